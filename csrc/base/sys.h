@@ -1,0 +1,96 @@
+/* sys.h: the world behind one struct.
+ *
+ * Files, clock, randomness, allocator, processes and sockets are reached only through
+ * these function pointers, so that a test can fail, tear, reorder or kill at the n-th
+ * call. Each call returns 0 or a count on success and a negative errno on failure;
+ * nothing here retries (sys_write_all and friends below do, on EINTR and short counts).
+ * Every descriptor is opened O_CLOEXEC. Callable from any thread. */
+#ifndef SKILLRT_BASE_SYS_H
+#define SKILLRT_BASE_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct sys;
+
+enum sys_kind { SYS_FILE, SYS_DIRECTORY, SYS_LINK, SYS_OTHER };
+
+struct sys_stat {
+  enum sys_kind kind;
+  int64_t size;     /* bytes */
+  int64_t mtime_ns; /* since the epoch */
+  unsigned mode;    /* permission bits */
+  uint64_t device, inode;
+};
+
+struct sys_spawn {
+  const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
+  const char *const *env;  /* NULL-terminated "NAME=value"; the whole environment */
+  const char *cwd;         /* NULL: the caller's */
+  int in, out, err;        /* descriptors to become 0, 1, 2; no other is inherited */
+};
+
+struct sys {
+  void *self; /* a test's own data; NULL in the real one */
+
+  /* realloc with sizes; new_size 0 frees and gives NULL. NULL on failure. */
+  void *(*alloc)(const struct sys *, void *block, size_t old_size, size_t new_size);
+
+  int (*open)(const struct sys *, const char *path, int flags, unsigned mode);
+  int (*close)(const struct sys *, int fd);
+  ssize_t (*read)(const struct sys *, int fd, void *to, size_t size);
+  ssize_t (*pread)(const struct sys *, int fd, void *to, size_t size, int64_t offset);
+  ssize_t (*write)(const struct sys *, int fd, const void *from, size_t size);
+  int (*fsync)(const struct sys *, int fd);
+  int (*fdatasync)(const struct sys *, int fd);
+  int (*truncate)(const struct sys *, int fd, int64_t size);
+  int (*reserve)(const struct sys *, int fd, int64_t offset, int64_t size); /* fallocate */
+  int64_t (*seek)(const struct sys *, int fd, int64_t offset, int whence);
+  int (*lock)(const struct sys *, int fd); /* exclusive flock, -EWOULDBLOCK if held */
+  int (*rename)(const struct sys *, const char *from, const char *to);
+  int (*unlink)(const struct sys *, const char *path);
+  int (*mkdir)(const struct sys *, const char *path, unsigned mode);
+  int (*rmdir)(const struct sys *, const char *path);
+  int (*stat)(const struct sys *, const char *path, struct sys_stat *to); /* does not follow a last link */
+  int (*fstat)(const struct sys *, int fd, struct sys_stat *to);
+  /* Calls `each` per entry (not "." or ".."), in no order; `each` returning false ends it. */
+  int (*list)(const struct sys *, const char *path,
+              bool (*each)(void *data, const char *name, enum sys_kind kind), void *data);
+
+  int64_t (*wall_ms)(const struct sys *); /* UTC, since the epoch */
+  int64_t (*mono_ns)(const struct sys *); /* never goes back */
+  int (*random)(const struct sys *, void *to, size_t size);
+
+  /* Starts a process in a group of its own; gives its pid and a descriptor that becomes
+   * readable when it ended (pidfd), so that no signal handler is needed. */
+  int (*spawn)(const struct sys *, const struct sys_spawn *, pid_t *pid, int *ended);
+  int (*kill_group)(const struct sys *, pid_t pid, int signal);
+  int (*reap)(const struct sys *, pid_t pid, int *status); /* waitpid status; -EAGAIN if running */
+
+  int (*socket)(const struct sys *, int domain, int type, int protocol);
+};
+
+/* The real world. Stateless, shared, never freed. */
+const struct sys *sys_real(void);
+
+/* Writes all of it: goes on after EINTR and short counts. False with `object` in the message. */
+bool sys_write_all(const struct sys *, int fd, const void *from, size_t size, const char *object,
+                   struct error *);
+/* Reads exactly `size` bytes at `offset`; a shorter file is ERROR_CORRUPT. */
+bool sys_pread_all(const struct sys *, int fd, void *to, size_t size, int64_t offset,
+                   const char *object, struct error *);
+/* fsync of a directory, so that a name created in it survives a power cut. */
+bool sys_sync_directory(const struct sys *, const char *path, struct error *);
+/* Writes `path` whole: temporary file beside it, optional fsync, rename, optional directory
+ * fsync. The old content stays until the new one is complete. Mode 0600. */
+bool sys_replace_file(const struct sys *, const char *path, const void *from, size_t size,
+                      bool durable, struct error *);
+
+void *sys_alloc(const struct sys *, size_t size); /* zeroed; NULL on failure */
+void sys_free(const struct sys *, void *block, size_t size);
+
+#endif

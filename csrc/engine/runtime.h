@@ -1,0 +1,39 @@
+/* runtime.h: one run put together: store, engine, transports, on a loop.
+ *
+ * loop.h owns the only sleeper; a run joins a loop and is turned by it. Knows nothing of
+ * Lua: a policy is given. Called by csrc/lua/bind_run.c and by tests. */
+#ifndef SKILLRT_ENGINE_RUNTIME_H
+#define SKILLRT_ENGINE_RUNTIME_H
+
+#include "engine/engine.h"
+#include "engine/loop.h"
+#include "store/store.h"
+
+struct runtime;
+
+struct runtime_options {
+  const struct sys *sys;
+  struct loop *loop;           /* borrowed; may carry other runs */
+  const struct policy *policy; /* borrowed; its `self` outlives the runtime */
+  const char *directory;       /* NULL: memory store */
+  struct directory_options store;
+  const char *http_module;     /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
+};
+
+/* Opens the store and loads the journal into the policy. */
+bool runtime_open(const struct runtime_options *, struct runtime **, struct directory_report *,
+                  struct error *);
+/* Does what can be done without waiting. */
+enum engine_phase runtime_step(struct runtime *);
+/* Turns the loop until this run has stopped. */
+void runtime_wait(struct runtime *);
+/* Safe in a signal handler and from another thread. `why` must be a string literal. */
+void runtime_stop(struct runtime *, const char *why);
+const char *runtime_status(const struct runtime *);
+const char *runtime_reason(const struct runtime *);
+const struct error *runtime_error(const struct runtime *);
+struct store *runtime_store(struct runtime *);
+/* Cancels what is under way (killing processes at once), closes the store. NULL is fine. */
+void runtime_close(struct runtime *);
+
+#endif

@@ -1,0 +1,107 @@
+/* store.h: where a run lives.
+ *
+ * A store appends batches of records durably, reads them back, keeps blobs, and writes
+ * views. It passes payload bytes and never looks inside them. Implementations:
+ * directory.c (the journal on disk) and memory.c (nothing is kept). A store is used by
+ * one run; `sync` alone may be called on another thread, and while it runs no other call
+ * on the same store is made. */
+#ifndef SKILLRT_STORE_STORE_H
+#define SKILLRT_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/sys.h"
+
+enum durability {
+  DURABILITY_POWER,   /* survives a power cut: fdatasync per batch */
+  DURABILITY_PROCESS, /* survives kill -9: write per batch, no fdatasync */
+};
+
+struct record {
+  uint64_t seq;
+  uint32_t batch;
+  struct span payload; /* valid during the call only */
+};
+
+struct store {
+  const struct store_ops *ops;
+};
+
+struct store_ops {
+  /* Calls `each` for every payload of the journal in order (the store's own records are
+   * left out). `each` returning false ends the reading and makes read return false. */
+  bool (*read)(struct store *, bool (*each)(void *data, const struct record *, struct error *),
+               void *data, struct error *);
+
+  /* Writes `count` payloads as one batch with one write; not durable before sync returned.
+   * A payload must not hold a newline. On failure (short write, ENOSPC, EIO) the journal has
+   * been cut back to its last good offset, and the store takes no more batches except one
+   * appended with `last_words`, which uses the space reserved for it. */
+  bool (*append)(struct store *, const struct span *payloads, size_t count, bool last_words,
+                 struct error *);
+
+  /* Makes the last batch durable. A failure is final: every later append fails too. */
+  bool (*sync)(struct store *, struct error *);
+
+  /* Keeps `value` under its SHA-256 (64 lower-case hex digits), durably, once. */
+  bool (*blob_put)(struct store *, const char *digest, struct span value, struct error *);
+  /* Appends the value to `to`; checks its digest (ERROR_CORRUPT). */
+  bool (*blob_get)(struct store *, const char *digest, struct buffer *to, struct error *);
+
+  /* Replaces the view `name` ("state.json", "context/a.json": relative, no "..", folders are
+   * made) atomically. A view is never fsynced: it can be written again from the journal. */
+  bool (*view)(struct store *, const char *name, struct span content, struct error *);
+
+  /* Highest seq written so far; 0 where the journal is empty. */
+  uint64_t (*seq)(const struct store *);
+  /* Bytes appended to the journal by this store object, framing included. */
+  uint64_t (*bytes)(const struct store *);
+  /* Number of fdatasync calls by `sync` so far (0 where the durability needs none). */
+  uint64_t (*syncs)(const struct store *);
+
+  void (*close)(struct store *); /* idempotent through store_close */
+};
+
+/* Closes and forgets: `*store` becomes NULL; NULL is fine. */
+void store_close(struct store **store);
+
+enum store_open {
+  STORE_CREATE, /* the directory must hold no run; it is made if missing */
+  STORE_RESUME, /* must hold a run; takes the lock, recovers, seals after an unclean stop */
+  STORE_READ    /* looks only: no lock, changes nothing, append and view fail */
+};
+
+struct directory_options {
+  enum store_open mode;
+  enum durability durability;
+  const char *run_id;        /* STORE_CREATE: [A-Za-z0-9._-]{1,64} */
+  uint64_t segment_bytes;    /* a journal file is followed by the next at this size; 0: 64 MiB */
+  bool accept_edits;         /* a hand-edited state.json is no error */
+};
+
+/* What was found when the run was opened. */
+struct directory_report {
+  char run_id[65];
+  uint64_t records;          /* payloads in the journal */
+  uint64_t cut_bytes;        /* torn tail moved to `cut_file` */
+  char cut_file[128];        /* "journal.cut-<time>", or "" */
+  bool unclean;              /* the last owner did not close the run */
+  bool view_missing;         /* state.json is not there */
+  bool view_edited;          /* state.json's digest does not match its content (accept_edits given) */
+  uint64_t view_seq;         /* _skillrt.seq of state.json */
+};
+
+/* Opens the run in directory `path`. Errors: ERROR_EXISTS, ERROR_MISSING, ERROR_BUSY (the
+ * message says pid, host and start of the holder), ERROR_CORRUPT (file, offset, record),
+ * ERROR_NEWER, ERROR_EDITED, ERROR_SYSTEM. Nothing is changed where it fails. */
+bool directory_open(const struct sys *, const char *path, const struct directory_options *,
+                    struct store **, struct directory_report *, struct error *);
+
+/* Keeps nothing: append and view succeed, read finds no record, blobs live in memory. */
+bool memory_open(const struct sys *, struct store **, struct error *);
+
+#endif

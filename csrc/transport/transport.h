@@ -1,0 +1,115 @@
+/* transport.h: how a request leaves and how its reply returns.
+ *
+ * The engine hands a task to the transport of its kind and goes on; the transport calls
+ * `done` exactly once per accepted exchange, later, from the loop (never from inside
+ * send). Transports know nothing of steps, policies or journals. */
+#ifndef SKILLRT_TRANSPORT_TRANSPORT_H
+#define SKILLRT_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/sys.h"
+
+struct uv_loop_s;
+
+enum task_kind {
+  TASK_LUA,     /* a function in the script: the policy itself performs it */
+  TASK_PROCESS, /* a program, by argv */
+  TASK_HTTP,    /* an HTTP request */
+  TASK_GATE,    /* a person: nothing is sent, the run waits for an answer */
+  TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
+  TASK_KINDS
+};
+
+/* A list of NUL-terminated strings, itself NULL-terminated. */
+struct strings {
+  char **items;
+  size_t count;
+};
+
+/* Everything a transport needs. Owned by the engine; strings and body belong to the task
+ * and live until task_clear. Times in milliseconds, 0 = the transport's default. */
+struct task {
+  enum task_kind kind;
+  const struct sys *sys;
+  char *target;            /* http: URL; process: NULL (argv[0] counts) */
+  char *method;            /* http: NULL = POST */
+  struct strings args;     /* process: argv */
+  struct strings headers;  /* http: "Name: value" */
+  struct strings env;      /* process: "NAME=value", the whole environment */
+  char *cwd;               /* process: NULL = the caller's */
+  char *ca_file;           /* http: trust this CA bundle; NULL = the system's */
+  struct buffer body;      /* http: request body; process: standard input */
+  int64_t delay_ms;        /* wait so long before sending (back-off) */
+  int64_t connect_ms;      /* http: until connected (default 10 s) */
+  int64_t idle_ms;         /* longest silence (default 60 s) */
+  int64_t total_ms;        /* from sending to the last byte (default 600 s) */
+  size_t max_body;         /* reply body / stdout, bytes (default 16 MiB) */
+  size_t max_extra;        /* reply headers / stderr, bytes (default 256 KiB) */
+  size_t max_redirects;    /* http: 0 = redirects are errors */
+};
+
+void task_init(struct task *, const struct sys *);
+void task_clear(struct task *);
+/* Copies; false with ERROR_MEMORY. */
+bool task_set(struct task *, char **field, const char *text, struct error *);
+bool strings_add(struct strings *, const struct sys *, const char *text, size_t length, struct error *);
+void strings_clear(struct strings *, const struct sys *);
+
+enum reply_status {
+  REPLY_OK,        /* complete; http: any status code; process: exited by itself */
+  REPLY_TIMEOUT,   /* a deadline passed; `message` says which */
+  REPLY_CANCELED,  /* cancel was called */
+  REPLY_TOO_LARGE, /* max_body or max_extra was met */
+  REPLY_BROKEN,    /* reset, refused, unresolved, incomplete body, process could not start */
+  REPLY_REFUSED,   /* never worth a retry: bad URL, TLS verification failed, redirect refused */
+  REPLY_KILLED     /* process: died by a signal not ours; `code` is its number */
+};
+
+struct reply {
+  enum reply_status status;
+  int code;                 /* http status, exit code or signal number; 0 if none */
+  struct span body;         /* http body / stdout; borrowed for the time of the call */
+  struct span extra;        /* http header lines ("name: value\n", lower-case names) / stderr */
+  int64_t retry_after_ms;   /* from Retry-After, clamped to 0 .. 1 h; -1 = none */
+  int64_t elapsed_ms;
+  char message[256];        /* for people; begins with the object: host, program */
+};
+
+/* One request under way. The engine embeds it; the transport keeps its own in `handle`. */
+struct exchange {
+  void (*done)(struct exchange *, const struct reply *);
+  /* Optional: bytes as they arrive (stdout, SSE events); may be NULL. */
+  void (*progress)(struct exchange *, struct span);
+  void *owner;  /* the engine's */
+  void *handle; /* the transport's; NULL once done was called */
+};
+
+struct transport {
+  const struct transport_ops *ops;
+};
+
+struct transport_ops {
+  /* Starts the exchange. False: nothing was sent and done will not be called. `task` stays
+   * valid until done was called. */
+  bool (*send)(struct transport *, struct exchange *, const struct task *, struct error *);
+  /* Gives up: done is called with REPLY_CANCELED before cancel returns. A process group is
+   * killed (TERM, then KILL after a grace of 2 s, or at once when `at_once`). */
+  void (*cancel)(struct transport *, struct exchange *, bool at_once);
+  /* Cancels what is under way and frees everything; loop handles are closed when the loop
+   * has turned once more. */
+  void (*close)(struct transport *);
+};
+
+bool process_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
+bool timer_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
+/* In the module skillrt/http.so, found on package.cpath and opened on the first HTTP task.
+ * Exported as the symbol "skillrt_http_open" of exactly this type. */
+typedef bool http_open_function(const struct sys *, struct uv_loop_s *, struct transport **,
+                                struct error *);
+
+#endif
