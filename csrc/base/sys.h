@@ -30,7 +30,7 @@ struct sys_stat {
 struct sys_spawn {
   const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
   const char *const *env;  /* NULL-terminated "NAME=value"; the whole environment */
-  const char *cwd;         /* NULL: the caller's */
+  const char *cwd;         /* NULL: the caller's; relative names of argv[0] and PATH start here */
   int in, out, err;        /* descriptors to become 0, 1, 2; no other is inherited */
 };
 
@@ -48,7 +48,8 @@ struct sys {
   int (*fsync)(const struct sys *, int fd);
   int (*fdatasync)(const struct sys *, int fd);
   int (*truncate)(const struct sys *, int fd, int64_t size);
-  int (*reserve)(const struct sys *, int fd, int64_t offset, int64_t size); /* fallocate */
+  /* fallocate; the file's size stays as it is */
+  int (*reserve)(const struct sys *, int fd, int64_t offset, int64_t size);
   int64_t (*seek)(const struct sys *, int fd, int64_t offset, int whence);
   int (*lock)(const struct sys *, int fd); /* exclusive flock, -EWOULDBLOCK if held */
   int (*rename)(const struct sys *, const char *from, const char *to);
@@ -85,8 +86,9 @@ bool sys_pread_all(const struct sys *, int fd, void *to, size_t size, int64_t of
                    const char *object, struct error *);
 /* fsync of a directory, so that a name created in it survives a power cut. */
 bool sys_sync_directory(const struct sys *, const char *path, struct error *);
-/* Writes `path` whole: temporary file beside it, optional fsync, rename, optional directory
- * fsync. The old content stays until the new one is complete. Mode 0600. */
+/* Writes `path` whole: temporary file beside it ("<path>.new-<8 hex digits>", which a crash
+ * may leave behind), optional fsync, rename, optional directory fsync. The old content stays
+ * until the new one is complete. Mode 0600. */
 bool sys_replace_file(const struct sys *, const char *path, const void *from, size_t size,
                       bool durable, struct error *);
 

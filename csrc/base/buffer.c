@@ -1,0 +1,92 @@
+/* buffer.c: growing bytes with a maximum. Memory only through struct sys.
+ * Knows nothing of what the bytes mean. Called by every floor. */
+#include "base/buffer.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+void buffer_init(struct buffer *b, const struct sys *sys, size_t maximum) {
+  assert(sys);
+  *b = (struct buffer){.sys = sys, .maximum = maximum};
+}
+
+void buffer_clear(struct buffer *b) {
+  if (b->data) sys_free(b->sys, b->data, b->capacity);
+  b->data = NULL;
+  b->length = b->capacity = 0;
+}
+
+void buffer_reset(struct buffer *b) {
+  b->length = 0;
+  if (b->data) b->data[0] = '\0';
+}
+
+char *buffer_room(struct buffer *b, size_t size, struct error *e) {
+  assert(b->length <= b->maximum);
+  if (size > b->maximum - b->length || size > SIZE_MAX - 1 - b->length) {
+    error_set(e, ERROR_LIMIT, "buffer: more than %zu bytes", b->maximum);
+    return NULL;
+  }
+  size_t needed = b->length + size + 1;
+  if (needed > b->capacity) {
+    size_t capacity = b->capacity ? b->capacity : 64;
+    while (capacity < needed)
+      capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+    if (capacity - 1 > b->maximum) /* never below `needed`, which fits the maximum */
+      capacity = b->maximum + 1;
+    char *data = b->sys->alloc(b->sys, b->data, b->capacity, capacity);
+    if (!data) {
+      error_set(e, ERROR_MEMORY, "buffer: out of memory at %zu bytes", capacity);
+      return NULL;
+    }
+    b->data = data;
+    b->capacity = capacity;
+  }
+  b->data[b->length] = '\0';
+  return b->data + b->length;
+}
+
+bool buffer_append(struct buffer *b, const void *from, size_t size, struct error *e) {
+  char *to = buffer_room(b, size, e);
+  if (!to) return false;
+  if (size) memcpy(to, from, size);
+  to[size] = '\0';
+  b->length += size;
+  return true;
+}
+
+bool buffer_string(struct buffer *b, const char *text, struct error *e) {
+  return buffer_append(b, text, strlen(text), e);
+}
+
+bool buffer_byte(struct buffer *b, char byte, struct error *e) {
+  return buffer_append(b, &byte, 1, e);
+}
+
+bool buffer_format(struct buffer *b, struct error *e, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int wanted = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  if (wanted < 0) return error_set(e, ERROR_INVALID, "buffer: cannot format \"%s\"", format);
+  char *to = buffer_room(b, (size_t)wanted, e);
+  if (!to) return false;
+  va_start(arguments, format);
+  vsnprintf(to, (size_t)wanted + 1, format, arguments);
+  va_end(arguments);
+  b->length += (size_t)wanted;
+  return true;
+}
+
+void buffer_drop(struct buffer *b, size_t size) {
+  assert(size <= b->length);
+  if (size == 0) return;
+  memmove(b->data, b->data + size, b->length - size + 1);
+  b->length -= size;
+}
+
+struct span buffer_span(const struct buffer *b) {
+  return (struct span){.data = b->data ? b->data : "", .length = b->length};
+}

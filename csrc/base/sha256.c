@@ -1,0 +1,106 @@
+/* sha256.c: SHA-256 in plain C. Knows nothing of blobs. Called by the store and the JSON face. */
+#include "base/sha256.h"
+
+#include <string.h>
+
+/* clang-format off */
+static const uint32_t sha256_round[64] = { /* fractions of the cube roots of the first primes */
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+/* clang-format on */
+
+static uint32_t sha256_turn(uint32_t word, int by) {
+  return word >> by | word << (32 - by);
+}
+
+static void sha256_expand(uint32_t w[64], const unsigned char *block) {
+  for (int i = 0; i < 16; i++)
+    w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
+           (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+  for (int i = 16; i < 64; i++) {
+    uint32_t a = w[i - 15], b = w[i - 2];
+    uint32_t s0 = sha256_turn(a, 7) ^ sha256_turn(a, 18) ^ a >> 3;
+    uint32_t s1 = sha256_turn(b, 17) ^ sha256_turn(b, 19) ^ b >> 10;
+    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+  }
+}
+
+static void sha256_block(uint32_t state[8], const unsigned char *block) {
+  uint32_t w[64];
+  sha256_expand(w, block);
+  uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+  uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+  for (int i = 0; i < 64; i++) {
+    uint32_t s1 = sha256_turn(e, 6) ^ sha256_turn(e, 11) ^ sha256_turn(e, 25);
+    uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + sha256_round[i] + w[i];
+    uint32_t s0 = sha256_turn(a, 2) ^ sha256_turn(a, 13) ^ sha256_turn(a, 22);
+    uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
+    h = g, g = f, f = e, e = d + t1;
+    d = c, c = b, b = a, a = t1 + t2;
+  }
+  state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+  state[4] += e, state[5] += f, state[6] += g, state[7] += h;
+}
+
+void sha256_init(struct sha256 *s) {
+  /* fractions of the square roots of the first primes */
+  *s = (struct sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                                 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+}
+
+void sha256_add(struct sha256 *s, const void *from, size_t size) {
+  const unsigned char *at = from;
+  size_t used = s->length % 64;
+  s->length += size;
+  if (used) {
+    size_t part = 64 - used < size ? 64 - used : size;
+    memcpy(s->block + used, at, part);
+    at += part, size -= part;
+    if (used + part < 64) return;
+    sha256_block(s->state, s->block);
+  }
+  for (; size >= 64; at += 64, size -= 64)
+    sha256_block(s->state, at);
+  if (size) memcpy(s->block, at, size);
+}
+
+void sha256_finish(struct sha256 *s, unsigned char digest[32]) {
+  uint64_t bits = s->length * 8;
+  size_t used = s->length % 64;
+  s->block[used++] = 0x80;
+  if (used > 56) {
+    memset(s->block + used, 0, 64 - used);
+    sha256_block(s->state, s->block);
+    used = 0;
+  }
+  memset(s->block + used, 0, 56 - used);
+  for (int i = 0; i < 8; i++)
+    s->block[56 + i] = (unsigned char)(bits >> (56 - 8 * i));
+  sha256_block(s->state, s->block);
+  for (int i = 0; i < 32; i++)
+    digest[i] = (unsigned char)(s->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_finish_hex(struct sha256 *s, char out[65]) {
+  unsigned char digest[32];
+  sha256_finish(s, digest);
+  for (int i = 0; i < 32; i++) {
+    out[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+    out[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+  }
+  out[64] = '\0';
+}
+
+void sha256_hex(const void *from, size_t size, char out[65]) {
+  struct sha256 s;
+  sha256_init(&s);
+  sha256_add(&s, from, size);
+  sha256_finish_hex(&s, out);
+}

@@ -1,0 +1,246 @@
+/* sys.c: the real world: one thin function per call of struct sys.
+ * Must not retry, remember or decide anything. Everybody reaches it through sys_real(). */
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/sys_spawn.h"
+
+#define RESULT(call) ((call) < 0 ? -errno : 0)
+
+static void *real_alloc(const struct sys *sys, void *block, size_t old_size, size_t new_size) {
+  (void)sys, (void)old_size;
+  if (new_size == 0) {
+    free(block);
+    return NULL;
+  }
+  return realloc(block, new_size);
+}
+
+static int real_open(const struct sys *sys, const char *path, int flags, unsigned mode) {
+  (void)sys;
+  int fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
+  return fd < 0 ? -errno : fd;
+}
+
+static int real_close(const struct sys *sys, int fd) {
+  (void)sys;
+  return RESULT(close(fd));
+}
+
+static ssize_t real_read(const struct sys *sys, int fd, void *to, size_t size) {
+  (void)sys;
+  ssize_t count = read(fd, to, size);
+  return count < 0 ? -errno : count;
+}
+
+static ssize_t real_pread(const struct sys *sys, int fd, void *to, size_t size, int64_t offset) {
+  (void)sys;
+  ssize_t count = pread(fd, to, size, (off_t)offset);
+  return count < 0 ? -errno : count;
+}
+
+static ssize_t real_write(const struct sys *sys, int fd, const void *from, size_t size) {
+  (void)sys;
+  ssize_t count = write(fd, from, size);
+  return count < 0 ? -errno : count;
+}
+
+static int real_fsync(const struct sys *sys, int fd) {
+  (void)sys;
+  return RESULT(fsync(fd));
+}
+
+static int real_fdatasync(const struct sys *sys, int fd) {
+  (void)sys;
+  return RESULT(fdatasync(fd));
+}
+
+static int real_truncate(const struct sys *sys, int fd, int64_t size) {
+  (void)sys;
+  return RESULT(ftruncate(fd, (off_t)size));
+}
+
+static int real_reserve(const struct sys *sys, int fd, int64_t offset, int64_t size) {
+  (void)sys;
+  return RESULT(fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size));
+}
+
+static int64_t real_seek(const struct sys *sys, int fd, int64_t offset, int whence) {
+  (void)sys;
+  off_t at = lseek(fd, (off_t)offset, whence);
+  return at < 0 ? -errno : (int64_t)at;
+}
+
+static int real_lock(const struct sys *sys, int fd) {
+  (void)sys;
+  return RESULT(flock(fd, LOCK_EX | LOCK_NB));
+}
+
+static int real_rename(const struct sys *sys, const char *from, const char *to) {
+  (void)sys;
+  return RESULT(rename(from, to));
+}
+
+static int real_unlink(const struct sys *sys, const char *path) {
+  (void)sys;
+  return RESULT(unlink(path));
+}
+
+static int real_mkdir(const struct sys *sys, const char *path, unsigned mode) {
+  (void)sys;
+  return RESULT(mkdir(path, (mode_t)mode));
+}
+
+static int real_rmdir(const struct sys *sys, const char *path) {
+  (void)sys;
+  return RESULT(rmdir(path));
+}
+
+static enum sys_kind real_kind(mode_t mode) {
+  return S_ISREG(mode)   ? SYS_FILE
+         : S_ISDIR(mode) ? SYS_DIRECTORY
+         : S_ISLNK(mode) ? SYS_LINK
+                         : SYS_OTHER;
+}
+
+static void real_stat_fill(struct sys_stat *to, const struct stat *from) {
+  *to = (struct sys_stat){
+      .kind = real_kind(from->st_mode),
+      .size = from->st_size,
+      .mtime_ns = (int64_t)from->st_mtim.tv_sec * 1000000000 + from->st_mtim.tv_nsec,
+      .mode = from->st_mode & 07777,
+      .device = from->st_dev,
+      .inode = from->st_ino,
+  };
+}
+
+static int real_stat(const struct sys *sys, const char *path, struct sys_stat *to) {
+  (void)sys;
+  struct stat found;
+  if (lstat(path, &found) < 0) return -errno;
+  real_stat_fill(to, &found);
+  return 0;
+}
+
+static int real_fstat(const struct sys *sys, int fd, struct sys_stat *to) {
+  (void)sys;
+  struct stat found;
+  if (fstat(fd, &found) < 0) return -errno;
+  real_stat_fill(to, &found);
+  return 0;
+}
+
+/* Some file systems leave d_type empty; a file that went away meanwhile is SYS_OTHER. */
+static enum sys_kind real_entry_kind(DIR *folder, const struct dirent *entry) {
+  switch (entry->d_type) {
+  case DT_REG:
+    return SYS_FILE;
+  case DT_DIR:
+    return SYS_DIRECTORY;
+  case DT_LNK:
+    return SYS_LINK;
+  case DT_UNKNOWN: {
+    struct stat found;
+    if (fstatat(dirfd(folder), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0)
+      return real_kind(found.st_mode);
+    return SYS_OTHER;
+  }
+  default:
+    return SYS_OTHER;
+  }
+}
+
+static int real_list(const struct sys *sys, const char *path,
+                     bool (*each)(void *data, const char *name, enum sys_kind kind), void *data) {
+  (void)sys;
+  DIR *folder = opendir(path); /* close-on-exec by itself */
+  if (!folder) return -errno;
+  const struct dirent *entry;
+  int failed;
+  bool more = true;
+  do {
+    errno = 0;
+    entry = readdir(folder);
+    failed = entry ? 0 : errno;
+    if (entry && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      more = each(data, entry->d_name, real_entry_kind(folder, entry));
+  } while (entry && more);
+  closedir(folder);
+  return -failed;
+}
+
+static int64_t real_wall_ms(const struct sys *sys) {
+  (void)sys;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t real_mono_ns(const struct sys *sys) {
+  (void)sys;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int real_random(const struct sys *sys, void *to, size_t size) {
+  (void)sys;
+  char *at = to;
+  while (size > 0) { /* getrandom gives at most 256 bytes for sure */
+    ssize_t count = getrandom(at, size < 256 ? size : 256, 0);
+    if (count < 0) return -errno;
+    at += count;
+    size -= (size_t)count;
+  }
+  return 0;
+}
+
+static int real_socket(const struct sys *sys, int domain, int type, int protocol) {
+  (void)sys;
+  int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+  return fd < 0 ? -errno : fd;
+}
+
+const struct sys *sys_real(void) {
+  static const struct sys real = {
+      .alloc = real_alloc,
+      .open = real_open,
+      .close = real_close,
+      .read = real_read,
+      .pread = real_pread,
+      .write = real_write,
+      .fsync = real_fsync,
+      .fdatasync = real_fdatasync,
+      .truncate = real_truncate,
+      .reserve = real_reserve,
+      .seek = real_seek,
+      .lock = real_lock,
+      .rename = real_rename,
+      .unlink = real_unlink,
+      .mkdir = real_mkdir,
+      .rmdir = real_rmdir,
+      .stat = real_stat,
+      .fstat = real_fstat,
+      .list = real_list,
+      .wall_ms = real_wall_ms,
+      .mono_ns = real_mono_ns,
+      .random = real_random,
+      .spawn = sys_real_spawn,
+      .kill_group = sys_real_kill_group,
+      .reap = sys_real_reap,
+      .socket = real_socket,
+  };
+  return &real;
+}
