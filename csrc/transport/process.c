@@ -1,0 +1,288 @@
+/* process.c: the transport that runs programs by argv, never by a shell.
+ * Deadlines, kills and replies; process_child.c starts and reads. A program runs in a group of
+ * its own and the group never outlives its exchange: whatever it left behind is killed when it
+ * ends. Its pid is reaped last, so that a signal can never reach a stranger. Knows nothing of
+ * steps; the engine reaches it through transport.h. */
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "transport/process_child.h"
+
+enum {
+  TOTAL_MS = 600 * 1000,
+  MAX_BODY = 16 << 20,
+  MAX_EXTRA = 256 << 10,
+  TERM_GRACE_MS = 2000, /* from SIGTERM to SIGKILL */
+  PIPE_GRACE_MS = 200,  /* from the program's end to the end of what it left behind */
+  KILL_GRACE_MS = 1000, /* from SIGKILL to a reply without its end (uninterruptible sleep) */
+  CLOSE_GRACE_MS = 200, /* the same when the transport closes */
+  LAST_ROUNDS = 20      /* reads after the end: more than any pipe's capacity */
+};
+
+static void on_timer(uv_timer_t *);
+
+static void child_arm(struct child *child, uint64_t ms) {
+  uv_timer_start(&child->timer, on_timer, ms, 0);
+}
+
+static void child_signal(struct child *child, int signal, enum child_stage stage, uint64_t grace) {
+  const struct sys *sys = child->owner->sys;
+  sys->kill_group(sys, child->pid, signal); /* ESRCH: already ended, the pidfd will say so */
+  child->stage = stage;
+  child_arm(child, grace);
+}
+
+/* --- replies -------------------------------------------------------------------------- */
+
+static void fill_end(const struct child *child, struct reply *reply) {
+  int status = child->wait_status;
+  if (!child->ended) return;
+  if (WIFEXITED(status)) reply->code = WEXITSTATUS(status);
+  if (!WIFSIGNALED(status)) return;
+  reply->code = WTERMSIG(status);
+  if (reply->status != REPLY_OK) return;
+  const char *name = sigabbrev_np(reply->code);
+  reply->status = REPLY_KILLED;
+  snprintf(reply->message, sizeof reply->message, "%s: killed by signal %d (%s%s)", child->name,
+           reply->code, name ? "SIG" : "", name ? name : "unknown");
+}
+
+/* Calls done with the verdict, once. The last thing its caller does with the child. */
+static void child_reply(struct child *child) {
+  struct exchange *exchange = child->exchange;
+  if (!exchange) return;
+  const struct sys *sys = child->owner->sys;
+  struct reply reply = {
+      .status = child->verdict,
+      .body = buffer_span(&child->pipes[PIPE_OUT].kept),
+      .extra = buffer_span(&child->pipes[PIPE_ERR].kept),
+      .retry_after_ms = -1,
+  };
+  if (child->started_ns) reply.elapsed_ms = (sys->mono_ns(sys) - child->started_ns) / 1000000;
+  if (child->verdict != REPLY_OK)
+    snprintf(reply.message, sizeof reply.message, "%.*s", (int)sizeof reply.message - 1,
+             child->message.text);
+  fill_end(child, &reply);
+  child->exchange = exchange->handle = NULL;
+  child->task = NULL;
+  exchange->done(exchange, &reply);
+}
+
+/* Ends what the program left behind, takes the last bytes and its status, replies. */
+static void child_finish(struct child *child) {
+  const struct sys *sys = child->owner->sys;
+  if (child->stage != CHILD_KILLED) sys->kill_group(sys, child->pid, SIGKILL);
+  child->stage = CHILD_KILLED;
+  for (int i = 0; i < PIPES && child->ended; i++)
+    child_read(&child->pipes[i], LAST_ROUNDS);
+  if (child->stage == CHILD_GONE) return; /* a progress call closed the transport */
+  int failed = sys->reap(sys, child->pid, &child->wait_status);
+  if (failed == -EAGAIN) { /* killed but not dead: whenever it ends, process_ended reaps it */
+    uv_timer_stop(&child->timer);
+    child_reply(child);
+    return;
+  }
+  child->ended = failed == 0;
+  if (failed < 0) {
+    struct error why;
+    error_system(&why, -failed, "%s: its exit status", child->name);
+    process_fail(child, REPLY_BROKEN, &why);
+  }
+  child_discard(child);
+  child_reply(child);
+}
+
+/* --- events --------------------------------------------------------------------------- */
+
+void process_fail(struct child *child, enum reply_status verdict, const struct error *why) {
+  if (child->verdict == REPLY_OK) {
+    child->verdict = verdict;
+    child->message = *why;
+  }
+  if (child->stage != CHILD_RUNNING) return;
+  child_signal(child, SIGTERM, CHILD_TERMED, TERM_GRACE_MS);
+  if (verdict == REPLY_TOO_LARGE) { /* SIGPIPE ends a flood, and nobody reads it any more */
+    child_close_pipe(&child->pipes[PIPE_OUT]);
+    child_close_pipe(&child->pipes[PIPE_ERR]);
+  }
+}
+
+void process_ended(struct child *child) {
+  child->ended = true;
+  if (child->stage == CHILD_KILLED || !child_pipes_open(child)) {
+    child_finish(child);
+  } else if (child->stage == CHILD_RUNNING) {
+    child->stage = CHILD_ENDING;
+    child_arm(child, PIPE_GRACE_MS);
+  }
+}
+
+void process_pipe_ended(struct child *child) {
+  bool waiting = child->stage == CHILD_ENDING || child->stage == CHILD_TERMED;
+  if (waiting && child->ended && !child_pipes_open(child)) child_finish(child);
+}
+
+static int64_t or_default(int64_t given, int64_t otherwise) {
+  return given > 0 ? given : otherwise;
+}
+
+static void child_begin(struct child *child) {
+  const struct sys *sys = child->owner->sys;
+  struct error e;
+  uv_update_time(child->owner->loop); /* deadlines count from here, not from a stale clock */
+  child->started_at = child->last_at = uv_now(child->owner->loop);
+  child->started_ns = sys->mono_ns(sys);
+  if (child_start(child, &e)) {
+    if (child->stage == CHILD_RUNNING) child_arm(child, 0); /* on_timer finds the deadline */
+    return;
+  }
+  child->verdict = REPLY_BROKEN;
+  child->message = e;
+  child_discard(child);
+  child_reply(child);
+}
+
+/* Arms the timer for the nearer deadline, or ends the program if one has passed. */
+static void child_check_deadlines(struct child *child) {
+  const struct task *task = child->task;
+  uint64_t now = uv_now(child->owner->loop), total = (uint64_t)or_default(task->total_ms, TOTAL_MS);
+  struct error why;
+  if (now - child->started_at >= total) {
+    error_set(&why, ERROR_LIMIT, "%s: not finished after %llu ms", child->name,
+              (unsigned long long)total);
+    process_fail(child, REPLY_TIMEOUT, &why);
+    return;
+  }
+  uint64_t rest = total - (now - child->started_at);
+  if (task->idle_ms > 0) {
+    uint64_t idle = (uint64_t)task->idle_ms, silent = now - child->last_at;
+    if (silent >= idle) {
+      error_set(&why, ERROR_LIMIT, "%s: silent for %llu ms", child->name, (unsigned long long)idle);
+      process_fail(child, REPLY_TIMEOUT, &why);
+      return;
+    }
+    if (idle - silent < rest) rest = idle - silent;
+  }
+  child_arm(child, rest);
+}
+
+static void on_timer(uv_timer_t *timer) {
+  struct child *child = timer->data;
+  switch (child->stage) {
+  case CHILD_DELAYED:
+    child_begin(child);
+    break;
+  case CHILD_RUNNING:
+    child_check_deadlines(child);
+    break;
+  case CHILD_TERMED:
+    if (!child->ended) {
+      child_signal(child, SIGKILL, CHILD_KILLED, KILL_GRACE_MS);
+      break;
+    } /* fall through */
+  case CHILD_ENDING:
+  case CHILD_KILLED:
+    child_finish(child);
+    break;
+  case CHILD_GONE:
+    break;
+  }
+}
+
+/* --- the transport -------------------------------------------------------------------- */
+
+static bool process_send(struct transport *base, struct exchange *exchange, const struct task *task,
+                         struct error *e) {
+  struct process *owner = (struct process *)base;
+  if (owner->closed) return error_set(e, ERROR_STOPPED, "process transport: already closed");
+  if (task->args.count == 0)
+    return error_set(e, ERROR_INVALID, "process task: argv is empty; name a program");
+  struct child *child = sys_alloc(owner->sys, sizeof *child);
+  if (!child) return error_set(e, ERROR_MEMORY, "%.95s: out of memory", task->args.items[0]);
+  child->owner = owner;
+  child->exchange = exchange;
+  child->task = task;
+  child->ended_fd = -1;
+  snprintf(child->name, sizeof child->name, "%s", task->args.items[0]);
+  for (int i = 0; i < PIPES; i++) {
+    child->pipes[i].child = child;
+    child->pipes[i].fd = -1;
+  }
+  buffer_init(&child->pipes[PIPE_OUT].kept, owner->sys, task->max_body ? task->max_body : MAX_BODY);
+  buffer_init(&child->pipes[PIPE_ERR].kept, owner->sys,
+              task->max_extra ? task->max_extra : MAX_EXTRA);
+  uv_timer_init(owner->loop, &child->timer);
+  child->timer.data = child->ended_poll.data = child;
+  child->handles = 1;
+  child->link = &owner->children;
+  child->next = owner->children;
+  if (child->next) child->next->link = &child->next;
+  owner->children = child;
+  owner->living++;
+  exchange->handle = child;
+  uv_update_time(owner->loop);
+  child_arm(child, (uint64_t)or_default(task->delay_ms, 0)); /* done never comes from in here */
+  return true;
+}
+
+static void process_cancel(struct transport *base, struct exchange *exchange, bool at_once) {
+  (void)base;
+  struct child *child = exchange->handle;
+  if (!child) return;
+  child->verdict = REPLY_CANCELED;
+  error_set(&child->message, ERROR_STOPPED, "%s: canceled", child->name);
+  if (child->stage == CHILD_DELAYED)
+    child_discard(child);
+  else if (child->stage == CHILD_ENDING) {
+    child_finish(child); /* replies */
+    return;
+  } else if (at_once && (child->stage == CHILD_RUNNING || child->stage == CHILD_TERMED))
+    child_signal(child, SIGKILL, CHILD_KILLED, KILL_GRACE_MS);
+  else if (child->stage == CHILD_RUNNING)
+    child_signal(child, SIGTERM, CHILD_TERMED, TERM_GRACE_MS);
+  child_reply(child);
+}
+
+/* Waits a moment for a killed program, so that closing leaves no zombie behind. */
+static void child_bury(struct child *child) {
+  const struct sys *sys = child->owner->sys;
+  sys->kill_group(sys, child->pid, SIGKILL);
+  for (int i = 0; i < CLOSE_GRACE_MS; i++) {
+    if (sys->reap(sys, child->pid, &child->wait_status) != -EAGAIN) break;
+    struct pollfd end = {.fd = child->ended_fd, .events = POLLIN};
+    poll(&end, 1, 1);
+  }
+  child_discard(child);
+}
+
+static void process_close(struct transport *base) {
+  struct process *owner = (struct process *)base;
+  if (owner->closed) return;
+  owner->closed = true;
+  owner->living++; /* a done call must not see it freed */
+  while (owner->children) {
+    struct child *child = owner->children;
+    if (child->exchange)
+      process_cancel(base, child->exchange, true);
+    else
+      child_bury(child);
+  }
+  if (--owner->living == 0) sys_free(owner->sys, owner, sizeof *owner);
+}
+
+bool process_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
+                  struct error *e) {
+  static const struct transport_ops ops = {process_send, process_cancel, process_close};
+  struct process *owner = sys_alloc(sys, sizeof *owner);
+  if (!owner) return error_set(e, ERROR_MEMORY, "process transport: out of memory");
+  owner->base.ops = &ops;
+  owner->sys = sys;
+  owner->loop = loop;
+  *to = &owner->base;
+  return true;
+}

@@ -1,0 +1,247 @@
+/* process_child.c: starts one program and reads what it says.
+ * Standard input is a file in memory, so that a program that never reads it can neither block
+ * us nor raise SIGPIPE; standard output and error are pipes, read as they become readable.
+ * Knows nothing of deadlines and replies: process.c decides. */
+#include "transport/process_child.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- starting ------------------------------------------------------------------------- */
+
+/* The descriptors of a start, those of the child's side closed when it is over. */
+struct start {
+  int in;
+  int ends[PIPES][2];
+};
+
+static void start_close(const struct sys *sys, int *fd) {
+  if (*fd >= 0) sys->close(sys, *fd);
+  *fd = -1;
+}
+
+static void start_clear(const struct sys *sys, struct start *start) {
+  start_close(sys, &start->in);
+  for (int i = 0; i < PIPES; i++) {
+    start_close(sys, &start->ends[i][0]);
+    start_close(sys, &start->ends[i][1]);
+  }
+}
+
+static bool start_input(struct child *child, struct start *start, struct error *e) {
+  const struct sys *sys = child->owner->sys;
+  const struct buffer *body = &child->task->body;
+  start->in = sys->memory_file(sys, "skillrt-stdin");
+  if (start->in < 0) return error_system(e, -start->in, "%s: its standard input", child->name);
+  char object[128];
+  snprintf(object, sizeof object, "%s: its standard input", child->name);
+  if (!sys_write_all(sys, start->in, body->data, body->length, object, e)) return false;
+  int64_t at = sys->seek(sys, start->in, 0, SEEK_SET);
+  return at < 0 ? error_system(e, (int)-at, "%s", object) : true;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events) {
+  (void)status, (void)events; /* an error shows itself in the read */
+  child_read(poll->data, 1);
+}
+
+static bool start_pipe(struct child_pipe *pipe, int ends[2], struct error *e) {
+  struct child *child = pipe->child;
+  const struct sys *sys = child->owner->sys;
+  int failed = sys->pipe(sys, ends);
+  if (failed < 0) return error_system(e, -failed, "%s: a pipe for its output", child->name);
+  failed = uv_poll_init(child->owner->loop, &pipe->poll, ends[0]); /* makes it non-blocking */
+  if (failed < 0) return error_system(e, -failed, "%s: a pipe for its output", child->name);
+  pipe->fd = ends[0];
+  ends[0] = -1; /* the pipe's now */
+  pipe->poll.data = pipe;
+  child->handles++;
+  failed = uv_poll_start(&pipe->poll, UV_READABLE, on_readable);
+  return failed < 0 ? error_system(e, -failed, "%s: a pipe for its output", child->name) : true;
+}
+
+static const char *start_path(const struct task *task) {
+  for (size_t i = 0; i < task->env.count; i++)
+    if (strncmp(task->env.items[i], "PATH=", 5) == 0) return task->env.items[i] + 5;
+  return NULL;
+}
+
+/* Says what to install or to correct. */
+static bool start_explain(const struct child *child, int failed, struct error *e) {
+  const struct sys *sys = child->owner->sys;
+  const struct task *task = child->task;
+  struct sys_stat found;
+  int at = task->cwd ? sys->stat(sys, task->cwd, &found) : 0;
+  if (at < 0) return error_system(e, -at, "%s: its working folder %s", child->name, task->cwd);
+  if (task->cwd && found.kind != SYS_DIRECTORY && found.kind != SYS_LINK)
+    return error_set(e, ERROR_INVALID, "%s: its working folder %s is not a folder", child->name,
+                     task->cwd);
+  bool searched = !strchr(task->args.items[0], '/');
+  if (failed == ENOENT && searched && start_path(task))
+    return error_set(e, ERROR_MISSING,
+                     "%s: command not found in PATH; install it or name it by its full path",
+                     child->name);
+  if (failed == ENOENT && searched)
+    return error_set(e, ERROR_MISSING,
+                     "%s: command not found, and its environment has no PATH; allow PATH or "
+                     "name it by its full path",
+                     child->name);
+  if (failed == ENOENT)
+    return error_set(
+        e, ERROR_MISSING,
+        "%s: no such program; check the path, and the interpreter its first line names",
+        child->name);
+  if (failed == EACCES)
+    return error_set(e, ERROR_SYSTEM, "%s: not executable; check its mode (chmod +x)", child->name);
+  return error_system(e, failed, "%s: cannot be started", child->name);
+}
+
+static void on_ended(uv_poll_t *poll, int status, int events) {
+  (void)status, (void)events;
+  uv_poll_stop(poll); /* a pidfd stays readable */
+  process_ended(poll->data);
+}
+
+static bool start_program(struct child *child, const struct start *start, struct error *e) {
+  static char *const none[] = {NULL};
+  const struct sys *sys = child->owner->sys;
+  const struct task *task = child->task;
+  const struct sys_spawn wish = {
+      .argv = (const char *const *)task->args.items,
+      .env = (const char *const *)(task->env.items ? task->env.items : none),
+      .cwd = task->cwd,
+      .in = start->in,
+      .out = start->ends[PIPE_OUT][1],
+      .err = start->ends[PIPE_ERR][1],
+  };
+  int failed = sys->spawn(sys, &wish, &child->pid, &child->ended_fd);
+  if (failed < 0) return start_explain(child, -failed, e);
+  return true;
+}
+
+bool child_start(struct child *child, struct error *e) {
+  struct process *owner = child->owner;
+  struct start start = {-1, {{-1, -1}, {-1, -1}}};
+  bool fine = start_input(child, &start, e);
+  for (int i = 0; fine && i < PIPES; i++)
+    fine = start_pipe(&child->pipes[i], start.ends[i], e);
+  if (fine) fine = start_program(child, &start, e);
+  start_clear(owner->sys, &start);
+  if (!fine) return false;
+  int failed = uv_poll_init(owner->loop, &child->ended_poll, child->ended_fd);
+  if (failed == 0) {
+    child->handles++;
+    child->ended_poll.data = child;
+    failed = uv_poll_start(&child->ended_poll, UV_READABLE, on_ended);
+  } else {
+    owner->sys->close(owner->sys, child->ended_fd);
+    child->ended_fd = -1;
+  }
+  child->stage = CHILD_RUNNING;
+  if (failed < 0) { /* its end will not be seen: end it ourselves, the grace's end reaps it */
+    struct error why;
+    error_system(&why, -failed, "%s: cannot be watched", child->name);
+    process_fail(child, REPLY_BROKEN, &why);
+  }
+  return true;
+}
+
+/* --- reading -------------------------------------------------------------------------- */
+
+bool child_pipes_open(const struct child *child) {
+  return child->pipes[PIPE_OUT].fd >= 0 || child->pipes[PIPE_ERR].fd >= 0;
+}
+
+static void on_closed(uv_handle_t *handle);
+
+static void pipe_close(struct child_pipe *pipe) {
+  const struct sys *sys = pipe->child->owner->sys;
+  uv_poll_stop(&pipe->poll); /* libuv: the descriptor may be closed from here on */
+  sys->close(sys, pipe->fd);
+  pipe->fd = -1;
+  pipe->poll.data = pipe->child;
+  uv_close((uv_handle_t *)&pipe->poll, on_closed);
+}
+
+void child_close_pipe(struct child_pipe *pipe) {
+  if (pipe->fd < 0) return;
+  pipe_close(pipe);
+  process_pipe_ended(pipe->child);
+}
+
+/* Keeps the first bytes up to the maximum; true if there were more. */
+static bool pipe_keep(struct child_pipe *pipe, const char *bytes, size_t size, struct error *e) {
+  struct child *child = pipe->child;
+  size_t room = pipe->kept.maximum - pipe->kept.length;
+  size_t take = size < room ? size : room;
+  if (take > 0 && !buffer_append(&pipe->kept, bytes, take, e)) return false;
+  if (take < size)
+    return error_set(e, ERROR_LIMIT, "%s: more than %zu bytes on standard %s", child->name,
+                     pipe->kept.maximum, pipe == &child->pipes[PIPE_OUT] ? "output" : "error");
+  return true;
+}
+
+static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
+  struct child *child = pipe->child;
+  child->last_at = uv_now(child->owner->loop);
+  if (!child->exchange) return; /* canceled: read only so that it can end in peace */
+  size_t before = pipe->kept.length;
+  struct error e;
+  bool fine = pipe_keep(pipe, bytes, size, &e);
+  struct exchange *exchange = child->exchange;
+  size_t kept = pipe->kept.length - before;
+  if (kept > 0 && pipe == &child->pipes[PIPE_OUT] && exchange->progress)
+    exchange->progress(exchange, (struct span){bytes, kept}); /* may cancel */
+  if (fine) return;
+  process_fail(child, e.code == ERROR_LIMIT ? REPLY_TOO_LARGE : REPLY_BROKEN, &e);
+}
+
+void child_read(struct child_pipe *pipe, int rounds) {
+  struct child *child = pipe->child;
+  struct process *owner = child->owner;
+  while (rounds-- > 0 && pipe->fd >= 0) {
+    ssize_t got = owner->sys->read(owner->sys, pipe->fd, owner->scratch, sizeof owner->scratch);
+    if (got == -EINTR) continue;
+    if (got == -EAGAIN) return;
+    if (got < 0) {
+      struct error why;
+      error_system(&why, (int)-got, "%s: its output cannot be read", child->name);
+      process_fail(child, REPLY_BROKEN, &why);
+    }
+    if (got <= 0)
+      child_close_pipe(pipe);
+    else
+      pipe_take(pipe, owner->scratch, (size_t)got);
+  }
+}
+
+/* --- the end -------------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle) {
+  struct child *child = handle->data;
+  struct process *owner = child->owner;
+  const struct sys *sys = owner->sys;
+  if (--child->handles > 0) return;
+  for (int i = 0; i < PIPES; i++)
+    buffer_clear(&child->pipes[i].kept);
+  sys_free(sys, child, sizeof *child);
+  if (--owner->living == 0 && owner->closed) sys_free(sys, owner, sizeof *owner);
+}
+
+void child_discard(struct child *child) {
+  const struct sys *sys = child->owner->sys;
+  child->stage = CHILD_GONE;
+  if (child->next) child->next->link = child->link;
+  *child->link = child->next;
+  for (int i = 0; i < PIPES; i++)
+    if (child->pipes[i].fd >= 0) pipe_close(&child->pipes[i]);
+  if (child->ended_fd >= 0) {
+    uv_poll_stop(&child->ended_poll);
+    sys->close(sys, child->ended_fd);
+    child->ended_fd = -1;
+    uv_close((uv_handle_t *)&child->ended_poll, on_closed);
+  }
+  uv_close((uv_handle_t *)&child->timer, on_closed); /* the last to go: it exists from the start */
+}

@@ -1,0 +1,75 @@
+/* process_child.h: one program under way, shared by process.c (deadlines, kills, replies) and
+ * process_child.c (memory file, pipes, spawn, reading). Nobody else includes this. */
+#ifndef SKILLRT_TRANSPORT_PROCESS_CHILD_H
+#define SKILLRT_TRANSPORT_PROCESS_CHILD_H
+
+#include <uv.h>
+
+#include "transport/transport.h"
+
+enum child_stage {
+  CHILD_DELAYED, /* not started: the back-off or the next turn of the loop is awaited */
+  CHILD_RUNNING,
+  CHILD_ENDING, /* the program ended by itself; what it left behind may hold the pipes a while */
+  CHILD_TERMED, /* the group got SIGTERM and has a grace to end in */
+  CHILD_KILLED, /* the group got SIGKILL */
+  CHILD_GONE    /* reaped or never started; only handles are still closing */
+};
+
+enum { PIPE_OUT, PIPE_ERR, PIPES };
+
+struct child_pipe {
+  struct child *child;
+  uv_poll_t poll;
+  int fd; /* -1: closed */
+  struct buffer kept;
+};
+
+struct child {
+  struct process *owner;
+  struct child *next, **link; /* in the owner's list; `link` points at what points here */
+  struct exchange *exchange;  /* NULL once done was called; `task` is gone from then on */
+  const struct task *task;
+  enum child_stage stage;
+  enum reply_status verdict; /* REPLY_OK until something else was decided */
+  struct error message;      /* why, where `verdict` is not REPLY_OK */
+  char name[96];             /* argv[0], cut: begins every message */
+  pid_t pid;
+  int ended_fd; /* -1: none */
+  bool ended;   /* the program itself; not reaped yet, so that its pid stays ours */
+  int wait_status;
+  struct child_pipe pipes[PIPES];
+  uv_poll_t ended_poll;
+  uv_timer_t timer;
+  unsigned handles;             /* that libuv has not closed yet */
+  uint64_t started_at, last_at; /* loop time of the start and of the last byte */
+  int64_t started_ns;           /* sys clock */
+};
+
+struct process {
+  struct transport base; /* first: the engine sees only this */
+  const struct sys *sys;
+  uv_loop_t *loop;
+  struct child *children; /* not yet discarded */
+  size_t living;          /* not yet freed */
+  bool closed;
+  char scratch[64 * 1024]; /* pipes are read into this: one read empties a pipe */
+};
+
+/* Starts the program and watches it; on failure nothing is left running or open but handles
+ * to discard, and `error` is for the reply. */
+bool child_start(struct child *, struct error *);
+/* Reads what is there, in up to `rounds` reads; a pipe that ended is closed. */
+void child_read(struct child_pipe *, int rounds);
+void child_close_pipe(struct child_pipe *);
+bool child_pipes_open(const struct child *);
+/* Closes descriptors and handles; child_discard's last close callback frees the child. */
+void child_discard(struct child *);
+
+/* In process.c, called by process_child.c. */
+void process_ended(struct child *);      /* the program ended by itself or by our signal */
+void process_pipe_ended(struct child *); /* one of its pipes was closed */
+/* Keeps the first verdict and ends the group: SIGTERM, a grace, SIGKILL. */
+void process_fail(struct child *, enum reply_status, const struct error *why);
+
+#endif
