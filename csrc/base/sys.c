@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -181,6 +182,17 @@ static int real_list(const struct sys *sys, const char *path,
   return -failed;
 }
 
+static int real_memory_file(const struct sys *sys, const char *name) {
+  (void)sys;
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  return fd < 0 ? -errno : fd;
+}
+
+static int real_pipe(const struct sys *sys, int ends[2]) {
+  (void)sys;
+  return RESULT(pipe2(ends, O_CLOEXEC));
+}
+
 static int64_t real_wall_ms(const struct sys *sys) {
   (void)sys;
   struct timespec now;
@@ -234,6 +246,8 @@ const struct sys *sys_real(void) {
       .stat = real_stat,
       .fstat = real_fstat,
       .list = real_list,
+      .memory_file = real_memory_file,
+      .pipe = real_pipe,
       .wall_ms = real_wall_ms,
       .mono_ns = real_mono_ns,
       .random = real_random,

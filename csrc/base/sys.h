@@ -62,6 +62,9 @@ struct sys {
   int (*list)(const struct sys *, const char *path,
               bool (*each)(void *data, const char *name, enum sys_kind kind), void *data);
 
+  int (*memory_file)(const struct sys *, const char *name); /* a file without a name, in memory */
+  int (*pipe)(const struct sys *, int ends[2]);             /* [0] is read, [1] is written */
+
   int64_t (*wall_ms)(const struct sys *); /* UTC, since the epoch */
   int64_t (*mono_ns)(const struct sys *); /* never goes back */
   int (*random)(const struct sys *, void *to, size_t size);

@@ -46,7 +46,7 @@ struct task {
   struct buffer body;      /* http: request body; process: standard input */
   int64_t delay_ms;        /* wait so long before sending (back-off) */
   int64_t connect_ms;      /* http: until connected (default 10 s) */
-  int64_t idle_ms;         /* longest silence (default 60 s) */
+  int64_t idle_ms;         /* longest silence (default http: 60 s, process: none) */
   int64_t total_ms;        /* from sending to the last byte (default 600 s) */
   size_t max_body;         /* reply body / stdout, bytes (default 16 MiB) */
   size_t max_extra;        /* reply headers / stderr, bytes (default 256 KiB) */
