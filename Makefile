@@ -1,64 +1,106 @@
 # skillrt: `make help` lists the targets.
+#
+# One make, no recursion: what runs is in make/*.mk, what is built is here. A new .c, test or
+# Lua file is picked up by its place. pkg-config is asked late (first use), so that one
+# `make test` on a bare system can install the libraries and then build with them.
+VERSION := 0.1.0
 MODE    ?= release
 BUILD   := build/$(MODE)
-CC      ?= gcc
 LUA     ?= lua5.4
 LUAPC   ?= lua5.4
 PKG     ?= pkg-config
-
-WARN    := -Wall -Wextra -Wshadow -Wconversion
-FLAGS_release := -O2 -g
-FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
-FLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-FLAGS_cover   := -O0 -g --coverage
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 CFLAGS  ?=
-CPPFLAGS_ALL := -Icsrc -D_GNU_SOURCE $(shell $(PKG) --cflags $(LUAPC) libuv)
-CFLAGS_ALL   := -std=c11 $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
-LIBS_LUA  := $(shell $(PKG) --libs $(LUAPC))
-LIBS_UV   := $(shell $(PKG) --libs libuv)
-LIBS_CURL := $(shell $(PKG) --libs libcurl)
+LDFLAGS ?=
+MODES   := release debug asan cover
+ifeq ($(filter $(MODE),$(MODES)),)
+$(error MODE=$(MODE) is unknown: use one of $(MODES))
+endif
 
-HTTP_C   := csrc/transport/http.c $(wildcard csrc/transport/http_*.c)
-CORE_C   := $(filter-out $(HTTP_C),$(wildcard csrc/base/*.c csrc/store/*.c csrc/transport/*.c csrc/engine/*.c csrc/lua/*.c))
-CORE_O   := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
-HTTP_O   := $(HTTP_C:%.c=$(BUILD)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(wildcard csrc/base/*.c))
-LUA_SRC  := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
+WARN  := -Wall -Wextra -Wshadow -Wconversion
+SAN   := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FLAGS_release := -O2 -g -ffunction-sections -fdata-sections
+FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
+FLAGS_asan    := -O1 -g $(SAN)
+FLAGS_cover   := -O0 -g --coverage
 
-.PHONY: all test-c
-all: $(BUILD)/skillrt $(BUILD)/lib/skillrt/core.so $(BUILD)/lib/skillrt/http.so $(BUILD)/libskillrt.a
+# asked once, at first use: $(call pkg,NAME,WORDS) defines NAME as the answer to pkg-config WORDS
+pkg = $(eval $(1) := $$(shell $(PKG) $(2)))$($(1))
+CFLAGS_LIBS = $(call pkg,CFLAGS_LIBS,--cflags $(LUAPC) libuv)
+CFLAGS_CURL = $(call pkg,CFLAGS_CURL,--cflags libcurl)
+LIBS_LUA    = $(call pkg,LIBS_LUA,--libs $(LUAPC)) -lm -ldl
+LIBS_UV     = $(call pkg,LIBS_UV,--libs libuv)
+LIBS_CURL   = $(call pkg,LIBS_CURL,--libs libcurl)
+CPPFLAGS_ALL = -Icsrc -D_GNU_SOURCE -DSKILLRT_VERSION='"$(VERSION)"' $(CFLAGS_LIBS) $(CPPFLAGS)
+CFLAGS_ALL   = -std=c11 $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
+COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+HTTP_C  := $(wildcard csrc/transport/http.c csrc/transport/http_*.c)
+BASE_C  := $(wildcard csrc/base/*.c)
+CORE_C  := $(filter-out $(HTTP_C),$(BASE_C) $(wildcard $(addprefix csrc/,store/*.c transport/*.c engine/*.c lua/*.c)))
+CORE_O  := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
+HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o)
+LUA_SRC := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
+PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
+CORE_SO := $(BUILD)/lib/skillrt/core.so
+HTTP_SO := $(if $(HTTP_C),$(BUILD)/lib/skillrt/http.so)
+LIBRARY := $(BUILD)/libskillrt.a
+HOST_C  := $(wildcard examples/*/*.c)
+HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 
-$(BUILD)/embedded.c: csrc/embed.lua $(LUA_SRC)
-	@mkdir -p $(@D)
-	$(LUA) csrc/embed.lua $(LUA_SRC) > $@
-$(BUILD)/embedded.o: $(BUILD)/embedded.c
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
+##@ Everyday
+.DEFAULT_GOAL := all
+.PHONY: all clean help
+all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
-$(BUILD)/libskillrt.a: $(CORE_O)
-	rm -f $@; ar rcs $@ $^
-$(BUILD)/lib/skillrt/core.so: $(CORE_O)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -shared $^ $(LIBS_UV) -o $@
-$(BUILD)/lib/skillrt/http.so: $(HTTP_O)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -shared $^ $(LIBS_UV) $(LIBS_CURL) -o $@
-$(BUILD)/skillrt: $(BUILD)/csrc/main.o $(CORE_O)
-	$(CC) $(CFLAGS_ALL) $^ $(LIBS_LUA) $(LIBS_UV) -Wl,-E -lm -ldl -lpthread -o $@
+include make/deps.mk make/tests.mk make/bench.mk make/install.mk
 
-# tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
-TEST_C   := $(wildcard tests/c/test_*.c)
-TEST_BIN := $(TEST_C:tests/c/%.c=$(BUILD)/tests/%)
-SUPPORT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-$(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(BUILD)/libskillrt.a
+# NEED (make/deps.mk) makes the first compilation wait for the installation of what is missing.
+# flags and inputs change only when their text does, so that other flags, or a file that came
+# or went, rebuild what they must.
+$(BUILD)/flags $(BUILD)/inputs: $(BUILD)/%: FORCE | $(NEED)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $< $(SUPPORT_O) $(BUILD)/libskillrt.a $(LIBS_LUA) $(LIBS_UV) -lm -ldl -lpthread -o $@
-$(BUILD)/tests/c/%.o: tests/c/%.c
+	@printf '%s\n' $(call quote,$(if $(filter flags,$*),$(COMPILE) $(LDFLAGS) $(LUA),$(CORE_O) $(HTTP_O) $(LUA_SRC))) > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+quote = '$(subst ','\'',$(1))'
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) -MMD -MP -c $< -o $@
-test-c: $(TEST_BIN)
-	@for t in $(TEST_BIN); do echo "# $$t"; $$t || exit 1; done
+	$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
+also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter tests/%,$(1)),-Itests)
+
+$(BUILD)/embedded.c: csrc/embed.lua $(LUA_SRC) $(BUILD)/inputs
+	$(LUA) csrc/embed.lua $(LUA_SRC) > $@.new
+	mv $@.new $@
+$(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h
+	$(COMPILE) -c $< -o $@
+
+$(LIBRARY): $(CORE_O) $(BUILD)/inputs
+	rm -f $@
+	$(AR) rcs $@ $(CORE_O)
+# core.so takes the Lua API from the program that loads it: linking liblua would bring a second one
+$(CORE_SO): $(CORE_O) $(BUILD)/inputs
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(CORE_O) $(LIBS_UV) -o $@
+$(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
+$(BUILD)/skillrt: $(BUILD)/csrc/main.o $(CORE_O) $(BUILD)/inputs
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(BUILD)/csrc/main.o $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+# a host program links the library alone, as a stranger would
+$(HOSTS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## list the targets
+	@awk -f make/help.awk $(MAKEFILE_LIST)
+	@printf '\nVariables: MODE=release|debug|asan|cover  PREFIX=/usr/local  DESTDIR=  CC=  CFLAGS=  LUA=  PKG=\n'
+	@printf '           ONLY=name (of the tests to run)  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

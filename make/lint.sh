@@ -1,0 +1,52 @@
+#!/bin/sh
+# lint.sh: the checks of `make lint`, each told by one line; closes with "N passed, N failed".
+# Called with the C files to look at. LUA and MODE come from the Makefile.
+set -u
+LUA=${LUA:-lua5.4}
+passed=0 failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# check NAME COMMAND...: runs it; its output is shown only when it fails
+check() {
+  name=$1
+  shift
+  if "$@" >"$log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok     $name"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $name"
+    sed 's/^/  | /' "$log"
+  fi
+}
+
+requirements_current() {
+  $LUA tests/requirements.lua | diff - docs/requirements.md >/dev/null ||
+    { echo "docs/requirements.md: out of date: run make requirements and commit it" && false; }
+}
+lua_files() {
+  find lua strategies csrc tests bench examples -name '*.lua' 2>/dev/null | LC_ALL=C sort
+}
+# files stay under 400 lines: a longer one is two things
+not_too_long() {
+  lua_files | cat - "$log.c" | xargs wc -l | awk '$2 != "total" && $1 > 400 { print $2 ": " $1 " lines, at most 400"; bad = 1 } END { exit bad }'
+}
+
+printf '%s\n' "$@" >"$log.c"
+trap 'rm -f "$log" "$log.c"' EXIT
+# shellcheck disable=SC2046 # a list of paths without blanks
+check "luacheck" luacheck --quiet --no-color $(lua_files)
+check "clang-format" clang-format --dry-run -Werror "$@"
+check "who may use whom (tests/layers.sh)" bash tests/layers.sh
+check "docs/requirements.md is current" requirements_current
+check "no file over 400 lines" not_too_long
+if command -v cppcheck >/dev/null 2>&1; then
+  check "cppcheck" cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Icsrc \
+    --enable=warning,portability --suppress=missingIncludeSystem csrc
+fi
+if command -v shellcheck >/dev/null 2>&1; then
+  check "shellcheck" shellcheck make/*.sh tests/layers.sh .ci/run
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

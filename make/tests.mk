@@ -1,0 +1,77 @@
+# tests.mk: what proves the tree. Included by the Makefile.
+#
+# tests/all.lua runs every program and spec it is given, each under a time limit, and closes
+# with one line "N passed, N failed".
+
+TEST_C    := $(wildcard tests/c/test_*.c)
+TEST_BIN  := $(TEST_C:tests/c/%.c=$(BUILD)/tests/%)
+SUPPORT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+REPLAY_C  := $(wildcard tests/fuzz/fuzz_*.c)
+REPLAYS   := $(REPLAY_C:tests/fuzz/%.c=$(BUILD)/tests/%)
+SPECS     := $(shell find tests examples -name '*_spec.lua' 2>/dev/null | LC_ALL=C sort)
+FUZZ_LUA  := $(wildcard tests/fuzz/*.lua)
+FUZZ_SECONDS ?= 60
+ONLY ?=
+
+# The Lua that runs specs is not built with ASan, so the sanitizer has to be there before core.so.
+# Leaks are looked for in the C programs; the processes specs start (sh, node, cppcheck) have their own.
+PRELOAD_asan = LD_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' ASAN_OPTIONS=detect_leaks=0
+UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD)
+
+##@ Proof
+.PHONY: test test-c test-lua demo lint cover
+test: all $(TEST_BIN) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some)
+	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
+	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
+test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
+	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS)
+test-lua: all $(HOSTS) | $(NEED) ## the Lua tests only
+	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
+
+# tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
+$(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+# a fuzz target with tests/support/replay.c as its main runs the committed corpus once
+$(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(LIBRARY)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(BUILD)/tests/fuzz/replay.o $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+.SECONDARY:
+
+demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
+	@sh make/demo.sh $(BUILD)
+
+# ---- fuzzing: everything once more under clang, beside the rest in build/fuzz
+FUZZ_CC    ?= clang
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FUZZ_O     := $(patsubst $(BUILD)/%,build/fuzz/%,$(CORE_O))
+FUZZERS    := $(REPLAY_C:tests/fuzz/%.c=build/fuzz/%)
+FUZZ_COMPILE = $(FUZZ_CC) -std=c11 $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -Itests $(CPPFLAGS_ALL)
+build/fuzz/%.o: %.c | $(NEED)
+	@mkdir -p $(@D)
+	$(FUZZ_COMPILE) -MMD -MP -c $< -o $@
+build/fuzz/embedded.o: $(BUILD)/embedded.c
+	@mkdir -p $(@D)
+	$(FUZZ_COMPILE) -c $< -o $@
+$(FUZZERS): build/fuzz/%: build/fuzz/tests/fuzz/%.o $(FUZZ_O)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+
+.PHONY: fuzz
+fuzz: all $(FUZZERS) | $(NEED) ## fuzz each target for FUZZ_SECONDS (60) with ASan and UBSan, and the Lua drivers
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' \
+	  $(LUA) tests/all.lua $(FUZZERS) $(FUZZ_LUA)
+
+# ---- manners
+FORMATTED := $(shell find csrc tests bench examples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
+lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), docs/requirements.md, cppcheck
+	@LUA='$(LUA)' sh make/lint.sh $(FORMATTED)
+
+.PHONY: requirements check-requirements
+requirements: ## write docs/requirements.md from the tests' own names
+	$(LUA) tests/requirements.lua > docs/requirements.md.new
+	mv docs/requirements.md.new docs/requirements.md
+check-requirements: | $(NEED) ## fail when docs/requirements.md is out of date
+	@$(LUA) tests/requirements.lua | cmp -s - docs/requirements.md || \
+	  { echo "docs/requirements.md: out of date: run make requirements and commit it"; exit 1; }
+
+cover: $(if $(filter cover,$(MODE)),test) ## lines run by the tests, file by file: make cover MODE=cover
+	@[ '$(MODE)' = cover ] || { echo "cover: needs a build of its own: make cover MODE=cover"; exit 2; }
+	@sh make/cover.sh $(BUILD)

@@ -1,0 +1,149 @@
+-- all.lua: runs the test programs and specs named on its command line, one process each, under
+-- a time limit, and closes with one plain line "N passed, N failed".
+--
+-- Called by the Makefile: lua5.4 tests/all.lua PROGRAM|SPEC|FUZZER|DRIVER... What it is called
+-- with tells its kind: *_spec.lua goes to busted, build/fuzz/* is a libFuzzer target, another
+-- fuzz_* replays its corpus, another *.lua is a driver, and all else prints check.h's last line.
+-- Environment: ONLY (part of a name), LUA, SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS.
+
+local lua = os.getenv "LUA" or "lua5.4"
+local only = os.getenv "ONLY" or ""
+local fuzz_seconds = tonumber(os.getenv "FUZZ_SECONDS" or "") or 60
+local limit = tonumber(os.getenv "TEST_SECONDS" or "") or 300
+
+local function quoted(text)
+  return "'" .. text:gsub("'", [['\'']]) .. "'"
+end
+
+local function read(path)
+  local file <close> = io.open(path, "rb")
+  return file and file:read "a" or ""
+end
+
+-- the last line of the output that is "N passed, N failed[, N skipped]"
+local function closing_line(output)
+  local passed, failed, skipped
+  for line in output:gmatch "[^\n]+" do
+    local p, f, rest = line:match "^%s*(%d+) passed, (%d+) failed(.*)$"
+    if p then
+      passed, failed, skipped = tonumber(p), tonumber(f), tonumber(rest:match "^, (%d+) skipped" or 0)
+    end
+  end
+  return passed, failed, skipped
+end
+
+local function busted_line(output)
+  local p, f, e, s =
+    output:match "(%d+) success%a* / (%d+) failure%a* / (%d+) error%a* / (%d+) pending"
+  if p then
+    return tonumber(p), tonumber(f) + tonumber(e), tonumber(s)
+  end
+end
+
+-- a fuzz target or driver is one test: it ended well or it did not
+local function by_exit_code(_, ok)
+  return ok and 1 or 0, ok and 0 or 1, 0
+end
+
+-- What to run for a path, how to count, and how long it may take.
+local function job_for(path)
+  local name = path:match "([^/]+)$"
+  if path:match "_spec%.lua$" then
+    -- busted under the very interpreter the modules are for
+    local run = [[-e 'require "busted.runner" { standalone = false }' /dev/null --ignore-lua]]
+    return {
+      title = "spec " .. path,
+      command = ("env %s %s %s -o plainTerminal %s"):format(os.getenv "SPEC_ENV" or "", lua, run, quoted(path)),
+      count = busted_line,
+      limit = limit,
+    }
+  elseif path:match "^build/fuzz/" then
+    local seeds = "tests/fuzz/corpus/" .. name:gsub("^fuzz_", "")
+    local found = "build/fuzz/corpus/" .. name
+    os.execute(("mkdir -p %s %s"):format(quoted(found), quoted(seeds)))
+    return {
+      title = "fuzz " .. name,
+      command = ("%s -max_total_time=%d -timeout=10 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/%s- %s %s"):format(
+        path, fuzz_seconds, name, quoted(found), quoted(seeds)
+      ),
+      count = by_exit_code,
+      limit = fuzz_seconds + 60,
+    }
+  elseif name:match "^fuzz_" and not name:match "%.lua$" then
+    local seeds = "tests/fuzz/corpus/" .. name:gsub("^fuzz_", "")
+    return { title = "corpus " .. name, command = path .. " " .. quoted(seeds), count = by_exit_code, limit = limit }
+  elseif name:match "%.lua$" then
+    return { title = "fuzz " .. path, command = lua .. " " .. path, count = by_exit_code, limit = fuzz_seconds + 120 }
+  end
+  return { title = "C    " .. name, command = path, count = closing_line, limit = limit }
+end
+
+local function show(output, max_lines)
+  local lines = {}
+  for line in (output .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = line
+  end
+  local from = math.max(1, #lines - max_lines)
+  if from > 1 then
+    print(("  | ... %d lines before"):format(from - 1))
+  end
+  for i = from, #lines do
+    print("  | " .. lines[i])
+  end
+end
+
+local function last_number(output)
+  return output:match "stat::number_of_executed_units: (%d+)" or output:match ".*#(%d+)%s+DONE"
+end
+
+-- Runs one job; prints its line (and its output when it failed); returns passed, failed, skipped.
+local function run(job, log)
+  local started = os.time()
+  local ok, how, code =
+    os.execute(("timeout -k 10 %d %s >%s 2>&1 </dev/null"):format(job.limit, job.command, quoted(log)))
+  local output = read(log)
+  local passed, failed, skipped = job.count(output, ok)
+  local why = ""
+  if not passed then
+    passed, failed, skipped, why = 0, 1, 0, "ended before its last line"
+  elseif not ok and failed == 0 then
+    failed, why = 1, how == "signal" and "died by signal " .. code or "exit code " .. code
+  elseif passed + failed + skipped == 0 then
+    failed, why = 1, "holds no test"
+  end
+  if code == 124 or code == 137 then
+    why = ("stopped after %d s"):format(job.limit)
+  end
+  local units = last_number(output)
+  print(("%-6s %-52s %4d passed, %d failed%s  %d s %s%s"):format(
+    failed == 0 and "ok" or "FAILED", job.title, passed, failed,
+    skipped > 0 and (", %d skipped"):format(skipped) or "", os.time() - started, why,
+    units and units .. " inputs" or ""
+  ))
+  if failed > 0 then
+    show(output, 200)
+  end
+  io.stdout:flush()
+  return passed, failed, skipped
+end
+
+local function main()
+  local passed, failed, skipped = 0, 0, 0
+  local log = os.tmpname()
+  for _, path in ipairs(arg) do
+    if path:find(only, 1, true) then
+      local p, f, s = run(job_for(path), log)
+      passed, failed, skipped = passed + p, failed + f, skipped + s
+    end
+  end
+  os.remove(log)
+  if passed + failed == 0 then
+    print(only ~= "" and ("all.lua: no test's name holds '%s'"):format(only) or "all.lua: there are no tests")
+    failed = 1
+  end
+  local rest = skipped > 0 and (", %d skipped"):format(skipped) or ""
+  print(("%d passed, %d failed%s"):format(passed, failed, rest))
+  return failed == 0
+end
+
+os.exit(main())
