@@ -26,13 +26,13 @@ FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
 FLAGS_asan    := -O1 -g $(SAN)
 FLAGS_cover   := -O0 -g --coverage
 
-# asked once, at first use: $(call pkg,NAME,WORDS) defines NAME as the answer to pkg-config WORDS
-pkg = $(eval $(1) := $$(shell $(PKG) $(2)))$($(1))
-CFLAGS_LIBS = $(call pkg,CFLAGS_LIBS,--cflags $(LUAPC) libuv)
-CFLAGS_CURL = $(call pkg,CFLAGS_CURL,--cflags libcurl)
-LIBS_LUA    = $(call pkg,LIBS_LUA,--libs $(LUAPC)) -lm -ldl
-LIBS_UV     = $(call pkg,LIBS_UV,--libs libuv)
-LIBS_CURL   = $(call pkg,LIBS_CURL,--libs libcurl)
+# asked once, at first use: $(call pkg,NAME,WORDS) keeps the answer of pkg-config WORDS in NAME
+pkg = $(or $($(1)),$(eval $(1) := $$(shell $(PKG) $(2)))$($(1)))
+CFLAGS_LIBS = $(call pkg,asked_cflags,--cflags $(LUAPC) libuv)
+CFLAGS_CURL = $(call pkg,asked_cflags_curl,--cflags libcurl)
+LIBS_LUA    = $(call pkg,asked_lua,--libs $(LUAPC)) -lm -ldl
+LIBS_UV     = $(call pkg,asked_uv,--libs libuv)
+LIBS_CURL   = $(call pkg,asked_curl,--libs libcurl)
 CPPFLAGS_ALL = -Icsrc -D_GNU_SOURCE -DSKILLRT_VERSION='"$(VERSION)"' $(CFLAGS_LIBS) $(CPPFLAGS)
 CFLAGS_ALL   = -std=c11 $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
 COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
@@ -68,32 +68,34 @@ quote = '$(subst ','\'',$(1))'
 .PHONY: FORCE
 FORCE:
 
+# commands are told by a short line; V=1 shows them whole
+say = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$@';)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
+	$(call say,CC)$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
 also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter tests/%,$(1)),-Itests)
 
 $(BUILD)/embedded.c: csrc/embed.lua $(LUA_SRC) $(BUILD)/inputs
-	$(LUA) csrc/embed.lua $(LUA_SRC) > $@.new
-	mv $@.new $@
+	$(call say,EMBED)$(LUA) csrc/embed.lua $(LUA_SRC) > $@.new
+	@mv $@.new $@
 $(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h
-	$(COMPILE) -c $< -o $@
+	$(call say,CC)$(COMPILE) -c $< -o $@
 
 $(LIBRARY): $(CORE_O) $(BUILD)/inputs
-	rm -f $@
-	$(AR) rcs $@ $(CORE_O)
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $(CORE_O)
 # core.so takes the Lua API from the program that loads it: linking liblua would bring a second one
 $(CORE_SO): $(CORE_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(CORE_O) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(CORE_O) $(LIBS_UV) -o $@
 $(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
 $(BUILD)/skillrt: $(BUILD)/csrc/main.o $(CORE_O) $(BUILD)/inputs
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(BUILD)/csrc/main.o $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(BUILD)/csrc/main.o $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 # a host program links the library alone, as a stranger would
 $(HOSTS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 
 clean: ## remove build/
 	rm -rf build

@@ -8,4 +8,4 @@ bench: all $(BENCH_BIN) | $(NEED) ## measure against the programs in bench/ (ONL
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) bench/run.lua
 # floors stand alone: they show what the machine can do without skillrt
 $(BENCH_BIN): $(BUILD)/bench/%: $(BUILD)/bench/%.o
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< -o $@

@@ -67,7 +67,7 @@ if ! command -v apt-get >/dev/null 2>&1; then
   exit 1
 fi
 if [ "$(id -u)" = 0 ]; then
-  as_root=env
+  as_root="env"
 elif command -v sudo >/dev/null 2>&1; then
   as_root='sudo env'
 else

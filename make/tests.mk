@@ -30,10 +30,10 @@ test-lua: all $(HOSTS) | $(NEED) ## the Lua tests only
 
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(LIBRARY)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(BUILD)/tests/fuzz/replay.o $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(BUILD)/tests/fuzz/replay.o $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 .SECONDARY:
 
 demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
@@ -47,12 +47,12 @@ FUZZERS    := $(REPLAY_C:tests/fuzz/%.c=build/fuzz/%)
 FUZZ_COMPILE = $(FUZZ_CC) -std=c11 $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -Itests $(CPPFLAGS_ALL)
 build/fuzz/%.o: %.c | $(NEED)
 	@mkdir -p $(@D)
-	$(FUZZ_COMPILE) -MMD -MP -c $< -o $@
+	$(call say,CC)$(FUZZ_COMPILE) -MMD -MP -c $< -o $@
 build/fuzz/embedded.o: $(BUILD)/embedded.c
 	@mkdir -p $(@D)
-	$(FUZZ_COMPILE) -c $< -o $@
+	$(call say,CC)$(FUZZ_COMPILE) -c $< -o $@
 $(FUZZERS): build/fuzz/%: build/fuzz/tests/fuzz/%.o $(FUZZ_O)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 
 .PHONY: fuzz
 fuzz: all $(FUZZERS) | $(NEED) ## fuzz each target for FUZZ_SECONDS (60) with ASan and UBSan, and the Lua drivers

@@ -12,7 +12,9 @@ enum { MAX_INPUT = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+static int visible(const struct dirent *entry) {
+  return entry->d_name[0] != '.';
+}
 
 static int replay_file(const char *path) {
   FILE *file = fopen(path, "rb");
@@ -41,18 +43,15 @@ int main(int count, char **args) {
   for (int i = 1; i < count; i++) {
     struct dirent **entries;
     int n = scandir(args[i], &entries, visible, alphasort);
-    if (n < 0)
-      fprintf(stderr, "%s: %s\n", args[i], strerror(errno));
+    if (n < 0) fprintf(stderr, "%s: %s\n", args[i], strerror(errno));
     for (int k = 0; k < n; k++) {
       char path[4096];
       snprintf(path, sizeof path, "%s/%s", args[i], entries[k]->d_name);
       free(entries[k]);
-      if (replay_file(path))
-        return 1;
+      if (replay_file(path)) return 1;
       inputs++;
     }
-    if (n >= 0)
-      free(entries);
+    if (n >= 0) free(entries);
   }
   LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
   printf("%zu inputs replayed\n", inputs);
