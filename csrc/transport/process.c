@@ -174,7 +174,7 @@ static void child_check_deadlines(struct child *child) {
 static void on_timer(uv_timer_t *timer) {
   struct child *child = timer->data;
   switch (child->stage) {
-  case CHILD_DELAYED:
+  case CHILD_ACCEPTED:
     child_begin(child);
     break;
   case CHILD_RUNNING:
@@ -225,8 +225,7 @@ static bool process_send(struct transport *base, struct exchange *exchange, cons
   owner->children = child;
   owner->living++;
   exchange->handle = child;
-  uv_update_time(owner->loop);
-  child_arm(child, (uint64_t)or_default(task->delay_ms, 0)); /* done never comes from in here */
+  child_arm(child, 0); /* done never comes from in here */
   return true;
 }
 
@@ -236,7 +235,7 @@ static void process_cancel(struct transport *base, struct exchange *exchange, bo
   if (!child) return;
   child->verdict = REPLY_CANCELED;
   error_set(&child->message, ERROR_STOPPED, "%s: canceled", child->name);
-  if (child->stage == CHILD_DELAYED)
+  if (child->stage == CHILD_ACCEPTED)
     child_discard(child);
   else if (child->stage == CHILD_ENDING) {
     child_finish(child); /* replies */

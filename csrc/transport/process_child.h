@@ -8,7 +8,7 @@
 #include "transport/transport.h"
 
 enum child_stage {
-  CHILD_DELAYED, /* not started: the back-off or the next turn of the loop is awaited */
+  CHILD_ACCEPTED, /* starts with the next turn of the loop, so that done never comes from send */
   CHILD_RUNNING,
   CHILD_ENDING, /* the program ended by itself; what it left behind may hold the pipes a while */
   CHILD_TERMED, /* the group got SIGTERM and has a grace to end in */

@@ -44,7 +44,7 @@ struct task {
   char *cwd;               /* process: NULL = the caller's */
   char *ca_file;           /* http: trust this CA bundle; NULL = the system's */
   struct buffer body;      /* http: request body; process: standard input */
-  int64_t delay_ms;        /* wait so long before sending (back-off) */
+  int64_t delay_ms;        /* timer: how long; else the engine waits so long before send */
   int64_t connect_ms;      /* http: until connected (default 10 s) */
   int64_t idle_ms;         /* longest silence (default http: 60 s, process: none) */
   int64_t total_ms;        /* from sending to the last byte (default 600 s) */
