@@ -36,28 +36,29 @@ struct strings {
 struct task {
   enum task_kind kind;
   const struct sys *sys;
-  char *target;            /* http: URL; process: NULL (argv[0] counts) */
-  char *method;            /* http: NULL = POST */
-  struct strings args;     /* process: argv */
-  struct strings headers;  /* http: "Name: value" */
-  struct strings env;      /* process: "NAME=value", the whole environment */
-  char *cwd;               /* process: NULL = the caller's */
-  char *ca_file;           /* http: trust this CA bundle; NULL = the system's */
-  struct buffer body;      /* http: request body; process: standard input */
-  int64_t delay_ms;        /* timer: how long; else the engine waits so long before send */
-  int64_t connect_ms;      /* http: until connected (default 10 s) */
-  int64_t idle_ms;         /* longest silence (default http: 60 s, process: none) */
-  int64_t total_ms;        /* from sending to the last byte (default 600 s) */
-  size_t max_body;         /* reply body / stdout, bytes (default 16 MiB) */
-  size_t max_extra;        /* reply headers / stderr, bytes (default 256 KiB) */
-  size_t max_redirects;    /* http: 0 = redirects are errors */
+  char *target;           /* http: URL; process: NULL (argv[0] counts) */
+  char *method;           /* http: NULL = POST */
+  struct strings args;    /* process: argv */
+  struct strings headers; /* http: "Name: value" */
+  struct strings env;     /* process: "NAME=value", the whole environment */
+  char *cwd;              /* process: NULL = the caller's */
+  char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
+  struct buffer body;     /* http: request body; process: standard input */
+  int64_t delay_ms;       /* timer: how long; else the engine waits so long before send */
+  int64_t connect_ms;     /* http: until connected (default 10 s) */
+  int64_t idle_ms;        /* longest silence (default http: 60 s, process: none) */
+  int64_t total_ms;       /* from sending to the last byte (default 600 s) */
+  size_t max_body;        /* reply body / stdout, bytes (default 16 MiB) */
+  size_t max_extra;       /* reply headers / stderr, bytes (default 256 KiB) */
+  size_t max_redirects;   /* http: 0 = redirects are errors */
 };
 
 void task_init(struct task *, const struct sys *);
 void task_clear(struct task *);
 /* Copies; false with ERROR_MEMORY. */
 bool task_set(struct task *, char **field, const char *text, struct error *);
-bool strings_add(struct strings *, const struct sys *, const char *text, size_t length, struct error *);
+bool strings_add(struct strings *, const struct sys *, const char *text, size_t length,
+                 struct error *);
 void strings_clear(struct strings *, const struct sys *);
 
 enum reply_status {
@@ -72,12 +73,12 @@ enum reply_status {
 
 struct reply {
   enum reply_status status;
-  int code;                 /* http status, exit code or signal number; 0 if none */
-  struct span body;         /* http body / stdout; borrowed for the time of the call */
-  struct span extra;        /* http header lines ("name: value\n", lower-case names) / stderr */
-  int64_t retry_after_ms;   /* from Retry-After, clamped to 0 .. 1 h; -1 = none */
+  int code;               /* http status, exit code or signal number; 0 if none */
+  struct span body;       /* http body / stdout; borrowed for the time of the call */
+  struct span extra;      /* http header lines ("name: value\n", lower-case names) / stderr */
+  int64_t retry_after_ms; /* from Retry-After, clamped to 0 .. 1 h; -1 = none */
   int64_t elapsed_ms;
-  char message[256];        /* for people; begins with the object: host, program */
+  char message[256]; /* for people; begins with the object: host, program */
 };
 
 /* One request under way. The engine embeds it; the transport keeps its own in `handle`. */
