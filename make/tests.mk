@@ -34,7 +34,6 @@ $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(BUILD)/tests/fuzz/replay.o $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
-.SECONDARY:
 
 demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
 	@sh make/demo.sh $(BUILD)
