@@ -5,7 +5,7 @@ set -u
 LUA=${LUA:-lua5.4}
 passed=0 failed=0
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.c" "$log.md"' EXIT
 
 # check NAME COMMAND...: runs it; its output is shown only when it fails
 check() {
@@ -22,7 +22,8 @@ check() {
 }
 
 requirements_current() {
-  $LUA tests/requirements.lua | diff - docs/requirements.md >/dev/null ||
+  $LUA tests/requirements.lua >"$log.md" || return 1
+  cmp -s "$log.md" docs/requirements.md ||
     { echo "docs/requirements.md: out of date: run make requirements and commit it" && false; }
 }
 lua_files() {
@@ -34,7 +35,6 @@ not_too_long() {
 }
 
 printf '%s\n' "$@" >"$log.c"
-trap 'rm -f "$log" "$log.c"' EXIT
 # shellcheck disable=SC2046 # a list of paths without blanks
 check "luacheck" luacheck --quiet --no-color $(lua_files)
 check "clang-format" clang-format --dry-run -Werror "$@"

@@ -1,0 +1,6 @@
+-- .luacheckrc: what luacheck takes for granted in this tree.
+std = "lua54"
+max_line_length = 120
+files["**/*_spec.lua"] = { std = "lua54+busted" }
+files["tests/support"] = { std = "lua54+busted" }
+exclude_files = { "build", "runs" }

@@ -1,0 +1,88 @@
+#!/bin/bash
+# layers.sh: who may include and require whom: the floors of the house, checked.
+#
+# Prints each violation as file:line: text and exits 1. Called by `make lint`; the folder to look
+# at may be given (tests do). C: a folder of csrc is a floor. Lua: see floor_of. A module may
+# require its own floor and those below; what it may not see at all is said by name.
+set -eu
+cd "${1:-.}"
+
+# file:line:what of every include of our own and of the libraries that have one home
+includes() {
+  find csrc -name '*.[ch]' -print0 | xargs -0 -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' /dev/null |
+    sed -E 's/^([^:]*:[0-9]*):[^<"]*[<"]([^>"]*)[>"].*/\1:\2/'
+}
+
+c_floors() {
+  includes | awk -F: '
+    function bad(why) { printf "%s:%s: %s\n", $1, $2, why; failed = 1 }
+    function room(path) { sub(/^csrc\//, "", path); return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : "top" }
+    # may a file of floor `a` include a header of floor `b`?
+    function may(a, b, header) {
+      if (a == b || b == "base") return 1
+      if (a == "engine") return header == "store/store.h" || header == "transport/transport.h"
+      if (a == "lua" || a == "top") return b != "top" || header == "skillrt.h"
+      return 0
+    }
+    {
+      from = room($1); header = $3; file = $1
+      if (header ~ /^(base|store|transport|engine|lua)\// || header == "skillrt.h") {
+        to = header == "skillrt.h" ? "top" : room("csrc/" header)
+        if (!may(from, to, header)) bad("csrc/" from " must not include " header)
+      }
+      if (header ~ /^(lua|lauxlib|lualib)\.h$/ && from != "lua" && file != "csrc/main.c")
+        bad(header " belongs to csrc/lua and csrc/main.c")
+      if (header ~ /^curl\// && file !~ /^csrc\/transport\/http/)
+        bad(header " belongs to csrc/transport/http*")
+      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/engine\/(loop|runtime)[a-z_]*\.[ch]$/)
+        bad(header " belongs to csrc/transport and csrc/engine/loop, runtime")
+    }
+    END { exit failed }'
+}
+
+# every require "skillrt..." or require "strategies..." as file:line:module
+requires() {
+  find lua strategies -name '*.lua' -print0 2>/dev/null | xargs -0 -r grep -nE 'require' /dev/null |
+    grep -vE '^[^:]*:[0-9]*:[[:space:]]*--' |
+    sed -nE "s/^([^:]*:[0-9]*):.*require[[:space:]]*[( ]?[[:space:]]*[\"']([^\"']+)[\"'].*/\1:\2/p"
+}
+
+lua_floors() {
+  requires | awk -F: '
+    function bad(why) { printf "%s:%s: %s\n", $1, $2, why; failed = 1 }
+    # floors, low to high; a name that stands nowhere has to be given a place here first
+    function floor_of(m) {
+      if (m ~ /^skillrt\.(action|state|expr|schema|json|files)(\.|$)/ || m ~ /^skillrt\.(expr|state|schema|action|json|files)_/) return 1
+      if (m ~ /^skillrt\.(strategy|template|retry|budget|gate|agent)(\.|_|$)/) return 2
+      if (m ~ /^skillrt\.(skill|load|generate)(\.|_|$)/) return 3
+      if (m ~ /^skillrt\.mode(\.|$)/) return 4
+      if (m ~ /^skillrt\.(policy|report)(\.|_|$)/) return 5
+      if (m ~ /^skillrt\.(cli|cmd|init)(\.|_|$)/ || m == "skillrt") return 6
+      return 0
+    }
+    function module(path) {
+      sub(/^lua\//, "", path); sub(/\.lua$/, "", path); sub(/\/init$/, "", path); gsub(/\//, ".", path)
+      return path
+    }
+    {
+      from = module($1); to = $3
+      if ($1 ~ /^strategies\//) { bad("a strategy requires nothing, not " to); next }
+      a = floor_of(from)
+      if (!a) { bad(from " stands on no floor: give it one in tests/layers.sh"); next }
+      if (to == "skillrt.core") {
+        if (a < 5 && from !~ /^skillrt\.(json|files)$/)
+          bad(from " must not see skillrt.core: only policy, report/*, json, files and the doors do")
+      } else if (to ~ /^skillrt(\.|$)/) {
+        b = floor_of(to)
+        if (!b) bad(to " stands on no floor: give it one in tests/layers.sh")
+        else if (b > a) bad(from " must not require upwards: " to)
+      } else if (to ~ /^strategies?[.\/]/)
+        bad(from " must ask skillrt.strategy for a strategy, not require " to)
+    }
+    END { exit failed }'
+}
+
+status=0
+c_floors || status=1
+lua_floors || status=1
+exit $status

@@ -1,0 +1,65 @@
+-- layers_spec.lua: tests/layers.sh finds each kind of upward or sideways use, and says where.
+
+-- Writes the files below a new folder, runs layers.sh there, returns its lines and whether it passed.
+local function check(files)
+  local root = os.tmpname()
+  os.remove(root)
+  for path, text in pairs(files) do
+    assert(os.execute(("mkdir -p '%s/%s'"):format(root, path:match "^(.*)/")))
+    local file <close> = assert(io.open(root .. "/" .. path, "w"))
+    file:write(text)
+  end
+  local pipe = assert(io.popen(("bash tests/layers.sh '%s' 2>&1"):format(root)))
+  local output = pipe:read "a"
+  local passed = pipe:close() == true
+  os.execute(("rm -r '%s'"):format(root))
+  return output, passed
+end
+
+local function refused(path, text, why)
+  local output, passed = check { ["csrc/base/x.h"] = "", [path] = text }
+  assert.is_false(passed)
+  assert.equal(why .. "\n", output)
+end
+
+describe("the floors", function()
+  it("let a C floor include what lies below it", function()
+    local output, passed = check {
+      ["csrc/store/a.c"] = '#include "base/sys.h"\n#include "store/store.h"\n#include <stdio.h>\n',
+      ["csrc/engine/engine.c"] = '#include "store/store.h"\n#include "transport/transport.h"\n',
+      ["csrc/engine/runtime.c"] = '#include <uv.h>\n#include "engine/engine.h"\n',
+      ["csrc/transport/http.c"] = "#include <curl/curl.h>\n#include <uv.h>\n",
+      ["csrc/lua/bind_run.c"] = '#include <lua.h>\n#include "engine/runtime.h"\n#include "skillrt.h"\n',
+      ["csrc/main.c"] = '#include <lauxlib.h>\n#include "lua/embedded.h"\n',
+    }
+    assert.equal("", output)
+    assert.is_true(passed)
+  end)
+
+  it("refuse a C include that goes up or aside, with file and line", function()
+    refused("csrc/base/a.c", '\n#include "store/store.h"\n', "csrc/base/a.c:2: csrc/base must not include store/store.h")
+    refused("csrc/store/a.c", '#include "engine/engine.h"', "csrc/store/a.c:1: csrc/store must not include engine/engine.h")
+    refused("csrc/engine/a.c", '#include "store/lock.h"', "csrc/engine/a.c:1: csrc/engine must not include store/lock.h")
+    refused("csrc/transport/a.c", '#include "store/store.h"',
+      "csrc/transport/a.c:1: csrc/transport must not include store/store.h")
+  end)
+
+  it("keep Lua, curl and libuv in the rooms that may know them", function()
+    refused("csrc/engine/engine.c", "#include <uv.h>",
+      "csrc/engine/engine.c:1: uv.h belongs to csrc/transport and csrc/engine/loop, runtime")
+    refused("csrc/engine/engine.c", "# include <lua.h>", "csrc/engine/engine.c:1: lua.h belongs to csrc/lua and csrc/main.c")
+    refused("csrc/transport/process.c", "#include <curl/curl.h>",
+      "csrc/transport/process.c:1: curl/curl.h belongs to csrc/transport/http*")
+  end)
+
+  it("refuse a Lua module that requires upwards, sees the core, or stands nowhere", function()
+    refused("lua/skillrt/mode/sequential.lua", 'local p = require "skillrt.policy"',
+      "lua/skillrt/mode/sequential.lua:1: skillrt.mode.sequential must not require upwards: skillrt.policy")
+    refused("lua/skillrt/expr.lua", "-- head\nlocal c = require('skillrt.core')",
+      "lua/skillrt/expr.lua:2: skillrt.expr must not see skillrt.core: only policy, report/*, json, files and the doors do")
+    refused("lua/skillrt/nowhere.lua", 'require("skillrt.expr")',
+      "lua/skillrt/nowhere.lua:1: skillrt.nowhere stands on no floor: give it one in tests/layers.sh")
+    refused("strategies/mine.lua", 'local j = require "skillrt.json"',
+      "strategies/mine.lua:1: a strategy requires nothing, not skillrt.json")
+  end)
+end)
