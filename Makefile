@@ -61,6 +61,7 @@ include make/deps.mk make/tests.mk make/bench.mk make/install.mk
 # flags and inputs change only when their text does, so that other flags, or a file that came
 # or went, rebuild what they must.
 $(BUILD)/flags $(BUILD)/inputs: $(BUILD)/%: FORCE | $(NEED)
+	@$(PKG) --exists $(LUAPC) libuv libcurl || { echo "make: $(PKG) does not find $(LUAPC), libuv and libcurl: run make deps"; exit 1; }
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quote,$(if $(filter flags,$*),$(COMPILE) $(LDFLAGS) $(LUA),$(CORE_O) $(HTTP_O) $(LUA_SRC))) > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@

@@ -13,7 +13,7 @@ HEADER  := $(wildcard csrc/skillrt.h)
 MANUAL  := $(wildcard docs/skillrt.1)
 
 ##@ Install
-.PHONY: install install-rock uninstall
+.PHONY: install rock install-rock uninstall
 install: all install-rock ## install into PREFIX (/usr/local): program, Lua modules, C library, manual
 	install -d $(addprefix '$(DESTDIR)',$(BINDIR) $(LIBPATH)/pkgconfig $(INCDIR) $(MANDIR)/man1)
 	$(if $(PROGRAM),install -m 755 -s $(PROGRAM) '$(DESTDIR)$(BINDIR)/skillrt')
@@ -24,7 +24,8 @@ install: all install-rock ## install into PREFIX (/usr/local): program, Lua modu
 	    -e 's|@VERSION@|$(VERSION)|; s|@LUAPC@|$(LUAPC)|' skillrt.pc.in \
 	  > '$(DESTDIR)$(LIBPATH)/pkgconfig/skillrt.pc'
 
-# what LuaRocks installs (it passes LUADIR and LIBDIR): the Lua modules and the two C modules
+# what LuaRocks builds and installs (it passes LUADIR and LIBDIR): the Lua modules and the two C modules
+rock: $(CORE_SO) $(HTTP_SO)
 install-rock: $(CORE_SO) $(HTTP_SO)
 	install -d '$(DESTDIR)$(LIBDIR)/skillrt' $(foreach d,$(sort $(dir $(LUA_MODULES))),'$(DESTDIR)$(LUADIR)/$(d)')
 	install -m 755 -s $^ '$(DESTDIR)$(LIBDIR)/skillrt/'

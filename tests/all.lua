@@ -120,6 +120,11 @@ local function run(job, log)
     skipped > 0 and (", %d skipped"):format(skipped) or "", os.time() - started, why,
     units and units .. " inputs" or ""
   ))
+  for line in output:gmatch "[^\n]+" do -- what a test driver counted is told also when all went well
+    if line:match "^#? ?%d+ points, " then
+      print("  " .. line)
+    end
+  end
   if failed > 0 then
     show(output, 200)
   end
