@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUT = 1 << 20 };
+enum { MAX_BYTES = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,8 +22,8 @@ static int replay_file(const char *path) {
     fprintf(stderr, "%s: %s\n", path, strerror(errno));
     return 1;
   }
-  unsigned char *data = malloc(MAX_INPUT);
-  size_t size = data ? fread(data, 1, MAX_INPUT, file) : 0;
+  unsigned char *data = malloc(MAX_BYTES);
+  size_t size = data ? fread(data, 1, MAX_BYTES, file) : 0;
   fclose(file);
   /* a block of exactly this size, so that ASan sees the first byte beyond */
   unsigned char *exact = data ? malloc(size ? size : 1) : NULL;
