@@ -15,7 +15,7 @@ MANUAL  := $(wildcard docs/skillrt.1)
 ##@ Install
 .PHONY: install rock install-rock uninstall
 install: all install-rock ## install into PREFIX (/usr/local): program, Lua modules, C library, manual
-	install -d $(addprefix '$(DESTDIR)',$(BINDIR) $(LIBPATH)/pkgconfig $(INCDIR) $(MANDIR)/man1)
+	install -d $(foreach d,$(BINDIR) $(LIBPATH)/pkgconfig $(INCDIR) $(MANDIR)/man1,'$(DESTDIR)$(d)')
 	$(if $(PROGRAM),install -m 755 -s $(PROGRAM) '$(DESTDIR)$(BINDIR)/skillrt')
 	install -m 644 $(LIBRARY) '$(DESTDIR)$(LIBPATH)/libskillrt.a'
 	$(if $(HEADER),install -m 644 $(HEADER) '$(DESTDIR)$(INCDIR)/skillrt.h')
