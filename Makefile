@@ -25,6 +25,7 @@ FLAGS_release := -O2 -g -ffunction-sections -fdata-sections
 FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
 FLAGS_asan    := -O1 -g $(SAN)
 FLAGS_cover   := -O0 -g --coverage
+EMBED_debug   := --source
 
 # asked once, at first use: $(call pkg,NAME,WORDS) keeps the answer of pkg-config WORDS in NAME
 pkg = $(or $($(1)),$(eval $(1) := $$(shell $(PKG) $(2)))$($(1)))
@@ -77,7 +78,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter tests/%,$(1)),-Itests)
 
 $(BUILD)/embedded.c: csrc/embed.lua $(LUA_SRC) $(BUILD)/inputs
-	$(call say,EMBED)$(LUA) csrc/embed.lua $(LUA_SRC) > $@.new
+	$(call say,EMBED)$(LUA) csrc/embed.lua $(EMBED_$(MODE)) $(LUA_SRC) > $@.new
 	@mv $@.new $@
 $(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h
 	$(call say,CC)$(COMPILE) -c $< -o $@

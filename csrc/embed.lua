@@ -1,31 +1,68 @@
--- embed.lua: writes embedded.c: the Lua files, strategies and templates as C strings.
+-- embed.lua: writes embedded.c: the Lua modules, strategies and templates as C strings.
 --
--- Run by the Makefile: lua5.4 csrc/embed.lua FILE... > embedded.c
+-- Run by the Makefile: lua5.4 csrc/embed.lua [--source] FILE... > embedded.c
 -- Names inside: "lua/skillrt/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
+-- The modules below lua/ are compiled here, with their line numbers (loading them takes an eighth
+-- of the time of parsing them, and a syntax error stops the build); --source leaves them as text.
+-- Strategies stay text: a journal pins their digest, which must not depend on the build.
 
-local function bytes(text)
-  local out, column = {}, 0
-  for i = 1, #text do
-    local piece = ("%d,"):format(text:byte(i))
-    column = column + #piece
-    if column > 96 then
-      out[#out + 1] = "\n"
-      column = #piece
-    end
-    out[#out + 1] = piece
+local escapes = { ["\n"] = "\\n", ["\\"] = "\\\\", ['"'] = '\\"', ["?"] = "\\?" }
+for byte = 0, 255 do
+  local char = string.char(byte)
+  if not escapes[char] and (byte < 32 or byte > 126) then
+    escapes[char] = ("\\%03o"):format(byte)
   end
-  return table.concat(out)
 end
 
-print("/* written by csrc/embed.lua; do not edit */")
-print('#include "lua/embedded.h"')
-local rows = {}
-for i, path in ipairs(arg) do
-  local file <close> = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  print(("static const unsigned char file_%d[] = {\n%s0};"):format(i, bytes(text)))
-  rows[#rows + 1] = ('  {"%s", (const char *)file_%d, %d},'):format(path, i, #text)
+-- The bytes as C string literals of some 100 characters a line.
+local function literals(bytes)
+  local lines, line, column = {}, {}, 0
+  for i = 1, #bytes do
+    local char = bytes:sub(i, i)
+    local piece = escapes[char] or char
+    line[#line + 1] = piece
+    column = column + #piece
+    if column > 100 or char == "\n" then
+      lines[#lines + 1] = '  "' .. table.concat(line) .. '"'
+      line, column = {}, 0
+    end
+  end
+  lines[#lines + 1] = '  "' .. table.concat(line) .. '"'
+  return table.concat(lines, "\n")
 end
-print("const struct embedded_file embedded_files[] = {")
-print(table.concat(rows, "\n"))
-print("  {0, 0, 0},\n};")
+
+-- What to embed for a file: its text, or a module compiled under the name its errors will show.
+local function content(path, as_source)
+  local file <close> = assert(io.open(path, "rb"))
+  local text = file:read "a"
+  local module = path:match "^lua/(.+%.lua)$"
+  if not module or as_source then
+    return text
+  end
+  local chunk, message = load(text, "@" .. module, "t")
+  if not chunk then
+    io.stderr:write(("lua/%s\n"):format(message))
+    os.exit(1)
+  end
+  return string.dump(chunk, false)
+end
+
+local paths = { table.unpack(arg) }
+local as_source = paths[1] == "--source"
+if as_source then
+  table.remove(paths, 1)
+end
+
+local rows = {}
+print("/* written by csrc/embed.lua; do not edit */")
+print('#include "lua/embedded.h"\n')
+for i, path in ipairs(paths) do
+  local bytes = content(path, as_source)
+  print(("static const char file_%d[] =\n%s;"):format(i, literals(bytes)))
+  rows[#rows + 1] = ('    {"%s", file_%d, %d},'):format(path, i, #bytes)
+end
+print("\nconst struct embedded_file embedded_files[] = {")
+if #rows > 0 then
+  print(table.concat(rows, "\n"))
+end
+print("    {0, 0, 0},\n};")

@@ -1,5 +1,5 @@
-/* embedded.h: the Lua files, strategies and templates that travel inside the program.
- * The table is written by csrc/embed.lua at build time. */
+/* embedded.h: the Lua modules, strategies and templates that travel inside the program.
+ * The table is written by csrc/embed.lua at build time, in the order of the names. */
 #ifndef SKILLRT_LUA_EMBEDDED_H
 #define SKILLRT_LUA_EMBEDDED_H
 
@@ -7,7 +7,7 @@
 
 struct embedded_file {
   const char *name; /* "lua/skillrt/policy.lua"; NULL ends the table */
-  const char *text; /* NUL-terminated */
+  const char *text; /* NUL-terminated; a module's is compiled (see embed.lua): load with "bt" */
   size_t size;      /* bytes without the NUL */
 };
 extern const struct embedded_file embedded_files[];

@@ -1,0 +1,59 @@
+-- embed_spec.lua: what csrc/embed.lua writes is C that holds the very bytes.
+
+-- Embeds files written from `files`, compiles the result with a C main that prints entry `wanted`.
+local function embedded(files, wanted, options)
+  local root = os.tmpname()
+  os.remove(root)
+  local names = {}
+  for name, text in pairs(files) do
+    assert(os.execute(("mkdir -p '%s/%s'"):format(root, name:match "^(.*)/")))
+    local file <close> = assert(io.open(root .. "/" .. name, "wb"))
+    file:write(text)
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  local main <close> = assert(io.open(root .. "/main.c", "w"))
+  main:write(([[
+#include <stdio.h>
+#include <string.h>
+#include "lua/embedded.h"
+int main(void) {
+  for (const struct embedded_file *f = embedded_files; f->name; f++)
+    if (strcmp(f->name, "%s") == 0) fwrite(f->text, 1, f->size + 1, stdout);
+  return 0;
+}]]):format(wanted))
+  main:close()
+  local here = io.popen("pwd"):read "l"
+  local pipe = assert(io.popen(([[cd '%s' && { lua5.4 '%s/csrc/embed.lua' %s %s > e.c &&
+    ${CC:-gcc} -Wall -Wextra -Werror -I'%s/csrc' main.c e.c -o e && ./e; } 2>&1]]):format(
+    root, here, options or "", table.concat(names, " "), here)))
+  local output = pipe:read "a"
+  pipe:close()
+  os.execute(("rm -r '%s'"):format(root))
+  return output
+end
+
+describe("embedding", function()
+  it("keeps every byte of a template, whatever it is", function()
+    local all = {}
+    for byte = 0, 255 do
+      all[#all + 1] = string.char(byte) .. "1??=\\\""
+    end
+    local text = table.concat(all)
+    assert.equal(text .. "\0", embedded({ ["templates/a.mustache"] = text, ["templates/b.txt"] = "" }, "templates/a.mustache"))
+  end)
+
+  it("compiles modules with their names and lines, and leaves strategies as text", function()
+    local files = { ["lua/skillrt/x.lua"] = "local M = {}\nerror 'here'\nreturn M\n", ["strategies/s.lua"] = "return {}\n" }
+    local chunk = assert(load(embedded(files, "lua/skillrt/x.lua"):sub(1, -2), "=?", "b"))
+    local _, message = pcall(chunk)
+    assert.equal("skillrt/x.lua:2: here", message)
+    assert.equal("return {}\n\0", embedded(files, "strategies/s.lua"))
+    assert.equal(files["lua/skillrt/x.lua"] .. "\0", embedded(files, "lua/skillrt/x.lua", "--source"))
+  end)
+
+  it("stops the build at a syntax error, naming file and line", function()
+    local output = embedded({ ["lua/skillrt/x.lua"] = "\nlocal = 1\n" }, "x")
+    assert.truthy(output:find("lua/skillrt/x.lua:2: <name> expected near '='", 1, true))
+  end)
+end)
