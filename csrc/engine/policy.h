@@ -28,6 +28,8 @@ void batch_clear(struct batch *);
 void batch_reset(struct batch *);
 bool batch_add(struct batch *, const char *payload, size_t size, struct error *);
 size_t batch_count(const struct batch *);
+struct span batch_at(const struct batch *, size_t index); /* until the batch changes */
+void batch_cut(struct batch *, size_t count);             /* forgets all but the first `count` */
 
 enum decision_kind {
   DECIDE_START, /* start `steps` */

@@ -1,0 +1,68 @@
+/* batch.c: record payloads on their way to the store, one behind the other.
+ *
+ * Keeps its memory between batches, so that a long run does not allocate per step. Knows
+ * nothing of what is in a payload. Filled by policies, emptied by the engine. */
+#include "engine/policy.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A value over 64 KiB travels as a blob, so a batch this large is a mistake. */
+enum { BATCH_BYTES = 256 << 20, BATCH_ENDS = 16 << 20, BATCH_KEPT = 1 << 20 };
+
+void batch_init(struct batch *b, const struct sys *sys) {
+  b->sys = sys;
+  buffer_init(&b->bytes, sys, BATCH_BYTES);
+  buffer_init(&b->ends, sys, BATCH_ENDS);
+}
+
+void batch_clear(struct batch *b) {
+  buffer_clear(&b->bytes);
+  buffer_clear(&b->ends);
+}
+
+void batch_reset(struct batch *b) {
+  if (b->bytes.capacity > BATCH_KEPT)
+    buffer_clear(&b->bytes);
+  buffer_reset(&b->bytes);
+  buffer_reset(&b->ends);
+}
+
+static void bytes_cut(struct batch *b, size_t length) {
+  b->bytes.length = length;
+  if (b->bytes.data)
+    b->bytes.data[length] = 0;
+}
+
+bool batch_add(struct batch *b, const char *payload, size_t size, struct error *error) {
+  size_t before = b->bytes.length;
+  if (size > 0 && !buffer_append(&b->bytes, payload, size, error))
+    return false;
+  size_t end = b->bytes.length;
+  if (!buffer_append(&b->ends, &end, sizeof end, error)) {
+    bytes_cut(b, before);
+    return false;
+  }
+  return true;
+}
+
+size_t batch_count(const struct batch *b) {
+  return b->ends.length / sizeof(size_t);
+}
+
+struct span batch_at(const struct batch *b, size_t index) {
+  assert(index < batch_count(b));
+  size_t from = 0, to;
+  if (index > 0)
+    memcpy(&from, b->ends.data + (index - 1) * sizeof from, sizeof from);
+  memcpy(&to, b->ends.data + index * sizeof to, sizeof to);
+  return (struct span){b->bytes.data ? b->bytes.data + from : "", to - from};
+}
+
+void batch_cut(struct batch *b, size_t count) {
+  if (count >= batch_count(b))
+    return;
+  struct span first = batch_at(b, count);
+  bytes_cut(b, b->bytes.data ? (size_t)(first.data - b->bytes.data) : 0);
+  b->ends.length = count * sizeof(size_t);
+}

@@ -1,0 +1,173 @@
+/* engine_slots.c: the steps under way, found by number in O(1).
+ *
+ * Slots are used again with their buffers, so that a run allocates only while it becomes
+ * wider than it ever was. Knows nothing of what happens to a step; called by engine*.c. */
+#include "engine/engine_inside.h"
+
+#include <assert.h>
+
+enum { SLOTS_MAX = 1 << 16, SLOT_KEPT = 64 << 10 };
+
+bool sys_grow(const struct sys *sys, void *array, size_t *capacity, size_t wanted, size_t item,
+              struct error *error) {
+  if (wanted <= *capacity)
+    return true;
+  size_t next = *capacity ? *capacity : 8;
+  while (next < wanted)
+    next *= 2;
+  void **at = array;
+  void *block = sys->alloc(sys, *at, *capacity * item, next * item);
+  if (!block)
+    return error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", wanted);
+  *at = block;
+  *capacity = next;
+  return true;
+}
+
+void slots_init(struct slots *s, const struct sys *sys) {
+  *s = (struct slots){.sys = sys};
+}
+
+void slots_clear(struct slots *s) {
+  assert(s->count == 0);
+  while (s->free) {
+    struct slot *slot = s->free;
+    s->free = slot->next;
+    buffer_clear(&slot->body);
+    buffer_clear(&slot->extra);
+    sys_free(s->sys, slot, sizeof *slot);
+  }
+  if (s->table)
+    sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
+  slots_init(s, s->sys);
+}
+
+static size_t home(const struct slots *s, uint64_t step) {
+  return (size_t)((step * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (s->capacity - 1);
+}
+
+struct slot *slots_find(const struct slots *s, uint64_t step) {
+  if (s->capacity == 0)
+    return NULL;
+  for (size_t i = home(s, step); s->table[i]; i = (i + 1) & (s->capacity - 1))
+    if (s->table[i]->step == step)
+      return s->table[i];
+  return NULL;
+}
+
+static void table_put(struct slots *s, struct slot *slot) {
+  size_t i = home(s, slot->step);
+  while (s->table[i])
+    i = (i + 1) & (s->capacity - 1);
+  s->table[i] = slot;
+}
+
+/* At most half full, so that a search meets a hole soon. */
+static bool table_reserve(struct slots *s, struct error *error) {
+  if ((s->count + 1) * 2 <= s->capacity)
+    return true;
+  struct slots wider = {.sys = s->sys, .capacity = s->capacity ? s->capacity * 2 : 16};
+  wider.table = sys_alloc(s->sys, wider.capacity * sizeof *wider.table);
+  if (!wider.table)
+    return error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", s->count + 1);
+  for (size_t i = 0; i < s->capacity; i++)
+    if (s->table[i])
+      table_put(&wider, s->table[i]);
+  if (s->table)
+    sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
+  s->table = wider.table;
+  s->capacity = wider.capacity;
+  return true;
+}
+
+struct slot *slots_take(struct slots *s, uint64_t step, struct error *error) {
+  assert(!slots_find(s, step));
+  if (s->count >= SLOTS_MAX) {
+    error_set(error, ERROR_LIMIT, "engine: more than %d steps at once", (int)SLOTS_MAX);
+    return NULL;
+  }
+  if (!table_reserve(s, error))
+    return NULL;
+  struct slot *slot = s->free;
+  if (slot) {
+    s->free = slot->next;
+  } else {
+    slot = sys_alloc(s->sys, sizeof *slot);
+    if (!slot) {
+      error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", s->count + 1);
+      return NULL;
+    }
+    buffer_init(&slot->body, s->sys, 0); /* the maximum is the task's */
+    buffer_init(&slot->extra, s->sys, 0);
+  }
+  slot->step = step;
+  slot->state = SLOT_TAKEN;
+  slot->next = slot->previous = NULL;
+  task_init(&slot->task, s->sys);
+  table_put(s, slot);
+  s->count++;
+  return slot;
+}
+
+/* Takes the slot out and moves those that had to give way to it back, so that no search ends
+ * at the new hole too early. */
+static void table_drop(struct slots *s, const struct slot *slot) {
+  size_t mask = s->capacity - 1, hole = home(s, slot->step);
+  while (s->table[hole] != slot)
+    hole = (hole + 1) & mask;
+  for (size_t i = (hole + 1) & mask; s->table[i]; i = (i + 1) & mask) {
+    size_t wanted = home(s, s->table[i]->step);
+    if (((i - wanted) & mask) >= ((i - hole) & mask)) {
+      s->table[hole] = s->table[i];
+      hole = i;
+    }
+  }
+  s->table[hole] = NULL;
+}
+
+static void buffer_calm(struct buffer *b) {
+  if (b->capacity > SLOT_KEPT)
+    buffer_clear(b);
+  buffer_reset(b);
+}
+
+void slots_release(struct slots *s, struct slot *slot) {
+  table_drop(s, slot);
+  s->count--;
+  task_clear(&slot->task);
+  buffer_calm(&slot->body);
+  buffer_calm(&slot->extra);
+  slot->state = SLOT_FREE;
+  slot->previous = NULL;
+  slot->next = s->free;
+  s->free = slot;
+}
+
+void slot_queue_push(struct slot_queue *q, struct slot *slot) {
+  slot->next = NULL;
+  slot->previous = q->last;
+  if (q->last)
+    q->last->next = slot;
+  else
+    q->first = slot;
+  q->last = slot;
+}
+
+void slot_queue_remove(struct slot_queue *q, struct slot *slot) {
+  if (slot->previous)
+    slot->previous->next = slot->next;
+  else
+    q->first = slot->next;
+  if (slot->next)
+    slot->next->previous = slot->previous;
+  else
+    q->last = slot->previous;
+  slot->next = slot->previous = NULL;
+}
+
+struct slot *slot_queue_pop(struct slot_queue *q) {
+  struct slot *slot = q->first;
+  if (slot)
+    slot_queue_remove(q, slot);
+  return slot;
+}
