@@ -22,22 +22,19 @@ void batch_clear(struct batch *b) {
 }
 
 void batch_reset(struct batch *b) {
-  if (b->bytes.capacity > BATCH_KEPT)
-    buffer_clear(&b->bytes);
+  if (b->bytes.capacity > BATCH_KEPT) buffer_clear(&b->bytes);
   buffer_reset(&b->bytes);
   buffer_reset(&b->ends);
 }
 
 static void bytes_cut(struct batch *b, size_t length) {
   b->bytes.length = length;
-  if (b->bytes.data)
-    b->bytes.data[length] = 0;
+  if (b->bytes.data) b->bytes.data[length] = 0;
 }
 
 bool batch_add(struct batch *b, const char *payload, size_t size, struct error *error) {
   size_t before = b->bytes.length;
-  if (size > 0 && !buffer_append(&b->bytes, payload, size, error))
-    return false;
+  if (size > 0 && !buffer_append(&b->bytes, payload, size, error)) return false;
   size_t end = b->bytes.length;
   if (!buffer_append(&b->ends, &end, sizeof end, error)) {
     bytes_cut(b, before);
@@ -53,15 +50,13 @@ size_t batch_count(const struct batch *b) {
 struct span batch_at(const struct batch *b, size_t index) {
   assert(index < batch_count(b));
   size_t from = 0, to;
-  if (index > 0)
-    memcpy(&from, b->ends.data + (index - 1) * sizeof from, sizeof from);
+  if (index > 0) memcpy(&from, b->ends.data + (index - 1) * sizeof from, sizeof from);
   memcpy(&to, b->ends.data + index * sizeof to, sizeof to);
   return (struct span){b->bytes.data ? b->bytes.data + from : "", to - from};
 }
 
 void batch_cut(struct batch *b, size_t count) {
-  if (count >= batch_count(b))
-    return;
+  if (count >= batch_count(b)) return;
   struct span first = batch_at(b, count);
   bytes_cut(b, b->bytes.data ? (size_t)(first.data - b->bytes.data) : 0);
   b->ends.length = count * sizeof(size_t);

@@ -24,7 +24,7 @@ struct slot {
   struct engine *engine;
   uint64_t step;
   enum slot_state state;
-  bool answered;             /* `reply` holds one; else accept gets NULL */
+  bool answered; /* `reply` holds one; else accept gets NULL */
   struct task task;
   struct exchange exchange;
   struct transport *carrier; /* who has the exchange while DELAYED or SENT */
@@ -65,22 +65,22 @@ struct engine {
   bool interrupted; /* a question ended with ERROR_STOPPED */
   bool canceled;    /* what was under way when stop was asked for has been canceled */
   bool told;        /* policy.stop was called */
-  bool lost;        /* a reply could not be kept; `trouble` says why */
+  bool lost;        /* a reply could not be kept; `error` says why */
   bool unsaveable;  /* the policy knows more than the journal: no view may show it */
   char why[64];     /* what engine_stop said; "" if it was not called */
   int64_t deadline_ns;
 
-  struct batch out;      /* answers not yet appended */
-  struct span *spans;    /* of `out`, for append */
+  struct batch out;   /* answers not yet appended */
+  struct span *spans; /* of `out`, for append */
   size_t spans_capacity;
-  uint64_t *starting;    /* steps of the decision being carried out */
+  uint64_t *starting; /* steps of the decision being carried out */
   size_t starting_capacity;
 
   enum sync_state sync;
   bool sync_ok;
   struct error sync_error;
 
-  bool stale;            /* the journal moved since the views were written */
+  bool stale; /* the journal moved since the views were written */
   int64_t saved_ns, save_cost_ns;
   struct exchange view_exchange; /* the timer that comes back when a view is due */
   struct task view_task;
@@ -101,14 +101,17 @@ void slots_release(struct slots *, struct slot *); /* in no queue by now */
 void slot_queue_push(struct slot_queue *, struct slot *);
 void slot_queue_remove(struct slot_queue *, struct slot *);
 struct slot *slot_queue_pop(struct slot_queue *);
-bool sys_grow(const struct sys *, void *array, size_t *capacity, size_t wanted, size_t item,
-              struct error *);
+/* The array with room for `wanted` items of size `item`, moved if need be; NULL with `error`
+ * filled and the old one unchanged. */
+void *array_grow(const struct sys *, void *array, size_t *capacity, size_t wanted, size_t item,
+                 struct error *);
 
 /* engine_send.c */
 void engine_dispatch(struct engine *, struct slot *); /* a READY or DUE slot, off its queue */
 void engine_dispatch_due(struct engine *);
+void engine_requeue(struct engine *, struct slot *); /* to `arrived` */
 void engine_answer(struct engine *, struct slot *, enum reply_status, const char *message);
-void engine_cancel_all(struct engine *);           /* each slot comes to `arrived` */
+void engine_cancel_all(struct engine *);            /* each slot comes to `arrived` */
 void engine_abandon(struct engine *, bool at_once); /* each slot is freed, unheard */
 void engine_wake(struct engine *);
 
@@ -116,6 +119,8 @@ void engine_wake(struct engine *);
 /* Appends what is in `out` and makes it durable or lets the pool do so; an empty `out` costs
  * nothing. False: the store failed, and the engine has broken off. */
 bool engine_commit(struct engine *);
+/* The first batch of a run: it is there, or the run could not be opened. */
+bool engine_commit_first(struct engine *, struct error *);
 /* Takes the answer of a sync that returned: notice, then dispatch. False: as above. */
 bool engine_settle(struct engine *);
 void engine_finish(struct engine *); /* the last view, then STAGE_STOPPED */
@@ -125,7 +130,7 @@ bool engine_save(struct engine *, struct error *);
 void engine_forget_view_timer(struct engine *);
 
 /* engine.c */
-/* Ends the run from inside: `trouble` becomes its error. Slots are freed. */
+/* Ends the run from inside: `trouble` becomes its error, slots are freed, unheard. */
 void engine_break(struct engine *, const char *status, const char *reason);
 struct error *engine_trouble(struct engine *); /* cleared, for the next question */
 /* policy.stop(why) and one choose; keeps what was appended if the answer was to stop. */

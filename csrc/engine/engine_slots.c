@@ -8,20 +8,18 @@
 
 enum { SLOTS_MAX = 1 << 16, SLOT_KEPT = 64 << 10 };
 
-bool sys_grow(const struct sys *sys, void *array, size_t *capacity, size_t wanted, size_t item,
-              struct error *error) {
-  if (wanted <= *capacity)
-    return true;
+void *array_grow(const struct sys *sys, void *array, size_t *capacity, size_t wanted, size_t item,
+                 struct error *error) {
+  if (array && wanted <= *capacity) return array;
   size_t next = *capacity ? *capacity : 8;
   while (next < wanted)
     next *= 2;
-  void **at = array;
-  void *block = sys->alloc(sys, *at, *capacity * item, next * item);
-  if (!block)
-    return error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", wanted);
-  *at = block;
-  *capacity = next;
-  return true;
+  void *block = sys->alloc(sys, array, *capacity * item, next * item);
+  if (block)
+    *capacity = next;
+  else
+    error_set(error, ERROR_MEMORY, "engine: no memory for a list of %zu", wanted);
+  return block;
 }
 
 void slots_init(struct slots *s, const struct sys *sys) {
@@ -37,8 +35,7 @@ void slots_clear(struct slots *s) {
     buffer_clear(&slot->extra);
     sys_free(s->sys, slot, sizeof *slot);
   }
-  if (s->table)
-    sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
+  if (s->table) sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
   slots_init(s, s->sys);
 }
 
@@ -47,11 +44,9 @@ static size_t home(const struct slots *s, uint64_t step) {
 }
 
 struct slot *slots_find(const struct slots *s, uint64_t step) {
-  if (s->capacity == 0)
-    return NULL;
+  if (s->capacity == 0) return NULL;
   for (size_t i = home(s, step); s->table[i]; i = (i + 1) & (s->capacity - 1))
-    if (s->table[i]->step == step)
-      return s->table[i];
+    if (s->table[i]->step == step) return s->table[i];
   return NULL;
 }
 
@@ -64,17 +59,14 @@ static void table_put(struct slots *s, struct slot *slot) {
 
 /* At most half full, so that a search meets a hole soon. */
 static bool table_reserve(struct slots *s, struct error *error) {
-  if ((s->count + 1) * 2 <= s->capacity)
-    return true;
+  if ((s->count + 1) * 2 <= s->capacity) return true;
   struct slots wider = {.sys = s->sys, .capacity = s->capacity ? s->capacity * 2 : 16};
   wider.table = sys_alloc(s->sys, wider.capacity * sizeof *wider.table);
   if (!wider.table)
     return error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", s->count + 1);
   for (size_t i = 0; i < s->capacity; i++)
-    if (s->table[i])
-      table_put(&wider, s->table[i]);
-  if (s->table)
-    sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
+    if (s->table[i]) table_put(&wider, s->table[i]);
+  if (s->table) sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
   s->table = wider.table;
   s->capacity = wider.capacity;
   return true;
@@ -86,8 +78,7 @@ struct slot *slots_take(struct slots *s, uint64_t step, struct error *error) {
     error_set(error, ERROR_LIMIT, "engine: more than %d steps at once", (int)SLOTS_MAX);
     return NULL;
   }
-  if (!table_reserve(s, error))
-    return NULL;
+  if (!table_reserve(s, error)) return NULL;
   struct slot *slot = s->free;
   if (slot) {
     s->free = slot->next;
@@ -126,8 +117,7 @@ static void table_drop(struct slots *s, const struct slot *slot) {
 }
 
 static void buffer_calm(struct buffer *b) {
-  if (b->capacity > SLOT_KEPT)
-    buffer_clear(b);
+  if (b->capacity > SLOT_KEPT) buffer_clear(b);
   buffer_reset(b);
 }
 
@@ -167,7 +157,6 @@ void slot_queue_remove(struct slot_queue *q, struct slot *slot) {
 
 struct slot *slot_queue_pop(struct slot_queue *q) {
   struct slot *slot = q->first;
-  if (slot)
-    slot_queue_remove(q, slot);
+  if (slot) slot_queue_remove(q, slot);
   return slot;
 }

@@ -13,8 +13,7 @@ void task_init(struct task *t, const struct sys *sys) {
 }
 
 static void text_free(const struct sys *sys, char **field) {
-  if (*field)
-    sys_free(sys, *field, strlen(*field) + 1);
+  if (*field) sys_free(sys, *field, strlen(*field) + 1);
   *field = NULL;
 }
 
@@ -47,8 +46,7 @@ static char *text_copy(const struct sys *sys, const char *text, size_t length,
 
 bool task_set(struct task *t, char **field, const char *text, struct error *error) {
   char *copy = NULL;
-  if (text && !(copy = text_copy(t->sys, text, strlen(text), error)))
-    return false;
+  if (text && !(copy = text_copy(t->sys, text, strlen(text), error))) return false;
   text_free(t->sys, field);
   *field = copy;
   return true;
@@ -69,8 +67,7 @@ bool strings_add(struct strings *s, const struct sys *sys, const char *text, siz
     return error_set(error, ERROR_LIMIT, "task: more than %d strings in one list",
                      (int)STRINGS_MAX);
   char *copy = text_copy(sys, text, length, error);
-  if (!copy)
-    return false;
+  if (!copy) return false;
   size_t before = strings_room(s->count), after = strings_room(s->count + 1);
   if (after != before) {
     char **items = sys->alloc(sys, s->items, before * sizeof *items, after * sizeof *items);
@@ -88,7 +85,6 @@ bool strings_add(struct strings *s, const struct sys *sys, const char *text, siz
 void strings_clear(struct strings *s, const struct sys *sys) {
   for (size_t i = 0; i < s->count; i++)
     sys_free(sys, s->items[i], strlen(s->items[i]) + 1);
-  if (s->items)
-    sys_free(sys, s->items, strings_room(s->count) * sizeof *s->items);
+  if (s->items) sys_free(sys, s->items, strings_room(s->count) * sizeof *s->items);
   *s = (struct strings){0};
 }

@@ -67,8 +67,7 @@ static bool timer_send(struct transport *transport, struct exchange *exchange,
                        const struct task *task, struct error *error) {
   struct timer *t = (struct timer *)transport;
   struct alarm *a = alarm_take(t, error);
-  if (!a)
-    return false;
+  if (!a) return false;
   a->exchange = exchange;
   a->start_ns = t->sys->mono_ns(t->sys);
   exchange->handle = a;
@@ -85,8 +84,7 @@ static void timer_cancel(struct transport *transport, struct exchange *exchange,
 }
 
 static void timer_free_when_closed(struct timer *t) {
-  if (t->closing == 0)
-    sys_free(t->sys, t, sizeof *t);
+  if (t->closing == 0) sys_free(t->sys, t, sizeof *t);
 }
 
 static void alarm_closed(uv_handle_t *handle) {
@@ -100,8 +98,7 @@ static void alarm_closed(uv_handle_t *handle) {
 static void timer_close(struct transport *transport) {
   struct timer *t = (struct timer *)transport;
   for (struct alarm *a = t->all; a; a = a->next_all)
-    if (a->exchange)
-      alarm_finish(a, REPLY_CANCELED, "timer: closed");
+    if (a->exchange) alarm_finish(a, REPLY_CANCELED, "timer: closed");
   for (struct alarm *a = t->all; a; a = a->next_all) {
     t->closing++;
     uv_close((uv_handle_t *)&a->uv, alarm_closed);
@@ -115,8 +112,7 @@ static const struct transport_ops timer_ops = {timer_send, timer_cancel, timer_c
 bool timer_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
                 struct error *error) {
   struct timer *t = sys_alloc(sys, sizeof *t);
-  if (!t)
-    return error_set(error, ERROR_MEMORY, "timer: no memory");
+  if (!t) return error_set(error, ERROR_MEMORY, "timer: no memory");
   t->transport.ops = &timer_ops;
   t->sys = sys;
   t->loop = loop;
