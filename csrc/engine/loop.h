@@ -6,15 +6,19 @@
 #define SKILLRT_ENGINE_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "base/sys.h"
 
 struct loop;
+struct transports;
 struct uv_loop_s;
 
 bool loop_open(const struct sys *, struct loop **, struct error *);
-void loop_close(struct loop *); /* NULL is fine; all runs have been closed before */
+/* NULL is fine; all runs have been closed before. Closes the transports the runs shared,
+ * killing what they still had under way. */
+void loop_close(struct loop *);
 int loop_fd(const struct loop *);
 int loop_timeout_ms(const struct loop *); /* -1: no limit; 0: loop_turn has work now */
 /* Handles what is ready; with `wait` sleeps until something is. */
@@ -22,5 +26,25 @@ void loop_turn(struct loop *, bool wait);
 /* Makes a sleeping loop_turn return; safe in a signal handler and from another thread. */
 void loop_wake(struct loop *);
 struct uv_loop_s *loop_uv(struct loop *);
+
+/* ---- for runs (runtime.c) ----
+ * A member asks to be turned and is turned once by a later loop_turn, never from inside a
+ * libuv callback. Embedded in its owner; costs nothing while it asks for nothing. */
+struct loop_member {
+  void (*turn)(struct loop_member *);
+  struct loop *_Atomic loop;           /* NULL: not a member */
+  struct loop_member *next, *previous; /* among those that asked */
+  struct loop_member *next_signaled;
+  bool ready;
+  _Atomic bool signaled;
+};
+
+void loop_join(struct loop *, struct loop_member *, void (*turn)(struct loop_member *));
+void loop_leave(struct loop_member *); /* idempotent */
+void loop_ready(struct loop_member *); /* please turn me; idempotent */
+/* The same, safe in a signal handler and from another thread. */
+void loop_signal(struct loop_member *);
+size_t loop_members(const struct loop *);
+struct transports *loop_transports(struct loop *);
 
 #endif

@@ -19,8 +19,8 @@
 /* Record payloads and blobs for the next batch, in order. */
 struct batch {
   const struct sys *sys;
-  struct buffer bytes;   /* the payloads, one behind the other */
-  struct buffer ends;    /* size_t per payload: where it ends in `bytes` */
+  struct buffer bytes; /* the payloads, one behind the other */
+  struct buffer ends;  /* size_t per payload: where it ends in `bytes` */
 };
 
 void batch_init(struct batch *, const struct sys *);

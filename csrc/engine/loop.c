@@ -1,0 +1,173 @@
+/* loop.c: waits for the world, then turns the runs that asked for it.
+ *
+ * Runs that ask for nothing are not looked at, so ten thousand of them may wait. Knows
+ * nothing of what a member does. Called by runtime.c, hosts and tests. */
+#include "engine/loop.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "engine/transports.h"
+
+struct loop {
+  const struct sys *sys;
+  uv_loop_t *uv;
+  uv_async_t *wake;
+  struct transports *transports;
+  size_t members;
+  struct loop_member *first, *last; /* ready, oldest first */
+  size_t ready;
+  _Atomic(struct loop_member *) signaled;
+};
+
+static void woken(uv_async_t *async) {
+  (void)async; /* to return from the poll was all */
+}
+
+static bool loop_fill(struct loop *l, struct error *error) {
+  l->uv = sys_alloc(l->sys, sizeof *l->uv);
+  l->wake = sys_alloc(l->sys, sizeof *l->wake);
+  if (!l->uv || !l->wake || !transports_new(l->sys, l->uv, &l->transports, NULL))
+    return error_set(error, ERROR_MEMORY, "loop: no memory");
+  int failed = uv_loop_init(l->uv);
+  if (failed) return error_system(error, -failed, "loop");
+  failed = uv_async_init(l->uv, l->wake, woken);
+  if (failed) {
+    uv_loop_close(l->uv);
+    return error_system(error, -failed, "loop");
+  }
+  return true;
+}
+
+static void loop_free(struct loop *l) {
+  if (l->transports) transports_free(l->transports);
+  if (l->uv) sys_free(l->sys, l->uv, sizeof *l->uv);
+  if (l->wake) sys_free(l->sys, l->wake, sizeof *l->wake);
+  sys_free(l->sys, l, sizeof *l);
+}
+
+bool loop_open(const struct sys *sys, struct loop **to, struct error *error) {
+  struct loop *l = sys_alloc(sys, sizeof *l);
+  if (!l) return error_set(error, ERROR_MEMORY, "loop: no memory");
+  l->sys = sys;
+  if (!loop_fill(l, error)) {
+    loop_free(l);
+    return false;
+  }
+  *to = l;
+  return true;
+}
+
+void loop_close(struct loop *l) {
+  if (!l) return;
+  assert(l->members == 0 && "loop: a run is still open");
+  transports_close(l->transports);
+  uv_close((uv_handle_t *)l->wake, NULL);
+  uv_run(l->uv, UV_RUN_DEFAULT); /* until every handle is closed */
+  int failed = uv_loop_close(l->uv);
+  assert(!failed && "loop: a handle was left open");
+  (void)failed;
+  loop_free(l);
+}
+
+int loop_fd(const struct loop *l) {
+  return uv_backend_fd(l->uv);
+}
+
+int loop_timeout_ms(const struct loop *l) {
+  if (l->ready > 0 || atomic_load(&l->signaled)) return 0;
+  uv_update_time(l->uv); /* a timeout counts from now, not from the last poll */
+  return uv_backend_timeout(l->uv);
+}
+
+static void take_signaled(struct loop *l) {
+  struct loop_member *m = atomic_exchange(&l->signaled, NULL);
+  while (m) {
+    struct loop_member *next = m->next_signaled;
+    atomic_store(&m->signaled, false); /* from here on it may be signaled again */
+    loop_ready(m);
+    m = next;
+  }
+}
+
+static void unready(struct loop *l, struct loop_member *m) {
+  if (m->previous)
+    m->previous->next = m->next;
+  else
+    l->first = m->next;
+  if (m->next)
+    m->next->previous = m->previous;
+  else
+    l->last = m->previous;
+  m->next = m->previous = NULL;
+  m->ready = false;
+  l->ready--;
+}
+
+void loop_turn(struct loop *l, bool wait) {
+  take_signaled(l);
+  uv_run(l->uv, wait && l->ready == 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+  take_signaled(l);
+  /* Those that ask again while they are turned come next time. A member may turn the loop
+   * itself or leave it, so the list is not taken away from it. */
+  for (size_t count = l->ready; count > 0 && l->first; count--) {
+    struct loop_member *m = l->first;
+    unready(l, m);
+    m->turn(m);
+  }
+}
+
+void loop_wake(struct loop *l) {
+  uv_async_send(l->wake);
+}
+
+struct uv_loop_s *loop_uv(struct loop *l) {
+  return l->uv;
+}
+
+void loop_join(struct loop *l, struct loop_member *m, void (*turn)(struct loop_member *)) {
+  *m = (struct loop_member){.turn = turn};
+  atomic_store(&m->loop, l);
+  l->members++;
+}
+
+void loop_leave(struct loop_member *m) {
+  struct loop *l = atomic_exchange(&m->loop, NULL); /* a signal from now on is too late */
+  if (!l) return;
+  take_signaled(l); /* an earlier one is not left in the list */
+  if (m->ready) unready(l, m);
+  l->members--;
+}
+
+void loop_ready(struct loop_member *m) {
+  struct loop *l = atomic_load(&m->loop);
+  if (!l || m->ready) return;
+  m->ready = true;
+  m->next = NULL;
+  m->previous = l->last;
+  if (l->last)
+    l->last->next = m;
+  else
+    l->first = m;
+  l->last = m;
+  l->ready++;
+}
+
+/* Lock-free: a signal handler may interrupt take_signaled at any place. */
+void loop_signal(struct loop_member *m) {
+  struct loop *l = atomic_load(&m->loop);
+  if (!l || atomic_exchange(&m->signaled, true)) return;
+  m->next_signaled = atomic_load(&l->signaled);
+  while (!atomic_compare_exchange_weak(&l->signaled, &m->next_signaled, m))
+    ;
+  uv_async_send(l->wake);
+}
+
+size_t loop_members(const struct loop *l) {
+  return l->members;
+}
+
+struct transports *loop_transports(struct loop *l) {
+  return l->transports;
+}

@@ -1,0 +1,206 @@
+/* runtime.c: puts one run together: its store, its engine, the loop's transports.
+ *
+ * Decides nothing; opens and closes in the right order, and carries a slow sync to libuv's
+ * pool. Knows nothing of Lua. Called by csrc/lua/bind_run.c, hosts and tests. */
+#include "engine/runtime.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <uv.h>
+
+#include "engine/transports.h"
+
+/* A sync on the pool. Outlives its run if that is closed before libuv gives it back. */
+struct errand {
+  uv_work_t uv;
+  const struct sys *sys;
+  uv_sem_t done;
+  bool out;    /* libuv has it */
+  bool orphan; /* the run is closed; free it when it comes back */
+  void (*work)(void *), (*after)(void *);
+  void *argument;
+};
+
+struct runtime {
+  struct loop_member member; /* first: the loop's callback finds the run by it */
+  const struct sys *sys;
+  struct loop *loop;
+  struct store *store;
+  struct engine *engine;
+  struct errand *errand;
+  char *http_module;
+  bool stopped;
+  _Atomic(const char *) why; /* stop was asked for */
+};
+
+/* ---- what the engine asks for ---- */
+
+static struct transport *give_transport(void *data, enum task_kind kind, struct error *error) {
+  struct runtime *r = data;
+  return transports_get(loop_transports(r->loop), kind, r->http_module, error);
+}
+
+static void errand_work(uv_work_t *uv) {
+  struct errand *errand = uv->data;
+  errand->work(errand->argument);
+  uv_sem_post(&errand->done);
+}
+
+static void errand_free(struct errand *errand) {
+  uv_sem_destroy(&errand->done);
+  sys_free(errand->sys, errand, sizeof *errand);
+}
+
+static void errand_after(uv_work_t *uv, int status) {
+  (void)status; /* it is never canceled */
+  struct errand *errand = uv->data;
+  errand->out = false;
+  if (errand->orphan) {
+    errand_free(errand);
+    return;
+  }
+  uv_sem_wait(&errand->done); /* posted already */
+  errand->after(errand->argument);
+}
+
+static bool errand_new(const struct sys *sys, struct errand **to, struct error *error) {
+  struct errand *errand = sys_alloc(sys, sizeof *errand);
+  if (!errand) return error_set(error, ERROR_MEMORY, "run: no memory");
+  errand->sys = sys;
+  errand->uv.data = errand;
+  int failed = uv_sem_init(&errand->done, 0);
+  if (failed) {
+    sys_free(sys, errand, sizeof *errand);
+    return error_system(error, -failed, "run: semaphore");
+  }
+  *to = errand;
+  return true;
+}
+
+static void errand_leave(struct errand *errand) {
+  if (!errand->out) {
+    errand_free(errand);
+    return;
+  }
+  uv_sem_wait(&errand->done); /* the store may not be closed under it */
+  errand->orphan = true;
+  errand->after(errand->argument);
+}
+
+static bool offload(void *data, void (*work)(void *), void (*after)(void *), void *argument) {
+  struct runtime *r = data;
+  struct errand *errand = r->errand;
+  assert(!errand->out);
+  errand->work = work;
+  errand->after = after;
+  errand->argument = argument;
+  errand->out = uv_queue_work(loop_uv(r->loop), &errand->uv, errand_work, errand_after) == 0;
+  return errand->out;
+}
+
+static bool busy(void *data) {
+  const struct runtime *r = data;
+  return loop_members(r->loop) > 1;
+}
+
+static void wake(void *data) {
+  struct runtime *r = data;
+  loop_ready(&r->member);
+}
+
+/* ---- a run's life ---- */
+
+static void turned(struct loop_member *member) {
+  runtime_step((struct runtime *)member);
+}
+
+static bool open_store(struct runtime *r, const struct runtime_options *o,
+                       struct directory_report *report, struct error *error) {
+  if (o->directory)
+    return directory_open(r->sys, o->directory, &o->store, &r->store, report, error);
+  *report = (struct directory_report){0};
+  return memory_open(r->sys, &r->store, error);
+}
+
+static bool put_together(struct runtime *r, const struct runtime_options *o,
+                         struct directory_report *report, struct error *error) {
+  if (!errand_new(r->sys, &r->errand, error)) return false;
+  if (o->http_module) {
+    r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
+    if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
+    strcpy(r->http_module, o->http_module);
+  }
+  if (!open_store(r, o, report, error)) return false;
+  struct engine_options options = {.sys = r->sys,
+                                   .store = r->store,
+                                   .policy = o->policy,
+                                   .transport = give_transport,
+                                   .offload = offload,
+                                   .busy = busy,
+                                   .wake = wake,
+                                   .data = r};
+  return engine_new(&options, &r->engine, error) && engine_load(r->engine, error);
+}
+
+bool runtime_open(const struct runtime_options *o, struct runtime **to,
+                  struct directory_report *report, struct error *error) {
+  struct runtime *r = sys_alloc(o->sys, sizeof *r);
+  if (!r) return error_set(error, ERROR_MEMORY, "run: no memory");
+  struct directory_report unread;
+  r->sys = o->sys;
+  r->loop = o->loop;
+  loop_join(r->loop, &r->member, turned);
+  if (!put_together(r, o, report ? report : &unread, error)) {
+    runtime_close(r);
+    return false;
+  }
+  loop_ready(&r->member);
+  *to = r;
+  return true;
+}
+
+enum engine_phase runtime_step(struct runtime *r) {
+  const char *why = atomic_exchange(&r->why, NULL);
+  if (why) engine_stop(r->engine, why);
+  enum engine_phase phase = engine_turn(r->engine);
+  if (phase == ENGINE_READY || atomic_load(&r->why)) loop_ready(&r->member);
+  return phase;
+}
+
+void runtime_wait(struct runtime *r) {
+  runtime_step(r);
+  while (!r->stopped)
+    loop_turn(r->loop, true);
+}
+
+void runtime_stop(struct runtime *r, const char *why) {
+  atomic_store(&r->why, why);
+  loop_signal(&r->member);
+}
+
+const char *runtime_status(const struct runtime *r) {
+  return engine_status(r->engine);
+}
+
+const char *runtime_reason(const struct runtime *r) {
+  return engine_reason(r->engine);
+}
+
+const struct error *runtime_error(const struct runtime *r) {
+  return engine_error(r->engine);
+}
+
+struct store *runtime_store(struct runtime *r) {
+  return r->store;
+}
+
+void runtime_close(struct runtime *r) {
+  if (!r) return;
+  if (r->errand) errand_leave(r->errand);
+  engine_free(r->engine);
+  store_close(&r->store);
+  loop_leave(&r->member);
+  if (r->http_module) sys_free(r->sys, r->http_module, strlen(r->http_module) + 1);
+  sys_free(r->sys, r, sizeof *r);
+}
