@@ -99,10 +99,7 @@ static void send(struct engine *e, struct slot *slot, enum task_kind kind) {
 }
 
 void engine_dispatch(struct engine *e, struct slot *slot) {
-  if (e->canceled || e->stage != STAGE_RUNNING) {
-    engine_answer(e, slot, REPLY_CANCELED, "engine: canceled before it was sent");
-    return;
-  }
+  assert(!e->canceled && e->stage == STAGE_RUNNING); /* else it was canceled in its queue */
   bool waits = slot->state == SLOT_READY && slot->task.delay_ms > 0;
   if (waits && slot->task.kind != TASK_TIMER) {
     send(e, slot, TASK_TIMER);
@@ -127,6 +124,10 @@ static void cancel(struct engine *e, struct slot *slot, bool at_once) {
     slot->carrier->ops->cancel(slot->carrier, &slot->exchange, at_once);
     assert(slot->state == SLOT_ARRIVED && "transport: cancel did not call done");
     break;
+  case SLOT_READY:
+    slot_queue_remove(&e->ready, slot);
+    engine_answer(e, slot, REPLY_CANCELED, message);
+    break;
   case SLOT_DUE:
     slot_queue_remove(&e->due, slot);
     engine_answer(e, slot, REPLY_CANCELED, message);
@@ -140,7 +141,6 @@ static void cancel(struct engine *e, struct slot *slot, bool at_once) {
     slot_queue_remove(&e->arrived, slot);
     engine_answer(e, slot, REPLY_CANCELED, message);
     break;
-  case SLOT_READY: /* engine_dispatch answers it, once its intent is durable */
   case SLOT_TAKEN:
   case SLOT_FREE:
     break;

@@ -1,0 +1,116 @@
+/* test_engine_view.c: when the views people read are written: seldom, and never stale for
+ * long while the run waits. */
+#include "support/check.h"
+#include "support/fake_host.h"
+
+static struct fake_host h;
+static int64_t save_takes;
+
+static bool (*plain_save)(void *, uint64_t, struct store *, struct error *);
+static bool slow_save(void *self, uint64_t seq, struct store *store, struct error *error) {
+  h.sys.now_ns += save_takes;
+  return plain_save(self, seq, store, error);
+}
+
+static void setup(uint64_t total, enum task_kind kind) {
+  fake_host_init(&h);
+  h.sys.clock_stands = true;
+  h.policy.total = total;
+  h.policy.kind = kind;
+  h.log.off = true;
+  plain_save = h.policy.policy.save;
+  h.policy.policy.save = slow_save;
+}
+
+static void teardown(void) {
+  fake_host_close(&h);
+  CHECK(h.sys.live == 0 && h.timer.in_flight == 0);
+}
+
+static void pass(int64_t ms) {
+  h.sys.now_ns += ms * 1000000;
+}
+
+static void one_step(void) {
+  fake_transport_reply(&h.outside, NULL, REPLY_OK, "x");
+  fake_host_turn(&h);
+}
+
+static void pass_10_ms(void *data) {
+  (void)data;
+  pass(10);
+}
+
+int main(void) {
+  TEST("a new run has its views before its first step, a finished one before its end is told") {
+    setup(1, TASK_HTTP);
+    CHECK(fake_host_open(&h) && h.policy.saves == 1);
+    CHECK(fake_host_run(&h, 5) && h.policy.saves == 2);
+    teardown();
+  }
+  TEST("steps of a millisecond have the views written every 50 ms, not every step") {
+    setup(1000, TASK_HTTP);
+    save_takes = 1000;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    for (int i = 0; i < 1000; i++) {
+      pass(1);
+      one_step();
+    }
+    CHECK(h.policy.saves >= 18 && h.policy.saves <= 22);
+    teardown();
+  }
+  TEST("views that take long are written for a twentieth of the time at most") {
+    setup(1000, TASK_HTTP);
+    save_takes = 30 * 1000000;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    int64_t start = h.sys.now_ns;
+    unsigned saves = h.policy.saves;
+    for (int i = 0; i < 999; i++) {
+      pass(10);
+      one_step();
+    }
+    CHECK((h.policy.saves - saves) * save_takes <= (h.sys.now_ns - start) / 20 + save_takes);
+    CHECK(h.policy.saves - saves >= 10);
+    teardown();
+  }
+  TEST("a run that waits long is seen as it is: a timer brings the view that was not yet due") {
+    setup(3, TASK_HTTP);
+    save_takes = 1000;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    CHECK(h.policy.saves == 1 && h.timer.in_flight == 1);
+    CHECK(h.timer.flights[0].task->delay_ms > 40 && h.timer.flights[0].task->delay_ms <= 51);
+    pass(10);
+    one_step(); /* no second timer */
+    CHECK(h.policy.saves == 1 && h.timer.in_flight == 1);
+    pass(42);
+    int awake = h.awake;
+    CHECK(fake_transport_reply(&h.timer, NULL, REPLY_OK, NULL) && h.awake == awake + 1);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 2);
+    pass(3600 * 1000);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 2); /* nothing new to show */
+    CHECK(h.timer.in_flight == 0);
+    teardown();
+  }
+  TEST("a run that never waits has its views written every second") {
+    setup(1000, TASK_LUA);
+    save_takes = 1000;
+    h.policy.during_accept = pass_10_ms;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK(h.policy.saves >= 10 && h.policy.saves <= 12);
+    teardown();
+  }
+  TEST("a view that cannot be written does not stop a run; the last failure is told") {
+    setup(3, TASK_HTTP);
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    h.policy.fail_save = true;
+    for (int i = 0; i < 3; i++) {
+      pass(100);
+      one_step();
+    }
+    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK_STR(engine_status(h.engine), "completed");
+    CHECK_STR(engine_error(h.engine)->text, "state.json: No space left on device");
+    teardown();
+  }
+  return check_finish();
+}

@@ -1,0 +1,82 @@
+/* fake_transport.c: see fake_transport.h. */
+#include "support/fake_transport.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *target_of(const struct task *task) {
+  return task->target ? task->target : "-";
+}
+
+static bool fake_send(struct transport *transport, struct exchange *exchange,
+                      const struct task *task, struct error *error) {
+  struct fake_transport *t = (struct fake_transport *)transport;
+  if (++t->sent == t->fail_send)
+    return error_set(error, t->fail_code, "%s: not sent", target_of(task));
+  struct fake_flight *flight = t->flights;
+  while (flight->exchange)
+    flight++;
+  assert(flight < t->flights + FAKE_FLIGHTS);
+  *flight = (struct fake_flight){exchange, task};
+  exchange->handle = flight;
+  t->in_flight++;
+  if (!t->quiet) fake_log_add(t->log, "%s(%s)", t->name, target_of(task));
+  return true;
+}
+
+/* The bytes die with the call, as a transport's may: who keeps pointers is found by ASan. */
+static void finish(struct fake_transport *t, struct fake_flight *flight, enum reply_status status,
+                   const char *body) {
+  struct exchange *exchange = flight->exchange;
+  char bytes[256];
+  snprintf(bytes, sizeof bytes, "%s", body ? body : "");
+  struct reply reply = {.status = status, .code = 200, .retry_after_ms = -1};
+  reply.body = (struct span){bytes, strlen(bytes)};
+  snprintf(reply.message, sizeof reply.message, "fake: status %d", (int)status);
+  *flight = (struct fake_flight){0};
+  exchange->handle = NULL;
+  t->in_flight--;
+  exchange->done(exchange, &reply);
+  memset(bytes, '#', sizeof bytes);
+}
+
+static void fake_cancel(struct transport *transport, struct exchange *exchange, bool at_once) {
+  struct fake_transport *t = (struct fake_transport *)transport;
+  struct fake_flight *flight = exchange->handle;
+  assert(flight && flight->exchange == exchange);
+  if (!t->quiet)
+    fake_log_add(t->log, "%s(%s)", at_once ? "kill" : "cancel", target_of(flight->task));
+  finish(t, flight, REPLY_CANCELED, NULL);
+}
+
+static void fake_close(struct transport *transport) {
+  (void)transport;
+}
+
+static const struct transport_ops ops = {fake_send, fake_cancel, fake_close};
+
+void fake_transport_init(struct fake_transport *t, struct fake_log *log, const char *name) {
+  *t = (struct fake_transport){.transport = {&ops}, .log = log, .name = name};
+}
+
+static struct fake_flight *find(struct fake_transport *t, const char *target) {
+  for (int i = 0; i < FAKE_FLIGHTS; i++)
+    if (t->flights[i].exchange && (!target || strcmp(target_of(t->flights[i].task), target) == 0))
+      return &t->flights[i];
+  return NULL;
+}
+
+bool fake_transport_reply(struct fake_transport *t, const char *target, enum reply_status status,
+                          const char *body) {
+  struct fake_flight *flight = find(t, target);
+  if (flight) finish(t, flight, status, body);
+  return flight != NULL;
+}
+
+bool fake_transport_progress(struct fake_transport *t, const char *target, const char *bytes) {
+  struct fake_flight *flight = find(t, target);
+  if (flight && flight->exchange->progress)
+    flight->exchange->progress(flight->exchange, (struct span){bytes, strlen(bytes)});
+  return flight != NULL;
+}
