@@ -1,0 +1,206 @@
+-- complaint.lua: says what is wrong with a condition's text, where, and what was probably meant.
+-- Knows the habits of people who come from Lua, Python, SQL or a word processor; does not parse.
+-- Called by grammar.lua (raise) and expr.lua (render).
+local M = {}
+
+---@class skillrt.expr.Complaint
+---@field at integer byte position in the text
+---@field message string
+---@field hint string?
+local Complaint = {}
+M.Complaint = Complaint
+
+---@param at integer
+---@param message string
+---@param hint? string
+function M.raise(at, message, hint)
+  error(setmetatable({ at = at, message = message, hint = hint }, Complaint), 0)
+end
+local raise = M.raise
+
+local METHODS <const> = ".includes() .startsWith() .endsWith() .some() .every()"
+local ASSIGNMENT <const> = "assignments are not allowed: a condition only reads the state"
+local ARROW <const> = "an arrow function may stand only inside .some() or .every()"
+local CALL <const> = "function calls are not allowed, but for the methods " .. METHODS
+
+-- longest first
+local OPERATORS <const> = {
+  ">>>=", "...", "===", "!==", ">>>", "<<=", ">>=", "**=", "&&=", "||=", "??=",
+  "=>", "=<", "=~", "<>", "~=", ":=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**", "<<", ">>",
+  "//", "/*", "&&", "||", "??", "?.", "==", "!=", "<=", ">=",
+}
+
+local ASSIGNS = {}
+for op in (":= ++ -- += -= *= /= %= &= |= ^= <<= >>= >>>= **= &&= ||= ??="):gmatch "%S+" do ASSIGNS[op] = true end
+
+local INSTEAD <const> = {
+  ["="] = "did you mean '==='?", ["=<"] = "did you mean '<='?", ["~="] = "did you mean '!=='?",
+  ["<>"] = "did you mean '!=='?", ["&"] = "did you mean '&&'?", ["|"] = "did you mean '||'?",
+  ["and"] = "did you mean '&&'?", ["AND"] = "did you mean '&&'?",
+  ["or"] = "did you mean '||'?", ["OR"] = "did you mean '||'?",
+  ["is"] = "did you mean '==='?", ["eq"] = "did you mean '==='?", ["not"] = "did you mean '!'?",
+  ["in"] = "did you mean list.includes(value)?", ["contains"] = "did you mean list.includes(value)?",
+  [";"] = "a condition is one expression", [","] = "a condition is one expression",
+  ["=~"] = "did you mean .includes()?", [".."] = "did you mean '+'?",
+}
+
+local LOOKALIKE <const> = {
+  ["“"] = "'", ["”"] = "'", ["‘"] = "'", ["’"] = "'", ["「"] = "'", ["」"] = "'", ["（"] = "(", ["）"] = ")",
+  ["［"] = "[", ["］"] = "]", ["【"] = "[", ["】"] = "]", ["＝"] = "===", ["！"] = "!", ["＜"] = "<", ["＞"] = ">",
+  ["≤"] = "<=", ["≥"] = ">=", ["≠"] = "!==", ["＆"] = "&&", ["｜"] = "||", ["，"] = ",", ["．"] = ".", ["。"] = ".",
+  ["–"] = "-", ["—"] = "-", ["−"] = "-", ["×"] = "*", ["÷"] = "/", ["＋"] = "+", ["？"] = "?", ["："] = ":",
+}
+
+---The token at `at`, as the text has it; "" at the end.
+---@param text string
+---@param at integer
+---@return string
+local function token_at(text, at)
+  local word = text:match("^[%w_$]+", at)
+  if word then return word end
+  for _, op in ipairs(OPERATORS) do
+    if text:sub(at, at + #op - 1) == op then return op end
+  end
+  if text:find("^%.%.", at) then return ".." end
+  return text:match("^[%z\1-\x7F\xC2-\xFD][\x80-\xBF]*", at) or ""
+end
+
+---@param token string
+---@return string
+local function name_of(token)
+  if token == "" then return "the end" end
+  if token:find "^%c" then return ("character 0x%02x"):format(token:byte()) end
+  if #token > 24 then token = token:sub(1, 21) .. "..." end
+  return "'" .. token .. "'"
+end
+
+local REFUSED <const> = { -- by the first characters of a value
+  ["`"] = "template literals are not allowed: join strings with +",
+  ["{"] = "object literals are not allowed",
+  ["/"] = "regular expressions are not allowed: use .includes(), .startsWith() or .endsWith()",
+  ["//"] = "comments are not allowed", ["/*"] = "comments are not allowed",
+  ["..."] = "spreading is not allowed", ["=>"] = ARROW, ["#"] = "comments are not allowed",
+}
+
+---@param text string
+---@param at integer
+---@param reserved table<string, boolean>
+function M.no_value(text, at, reserved)
+  local token = token_at(text, at)
+  local before = text:sub(at - 1, at)
+  if before == "<>" then raise(at - 1, "expected an operator, found '<>'", INSTEAD["<>"]) end
+  if REFUSED[token] then raise(at, REFUSED[token]) end
+  if ASSIGNS[token] then raise(at, ASSIGNMENT) end
+  if token == "=" and before:find "[-+*/%%&|?]=" then raise(at, ASSIGNMENT) end
+  if reserved[token] then
+    raise(at, ("'%s' is not allowed in a condition"):format(token), INSTEAD[token])
+  end
+  local meant = LOOKALIKE[token]
+  raise(at, "expected a value, found " .. name_of(token), meant and ("did you mean %q?"):format(meant))
+end
+
+---@param text string
+---@param at integer
+---@param open? {at: integer, char: string, close: string} the innermost bracket that is open
+function M.no_operator(text, at, open)
+  local token = token_at(text, at)
+  local negation = text:sub(1, at - 1):match "()%f[%w_$]not[ \t\r\n]+$"
+  if negation then raise(negation, "expected an operator after 'not'", INSTEAD["not"]) end
+  if ASSIGNS[token] then raise(at, ASSIGNMENT) end
+  if token == "=>" then raise(at, ARROW) end
+  if token == "`" or token == "//" or token == "/*" then raise(at, REFUSED[token]) end
+  if token == "(" then raise(at, CALL) end
+  if token == "" and open then
+    raise(open.at, ("'%s' is not closed"):format(open.char), ("expected '%s' before the end"):format(open.close))
+  end
+  if token == "" then raise(at, "expected an operator, found the end") end
+  if not open and (token == ")" or token == "]" or token == "}") then
+    raise(at, ("'%s' closes nothing"):format(token))
+  end
+  local hint = INSTEAD[token]
+  if open and (token == "," or token == ";") then hint = nil end
+  local meant = LOOKALIKE[token]
+  hint = hint or (meant and ("did you mean %q?"):format(meant))
+  local wanted = open and ("an operator or '%s'"):format(open.close) or "an operator"
+  raise(at, ("expected %s, found %s"):format(wanted, name_of(token)), hint)
+end
+
+---@param text string
+---@param at integer where the method's name stands
+function M.no_method(text, at)
+  local name = text:match("^[%w_$\x80-\xff]+", at) or ""
+  if name == "length" then raise(at, "'.length' is not a method", "write it without ()") end
+  if #name > 24 then name = name:sub(1, utf8.offset(name, 0, 21) - 1) .. "..." end
+  raise(at, ("'.%s()' is not available: the methods are %s"):format(name, METHODS))
+end
+
+---@param at integer
+function M.no_arrow(_, at)
+  raise(at, ".some() and .every() take one arrow function of one parameter, such as x => x.done")
+end
+
+---@param text string
+---@param at integer
+function M.no_name(text, at)
+  local token = token_at(text, at)
+  if token == "(" then raise(at, CALL) end
+  if token == "." then raise(at - 1, "expected an operator, found '..'", INSTEAD[".."]) end
+  raise(at, "expected a name after '.', found " .. name_of(token))
+end
+
+local function is_wide(code)
+  return (code >= 0x1100 and code <= 0x115F) or (code >= 0x2E80 and code <= 0xA4CF)
+    or (code >= 0xAC00 and code <= 0xD7A3) or (code >= 0xF900 and code <= 0xFAFF)
+    or (code >= 0xFE30 and code <= 0xFE6F) or (code >= 0xFF00 and code <= 0xFF60)
+    or (code >= 0xFFE0 and code <= 0xFFE6) or (code >= 0x1F300 and code <= 0x1FAFF)
+    or (code >= 0x20000 and code <= 0x3FFFD)
+end
+
+local WIDTH <const> = 72
+
+---The line that holds byte `at`, cut to a window around it and made safe to print; the blanks below it.
+local function excerpt(line, column)
+  local from = column > WIDTH - 12 and column - WIDTH // 2 or 1
+  local shown, blanks, count = {}, {}, 0
+  for _, code in utf8.codes(line) do
+    count = count + 1
+    if count >= from and count < from + WIDTH then
+      local control = code < 0x20 or (code >= 0x7F and code < 0xA0)
+      local unsafe = control or (code >= 0x200B and code <= 0x200F) or (code >= 0x2028 and code <= 0x202E)
+        or (code >= 0x2066 and code <= 0x2069)
+      shown[#shown + 1] = code == 9 and " " or unsafe and "?" or utf8.char(code)
+      if count < column then blanks[#blanks + 1] = (is_wide(code) and not unsafe) and "  " or " " end
+    end
+  end
+  local head, tail = from > 1 and "..." or "", count >= from + WIDTH and "..." or ""
+  return head .. table.concat(shown) .. tail, (" "):rep(#head) .. table.concat(blanks)
+end
+
+---Line and column (in characters, both from 1) of a byte position.
+---@param text string valid UTF-8
+---@param at integer
+---@return integer line
+---@return integer column
+---@return string line_text
+function M.place(text, at)
+  local line, start = 1, 1
+  for stop, next_start in text:gmatch "()\r?\n()" do
+    if stop >= at then break end
+    line, start = line + 1, next_start
+  end
+  local line_text = text:match("^[^\r\n]*", start)
+  return line, utf8.len(text, start, math.max(at - 1, start - 1)) + 1, line_text
+end
+
+---@param text string valid UTF-8
+---@param complaint skillrt.expr.Complaint
+---@return string
+function M.render(text, complaint)
+  local line, column, line_text = M.place(text, complaint.at)
+  local shown, blanks = excerpt(line_text, column)
+  return ("%d:%d: %s\n  %s\n  %s^%s"):format(line, column, complaint.message, shown, blanks,
+    complaint.hint and " " .. complaint.hint or "")
+end
+
+
+return M

@@ -1,0 +1,149 @@
+-- explain.lua: why a condition holds or not, in one line for a person: the part that is false and the
+-- values that make it so. Values come from an agent or a file, so they are shown escaped and short.
+-- Called by expr.lua.
+local analyse = require "skillrt.expr.analyse"
+local compile = require "skillrt.expr.compile"
+local number = require "skillrt.expr.number"
+local tree = require "skillrt.expr.tree"
+local value = require "skillrt.expr.value"
+
+local M = {}
+
+local MAX_SHOWN <const> = 60
+local MAX_PATHS <const> = 5
+
+local ESCAPES <const> = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
+
+-- no control character, and none that turns or hides text, reaches a terminal from here
+local function escape(text)
+  text = text:gsub('[%c"\\]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end)
+  if not utf8.len(text) then return (text:gsub("[\x80-\xff]", "?")) end
+  return (text:gsub("[\xC2-\xEF][\x80-\xBF]+", function(c)
+    local code = utf8.codepoint(c)
+    local unsafe = code < 0xA0 or (code >= 0x200B and code <= 0x200F) or (code >= 0x2028 and code <= 0x202E)
+      or (code >= 0x2066 and code <= 0x2069) or code == 0xFEFF
+    return unsafe and ("\\u%04x"):format(code) or nil
+  end))
+end
+
+local function cut(text, most)
+  if #text <= most then return text end
+  return text:sub(1, utf8.offset(text, 0, most - 2) - 1) .. "..."
+end
+
+local show
+
+local function show_list(list, room)
+  local parts = {}
+  for i = 1, #list do
+    if room <= 0 or i > 8 then
+      parts[#parts + 1] = "..."
+      break
+    end
+    parts[i] = show(list[i], room)
+    room = room - #parts[i] - 2
+  end
+  return "[" .. table.concat(parts, ", ") .. "]"
+end
+
+local function show_object(object, room)
+  local keys = {}
+  for key in pairs(object) do
+    keys[#keys + 1] = tostring(key)
+    if #keys > 64 then break end
+  end
+  table.sort(keys)
+  local parts = {}
+  for i, key in ipairs(keys) do
+    if room <= 0 or i > 8 then
+      parts[#parts + 1] = "..."
+      break
+    end
+    parts[i] = cut(escape(key), 24)
+    room = room - #parts[i] - 2
+  end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+---A value in a few characters: strings quoted, an object by its keys.
+---@param v any
+---@param room? integer
+---@return string
+function show(v, room)
+  room = room or MAX_SHOWN
+  if type(v) == "string" then return '"' .. cut(escape(v:sub(1, MAX_SHOWN * 4)), math.max(room, 8)) .. '"' end
+  if type(v) == "number" then return v == 0 and 1 / v < 0 and "-0" or number.to_string(v) end
+  if type(v) ~= "table" or value.is_null(v) then return value.is_null(v) and "null" or value.to_string(v) end
+  if room < MAX_SHOWN and #v == 0 then return "{...}" end
+  if value.is_array(v) then return room < MAX_SHOWN and "[...]" or show_list(v, room - 10) end
+  return show_object(v, room)
+end
+M.show = show
+
+local function reads_parameter(node)
+  local reads = false
+  analyse.walk(node, function(below) reads = reads or below.type == "parameter" end)
+  return reads
+end
+
+local PATH <const> = { name = true, member = true, index = true, chain = true }
+
+---The longest paths below a node that stand for state: `files.length`, not `files`.
+local function collect_paths(node, paths)
+  local has_call = node.type == "chain" and node.expression.type == "call"
+  if PATH[node.type] and not has_call and not reads_parameter(node) then
+    local base = node
+    while base.object or base.expression do base = base.object or base.expression end
+    if base.type == "name" then
+      paths[#paths + 1] = node
+      if node.type == "index" then collect_paths(node.index, paths) end
+      return
+    end
+  end
+  for _, child in ipairs(tree.children(node)) do collect_paths(child, paths) end
+end
+
+---@class skillrt.expr.Trial
+---@field text string
+---@field truth fun(node: skillrt.expr.Node): boolean, string? truth, and the reason when it fails
+---@field value fun(node: skillrt.expr.Node): any, string?
+
+---"files.length is 0, status is "new"": the values behind a node.
+local function values_behind(node, trial)
+  local paths, parts, seen = {}, {}, {}
+  collect_paths(node, paths)
+  for _, path in ipairs(paths) do
+    local text = compile.quote(path, trial.text)
+    if not seen[text] and #parts < MAX_PATHS then
+      seen[text] = true
+      local found, reason = trial.value(path)
+      if not reason then parts[#parts + 1] = text .. " is " .. show(found) end
+    end
+  end
+  return table.concat(parts, ", ")
+end
+
+local function first_false(node, trial)
+  if node.type == "logical" and node.operator == "&&" then
+    for _, term in ipairs(node.terms) do
+      if not trial.truth(term) then return first_false(term, trial) end
+    end
+  end
+  return node
+end
+
+---@param ast skillrt.expr.Node
+---@param trial skillrt.expr.Trial
+---@return string
+function M.explain(ast, trial)
+  local holds = trial.truth(ast)
+  local node = holds and ast or first_false(ast, trial)
+  local _, reason = trial.truth(node)
+  local text = compile.quote(node, trial.text)
+  local why = reason or values_behind(node, trial)
+  local said = ("%s is %s"):format(text, tostring(holds))
+  if why == "" or why == said then return said end
+  return said .. ": " .. why
+end
+
+return M

@@ -1,0 +1,201 @@
+-- grammar.lua: the text of a condition to a tree, in one pass of LPeg.
+-- Each choice is settled by the next token, and a place where nothing fits raises at once, so parsing
+-- is linear and its depth is bounded; it knows nothing of states or values. Called by expr.lua.
+--
+-- A node is { type, from, to, depth, ... }: the bytes text:sub(from, to), and by type
+--   literal      kind ("undefined" "null" "boolean" "number" "string"), value
+--   name         name            a key of the state: `files`, `state.files`
+--   state                        the whole state: `state`
+--   parameter    name, slot      of the arrow function around it
+--   member       object, key, optional          .key, ?.key, ["key"]
+--   index        object, index, optional        [index], ?.[index]
+--   call         object, method, argument, optional    argument: a node, an arrow for some and every
+--   arrow        name, slot, body
+--   chain        expression      the extent that a `?.` in it may skip
+--   array        items
+--   unary        operator ("!" "-" "+" "typeof"), operand
+--   binary       operator, left, right
+--   logical      operator ("&&" "||" "??"), terms      two or more, nested ones of one kind flattened
+--   conditional  test, yes, no
+local lpeg = require "lpeg"
+local complaint = require "skillrt.expr.complaint"
+local number = require "skillrt.expr.number"
+local tree = require "skillrt.expr.tree"
+local utf16 = require "skillrt.expr.utf16"
+
+local M = {}
+
+local P, R, S, V = lpeg.P, lpeg.R, lpeg.S, lpeg.V
+local C, Carg, Cc, Cmt, Cp, Cs, Ct = lpeg.C, lpeg.Carg, lpeg.Cc, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.Ct
+local raise = complaint.raise
+
+-- what the grammar needs when brackets stand MAX_DEPTH deep; LPeg's own 400 is too little
+lpeg.setmaxstack(10000)
+
+local RESERVED = {}
+for word in ([[break case catch class const continue debugger default delete do else enum export extends
+  finally for function if import in instanceof new return super switch this throw try var void while with
+  await async let yield static]]):gmatch "%S+" do RESERVED[word] = true end
+local CONSTANTS <const> = {
+  ["true"] = { "boolean", true }, ["false"] = { "boolean", false }, null = { "null" },
+  undefined = { "undefined" }, NaN = { "number", 0 / 0 }, Infinity = { "number", math.huge },
+}
+
+-- A step that takes nothing and calls `act(text, at, parse)`; used to raise, and to count brackets.
+local function does(act)
+  return Cmt(Carg(1), function(text, at, parse)
+    act(text, at, parse)
+    return true
+  end)
+end
+
+local function refuse(message, back)
+  return does(function(_, at) raise(at - (back or 0), message) end)
+end
+
+-- tokens ------------------------------------------------------------------------------------------
+
+-- both stand behind the first byte: LPeg refuses to repeat a function that might take nothing
+local high_byte = R "\x80\xff"
+local function letter_beyond_ascii(text, at)
+  local code, next_at = utf16.decode(text, at - 1)
+  return tree.is_letter(code) and next_at
+end
+local function wide_space(text, at)
+  local char = text:match("^[\xC2-\xEF][\x80-\xBF]+", at - 1)
+  return char and number.wide_space[char] and at - 1 + #char
+end
+local sp = (S " \t\r\n\v\f" + high_byte * P(wide_space)) ^ 0
+local digit, hex = R "09", R("09", "af", "AF")
+local name_start = R("az", "AZ") + S "_$" + high_byte * P(letter_beyond_ascii)
+local name_char = name_start + digit
+local word = C(name_start * name_char ^ 0)
+
+local function keyword(text) return P(text) * -name_char end
+
+local digits = digit * (P "_" ^ -1 * digit) ^ 0
+local whole = P "0" * (#(digit + "_") * refuse("a number may not begin with 0", 1)) ^ -1 + #digit * digits
+local decimal = (whole * ("." * digits ^ -1) ^ -1 + "." * digits) * (S "eE" * S "+-" ^ -1 * digits) ^ -1
+local based = "0" * (S "xX" * hex ^ 1 + S "bB" * S "01" ^ 1 + S "oO" * R "07" ^ 1)
+local numeral = C(based + decimal) * (#name_char * refuse "a letter or digit too much in a number") ^ -1
+
+local ESCAPES <const> = { n = "\n", t = "\t", r = "\r", b = "\b", f = "\f", v = "\v", ["0"] = "\0" }
+local function from_hex(text)
+  return utf8.char(tonumber(text, 16))
+end
+local braced = Cmt("{" * C(hex ^ 1) * "}", function(_, at, text)
+  text = text:match "^0*(.+)$"
+  if #text > 6 or tonumber(text, 16) > 0x10FFFF then raise(at - #text - 1, "\\u{...} ends at 10FFFF") end
+  return true, from_hex(text)
+end)
+local escape = P "\\" * (
+  "u" * (C(hex * hex * hex * hex) / from_hex + braced + refuse("\\u needs four hex digits or {...}", 2))
+  + "x" * (C(hex * hex) / from_hex + refuse("\\x needs two hex digits", 2))
+  + C(S "ntrbfv" + P "0" * -digit) / ESCAPES
+  + #digit * refuse("octal escapes are not allowed: use \\x", 1)
+  + (P "\r\n" + S "\r\n" + "\u{2028}" + "\u{2029}") * Cc ""
+  + C(P(1))) / function(text) return text end
+
+local function quoted(quote)
+  local body = Cs((escape + (1 - S("\\\r\n" .. quote))) ^ 0)
+  return quote * body * (quote + does(function(text, at, parse)
+    raise(parse.quote, "the string is not closed", "expected " .. quote .. (at > #text and "" or " on the same line"))
+  end))
+end
+local text_token = #S "'\"" * does(function(_, at, parse) parse.quote = at end)
+  * (quoted "'" + quoted '"') / utf16.join_pairs
+
+-- brackets: the innermost open one is named when it is not closed ------------------------------------
+
+local function open(char, close)
+  return P(char) * does(function(_, at, parse)
+    parse.open[#parse.open + 1] = { at = at - #char, char = char:sub(-1), close = close }
+  end) * sp
+end
+
+local no_operator = does(function(text, at, parse) complaint.no_operator(text, at, parse.open[#parse.open]) end)
+
+local function close(char)
+  return (P(char) + no_operator) * does(function(_, _, parse) parse.open[#parse.open] = nil end)
+end
+
+local enter = does(function(_, at, parse)
+  parse.depth = parse.depth + 1
+  if parse.depth > tree.MAX_DEPTH then tree.too_deep(at) end
+end)
+local leave = does(function(_, _, parse) parse.depth = parse.depth - 1 end)
+
+-- operators ----------------------------------------------------------------------------------------
+
+local operator = C(
+  P "===" + "!==" + (P "==" + "!=") + (P "&&" + "||" + "??") * -P "="
+  + P "<=" + ">=" + P "<" * -S "<" + P ">" * -S ">"
+  + P "+" * -S "+=" + P "-" * -S "-=" + P "*" * -S "*=" + P "/" * -S "/*=" + P "%" * -P "=")
+local prefix = C("!" + P "-" * -P "-" + P "+" * -P "+" + keyword "typeof") * sp
+local question = P "?" * -P "?" * -(P "." * -digit) * sp
+
+local no_value = does(function(text, at) complaint.no_value(text, at, RESERVED) end)
+local no_name = does(function(text, at) complaint.no_name(text, at) end)
+
+local no_arrow = does(complaint.no_arrow)
+local parameter = Cmt(word, function(_, _, name) return not RESERVED[name] and CONSTANTS[name] == nil, name end)
+
+-- postfixes, each a table { kind, ... } that tree.postfix puts onto what stands before it
+local arrow_call = C(P "some" + "every") * -name_char * sp * open("(", ")") * V "arrow"
+local value_call = C(P "includes" + "startsWith" + "endsWith") * -name_char * sp * open("(", ")")
+  * (#P ")" * refuse "expected a value between ( and )" + V "expression")
+local after_dot = Ct(Cc "call" * arrow_call * close ")" * Cp()) * sp
+  + Ct(Cc "call" * value_call * close ")" * Cp()) * sp
+  + #(word * sp * "(") * does(complaint.no_method)
+  + Ct(Cc "member" * word * Cp()) * sp
+  + no_name
+local in_brackets = Ct(Cc "index" * open("[", "]") * V "expression" * close "]" * Cp()) * sp
+local suffix = (P "?." * -digit * Cc(true) * sp * (in_brackets + after_dot)
+  + P "." * Cc(false) * sp * after_dot
+  + Cc(false) * in_brackets)
+
+local no_colon = does(function(text, at)
+  if at > #text then raise(at, "expected ':' and a value, found the end") end
+  complaint.no_operator(text, at, { at = at, char = "?", close = ":" })
+end)
+
+-- Makes the node as soon as it is matched: captures left for the end may nest only 200 deep in LPeg.
+local function at_once(pattern, make)
+  return Cmt(pattern, function(_, _, ...) return true, make(...) end)
+end
+
+local grammar = P {
+  "condition",
+  condition = sp * V "expression" * (P(-1) + no_operator),
+  expression = enter * at_once(Cp() * Carg(1) * V "binary"
+    * (question * V "expression" * (P ":" * sp + no_colon) * V "expression") ^ -1 * Cp(), tree.conditional) * leave,
+  binary = Carg(1) * Ct(V "operand" * (Cp() * operator * sp * V "operand") ^ 0) / tree.binary,
+  operand = Cp() * Ct((Cp() * prefix) ^ 0) * Carg(1) * (V "postfixed" + no_value) * Cp() / tree.operand,
+  postfixed = Cp() * Carg(1) * V "primary" * Ct(suffix ^ 0) / tree.postfixed,
+  primary = Cp() * Cc "number" * (numeral / number.literal) * Cp() * sp * Carg(1) / tree.literal
+    + Cp() * Cc "string" * text_token * Cp() * sp * Carg(1) / tree.literal
+    + Cp() * V "name" * Cp() * sp * Carg(1) / tree.name
+    + open("(", ")") * V "expression" * close ")" * sp
+    + Cp() * Ct(open("[", "]") * V "items" * close "]") * Cp() * sp * Carg(1) / tree.array,
+  name = Cmt(word, function(_, _, name)
+    return not RESERVED[name], name, CONSTANTS[name] or false
+  end),
+  items = (-P "]" * V "expression" * (P "," * sp * (-P "]" * V "expression")) ^ 0 * (P "," * sp) ^ -1) ^ -1,
+  arrow = Cp() * (parameter * sp + "(" * sp * parameter * sp * ")" * sp + no_arrow)
+    * (P "=>" + no_arrow) * sp
+    * (#P "{" * refuse "the body of an arrow function must be an expression") ^ -1
+    * V "expression" * Cp() * Carg(1) / tree.arrow,
+}
+
+---@param text string valid UTF-8
+---@return table? ast
+---@return skillrt.expr.Complaint? complaint
+function M.parse(text)
+  local parse = { text = text, depth = 0, open = {} }
+  local ok, result = pcall(function() return tree.resolve(lpeg.match(grammar, text, 1, parse)) end)
+  if ok then return result, nil end
+  if getmetatable(result) ~= complaint.Complaint then error(result, 0) end
+  return nil, result
+end
+
+return M
