@@ -1,11 +1,13 @@
 # bench.mk: measuring. Included by the Makefile. bench/run.lua prints ratios taken in one run.
 
-BENCH_C   := $(wildcard bench/*.c)
-BENCH_BIN := $(BENCH_C:bench/%.c=$(BUILD)/bench/%)
+BENCH_C   := $(filter-out bench/count.c,$(wildcard bench/*.c))
+BENCH_BIN := $(BENCH_C:bench/%.c=$(BUILD)/bench/%) $(BUILD)/bench/count.so
 ##@ Measure
 .PHONY: bench
 bench: all $(BENCH_BIN) | $(NEED) ## measure against the programs in bench/ (ONLY=name: some rows)
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) bench/run.lua
 # floors stand alone: they show what the machine can do without skillrt
-$(BENCH_BIN): $(BUILD)/bench/%: $(BUILD)/bench/%.o
+$(BENCH_C:bench/%.c=$(BUILD)/bench/%): $(BUILD)/bench/%: $(BUILD)/bench/%.o
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< -o $@
+$(BUILD)/bench/count.so: $(BUILD)/bench/count.o
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $< -ldl -o $@
