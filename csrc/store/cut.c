@@ -1,0 +1,70 @@
+/* cut.c: copies a torn tail aside, then cuts it off.
+ * Must not judge what is torn. Called by directory.c after journal_scan said so. */
+#include "store/cut.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "store/file.h"
+
+/* A new file "journal.cut-<time>", with a number behind it where that one is there already. */
+static int cut_create(const struct sys *sys, const char *folder, char *path, char *name,
+                      struct error *e) {
+  char when[32] = "unknown", number[8] = "";
+  time_t now = (time_t)(sys->wall_ms(sys) / 1000);
+  struct tm utc;
+  if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
+  for (int attempt = 2;; attempt++) {
+    snprintf(name, 128, "journal.cut-%s%s", when, number);
+    if (!file_path(path, folder, name, e)) return -1;
+    int fd;
+    do {
+      fd = sys->open(sys, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    } while (fd == -EINTR);
+    if (fd >= 0) return fd;
+    if (fd != -EEXIST || attempt > 999) {
+      error_system(e, -fd, "%s", path);
+      return -1;
+    }
+    snprintf(number, sizeof number, "-%d", attempt);
+  }
+}
+
+static bool cut_copy(const struct sys *sys, int from, int to, int64_t offset, int64_t size,
+                     const char *segment, const char *path, struct error *e) {
+  char chunk[16 << 10];
+  while (offset < size) {
+    size_t count = size - offset > (int64_t)sizeof chunk ? sizeof chunk : (size_t)(size - offset);
+    if (!sys_pread_all(sys, from, chunk, count, offset, segment, e) ||
+        !sys_write_all(sys, to, chunk, count, path, e))
+      return false;
+    offset += (int64_t)count;
+  }
+  return true;
+}
+
+bool cut_tail(const struct sys *sys, const char *folder, const char *segment, int64_t offset,
+              int64_t size, bool durable, char *name, struct error *e) {
+  char path[PATH_MAX];
+  int from = file_open(sys, segment, O_RDWR, e);
+  if (from < 0) return false;
+  int to = cut_create(sys, folder, path, name, e);
+  bool good =
+      to >= 0 && cut_copy(sys, from, to, offset, size, segment, path, e) &&
+      (!durable || (file_sync(sys, to, false, path, e) && file_sync_folder(sys, folder, e)));
+  if (to >= 0) sys->close(sys, to);
+  if (to >= 0 && !good) sys->unlink(sys, path);
+  if (good) {
+    int failed;
+    do {
+      failed = sys->truncate(sys, from, offset);
+    } while (failed == -EINTR);
+    good = failed == 0 || error_system(e, -failed, "%s", segment);
+  }
+  if (good && durable) good = file_sync(sys, from, false, segment, e);
+  sys->close(sys, from);
+  return good;
+}

@@ -1,0 +1,261 @@
+/* directory.c: a run in a directory: opens, recovers and closes it, and is its struct store.
+ * Must not know lines, digests or lock files itself: journal*, view, blob, lock and cut do.
+ * Called by engine/runtime.c and by whoever looks at runs. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "store/blob.h"
+#include "store/cut.h"
+#include "store/file.h"
+#include "store/journal.h"
+#include "store/lock.h"
+#include "store/store.h"
+#include "store/view.h"
+
+struct directory {
+  struct store store; /* first: a store is cast to this */
+  const struct sys *sys;
+  char *path, *folder; /* the run, and its journal/ */
+  size_t path_size, folder_size;
+  enum durability durability;
+  int lock;
+  struct journal *journal; /* NULL where it is only read */
+  struct journal_end end;  /* then: where it ended when it was opened */
+  char digest[65];         /* of the state.json last written */
+};
+
+static const struct journal_end *directory_end(const struct directory *d) {
+  return d->journal ? journal_where(d->journal) : &d->end;
+}
+
+static bool directory_only_read(const struct directory *d, struct error *e) {
+  return error_set(e, ERROR_INVALID, "%s: was opened for reading only", d->path);
+}
+
+static bool directory_read(struct store *store,
+                           bool (*each)(void *, const struct record *, struct error *), void *data,
+                           struct error *e) {
+  struct directory *d = (struct directory *)store;
+  return journal_replay(d->sys, d->folder, directory_end(d), each, data, e);
+}
+
+static bool directory_append(struct store *store, const struct span *payloads, size_t count,
+                             bool last_words, struct error *e) {
+  struct directory *d = (struct directory *)store;
+  if (!d->journal) return directory_only_read(d, e);
+  return journal_append(d->journal, payloads, count, last_words, e);
+}
+
+static bool directory_sync(struct store *store, struct error *e) {
+  struct directory *d = (struct directory *)store;
+  return d->journal ? journal_sync(d->journal, e) : true;
+}
+
+static bool directory_blob_put(struct store *store, const char *digest, struct span value,
+                               struct error *e) {
+  struct directory *d = (struct directory *)store;
+  if (!d->journal) return directory_only_read(d, e);
+  return blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e);
+}
+
+static bool directory_blob_get(struct store *store, const char *digest, struct buffer *to,
+                               struct error *e) {
+  struct directory *d = (struct directory *)store;
+  return blob_get(d->sys, d->path, digest, to, e);
+}
+
+static bool directory_view(struct store *store, const char *name, struct span content,
+                           struct error *e) {
+  struct directory *d = (struct directory *)store;
+  struct error why = {0};
+  if (!d->journal) return directory_only_read(d, e);
+  if (view_write(d->sys, d->path, name, content, d->digest, &why)) return true;
+  if (e) *e = why;
+  return false;
+}
+
+static uint64_t directory_seq(const struct store *store) {
+  return directory_end((const struct directory *)store)->seq;
+}
+
+static uint64_t directory_bytes(const struct store *store) {
+  const struct directory *d = (const struct directory *)store;
+  return d->journal ? journal_bytes(d->journal) : 0;
+}
+
+static uint64_t directory_syncs(const struct store *store) {
+  const struct directory *d = (const struct directory *)store;
+  return d->journal ? journal_syncs(d->journal) : 0;
+}
+
+static void directory_close(struct store *store) {
+  struct directory *d = (struct directory *)store;
+  journal_close(d->journal);
+  lock_release(d->sys, d->lock);
+  sys_free(d->sys, d->path, d->path_size);
+  sys_free(d->sys, d->folder, d->folder_size);
+  sys_free(d->sys, d, sizeof *d);
+}
+
+static const struct store_ops directory_ops = {
+    .read = directory_read,
+    .append = directory_append,
+    .sync = directory_sync,
+    .blob_put = directory_blob_put,
+    .blob_get = directory_blob_get,
+    .view = directory_view,
+    .seq = directory_seq,
+    .bytes = directory_bytes,
+    .syncs = directory_syncs,
+    .close = directory_close,
+};
+
+static struct directory *directory_new(const struct sys *sys, const char *path, struct error *e) {
+  char folder[PATH_MAX];
+  if (!file_path(folder, path, "journal", e)) return NULL;
+  struct directory *d = sys_alloc(sys, sizeof *d);
+  if (d) {
+    d->store.ops = &directory_ops;
+    d->sys = sys;
+    d->lock = -1;
+    d->path_size = strlen(path) + 1;
+    d->folder_size = strlen(folder) + 1;
+    d->path = sys_alloc(sys, d->path_size);
+    d->folder = sys_alloc(sys, d->folder_size);
+  }
+  if (d && d->path && d->folder) {
+    memcpy(d->path, path, d->path_size);
+    memcpy(d->folder, folder, d->folder_size);
+    return d;
+  }
+  if (d) directory_close(&d->store);
+  error_set(e, ERROR_MEMORY, "%s: out of memory", path);
+  return NULL;
+}
+
+/* ERROR_EXISTS where the directory holds a run. A creation that died before the first segment
+ * got its name left none. */
+static bool directory_vacant(struct directory *d, struct error *e) {
+  uint32_t count;
+  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (count == 0) return true;
+  return error_set(e, ERROR_EXISTS,
+                   "%s: holds a run already; resume it or choose another directory", d->path);
+}
+
+static bool directory_create(struct directory *d, const struct directory_options *o,
+                             struct error *e) {
+  bool power = o->durability == DURABILITY_POWER;
+  struct journal_options options = {.folder = d->folder,
+                                    .run_id = o->run_id,
+                                    .durability = o->durability,
+                                    .segment_bytes = o->segment_bytes};
+  if (!journal_run_id_valid(o->run_id))
+    return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
+                     o->run_id ? o->run_id : "");
+  if (!directory_vacant(d, e) || !file_make_folders(d->sys, d->path, power, e)) return false;
+  d->lock = lock_take(d->sys, d->path, e);
+  if (d->lock < 0 || !directory_vacant(d, e)) return false; /* somebody was faster */
+  lock_sign(d->sys, d->lock);
+  if (!file_make_folders(d->sys, d->folder, power, e)) return false;
+  return journal_open(d->sys, &options, &d->end, &d->journal, e);
+}
+
+/* Compares state.json with the journal. */
+static bool directory_view_check(struct directory *d, const struct view_state *view,
+                                 const struct directory_options *o, struct directory_report *report,
+                                 struct error *e) {
+  report->view_missing = view->missing || (view->torn && report->unclean);
+  if (report->view_missing) return true;
+  report->view_edited = view->edited;
+  report->view_seq = view->seq;
+  if (view->edited && !o->accept_edits)
+    return error_set(
+        e, ERROR_EDITED,
+        "%s/state.json: was changed by hand; take the change over with --accept-edits, "
+        "or remove the file to have it written again from the journal",
+        d->path);
+  if (!view->edited && view->seq > d->end.seq)
+    return error_set(e, ERROR_CORRUPT,
+                     "%s/state.json: shows record %" PRIu64
+                     ", but the journal ends at offset %" PRId64 ", record %" PRIu64
+                     " of segment %" PRIu32 "; nothing was changed",
+                     d->path, view->seq, d->end.offset, d->end.seq, d->end.segment);
+  return true;
+}
+
+/* Looks at everything and changes nothing. The view first: a run that goes on meanwhile may
+ * get ahead of what is read first, never fall behind. */
+static bool directory_inspect(struct directory *d, const struct directory_options *o,
+                              struct directory_report *report, struct error *e) {
+  struct view_state view;
+  uint32_t count;
+  if (!view_check(d->sys, d->path, &view, e)) return false;
+  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
+  if (!journal_scan(d->sys, d->folder, &d->end, e)) return false;
+  memcpy(report->run_id, d->end.run_id, sizeof report->run_id);
+  report->records = d->end.records;
+  report->unclean = !d->end.closed || d->end.offset < d->end.size;
+  return directory_view_check(d, &view, o, report, e);
+}
+
+/* Brings the journal into order after an unclean stop, and opens it for writing. */
+static bool directory_recover(struct directory *d, const struct directory_options *o,
+                              struct directory_report *report, struct error *e) {
+  bool power = o->durability == DURABILITY_POWER, torn = d->end.offset < d->end.size;
+  char segment[PATH_MAX];
+  struct journal_options options = {.folder = d->folder,
+                                    .run_id = d->end.run_id,
+                                    .durability = o->durability,
+                                    .segment_bytes = o->segment_bytes,
+                                    .seal = report->unclean && (torn || !d->end.bare)};
+  if (power && !(file_sync_parent(d->sys, d->path, e) && file_sync_folder(d->sys, d->path, e)))
+    return false;
+  if (torn) {
+    int64_t offset = d->end.offset, size = d->end.size;
+    if (!journal_segment_path(segment, d->folder, d->end.segment, e) ||
+        !cut_tail(d->sys, d->path, segment, offset, size, power, report->cut_file, e))
+      return false;
+    report->cut_bytes = (uint64_t)(size - offset);
+    d->end.size = offset;
+  }
+  return journal_open(d->sys, &options, &d->end, &d->journal, e);
+}
+
+static bool directory_resume(struct directory *d, const struct directory_options *o,
+                             struct directory_report *report, struct error *e) {
+  uint32_t count;
+  /* Before the lock: where no run is, no lock file is to appear. */
+  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
+  d->lock = lock_take(d->sys, d->path, e);
+  if (d->lock < 0 || !directory_inspect(d, o, report, e)) return false;
+  lock_sign(d->sys, d->lock);
+  return directory_recover(d, o, report, e);
+}
+
+bool directory_open(const struct sys *sys, const char *path, const struct directory_options *o,
+                    struct store **store, struct directory_report *report, struct error *e) {
+  struct directory_report unused;
+  if (!report) report = &unused;
+  *report = (struct directory_report){0};
+  struct directory *d = directory_new(sys, path, e);
+  if (!d) return false;
+  d->durability = o->durability;
+  bool good = o->mode == STORE_CREATE   ? directory_create(d, o, e)
+              : o->mode == STORE_RESUME ? directory_resume(d, o, report, e)
+                                        : directory_inspect(d, o, report, e);
+  if (!good) {
+    directory_close(&d->store);
+    return false;
+  }
+  if (o->mode == STORE_CREATE) {
+    memcpy(report->run_id, directory_end(d)->run_id, sizeof report->run_id);
+    report->view_missing = true;
+  }
+  *store = &d->store;
+  return true;
+}

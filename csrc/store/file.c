@@ -1,0 +1,142 @@
+/* file.c: opening, replacing, syncing whole files and making folders.
+ * Must not know what is in them. Called by the other files of this room. */
+#include "store/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+bool file_path(char *to, const char *folder, const char *name, struct error *e) {
+  int length = snprintf(to, PATH_MAX, "%s/%s", folder, name);
+  if (length < 0 || length >= PATH_MAX - 8) /* ".new" must still fit */
+    return error_set(e, ERROR_LIMIT, "%.200s/...: path too long", folder);
+  return true;
+}
+
+int file_open(const struct sys *sys, const char *path, int flags, struct error *e) {
+  int fd;
+  do {
+    fd = sys->open(sys, path, flags | O_NOFOLLOW, 0600);
+  } while (fd == -EINTR);
+  if (fd >= 0) return fd;
+  if (fd == -ENOENT && !(flags & O_CREAT))
+    error_set(e, ERROR_MISSING, "%s: No such file", path);
+  else
+    error_system(e, -fd, "%s", path);
+  return -1;
+}
+
+bool file_sync(const struct sys *sys, int fd, bool data_only, const char *path, struct error *e) {
+  int failed;
+  do { /* EINTR reports no lost write; after any other failure the pages may be gone */
+    failed = data_only ? sys->fdatasync(sys, fd) : sys->fsync(sys, fd);
+  } while (failed == -EINTR);
+  return failed < 0 ? error_system(e, -failed, "%s: sync", path) : true;
+}
+
+bool file_sync_folder(const struct sys *sys, const char *path, struct error *e) {
+  int fd;
+  do { /* a link to a folder is as good */
+    fd = sys->open(sys, path, O_RDONLY | O_DIRECTORY, 0);
+  } while (fd == -EINTR);
+  if (fd < 0) return error_system(e, -fd, "%s", path);
+  bool good = file_sync(sys, fd, false, path, e);
+  sys->close(sys, fd);
+  return good;
+}
+
+void file_parent(char *to, const char *path) {
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  while (length > 0 && path[length - 1] != '/')
+    length--;
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  if (length == 0)
+    snprintf(to, PATH_MAX, ".");
+  else
+    snprintf(to, PATH_MAX, "%.*s", (int)length, path);
+}
+
+bool file_sync_parent(const struct sys *sys, const char *path, struct error *e) {
+  char parent[PATH_MAX];
+  struct error why = {0};
+  if (strlen(path) >= PATH_MAX) return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
+  file_parent(parent, path);
+  if (file_sync_folder(sys, parent, &why)) return true;
+  if (why.number == EACCES || why.number == EPERM) return true; /* not ours to sync */
+  if (e) *e = why;
+  return false;
+}
+
+bool file_make_folders(const struct sys *sys, const char *path, bool durable, struct error *e) {
+  char parent[PATH_MAX];
+  struct sys_stat found;
+  if (strlen(path) >= PATH_MAX) return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
+  int failed = sys->mkdir(sys, path, 0700);
+  if (failed == -EEXIST) {
+    /* A link to a folder is as good as the folder; other things show up at the next open. */
+    failed = sys->stat(sys, path, &found);
+    if (failed == 0 && found.kind != SYS_DIRECTORY && found.kind != SYS_LINK) failed = -ENOTDIR;
+    if (failed < 0) return error_system(e, -failed, "%s", path);
+    return !durable || file_sync_parent(sys, path, e); /* its maker may have died before */
+  }
+  file_parent(parent, path);
+  if (failed == -ENOENT && strcmp(parent, path) != 0 && strcmp(parent, ".") != 0) {
+    if (!file_make_folders(sys, parent, durable, e)) return false;
+    failed = sys->mkdir(sys, path, 0700);
+    if (failed == -EEXIST) failed = 0; /* somebody else was faster */
+  }
+  if (failed < 0) return error_system(e, -failed, "%s", path);
+  return durable ? file_sync_folder(sys, parent, e) : true;
+}
+
+bool file_read(const struct sys *sys, const char *path, struct buffer *to, struct error *e) {
+  struct sys_stat found;
+  int fd = file_open(sys, path, O_RDONLY, e);
+  if (fd < 0) return false;
+  int failed = sys->fstat(sys, fd, &found);
+  bool good = failed < 0 ? error_system(e, -failed, "%s", path) : true;
+  if (good && found.kind != SYS_FILE)
+    good = error_set(e, ERROR_INVALID, "%s: not a regular file", path);
+  if (good && (uint64_t)found.size > to->maximum)
+    good = error_set(e, ERROR_LIMIT, "%s: larger than %zu bytes", path, to->maximum);
+  if (good && found.size > 0) {
+    size_t size = (size_t)found.size;
+    char *room = buffer_room(to, size, e);
+    good = room && sys_pread_all(sys, fd, room, size, 0, path, e);
+    if (good) {
+      room[size] = '\0';
+      to->length += size;
+    }
+  }
+  sys->close(sys, fd);
+  return good;
+}
+
+bool file_replace(const struct sys *sys, const char *path, struct span content, bool durable,
+                  struct error *e) {
+  char temporary[PATH_MAX], parent[PATH_MAX];
+  int length = snprintf(temporary, sizeof temporary, "%s.new", path);
+  if (length < 0 || (size_t)length >= sizeof temporary)
+    return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
+  int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC, e);
+  if (fd < 0) return false;
+  bool good = sys_write_all(sys, fd, content.data, content.length, path, e);
+  if (good && durable) good = file_sync(sys, fd, false, path, e);
+  int failed = sys->close(sys, fd);
+  if (good && failed < 0 && failed != -EINTR) good = error_system(e, -failed, "%s", path);
+  if (good) {
+    failed = sys->rename(sys, temporary, path);
+    if (failed < 0) good = error_system(e, -failed, "%s", path);
+  }
+  if (!good) {
+    sys->unlink(sys, temporary);
+    return false;
+  }
+  file_parent(parent, path);
+  return durable ? file_sync_folder(sys, parent, e) : true;
+}

@@ -1,0 +1,36 @@
+/* file.h: the few things a store does with whole files and folders.
+ *
+ * Everything through struct sys; EINTR is tried again, anything else is an error that names
+ * the file. Knows nothing of runs. */
+#ifndef SKILLRT_STORE_FILE_H
+#define SKILLRT_STORE_FILE_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/sys.h"
+
+/* "<folder>/<name>" into `to`, which has room for PATH_MAX bytes. */
+bool file_path(char *to, const char *folder, const char *name, struct error *);
+/* Opens with mode 0600, never through a last symbolic link; -1 with `error` filled. */
+int file_open(const struct sys *, const char *path, int flags, struct error *);
+/* fsync, or fdatasync where only the bytes count. Tried again on EINTR only. */
+bool file_sync(const struct sys *, int fd, bool data_only, const char *path, struct error *);
+/* fsync of a folder, so that the names made in it survive a power cut. */
+bool file_sync_folder(const struct sys *, const char *path, struct error *);
+/* The same for the folder that holds `path`, where it may be opened. */
+bool file_sync_parent(const struct sys *, const char *path, struct error *);
+/* Makes the folder and those above it (0700) and, where `durable`, fsyncs the folders that
+ * hold the names. What is there already is fine. */
+bool file_make_folders(const struct sys *, const char *path, bool durable, struct error *);
+/* Appends the file's content to `to`; ERROR_MISSING where there is no such file. */
+bool file_read(const struct sys *, const char *path, struct buffer *to, struct error *);
+/* Replaces the file at once by way of "<path>.new", which a crash may leave behind and the
+ * next replacement takes over: for files that have one writer. */
+bool file_replace(const struct sys *, const char *path, struct span content, bool durable,
+                  struct error *);
+/* The folder of `path` into `to` (PATH_MAX bytes): "." where it names none. */
+void file_parent(char *to, const char *path);
+
+#endif

@@ -1,0 +1,309 @@
+/* journal.c: appends batches to the last segment and begins new segments.
+ * Must not look into payloads, and never writes a batch before the one before is synced.
+ * Called by directory.c. */
+#include "store/journal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/file.h"
+#include "store/reserve.h"
+
+enum { SEGMENT_BYTES = 64 << 20, BATCH_MAX = 256 << 20, BATCH_KEPT = 256 << 10 };
+
+struct journal {
+  const struct sys *sys;
+  char *folder, *object; /* the segment's path, for messages */
+  size_t folder_size, object_size;
+  enum durability durability;
+  uint64_t segment_bytes;
+  int fd;
+  struct journal_end end;
+  struct reserve reserve;
+  struct buffer out; /* a batch's lines; its memory is used again */
+  bool synced;       /* the last batch is durable */
+  bool failed;       /* takes nothing but last words */
+  bool spent;        /* they were said */
+  bool broken;       /* what the disk holds is unknown: it is left as it is */
+  struct error why;  /* of `failed` */
+  uint64_t bytes, syncs;
+};
+
+/* Remembers the first failure; every later call repeats it. */
+static bool journal_fail(struct journal *j, bool broken, const struct error *why, struct error *e) {
+  if (!j->failed) j->why = *why;
+  j->failed = true;
+  j->broken = j->broken || broken;
+  if (e) *e = j->why;
+  return false;
+}
+
+/* Puts one line behind those in `out`. */
+static bool journal_line_add(struct journal *j, struct journal_line *line, struct error *e) {
+  char *to = buffer_room(&j->out, JOURNAL_FRAME + line->payload.length, e);
+  if (!to) return false;
+  j->out.length += journal_line_write(to, line);
+  return true;
+}
+
+/* A new segment: written and synced under another name first, so that a name that ends in
+ * .sj always stands for a file with a good first line. `*named`: a failure came after that. */
+static int journal_segment_make(struct journal *j, const char *path, struct reserve *reserve,
+                                bool *named, struct error *e) {
+  const struct sys *sys = j->sys;
+  char temporary[PATH_MAX];
+  bool power = j->durability == DURABILITY_POWER;
+  *named = false;
+  if (strlen(path) + 5 > sizeof temporary) {
+    error_set(e, ERROR_LIMIT, "%s: path too long", path);
+    return -1;
+  }
+  snprintf(temporary, sizeof temporary, "%s.new", path);
+  int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, e);
+  if (fd < 0) return -1;
+  if (reserve_ensure(reserve, sys, fd, j->folder, 0, (int64_t)j->out.length, path, e) &&
+      sys_write_all(sys, fd, j->out.data, j->out.length, path, e) &&
+      (!power || file_sync(sys, fd, false, path, e))) {
+    int failed = sys->rename(sys, temporary, path);
+    *named = failed == 0;
+    if (failed < 0) error_system(e, -failed, "%s", path);
+    if (*named && (!power || file_sync_folder(sys, j->folder, e))) return fd;
+  }
+  if (!*named) sys->unlink(sys, temporary);
+  sys->close(sys, fd);
+  return -1;
+}
+
+/* Begins the next segment; the last one's bytes are durable before. */
+static bool journal_rotate(struct journal *j, struct error *e) {
+  char payload[JOURNAL_OWN_MAX], path[PATH_MAX];
+  struct error why = {0};
+  bool named = false, first = j->end.segment == 0;
+  uint32_t segment = j->end.segment + 1;
+  struct journal_line line = {.seq = first ? 0 : j->end.seq + 1,
+                              .batch = first ? 0 : j->end.batch + 1,
+                              .previous = first ? 0 : j->end.crc,
+                              .last = true};
+  if (j->fd >= 0 && !file_sync(j->sys, j->fd, false, j->object, &why))
+    return journal_fail(j, true, &why, e);
+  if (!journal_segment_path(path, j->folder, segment, &why)) return journal_fail(j, false, &why, e);
+  line.payload = (struct span){
+      payload, journal_segment_payload(payload, j->end.run_id, segment, line.previous)};
+  buffer_reset(&j->out);
+  if (!journal_line_add(j, &line, &why)) return journal_fail(j, false, &why, e);
+  struct reserve reserve = {.by_file = j->reserve.by_file};
+  int fd = journal_segment_make(j, path, &reserve, &named, &why);
+  if (fd < 0) return journal_fail(j, named, &why, e);
+  if (j->fd >= 0) {
+    j->sys->truncate(j->sys, j->fd, j->end.offset); /* gives back what was allotted behind it */
+    j->sys->close(j->sys, j->fd);
+  }
+  j->fd = fd;
+  j->reserve = reserve;
+  memcpy(j->object, path, j->object_size);
+  j->end.segment = segment;
+  j->end.offset = j->end.size = (int64_t)j->out.length;
+  j->end.seq = line.seq;
+  j->end.batch = line.batch;
+  j->end.crc = line.crc;
+  j->end.closed = false;
+  j->end.bare = true;
+  j->bytes += j->out.length;
+  return true;
+}
+
+/* Opens the last segment to go on in it. What is there is made durable before anything is
+ * built on it: its writer may have died before its sync. */
+static bool journal_continue(struct journal *j, struct error *e) {
+  j->fd = file_open(j->sys, j->object, O_WRONLY | O_APPEND, e);
+  if (j->fd < 0) return false;
+  if (j->durability == DURABILITY_PROCESS) return true;
+  return file_sync(j->sys, j->fd, false, j->object, e) && file_sync_folder(j->sys, j->folder, e);
+}
+
+/* Copies the names: the folder's, and the segment's, which keeps its length. */
+static bool journal_names(struct journal *j, const char *folder, struct error *e) {
+  char path[PATH_MAX];
+  if (!journal_segment_path(path, folder, j->end.segment, e)) return false;
+  j->folder_size = strlen(folder) + 1;
+  j->object_size = strlen(path) + 1;
+  j->folder = sys_alloc(j->sys, j->folder_size);
+  j->object = sys_alloc(j->sys, j->object_size);
+  if (!j->folder || !j->object) return error_set(e, ERROR_MEMORY, "%s: out of memory", folder);
+  memcpy(j->folder, folder, j->folder_size);
+  memcpy(j->object, path, j->object_size);
+  return true;
+}
+
+bool journal_open(const struct sys *sys, const struct journal_options *options,
+                  const struct journal_end *end, struct journal **opened, struct error *e) {
+  struct journal *j = sys_alloc(sys, sizeof *j);
+  if (!j) return error_set(e, ERROR_MEMORY, "%s: out of memory", options->folder);
+  j->sys = sys;
+  j->fd = -1;
+  j->durability = options->durability;
+  j->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
+  j->end = *end;
+  j->synced = true;
+  buffer_init(&j->out, sys, BATCH_MAX);
+  snprintf(j->end.run_id, sizeof j->end.run_id, "%s", options->run_id);
+  bool good = journal_names(j, options->folder, e);
+  if (good && end->segment > 0) good = journal_continue(j, e);
+  if (good && (end->segment == 0 || options->seal)) good = journal_rotate(j, e);
+  if (good)
+    good = reserve_ensure(&j->reserve, sys, j->fd, j->folder, j->end.offset, 0, j->object, e);
+  if (good) {
+    *opened = j;
+    return true;
+  }
+  j->broken = true; /* leave everything as it is */
+  journal_close(j);
+  return false;
+}
+
+/* Fills `out` with the lines of a batch; `end` becomes what the journal's end will be. */
+static bool journal_batch(struct journal *j, const struct span *payloads, size_t count, bool own,
+                          struct journal_end *end, struct error *e) {
+  buffer_reset(&j->out);
+  end->batch++;
+  for (size_t i = 0; i < count; i++) {
+    struct journal_line line = {.seq = ++end->seq,
+                                .batch = end->batch,
+                                .last = i + 1 == count,
+                                .previous = end->crc,
+                                .payload = payloads[i]};
+    if (payloads[i].length > JOURNAL_PAYLOAD_MAX)
+      return error_set(e, ERROR_LIMIT, "%s: a record of %zu bytes; keep large values as blobs",
+                       j->object, payloads[i].length);
+    if (!own && journal_own(payloads[i]))
+      return error_set(e, ERROR_INVALID, "%s: a record of type \"journal\" is the store's own",
+                       j->object);
+    if (payloads[i].length && memchr(payloads[i].data, '\n', payloads[i].length))
+      return error_set(e, ERROR_INVALID, "%s: a record holds a newline", j->object);
+    if (!journal_line_add(j, &line, e)) return false;
+    end->crc = line.crc;
+  }
+  end->offset += (int64_t)j->out.length;
+  end->size = end->offset;
+  end->records += own ? 0 : count;
+  end->closed = own;
+  end->bare = false;
+  return true;
+}
+
+/* Cuts the segment back to its last good offset after a failed write. */
+static bool journal_cut_back(struct journal *j) {
+  struct sys_stat found;
+  int failed;
+  if (j->sys->fstat(j->sys, j->fd, &found) == 0 && found.size == j->end.offset)
+    return true; /* nothing to cut, and the space behind the end stays allotted */
+  do {
+    failed = j->sys->truncate(j->sys, j->fd, j->end.offset);
+  } while (failed == -EINTR);
+  if (failed < 0) return false;
+  /* That gave back the room for last words too: take it again. */
+  j->reserve.end = 0;
+  reserve_ensure(&j->reserve, j->sys, j->fd, j->folder, j->end.offset, 0, j->object, NULL);
+  return true;
+}
+
+/* One write; a short one is a failure (the disk is full, or a limit was met). */
+static bool journal_write(struct journal *j, struct error *e) {
+  struct error why = {0};
+  ssize_t count;
+  do {
+    count = j->sys->write(j->sys, j->fd, j->out.data, j->out.length);
+  } while (count == -EINTR);
+  if (count == (ssize_t)j->out.length) return true;
+  if (count < 0)
+    error_system(&why, (int)-count, "%s", j->object);
+  else
+    error_system(&why, ENOSPC, "%s: only %zd of %zu bytes written", j->object, count,
+                 j->out.length);
+  return journal_fail(j, !journal_cut_back(j), &why, e);
+}
+
+static bool journal_put(struct journal *j, const struct span *payloads, size_t count, bool own,
+                        bool last_words, struct error *e) {
+  struct journal_end end = j->end;
+  struct error why = {0};
+  if (end.batch == UINT32_MAX) return error_set(e, ERROR_LIMIT, "%s: too many batches", j->object);
+  if (!journal_batch(j, payloads, count, own, &end, e)) return false;
+  bool full = (uint64_t)end.offset > j->segment_bytes && !j->end.bare && !last_words && !own;
+  if (full) {
+    if (!journal_rotate(j, e)) return false;
+    end = j->end;
+    if (!journal_batch(j, payloads, count, own, &end, e)) return false;
+  }
+  if (last_words)
+    reserve_release(&j->reserve, j->sys, j->folder);
+  else if (!reserve_ensure(&j->reserve, j->sys, j->fd, j->folder, j->end.offset,
+                           (int64_t)j->out.length, j->object, &why))
+    return journal_fail(j, false, &why, e);
+  if (!journal_write(j, e)) return false;
+  j->end = end;
+  j->bytes += j->out.length;
+  j->synced = j->durability == DURABILITY_PROCESS;
+  return true;
+}
+
+bool journal_append(struct journal *j, const struct span *payloads, size_t count, bool last_words,
+                    struct error *e) {
+  if (j->broken || j->spent || (j->failed && !last_words)) {
+    if (e) *e = j->why;
+    return false;
+  }
+  assert(j->synced); /* never batch b+1 before the sync of batch b returned */
+  if (count == 0) return true;
+  j->spent = j->failed;
+  bool good = journal_put(j, payloads, count, false, last_words, e);
+  if (j->out.capacity > BATCH_KEPT) buffer_clear(&j->out); /* a rare giant must not stay */
+  return good;
+}
+
+bool journal_sync(struct journal *j, struct error *e) {
+  struct error why = {0};
+  if (j->broken) {
+    if (e) *e = j->why;
+    return false;
+  }
+  if (j->synced) return true;
+  j->syncs++;
+  if (!file_sync(j->sys, j->fd, true, j->object, &why)) return journal_fail(j, true, &why, e);
+  j->synced = true;
+  return true;
+}
+
+const struct journal_end *journal_where(const struct journal *j) {
+  return &j->end;
+}
+
+uint64_t journal_bytes(const struct journal *j) {
+  return j->bytes;
+}
+
+uint64_t journal_syncs(const struct journal *j) {
+  return j->syncs;
+}
+
+void journal_close(struct journal *j) {
+  if (!j) return;
+  const struct sys *sys = j->sys;
+  if (j->fd >= 0) {
+    struct span closed = journal_closed_payload();
+    if (!j->broken && !j->failed && j->synced && !j->end.closed)
+      journal_put(j, &closed, 1, true, false, NULL);
+    if (!j->broken) sys->truncate(sys, j->fd, j->end.offset); /* only gives back allotted space */
+    sys->close(sys, j->fd);
+  }
+  if (j->folder) reserve_release(&j->reserve, sys, j->folder);
+  sys_free(sys, j->folder, j->folder_size);
+  sys_free(sys, j->object, j->object_size);
+  buffer_clear(&j->out);
+  sys_free(sys, j, sizeof *j);
+}

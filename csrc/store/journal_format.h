@@ -1,0 +1,66 @@
+/* journal_format.h: the bytes of one journal line, and of the store's own records.
+ *
+ *   J1 <crc32c> <seq16> <batch8> <last> <prevcrc> <len8> {json}\n
+ *
+ * All numbers are lower-case hex with leading zeros; `last` is 0 or 1. The crc covers all
+ * bytes behind its own digits, newline included. `seq` counts every line of a run from 0,
+ * through all its segments; `batch` counts batches from 0; `last` is 1 on a batch's last
+ * line; `prevcrc` is the crc of the line before (of the previous segment's last line in a
+ * segment's first one, 0 in the very first). `len` counts the payload's bytes.
+ *
+ * Payloads that begin with {"t":"journal" are the store's own:
+ *   {"t":"journal","format":1,"run":"ID","segment":N,"prev":"CRC"}  a segment's first line;
+ *     stays a J1 line in every later format, so that an older program can say "newer"
+ *   {"t":"journal","closed":true}                                   the run was closed
+ * A run whose last line is a `closed` one was stopped cleanly. Pure: knows no file. */
+#ifndef SKILLRT_STORE_JOURNAL_FORMAT_H
+#define SKILLRT_STORE_JOURNAL_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+enum {
+  JOURNAL_FORMAT = 1,
+  JOURNAL_HEAD = 58,              /* bytes before the payload */
+  JOURNAL_FRAME = 59,             /* head and newline */
+  JOURNAL_RUN_ID = 64,            /* longest run id */
+  JOURNAL_OWN_MAX = 192,          /* longest payload of the store's own */
+  JOURNAL_PAYLOAD_MAX = 64 << 20, /* larger values are blobs */
+};
+
+struct journal_line {
+  uint64_t seq;
+  uint32_t batch, crc, previous;
+  bool last;
+  struct span payload;
+};
+
+enum journal_shape {
+  JOURNAL_WHOLE,   /* a valid line */
+  JOURNAL_PARTIAL, /* could be one, but `size` bytes end before it does */
+  JOURNAL_BROKEN   /* no line begins here */
+};
+
+/* Writes payload.length + JOURNAL_FRAME bytes to `to`; fills line->crc. */
+size_t journal_line_write(char *to, struct journal_line *line);
+/* Reads the line at `from`. JOURNAL_WHOLE: `line` is filled, its payload lies in `from`.
+ * JOURNAL_PARTIAL: `*needed` is the size to try again with. */
+enum journal_shape journal_line_read(const char *from, size_t size, struct journal_line *line,
+                                     size_t *needed);
+
+bool journal_run_id_valid(const char *id); /* [A-Za-z0-9._-]{1,64} */
+bool journal_own(struct span payload);     /* a record of the store itself */
+bool journal_closed(struct span payload);
+struct span journal_closed_payload(void);
+/* Writes a segment's first payload to `to` (JOURNAL_OWN_MAX bytes); gives its length. */
+size_t journal_segment_payload(char *to, const char *run_id, uint32_t segment, uint32_t previous);
+
+enum journal_header { JOURNAL_HEADER_GOOD, JOURNAL_HEADER_NEWER, JOURNAL_HEADER_BAD };
+/* Checks a segment's first payload. An empty `run_id` (65 bytes) is filled from it. */
+enum journal_header journal_segment_check(struct span payload, char *run_id, uint32_t segment,
+                                          uint32_t previous);
+
+#endif

@@ -1,0 +1,46 @@
+/* journal_scan.h: a whole journal read in order, and what its end looks like.
+ *
+ * Checks every line (form, crc) and that each belongs behind the one before (run, segment,
+ * seq, batch, chain). Changes nothing. The rule for a bad place in the last segment: batch
+ * b+1 is written only after the sync of batch b returned, so a bad place with no valid line
+ * of a later batch behind it is a torn tail, anything else is corruption. Earlier segments
+ * were synced before the next was made: there every bad place is corruption. */
+#ifndef SKILLRT_STORE_JOURNAL_SCAN_H
+#define SKILLRT_STORE_JOURNAL_SCAN_H
+
+#include "store/journal_format.h"
+#include "store/store.h"
+
+/* Where the good part of a journal ends: behind its last complete batch. */
+struct journal_end {
+  char run_id[JOURNAL_RUN_ID + 1];
+  uint32_t segment; /* the last one, from 1 */
+  int64_t offset;   /* in it */
+  int64_t size;     /* of its file; bytes from offset to here are a torn tail */
+  uint64_t seq;     /* of the last good line */
+  uint32_t batch;   /* of it */
+  uint32_t crc;     /* of it */
+  uint64_t records; /* payloads, without the store's own */
+  bool closed;      /* the last line says that the run was closed */
+  bool bare;        /* the last segment holds nothing but its first line */
+};
+
+typedef bool journal_each(void *data, const struct record *, struct error *);
+
+/* "<folder>/00000001.sj" into `to` (PATH_MAX bytes); ERROR_LIMIT where it is too long. */
+bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct error *);
+
+/* How many segments the folder holds; 0 where it has none or does not exist. A gap is
+ * ERROR_CORRUPT. */
+bool journal_segments(const struct sys *, const char *folder, uint32_t *count, struct error *);
+
+/* Reads the journal in `folder` up to its end and fills `end`. ERROR_CORRUPT (file, offset,
+ * record), ERROR_NEWER, ERROR_MISSING (no segment), ERROR_SYSTEM. */
+bool journal_scan(const struct sys *, const char *folder, struct journal_end *end, struct error *);
+
+/* Reads up to `end` again and calls `each` for every payload that is not the store's own;
+ * false from `each` ends it. A bad place is ERROR_CORRUPT now. */
+bool journal_replay(const struct sys *, const char *folder, const struct journal_end *end,
+                    journal_each *each, void *data, struct error *);
+
+#endif

@@ -1,0 +1,20 @@
+/* lock.h: one process advances a run: an flock on "<run>/run.lock".
+ *
+ * The file holds one line for people, "<pid> <host> <start>", and stays when the lock is
+ * given back. The kernel gives the lock back when its holder dies, so no stale lock exists. */
+#ifndef SKILLRT_STORE_LOCK_H
+#define SKILLRT_STORE_LOCK_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/sys.h"
+
+/* Gives the descriptor that holds the lock, or -1: ERROR_BUSY names the holder. */
+int lock_take(const struct sys *, const char *folder, struct error *);
+/* Writes who holds it. For people only: a failure (full disk) is none. */
+void lock_sign(const struct sys *, int fd);
+/* Gives it back; -1 is fine. */
+void lock_release(const struct sys *, int fd);
+
+#endif
