@@ -167,7 +167,8 @@ static bool directory_create(struct directory *d, const struct directory_options
 static bool directory_view_check(struct directory *d, const struct view_state *view,
                                  const struct directory_options *o, struct directory_report *report,
                                  struct error *e) {
-  report->view_missing = view->missing || (view->torn && report->unclean);
+  /* A torn one is worth no more than none: the journal has it all. */
+  report->view_missing = view->missing || view->torn;
   if (report->view_missing) return true;
   report->view_edited = view->edited;
   report->view_seq = view->seq;

@@ -90,7 +90,7 @@ struct directory_report {
   uint64_t cut_bytes;        /* torn tail moved to `cut_file` */
   char cut_file[128];        /* "journal.cut-<time>", or "" */
   bool unclean;              /* the last owner did not close the run */
-  bool view_missing;         /* state.json is not there */
+  bool view_missing;         /* state.json is not there, or its end is (never fsynced) */
   bool view_edited;          /* state.json's digest does not match its content (accept_edits given) */
   uint64_t view_seq;         /* _skillrt.seq of state.json */
 };
