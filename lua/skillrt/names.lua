@@ -1,0 +1,143 @@
+-- names.lua: the names people write: ids and paths that are safe (F13), the nearest known name
+-- to a wrong one, and a value as it is shown in a message.
+--
+-- Knows nothing of skills or files. Called by schema.lua and whoever has to say "did you mean".
+
+local M = {}
+
+local MAX_SHOWN = 60
+
+---A value as it is named in a message: short, on one line, printable.
+---@param value any
+---@return string
+function M.show(value)
+  local kind = type(value)
+  if kind == "string" then
+    local text = value:gsub("[%c\127]", function(c)
+      return c == "\n" and "\\n" or c == "\0" and "\\0" or ("\\x%02X"):format(c:byte())
+    end)
+    return #text > MAX_SHOWN and '"' .. text:sub(1, MAX_SHOWN) .. '..."' or '"' .. text .. '"'
+  elseif kind == "number" or kind == "boolean" then
+    return tostring(value)
+  elseif kind == "nil" then
+    return "nothing"
+  end
+  return "a " .. kind
+end
+
+-- Edit distance with neighbours swapped counted once.
+local function distance(a, b)
+  local before, last = {}, {}
+  for j = 0, #b do
+    last[j] = j
+  end
+  for i = 1, #a do
+    local row = { [0] = i }
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j)
+      row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same and 0 or 1))
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], before[j - 2] + 1)
+      end
+    end
+    before, last = last, row
+  end
+  return last[#b]
+end
+
+---The names of a list, or the keys of a table, sorted.
+---@param names string[]|table<string, any>
+---@return string[]
+function M.sorted(names)
+  local keys = {}
+  for key, value in pairs(names) do
+    keys[#keys + 1] = math.type(key) == "integer" and tostring(value) or tostring(key)
+  end
+  table.sort(keys)
+  return keys
+end
+
+---The known name a person most likely meant.
+---@param name string
+---@param names string[]|table<string, any>  a list of names, or a table keyed by them
+---@return string?
+function M.nearest(name, names)
+  if #name > 64 then
+    return nil
+  end
+  local best, least = nil, math.max(1, #name // 3) + 1
+  for _, known in ipairs(M.sorted(names)) do
+    local away = math.abs(#known - #name) < least and distance(name:lower(), known:lower()) or least
+    if away < least then
+      best, least = known, away
+    end
+  end
+  return best
+end
+
+---What to say behind an unknown name: the nearest known one, else all there are.
+---@param name string
+---@param names string[]|table<string, any>
+---@return string  begins with a blank
+function M.suggest(name, names)
+  local near = M.nearest(name, names)
+  if near then
+    return (' (did you mean "%s"?)'):format(near)
+  end
+  local all = M.sorted(names)
+  if #all == 0 then
+    return " (there are none)"
+  end
+  local more = #all > 30 and (", and %d more"):format(#all - 30) or ""
+  return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
+end
+
+---A path that stays inside the folder it is relative to, without "." and doubled slashes (F13).
+---@param path any
+---@return string? path
+---@return string? problem
+function M.confined(path)
+  if type(path) ~= "string" or path == "" then
+    return nil, "must be a path relative to its folder, not " .. M.show(path)
+  elseif path:find("[%c\127]") then
+    return nil, ("must be a path without control characters, not %s"):format(M.show(path))
+  elseif path:sub(1, 1) == "/" then
+    return nil, ("must not be absolute: write %s relative to its folder"):format(M.show(path))
+  elseif #path > 1024 then
+    return nil, "must be a path of at most 1024 bytes"
+  end
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    if part == ".." then
+      return nil, ('must not hold "..": %s would leave its folder'):format(M.show(path))
+    elseif #part > 255 then
+      return nil, "must be a path with names of at most 255 bytes"
+    elseif part ~= "." then
+      parts[#parts + 1] = part
+    end
+  end
+  if #parts == 0 or path:sub(-1) == "/" then
+    return nil, ("must name a file, not %s"):format(M.show(path))
+  end
+  return table.concat(parts, "/")
+end
+
+---A name that is safe in paths, records and on the terminal (F13).
+---@param value any
+---@return string? id
+---@return string? problem
+function M.id(value)
+  if type(value) ~= "string" then
+    return nil, "must be a text such as \"collect-files\", not " .. M.show(value)
+  elseif #value > 64 then
+    return nil, "must be at most 64 characters long, not " .. #value
+  elseif not value:find("^[A-Za-z0-9][A-Za-z0-9._-]*$") or value:find("..", 1, true) then
+    return nil,
+      ("must be letters, digits, '.', '_' and '-', begin with a letter or digit and hold no \"..\", not %s"):format(
+        M.show(value)
+      )
+  end
+  return value
+end
+
+return M

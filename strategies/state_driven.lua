@@ -1,0 +1,52 @@
+-- state_driven: what the state says comes next (R93): a pending run is set up, pending items
+-- are processed, what needs a review is reviewed, then it is completed.
+--
+-- The ids are those of the convention; options = { init = "collect", ... } names others. Only
+-- what is available is chosen: an action that is not gives way to the next rule.
+
+local DEFAULTS = {
+  init = "action-init",
+  process = "action-process",
+  review = "action-review",
+  complete = "action-complete",
+}
+
+-- What counts as true in the conditions of a skill: not false, null, 0, NaN or "".
+local function truthy(value)
+  local kind = type(value)
+  if kind == "number" then
+    return value == value and value ~= 0
+  elseif kind == "string" then
+    return value ~= ""
+  end
+  return kind == "table" or value == true
+end
+
+local function has_items(value)
+  return type(value) == "table" and #value > 0
+end
+
+return {
+  name = "state_driven",
+  description = "pending: action-init; pending_items: action-process; needs_review: action-review; "
+    .. "else action-complete",
+  select = function(state, available, ctx)
+    local options = ctx and ctx.options or {}
+    local wanted = {}
+    local function rule(holds, role)
+      if holds then
+        wanted[#wanted + 1] = options[role] or DEFAULTS[role]
+      end
+    end
+    rule(state.status == "pending", "init")
+    rule(has_items(state.pending_items), "process")
+    rule(truthy(state.needs_review), "review")
+    rule(true, "complete")
+    for _, id in ipairs(wanted) do
+      if available:has(id) then
+        return id
+      end
+    end
+    return nil, "state_driven: the state asks for " .. table.concat(wanted, " or ") .. ", which cannot run now"
+  end,
+}
