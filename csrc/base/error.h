@@ -10,19 +10,19 @@
 
 enum error_code {
   ERROR_NONE = 0,
-  ERROR_SYSTEM,   /* the operating system refused; `number` holds the errno */
-  ERROR_INVALID,  /* malformed input: bad JSON, bad script, bad option */
-  ERROR_CORRUPT,  /* durable data does not check out; nothing was changed */
-  ERROR_BUSY,     /* somebody else holds the run */
-  ERROR_MISSING,  /* the thing named does not exist */
-  ERROR_EXISTS,   /* the thing to create is there already */
-  ERROR_NEWER,    /* written by a newer format */
-  ERROR_EDITED,   /* a view was changed by hand */
-  ERROR_CHANGED,  /* a pinned file (script, prompt, strategy) changed */
-  ERROR_LIMIT,    /* a size, depth, time or instruction limit was met */
-  ERROR_MEMORY,   /* an allocation failed */
-  ERROR_SCRIPT,   /* a Lua function raised */
-  ERROR_STOPPED   /* stopped from outside */
+  ERROR_SYSTEM,  /* the operating system refused; `number` holds the errno */
+  ERROR_INVALID, /* malformed input: bad JSON, bad script, bad option */
+  ERROR_CORRUPT, /* durable data does not check out; nothing was changed */
+  ERROR_BUSY,    /* somebody else holds the run */
+  ERROR_MISSING, /* the thing named does not exist */
+  ERROR_EXISTS,  /* the thing to create is there already */
+  ERROR_NEWER,   /* written by a newer format */
+  ERROR_EDITED,  /* a view was changed by hand */
+  ERROR_CHANGED, /* a pinned file (script, prompt, strategy) changed */
+  ERROR_LIMIT,   /* a size, depth, time or instruction limit was met */
+  ERROR_MEMORY,  /* an allocation failed */
+  ERROR_SCRIPT,  /* a Lua function raised */
+  ERROR_STOPPED  /* stopped from outside */
 };
 
 struct error {

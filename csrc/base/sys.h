@@ -56,7 +56,8 @@ struct sys {
   int (*unlink)(const struct sys *, const char *path);
   int (*mkdir)(const struct sys *, const char *path, unsigned mode);
   int (*rmdir)(const struct sys *, const char *path);
-  int (*stat)(const struct sys *, const char *path, struct sys_stat *to); /* does not follow a last link */
+  int (*stat)(const struct sys *, const char *path,
+              struct sys_stat *to); /* does not follow a last link */
   int (*fstat)(const struct sys *, int fd, struct sys_stat *to);
   /* Calls `each` per entry (not "." or ".."), in no order; `each` returning false ends it. */
   int (*list)(const struct sys *, const char *path,

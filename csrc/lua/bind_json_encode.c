@@ -1,0 +1,290 @@
+/* bind_json_encode.c: walks Lua values and writes them as JSON, without calling any Lua code.
+ * A table's first key says what it is; items out of order and sorted keys take a second look.
+ * Owns no memory (see bind_json_out.c). Called by bind_json.c. */
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "lua/bind_json_out.h"
+
+enum {
+  PAIRS_ON_STACK = 512, /* sorted members of one table whose values stay on the stack */
+  SORT_BY_INSERTION = 12
+};
+
+static bool encode_value(struct encoder *c, int index, const struct json_path *path);
+
+/* ---- arrays ---- */
+
+static bool encode_item(struct encoder *c, int index, lua_Integer place, struct json_path *here) {
+  here->index = place;
+  return (place == 1 || encode_byte(c, ',')) && encode_line(c) && encode_value(c, index, here);
+}
+
+/* All keys must be 1..n, in whatever order they come; gives n. */
+static bool encode_count_items(struct encoder *c, int table, const struct json_path *path,
+                               lua_Integer *count) {
+  lua_State *L = c->L;
+  lua_Integer most = 0, n = 0;
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING)
+      return encode_refuse(c, path, "a table with both items and named members");
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1)
+      return encode_refuse(c, path, "a table whose keys are neither strings nor 1..n");
+    if (lua_tointeger(L, -1) > most) most = lua_tointeger(L, -1);
+    n++;
+  }
+  if (most != n)
+    return encode_refuse(c, path, "an array with holes (use null for what is missing)");
+  *count = n;
+  return true;
+}
+
+static bool encode_items_in_order(struct encoder *c, int table, struct json_path *here) {
+  lua_State *L = c->L;
+  lua_Integer count;
+  if (!encode_count_items(c, table, here->up, &count)) return false;
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, table, i);
+    if (!encode_item(c, lua_gettop(L), i, here)) return false;
+    lua_pop(L, 1);
+  }
+  return true;
+}
+
+/* The first key and its value are on the stack. lua_next nearly always gives 1, 2, 3 ... */
+static bool encode_array(struct encoder *c, int table, struct json_path *here) {
+  lua_State *L = c->L;
+  size_t start = c->out.length;
+  lua_Integer n = 0;
+  here->key = NULL;
+  int value = lua_gettop(L);
+  do {
+    if (!lua_isinteger(L, value - 1) || lua_tointeger(L, value - 1) != n + 1) {
+      c->out.length = start;
+      lua_pop(L, 2);
+      return encode_items_in_order(c, table, here);
+    }
+    if (!encode_item(c, value, ++n, here)) return false;
+    lua_pop(L, 1);
+  } while (lua_next(L, table));
+  return true;
+}
+
+/* ---- objects ---- */
+
+static bool encode_member(struct encoder *c, bool first, int value, struct json_path *here) {
+  if ((!first && !encode_byte(c, ',')) || !encode_line(c) ||
+      !encode_string(c, here->key, here->key_length, here))
+    return false;
+  return (c->options->indent ? encode_bytes(c, ": ", 2) : encode_byte(c, ':')) &&
+         encode_value(c, value, here);
+}
+
+static bool encode_wrong_key(struct encoder *c, const struct json_path *here) {
+  return encode_refuse(c, here->up, "a table with both named members and other keys");
+}
+
+static bool encode_members(struct encoder *c, int table, struct json_path *here) {
+  lua_State *L = c->L;
+  int value = lua_gettop(L);
+  bool first = true;
+  do {
+    if (lua_type(L, value - 1) != LUA_TSTRING) return encode_wrong_key(c, here);
+    here->key = lua_tolstring(L, value - 1, &here->key_length);
+    if (!encode_member(c, first, value, here)) return false;
+    first = false;
+    lua_pop(L, 1);
+  } while (lua_next(L, table));
+  return true;
+}
+
+static int entry_compare(const void *left, const void *right) {
+  const struct entry *a = left, *b = right;
+  if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
+  size_t shared = a->length < b->length ? a->length : b->length;
+  int order = memcmp(a->key, b->key, shared);
+  return order ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+static void entry_sort(struct entry *entries, size_t count) {
+  if (count > SORT_BY_INSERTION) {
+    qsort(entries, count, sizeof *entries, entry_compare);
+    return;
+  }
+  for (size_t i = 1; i < count; i++) {
+    struct entry moving = entries[i];
+    size_t at = i;
+    for (; at > 0 && entry_compare(&moving, &entries[at - 1]) < 0; at--)
+      entries[at] = entries[at - 1];
+    entries[at] = moving;
+  }
+}
+
+static uint64_t entry_prefix(const char *key, size_t length) {
+  uint64_t prefix = 0;
+  if (length >= 8) {
+    memcpy(&prefix, key, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    prefix = __builtin_bswap64(prefix);
+#endif
+    return prefix;
+  }
+  for (size_t i = 0; i < length; i++)
+    prefix |= (uint64_t)(unsigned char)key[i] << (56 - 8 * i);
+  return prefix;
+}
+
+/* Keeps the pair on top of the stack reachable while others come: on the stack itself or,
+ * when that grows long, the key in the table `keys`. Leaves the key on top for lua_next. */
+static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
+  int slot = lua_gettop(L);
+  if (*keys == 0 && kept < PAIRS_ON_STACK && lua_checkstack(L, 8)) {
+    lua_pushvalue(L, -2);
+    return slot;
+  }
+  if (*keys == 0) {
+    lua_newtable(L);
+    lua_insert(L, -3);
+    *keys = lua_gettop(L) - 2;
+  }
+  lua_pop(L, 1);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, *keys, ++*moved);
+  return -*moved;
+}
+
+/* Lists the members of the table; the first key and its value are on the stack. */
+static bool encode_list(struct encoder *c, int table, const struct json_path *here, int *keys) {
+  lua_State *L = c->L;
+  size_t base = c->entry_count;
+  int moved = 0;
+  do {
+    if (lua_type(L, -2) != LUA_TSTRING) return encode_wrong_key(c, here);
+    if (!encode_entries(c, 1)) return false;
+    struct entry entry;
+    entry.key = lua_tolstring(L, -2, &entry.length);
+    entry.prefix = entry_prefix(entry.key, entry.length);
+    entry.slot = encode_keep_pair(L, c->entry_count - base, keys, &moved);
+    c->entries[c->entry_count++] = entry;
+  } while (lua_next(L, table));
+  return true;
+}
+
+static bool encode_sorted(struct encoder *c, int table, struct json_path *here) {
+  lua_State *L = c->L;
+  size_t base = c->entry_count;
+  int keys = 0;
+  if (!encode_list(c, table, here, &keys)) return false;
+  size_t count = c->entry_count - base;
+  entry_sort(c->entries + base, count);
+  if (!lua_checkstack(L, 8))
+    return encode_refuse(c, here->up, "a table nested too deep for Lua's stack");
+  for (size_t i = 0; i < count; i++) {
+    struct entry entry = c->entries[base + i]; /* the list may move below us */
+    here->key = entry.key;
+    here->key_length = entry.length;
+    int value = entry.slot;
+    if (value < 0) {
+      lua_rawgeti(L, keys, -value);
+      lua_rawget(L, table);
+      value = lua_gettop(L);
+    }
+    if (!encode_member(c, i == 0, value, here)) return false;
+    if (entry.slot < 0) lua_pop(L, 1);
+  }
+  c->entry_count = base;
+  return true;
+}
+
+/* ---- values ---- */
+
+static bool encode_filled(struct encoder *c, int table, enum json_mark mark,
+                          const struct json_path *path) {
+  lua_State *L = c->L;
+  struct json_path here = {.up = path, .table = lua_topointer(L, table)};
+  for (const struct json_path *above = path; above; above = above->up)
+    if (above->table == here.table) return encode_refuse(c, path, "a table inside itself");
+  bool object = lua_type(L, -2) == LUA_TSTRING;
+  if (object && mark == JSON_MARK_ARRAY)
+    return encode_refuse(c, path, "named members of a table marked as an array");
+  if (++c->depth > c->options->depth) {
+    encode_refuse(c, path, "tables nested so deep");
+    c->error->code = ERROR_LIMIT;
+    return false;
+  }
+  if (!encode_byte(c, object ? '{' : '[')) return false;
+  bool good = !object              ? encode_array(c, table, &here)
+              : c->options->sorted ? encode_sorted(c, table, &here)
+                                   : encode_members(c, table, &here);
+  c->depth--;
+  return good && encode_line(c) && encode_byte(c, object ? '}' : ']');
+}
+
+static bool encode_table(struct encoder *c, int table, const struct json_path *path) {
+  lua_State *L = c->L;
+  int top = lua_gettop(L);
+  enum json_mark mark;
+  if (!lua_checkstack(L, 40))
+    return encode_refuse(c, path, "a table nested too deep for Lua's stack");
+  const char *refusal = json_resolve(L, &c->marks, &table, &mark);
+  if (refusal) return encode_refuse(c, path, refusal);
+  lua_pushnil(L);
+  bool good = lua_next(L, table) ? encode_filled(c, table, mark, path)
+                                 : encode_bytes(c, mark == JSON_MARK_NONE ? "{}" : "[]", 2);
+  lua_settop(L, top);
+  return good;
+}
+
+static bool encode_light(struct encoder *c, const void *address, const struct json_path *path) {
+  if (!address) return encode_bytes(c, "null", 4);
+  if (json_is_empty_array(c->L, &c->marks, address)) return encode_bytes(c, "[]", 2);
+  return encode_refuse(c, path, "a light userdata");
+}
+
+/* `index` is absolute. */
+static bool encode_value(struct encoder *c, int index, const struct json_path *path) {
+  lua_State *L = c->L;
+  size_t length;
+  const char *text;
+  switch (lua_type(L, index)) {
+  case LUA_TSTRING:
+    text = lua_tolstring(L, index, &length);
+    return encode_string(c, text, length, path);
+  case LUA_TNUMBER:
+    return encode_number(c, index, path);
+  case LUA_TTABLE:
+    return encode_table(c, index, path);
+  case LUA_TBOOLEAN:
+    return lua_toboolean(L, index) ? encode_bytes(c, "true", 4) : encode_bytes(c, "false", 5);
+  case LUA_TLIGHTUSERDATA:
+    return encode_light(c, lua_touserdata(L, index), path);
+  case LUA_TNIL:
+    return encode_refuse(c, path, "nil");
+  case LUA_TFUNCTION:
+    return encode_refuse(c, path, "a function");
+  case LUA_TTHREAD:
+    return encode_refuse(c, path, "a coroutine");
+  default:
+    return encode_refuse(c, path, "a userdata");
+  }
+}
+
+bool encoder_run(struct encoder *c, lua_State *L, int index, const struct json_options *options,
+                 struct span *text, struct error *e) {
+  c->L = L;
+  c->options = options;
+  c->error = e;
+  c->depth = 0;
+  c->entry_count = 0;
+  json_marks_init(L, &c->marks);
+  c->out.length = 0;
+  c->out.maximum = options->size + OUT_SLACK;
+  bool good = encode_value(c, index, NULL);
+  if (good && c->out.length > options->size) good = encode_too_large(c);
+  *text = buffer_span(&c->out);
+  return good;
+}
