@@ -41,6 +41,8 @@ describe("an action's normal form", function()
     assert.is_true(new({ agent = "other" }).idempotent)
     assert.is_true(new({ agent = "expert", idempotent = true }).idempotent)
     assert.is_false(new({ idempotent = false }).idempotent)
+    assert.is_nil(new({}).idempotent_declared)
+    assert.is_false(new({ idempotent = false }).idempotent_declared)
   end)
 
   it("ends the run where it is terminal, as action-complete and action-abort do (F27)", function()
@@ -98,7 +100,8 @@ describe("an action's normal form", function()
     end)
   end
 
-  it("takes a prompt with a line break as the text itself", function()
+  it("takes a prompt with a blank or a line break as the text itself", function()
+    assert.equal("Review /etc/passwd", new({ agent = "expert", prompt = "Review /etc/passwd" }).prompt)
     assert.equal("Review /etc/passwd\n", new({ agent = "expert", prompt = "Review /etc/passwd\n" }).prompt)
     assert.equal("prompts/review.md", new({ agent = "expert", prompt = "./prompts//review.md" }).prompt)
   end)

@@ -141,7 +141,7 @@ describe("an HTTP agent's request", function()
     assert.same({ file = "a.c", n = 3 }, body.state)
     local at = 0
     for _, section in ipairs({ "[STATE]\n", "[WORK_DIR]\n/runs/r1\n", "[CONTEXT_STRATEGY]\nfile\n",
-      "[ACTION]\nReview the file.\n", 
+      "[ACTION]\nReview the file.\n",
       "[RETURN FORMAT]\nReturn JSON: { \"status\": \"completed\"|\"failed\", \"stateUpdates\": {...}, \"summary\": \"...\" }" }) do
       local found = body.prompt:find(section, at + 1, true)
       assert.is_truthy(found, section)
