@@ -24,10 +24,11 @@ local M = {}
 ---@field effects skillrt.Effect[]
 ---@field run function?
 ---@field agent string?        a name in the skill's agents
----@field prompt string?       a path below the skill's folder, or a text with a line break
+---@field prompt string?       a path below the skill's folder; with a blank or line break the text itself
 ---@field tools string[]?
 ---@field max_runs number      how often it may be chosen; math.huge: without end
 ---@field idempotent boolean   whether an attempt in doubt may be sent again
+---@field idempotent_declared boolean?  what the author said about it, if anything
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it
 ---@field timeout number?      seconds
 ---@field max_retries integer?
@@ -184,6 +185,7 @@ local function performer(action, agents, where)
     return ('%s: agent "%s" is not declared%s'):format(where, agent, names.suggest(agent, agents))
   end
   local chosen = type(agent) == "table" and agent or agents[agent]
+  action.idempotent_declared = action.idempotent
   if action.idempotent == nil then
     action.idempotent = chosen == nil or chosen.idempotent == true or chosen.kind == "lua"
   end
@@ -200,12 +202,12 @@ end
 
 local function check_prompt(action, where)
   local prompt = action.prompt
-  if not prompt or prompt:find("\n", 1, true) then
+  if not prompt or prompt:find("[ \n]") then
     return nil
   end
   local path, problem = names.confined(prompt)
   if not path then
-    return ('%s: field "prompt" %s (a prompt is a file below the skill, or a text with a line break)'):format(
+    return ('%s: field "prompt" %s (a prompt is a file below the skill, or a text with blanks)'):format(
       where,
       problem
     )
