@@ -25,6 +25,7 @@ struct fake_policy {
   struct fake_log *log;
   uint64_t total, width;
   enum task_kind kind;
+  const char *const *argv; /* of processes, NULL-terminated */
   int exchanges;    /* per step; 1 or more */
   int64_t delay_ms; /* of every exchange but a step's first */
   bool in_memory;   /* no intent, no record per step */
