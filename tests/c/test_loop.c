@@ -267,6 +267,30 @@ static void timers(void) {
   }
 }
 
+static struct actor asking;
+static void done_asks(struct exchange *exchange, const struct reply *reply) {
+  (void)exchange, (void)reply;
+  loop_ready(&asking.member);
+}
+
+static void asking_inside(void) {
+  TEST("who asks from inside a callback is turned at once, not after the next sleep") {
+    setup();
+    struct exchange x;
+    CHECK(timer() != NULL);
+    asking = (struct actor){0};
+    loop_join(loop, &asking.member, turned);
+    for (int i = 0; i < 3; i++) {
+      send_timer(&x, i);
+      x.done = done_asks;
+      while (asking.turns == i)
+        loop_turn(loop, true);
+    }
+    loop_leave(&asking.member);
+    teardown();
+  }
+}
+
 static void opening(void) {
   TEST("HTTP without its module is a clear error that says what to do") {
     setup();
@@ -337,6 +361,7 @@ int main(void) {
   members();
   waking();
   timers();
+  asking_inside();
   opening();
   tasks();
   return check_finish();
