@@ -1,5 +1,6 @@
 -- expr_generator.lua: random conditions and random states for them, the same for the same seed.
 -- Knows the language, not its implementation. Used by expr_node_spec.lua and fuzz_expr.lua.
+-- luacheck: no max line length
 local M = {}
 
 local random = math.random
