@@ -139,6 +139,7 @@ static bool read_request(struct request *request, char *rest, size_t *rest_lengt
     if (length >= sizeof request->head - 1) return false;
     if (!receive(request->fd, request->head, sizeof request->head - 1, &length)) return false;
     request->head[length] = 0;
+    if (request->head[0] < 'A' || request->head[0] > 'Z') return false; /* TLS, say */
     end = strstr(request->head, "\r\n\r\n");
   }
   *rest_length = length - (size_t)(end + 4 - request->head);
