@@ -1,0 +1,109 @@
+-- graph.lua: which action waits for which, as a Mermaid graph with every action in it (R54, F9).
+--
+-- Reads `completed_actions.includes('X')` in preconditions, nothing else. Pure. Called by
+-- action_catalog; config asks it for names no one declares and for cycles.
+local markdown = require "skillrt.generate.markdown"
+
+local M = {}
+
+---The ids that a list of conditions wants completed, in order, each once.
+---@param conditions string[]
+---@return string[]
+function M.needs(conditions)
+  local ids, seen = {}, {}
+  for _, condition in ipairs(conditions) do
+    local at = 1
+    while true do
+      local first, last, _, id = condition:find("completed_actions%??%.includes%(%s*(['\"])(.-)%1%s*%)", at)
+      if not first then
+        break
+      end
+      local negated = condition:sub(1, first - 1):gsub("state%??%.$", ""):find "!%s*$"
+      if not negated and not seen[id] then
+        seen[id] = true
+        ids[#ids + 1] = id
+      end
+      at = last + 1
+    end
+  end
+  return ids
+end
+
+---A cycle of actions that wait for each other, or nil.
+---@param actions { id: string, preconditions: string[] }[]
+---@return string[]? ids
+function M.cycle(actions)
+  local needs, state, path = {}, {}, {}
+  for _, action in ipairs(actions) do
+    needs[action.id] = M.needs(action.preconditions)
+  end
+  -- An explicit stack: a chain may be thousands of actions long.
+  for _, action in ipairs(actions) do
+    local stack = { { action.id, 0 } }
+    while #stack > 0 do
+      local top = stack[#stack]
+      local id = top[1]
+      if top[2] == 0 and state[id] == "done" then
+        stack[#stack] = nil
+      else
+        if top[2] == 0 then
+          state[id] = "open"
+          path[#path + 1] = id
+        end
+        top[2] = top[2] + 1
+        local following = needs[id] and needs[id][top[2]]
+        if not following then
+          state[id] = "done"
+          path[#path], stack[#stack] = nil, nil
+        elseif state[following] == "open" then
+          local from = #path
+          while path[from] ~= following do
+            from = from - 1
+          end
+          return table.move(path, from, #path, 1, {})
+        else
+          stack[#stack + 1] = { following, 0 }
+        end
+      end
+    end
+  end
+  return nil
+end
+
+---The lines of a `graph TD`: nodes, edges from START, between actions, and to END.
+---@param actions { id: string, name: string, preconditions: string[] }[]
+---@return string[]
+function M.mermaid(actions)
+  local ids, lines = {}, { "graph TD" }
+  for i, action in ipairs(actions) do
+    ids[i] = action.id
+  end
+  local names, needed = markdown.node_names(ids), {}
+  lines[#lines + 1] = "    START((Start))"
+  for _, action in ipairs(actions) do
+    lines[#lines + 1] = ("    %s[%s]"):format(names[action.id], markdown.label(action.name))
+  end
+  for _, action in ipairs(actions) do
+    local edges = 0
+    for _, id in ipairs(M.needs(action.preconditions)) do
+      if names[id] then
+        edges, needed[id] = edges + 1, true
+        lines[#lines + 1] = ("    %s --> %s"):format(names[id], names[action.id])
+      end
+    end
+    if edges == 0 then
+      lines[#lines + 1] = "    START --> " .. names[action.id]
+    end
+  end
+  for _, action in ipairs(actions) do
+    if not needed[action.id] then
+      lines[#lines + 1] = ("    %s --> END((End))"):format(names[action.id])
+    end
+  end
+  if #actions == 0 then
+    lines[#lines + 1] = "    START --> END((End))"
+  end
+  return lines
+end
+
+return M
