@@ -1,6 +1,7 @@
 -- explain.lua: why a condition holds or not, in one line for a person: the part that is false and the
 -- values that make it so. Values come from an agent or a file, so they are shown escaped and short.
 -- Called by expr.lua.
+local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
 local number = require "skillrt.expr.number"
 local tree = require "skillrt.expr.tree"
@@ -80,8 +81,8 @@ end
 M.show = show
 
 local function reads_parameter(node)
-  local reads = node.type == "parameter"
-  tree.each_below(node, function(below) reads = reads or reads_parameter(below) end)
+  local reads = false
+  analyse.walk(node, function(below) reads = reads or below.type == "parameter" end)
   return reads
 end
 
@@ -99,7 +100,7 @@ local function collect_paths(node, paths)
       return
     end
   end
-  tree.each_below(node, collect_paths, paths)
+  for _, child in ipairs(tree.children(node)) do collect_paths(child, paths) end
 end
 
 ---@class skillrt.expr.Trial
