@@ -202,7 +202,9 @@ describe("a command's reply", function()
   local function run(definition, reply, call)
     reply.status = reply.status or "ok"
     reply.code = reply.code or 0
-    return agent.reply(agent.command(definition), reply, call or CALL)
+    local outcome, failure = agent.reply(agent.command(definition), reply, call or CALL)
+    assert.is_true((outcome == nil) ~= (failure == nil))
+    return outcome, failure
   end
 
   it("is its text, its lines, or what a function makes of it", function()
