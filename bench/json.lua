@@ -12,7 +12,9 @@ local ROUNDS = 21
 -- What runs keep: findings with prose and positions, results of steps, a few measures.
 local function document(bytes)
   math.randomseed(42)
-  local words = { "error", "handling", "the", "module", "считает", "returns", "前端", "a \"quoted\" word", "path\\to", "x" }
+  local words = {
+    "error", "handling", "the", "module", "считает", "returns", "前端", 'a "quoted" word', "path\\to", "x",
+  }
   local function prose(count)
     local out = {}
     for i = 1, count do
@@ -27,7 +29,7 @@ local function document(bytes)
       severity = ({ "critical", "major", "minor" })[math.random(3)],
       title = prose(6),
       description = prose(40) .. "\n" .. prose(20),
-      location = { file = "src/module_" .. math.random(99) .. ".ts", line = math.random(5000), column = math.random(120) },
+      location = { file = ("src/module_%d.ts"):format(math.random(99)), line = math.random(5000), column = 7 },
       tags = { "style", "naming", prose(1) },
       score = math.random(),
       weight = math.random(1000) / 8,

@@ -5,6 +5,7 @@
 
 TEST_C    := $(wildcard tests/c/test_*.c)
 TEST_BIN  := $(TEST_C:tests/c/%.c=$(BUILD)/tests/%)
+AGENT     := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/agent_server.c))
 SUPPORT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 REPLAY_C  := $(wildcard tests/fuzz/fuzz_*.c)
 REPLAYS   := $(REPLAY_C:tests/fuzz/%.c=$(BUILD)/tests/%)
@@ -20,17 +21,19 @@ UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD)
 
 ##@ Proof
 .PHONY: test test-c test-lua demo lint cover
-test: all $(TEST_BIN) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some)
+test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
 	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
 test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS)
-test-lua: all $(HOSTS) | $(NEED) ## the Lua tests only
+test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
-$(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
+$(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+# opened at run time, as a run does on its first HTTP task
+$(BUILD)/tests/test_http $(BUILD)/tests/test_http_faults $(BUILD)/tests/test_https: | $(HTTP_SO)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(BUILD)/tests/fuzz/replay.o $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@

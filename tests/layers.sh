@@ -60,12 +60,12 @@ lua_floors() {
     BEGIN {
       put(1, "action effect expr files json names phase schema state")
       put(2, "agent budget gate retry strategy template")
-      put(3, "generate load skill")
+      put(3, "generate load loader skill")
       put(4, "available ledger mode")
-      put(5, "ctx exchange outcome perform policy record report views")
+      put(5, "again ctx exchange outcome perform policy record report resume runner views")
       put(6, "cli cmd init")
       # who may see the core: below the doors, only these
-      split("files json policy record report", list, " "); for (i in list) sees_core[list[i]] = 1
+      split("files json policy record report runner", list, " "); for (i in list) sees_core[list[i]] = 1
     }
     function may_see_core(m) { sub(/^skillrt\./, "", m); sub(/[._].*/, "", m); return m in sees_core }
     function module(path) {
@@ -79,7 +79,7 @@ lua_floors() {
       if (!a) { bad(from " stands on no floor: give it one in tests/layers.sh"); next }
       if (to == "skillrt.core") {
         if (a < 6 && !may_see_core(from))
-          bad(from " must not see skillrt.core: only policy, record, report, json, files and the doors do")
+          bad(from " must not see skillrt.core: only policy, runner, record, report, json, files and the doors do")
       } else if (to ~ /^skillrt(\.|$)/) {
         b = floor_of(to)
         if (!b) bad(to " stands on no floor: give it one in tests/layers.sh")

@@ -18,19 +18,19 @@ for i = 1, 50 do
   actions[i] = {
     id = "action-" .. i,
     priority = i % 7,
-    when = ("step %% 50 + 1 !== %d && step < %d"):format(i, steps),
+    when = ("step %% 50 + 1 !== %d"):format(i),
     max_runs = steps + 1,
-    run = function(state) return { step = state.step + 1 } end,
+    run = function(state) return { step = state.step + 1, done = state.step + 1 >= steps } end,
   }
 end
 
 return skillrt.skill {
   name = "steps",
   mode = "autonomous",
-  state = { step = 0, items = items },
+  state = { step = 0, done = false, items = items },
   actions = actions,
-  terminate = { "all_done" },
-  context_strategy = os.getenv "BENCH_CONTEXT" or "file",
+  terminate = { "done" },
+  context = os.getenv "BENCH_CONTEXT" or "file",
   durability = os.getenv "BENCH_DURABILITY" or "power",
   limits = { max_iterations = steps + 10 },
 }

@@ -82,7 +82,7 @@ static void on_progress(struct exchange *exchange, struct span bytes) {
     policy->progress(policy->self, slot->step, bytes);
 }
 
-static void send(struct engine *e, struct slot *slot, enum task_kind kind) {
+static void hand_over(struct engine *e, struct slot *slot, enum task_kind kind) {
   struct error *error = engine_trouble(e);
   struct transport *carrier = e->options.transport(e->options.data, kind, error);
   slot->exchange = (struct exchange){.done = on_reply, .owner = slot};
@@ -102,12 +102,12 @@ void engine_dispatch(struct engine *e, struct slot *slot) {
   assert(!e->canceled && e->stage == STAGE_RUNNING); /* else it was canceled in its queue */
   bool waits = slot->state == SLOT_READY && slot->task.delay_ms > 0;
   if (waits && slot->task.kind != TASK_TIMER) {
-    send(e, slot, TASK_TIMER);
+    hand_over(e, slot, TASK_TIMER);
   } else if (slot->task.kind == TASK_LUA || slot->task.kind == TASK_GATE) {
     slot->answered = false;
     engine_requeue(e, slot);
   } else {
-    send(e, slot, slot->task.kind);
+    hand_over(e, slot, slot->task.kind);
   }
 }
 

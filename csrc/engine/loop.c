@@ -18,6 +18,7 @@ struct loop {
   size_t members;
   struct loop_member *first, *last; /* ready, oldest first */
   size_t ready;
+  bool inside; /* in uv_run */
   _Atomic(struct loop_member *) signaled;
 };
 
@@ -107,7 +108,9 @@ static void unready(struct loop *l, struct loop_member *m) {
 
 void loop_turn(struct loop *l, bool wait) {
   take_signaled(l);
+  l->inside = true;
   uv_run(l->uv, wait && l->ready == 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+  l->inside = false;
   take_signaled(l);
   /* Those that ask again while they are turned come next time. A member may turn the loop
    * itself or leave it, so the list is not taken away from it. */
@@ -152,6 +155,7 @@ void loop_ready(struct loop_member *m) {
     l->first = m;
   l->last = m;
   l->ready++;
+  if (l->inside) uv_stop(l->uv); /* a timer rings before the poll, which must not sleep then */
 }
 
 /* Lock-free: a signal handler may interrupt take_signaled at any place. */

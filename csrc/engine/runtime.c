@@ -164,7 +164,11 @@ enum engine_phase runtime_step(struct runtime *r) {
   const char *why = atomic_exchange(&r->why, NULL);
   if (why) engine_stop(r->engine, why);
   enum engine_phase phase = engine_turn(r->engine);
-  if (phase == ENGINE_READY || atomic_load(&r->why)) loop_ready(&r->member);
+  r->stopped = phase == ENGINE_STOPPED;
+  if (r->stopped)
+    loop_leave(&r->member);
+  else if (phase == ENGINE_READY)
+    loop_ready(&r->member);
   return phase;
 }
 

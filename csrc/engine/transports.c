@@ -53,28 +53,31 @@ static bool http_open(struct transports *t, const char *path, struct error *erro
   return true;
 }
 
+static bool transports_open(struct transports *t, enum task_kind kind, const char *http_module,
+                            struct error *error) {
+  switch (kind) {
+  case TASK_PROCESS:
+    return process_open(t->sys, t->uv, &t->open[kind], error);
+  case TASK_TIMER:
+    return timer_open(t->sys, t->uv, &t->open[kind], error);
+  case TASK_HTTP:
+    return http_open(t, http_module, error);
+  case TASK_LUA:
+  case TASK_GATE:
+  case TASK_KINDS:
+    break;
+  }
+  return error_set(error, ERROR_INVALID, "task: kind %d is not sent anywhere", (int)kind);
+}
+
 struct transport *transports_get(struct transports *t, enum task_kind kind, const char *http_module,
                                  struct error *error) {
   if ((unsigned)kind >= TASK_KINDS) {
     error_set(error, ERROR_INVALID, "task: there is no kind %d", (int)kind);
     return NULL;
   }
-  struct transport **open = &t->open[kind];
-  if (*open) return *open;
-  switch (kind) {
-  case TASK_PROCESS:
-    return process_open(t->sys, t->uv, open, error) ? *open : NULL;
-  case TASK_TIMER:
-    return timer_open(t->sys, t->uv, open, error) ? *open : NULL;
-  case TASK_HTTP:
-    return http_open(t, http_module, error) ? *open : NULL;
-  case TASK_LUA:
-  case TASK_GATE:
-  case TASK_KINDS:
-    break;
-  }
-  error_set(error, ERROR_INVALID, "task: kind %d is not sent anywhere", (int)kind);
-  return NULL;
+  if (!t->open[kind] && !transports_open(t, kind, http_module, error)) return NULL;
+  return t->open[kind];
 }
 
 void transports_close(struct transports *t) {

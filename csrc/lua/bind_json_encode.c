@@ -211,17 +211,21 @@ static bool encode_filled(struct encoder *c, int table, enum json_mark mark,
   bool object = lua_type(L, -2) == LUA_TSTRING;
   if (object && mark == JSON_MARK_ARRAY)
     return encode_refuse(c, path, "named members of a table marked as an array");
-  if (++c->depth > c->options->depth) {
-    encode_refuse(c, path, "tables nested so deep");
-    c->error->code = ERROR_LIMIT;
-    return false;
-  }
+  c->depth++;
   if (!encode_byte(c, object ? '{' : '[')) return false;
   bool good = !object              ? encode_array(c, table, &here)
               : c->options->sorted ? encode_sorted(c, table, &here)
                                    : encode_members(c, table, &here);
   c->depth--;
   return good && encode_line(c) && encode_byte(c, object ? '}' : ']');
+}
+
+/* May one more container be opened? Empty ones count too: readers count them. */
+static bool encode_may_open(struct encoder *c, const struct json_path *path) {
+  if (c->depth < c->options->depth) return true;
+  encode_refuse(c, path, "tables nested so deep");
+  c->error->code = ERROR_LIMIT;
+  return false;
 }
 
 static bool encode_table(struct encoder *c, int table, const struct json_path *path) {
@@ -232,6 +236,7 @@ static bool encode_table(struct encoder *c, int table, const struct json_path *p
     return encode_refuse(c, path, "a table nested too deep for Lua's stack");
   const char *refusal = json_resolve(L, &c->marks, &table, &mark);
   if (refusal) return encode_refuse(c, path, refusal);
+  if (!encode_may_open(c, path)) return false;
   lua_pushnil(L);
   bool good = lua_next(L, table) ? encode_filled(c, table, mark, path)
                                  : encode_bytes(c, mark == JSON_MARK_NONE ? "{}" : "[]", 2);
@@ -241,7 +246,8 @@ static bool encode_table(struct encoder *c, int table, const struct json_path *p
 
 static bool encode_light(struct encoder *c, const void *address, const struct json_path *path) {
   if (!address) return encode_bytes(c, "null", 4);
-  if (json_is_empty_array(c->L, &c->marks, address)) return encode_bytes(c, "[]", 2);
+  if (json_is_empty_array(c->L, &c->marks, address))
+    return encode_may_open(c, path) && encode_bytes(c, "[]", 2);
   return encode_refuse(c, path, "a light userdata");
 }
 

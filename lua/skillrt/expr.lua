@@ -5,7 +5,6 @@
 local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
 local complaint = require "skillrt.expr.complaint"
-local explain = require "skillrt.expr.explain"
 local grammar = require "skillrt.expr.grammar"
 local value = require "skillrt.expr.value"
 
@@ -61,10 +60,14 @@ end
 ---@return string? reason
 function Condition:__call(state)
   if type(state) ~= "table" then check_state(state, 2) end
-  if self.is_quiet then return self.test(state) end
-  local ok, result = run(self, self.test, state)
+  local test = self.test
+  if self.is_quiet then return test(state) end
+  -- as in run, without its call: this is asked for every action on every turn
+  meter.left = self.max_steps
+  local ok, result = pcall(test, state, self.has_arrows and {} or nil)
   if ok then return result end
-  return false, result
+  if getmetatable(result) == Thrown then return false, result.reason end
+  error(result, 0)
 end
 
 -- A double that is a whole number comes back as an integer, so that 3 prints as 3.
@@ -97,6 +100,7 @@ function Condition:explain(state)
     if ok then return result end
     return nil, result
   end
+  local explain = require "skillrt.expr.explain" -- only a blocked run needs it
   return explain.explain(self.ast, {
     text = self.text,
     truth = function(node)
@@ -128,14 +132,14 @@ local function parse(text, options, class)
   if not ast then
     return nil, complaint.render(text, what --[[@as skillrt.expr.Complaint]]), "invalid"
   end
-  local reads, reads_all, has_arrows = analyse.reads(ast)
+  local needs = analyse.needs(ast)
   return setmetatable({
     text = text,
-    reads = reads,
-    reads_all = reads_all,
+    reads = needs.reads,
+    reads_all = needs.reads_all,
     ast = ast,
-    has_arrows = has_arrows,
-    is_quiet = not analyse.may_throw(ast),
+    has_arrows = needs.has_arrows,
+    is_quiet = not needs.may_throw,
     max_steps = options and options.max_steps or M.MAX_STEPS,
     test = compile.build_test(ast, text),
   }, class)

@@ -100,6 +100,17 @@ describe("an action's normal form", function()
     end)
   end
 
+  for _, name in ipairs({ "run.lock", "state.json", "execution-state.json", "journal/1", "journal.cut-9", "blobs/x", "context/k.json" }) do
+    it("keeps its output away from the run's own " .. name .. " (F13)", function()
+      assert.has_match("would replace a file of the run itself", refuse({ run = noop, id = "a", output = name }), 1, true)
+    end)
+  end
+
+  it("may write beside them", function()
+    assert.equal("out/state.json", new({ output = "out/state.json" }).output)
+    assert.equal("journal.md", new({ output = "journal.md" }).output)
+  end)
+
   it("takes a prompt with a blank or a line break as the text itself", function()
     assert.equal("Review /etc/passwd", new({ agent = "expert", prompt = "Review /etc/passwd" }).prompt)
     assert.equal("Review /etc/passwd\n", new({ agent = "expert", prompt = "Review /etc/passwd\n" }).prompt)
@@ -144,6 +155,8 @@ describe("an effect", function()
     { "k='5'", { k = "5" }, { k = 5 } },
     { "k === 'a b'", { k = "a b" }, {} },
     { "k=[]", { k = {} }, { k = { 1 } } },
+    { "k={}", { k = {} }, { k = { a = 1 } } },
+    { "k>=b", { k = "b" }, { k = 7 } },
     { "phase=analysis", { phase = "analysis" }, { phase = "repair" } },
     { "k!=null", { k = false }, { k = json.null } },
     { "k=null", {}, { k = 0 } },

@@ -64,6 +64,16 @@ describe("a command agent's request", function()
     assert.equal("invalid", code)
   end)
 
+  for field, definition in pairs({
+    stdin = { "x", stdin = "{input.none}" }, cwd = { "x", cwd = "{input.none}" }, ["env A"] = { "x", env = { A = "{input.none}" } },
+  }) do
+    it("names the place: " .. field, function()
+      local request, message = agent.request(agent.command(definition), call_of(), getenv)
+      assert.is_nil(request)
+      assert.equal(("agent command: %s: {input.none} has no value; give it with --set none=..."):format(field), message)
+    end)
+  end
+
   it("refuses a table and a NUL byte in an argument", function()
     local _, message = argv_of({ "ls", "{state.deep}" })
     assert.has_match("is a table; name one of its fields, or pass {task} on standard input", message, 1, true)
@@ -156,14 +166,23 @@ describe("an HTTP agent's request", function()
     assert.equal("02-scan", body.phase)
     assert.is_nil(body.action)
     local first = phase_call()
-    first.inputs = {}
-    assert.has_match("[INPUT] None\n", json.decode(agent.request(expert, first, getenv).body).prompt, 1, true)
+    first.inputs, first.prompt, first.phase.objectives = {}, nil, { "find all", "name them" }
+    local text = json.decode(agent.request(expert, first, getenv).body).prompt
+    assert.has_match("[INPUT] None\n", text, 1, true)
+    assert.has_match("Scan\n- find all\n- name them\n", text, 1, true)
   end)
 
   it("names other agent types, tools and modes (R31, F16, F47)", function()
     local one = agent.http({ url = "http://x/", type = "llm", tool = "gemini", mode = "analysis", host_tool = "Agent" })
     local body = json.decode(agent.request(one, call_of(), getenv).body)
     assert.same({ "llm", "gemini", "analysis", "Agent" }, { body.subagent_type, body.tool, body.mode, body.host_tool })
+  end)
+
+  it("names the tools of the action, and nothing where it has none (F53)", function()
+    local call = call_of()
+    assert.is_nil(json.decode(agent.request(expert, call, getenv).body).tools)
+    call.action.tools = { "Read", "Grep" }
+    assert.same({ "Read", "Grep" }, json.decode(agent.request(expert, call, getenv).body).tools)
   end)
 
   it("sends the state's text untouched, to the last digit", function()

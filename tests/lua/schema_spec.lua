@@ -108,9 +108,9 @@ describe("a path below a folder", function()
 end)
 
 describe("the nearest known name", function()
-  for wrong, right in pairs({ priorty = "priority", agnet = "agent", When = "when", effect = "effects", idd = "id" }) do
+  for wrong, right in pairs({ priorty = "priority", agnet = "agent", tpyes = "types", When = "when", effect = "effects", idd = "id" }) do
     it("to " .. wrong .. " is " .. right, function()
-      assert.equal(right, names.nearest(wrong, { "priority", "agent", "when", "effects", "id" }))
+      assert.equal(right, names.nearest(wrong, { "types", "priority", "agent", "when", "effects", "id" }))
     end)
   end
   it("is none for a name like no other, or too long to be one", function()

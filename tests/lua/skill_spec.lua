@@ -76,6 +76,26 @@ describe("a skill's normal form", function()
     assert.equal("text", one.agents.a.parse)
   end)
 
+  for _, choice in ipairs({ "ask", "retry", "skip", "fail", noop }) do
+    it(("may say %s about a step in doubt (F40)"):format(tostring(choice):match("^%a+")), function()
+      assert.equal(choice, skill.new(with({ on_indoubt = choice })).on_indoubt)
+    end)
+  end
+
+  for name, case in pairs({
+    ["a name"] = { "sequential", { name = "sequential" } },
+    ["a path"] = { "./own/best.lua", { name = "best", path = "./own/best.lua" } },
+    ["a path without an ending"] = { "own/best", { name = "best", path = "own/best" } },
+    ["a function"] = { noop, { name = "function", select = noop } },
+    ["a table with select"] = { { select = noop, order = "priority" }, { name = "table", select = noop, order = "priority" } },
+    ["a table with a name"] = { { name = "state_driven", options = { init = "a" } }, { name = "state_driven", options = { init = "a" } } },
+    ["a table with a path"] = { { path = "own/best.lua" }, { name = "best", path = "own/best.lua" } },
+  }) do
+    it("takes its strategy as " .. name, function()
+      assert.same(case[2], skill.new(with({ strategy = case[1] })).strategy)
+    end)
+  end
+
   it("knows which state fields are the runtime's (F34)", function()
     assert.is_true(skill.reserved("completed_actions"))
     assert.is_true(skill.reserved("_hidden"))

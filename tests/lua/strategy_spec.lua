@@ -115,6 +115,13 @@ describe("a strategy is found", function()
     assert.equal("./own/longest.lua", one.path)
   end)
 
+  it("with the order it asks for", function()
+    for _, order in ipairs({ "priority", "declaration" }) do
+      assert.equal(order, strategy.resolve({ select = print, order = order }, loader).order)
+    end
+    assert.equal("priority", strategy.resolve({ select = print }, loader).order)
+  end)
+
   it("in a file that returns the function alone", function()
     assert.equal("x", strategy.resolve("f.lua", function(p) return "return function() return 'x' end", p end).select())
   end)
@@ -182,6 +189,9 @@ describe("state_driven", function()
     { { status = "executing", pending_items = {}, needs_review = true }, "action-review" },
     { { status = "executing", pending_items = {}, needs_review = 0 }, "action-complete" },
     { { status = "executing", needs_review = "" }, "action-complete" },
+    { { status = "executing", needs_review = 1 }, "action-review" },
+    { { status = "executing", needs_review = "yes" }, "action-review" },
+    { { status = "executing", needs_review = 0 / 0 }, "action-complete" },
     { { status = "executing" }, "action-complete" },
   }) do
     it(("chooses %s for %s, %s items, needs_review %s (R93, R94)"):format(case[2], case[1].status,

@@ -68,6 +68,8 @@ static bool fake_request(void *self, uint64_t step, struct task *task, struct ba
   if (p->exchange[step % 256] > 0) task->delay_ms = p->delay_ms;
   if (p->kind == TASK_LUA) return true;
   snprintf(target, sizeof target, "%llu", (unsigned long long)step);
+  for (int i = 0; p->argv && p->argv[i]; i++)
+    if (!strings_add(&task->args, task->sys, p->argv[i], strlen(p->argv[i]), error)) return false;
   return task_set(task, &task->target, target, error) &&
          (p->in_memory || record(out, error, "i", step));
 }

@@ -25,9 +25,10 @@ struct fake_policy {
   struct fake_log *log;
   uint64_t total, width;
   enum task_kind kind;
-  int exchanges;    /* per step; 1 or more */
-  int64_t delay_ms; /* of every exchange but a step's first */
-  bool in_memory;   /* no intent, no record per step */
+  const char *const *argv; /* of processes, NULL-terminated */
+  int exchanges;           /* per step; 1 or more */
+  int64_t delay_ms;        /* of every exchange but a step's first */
+  bool in_memory;          /* no intent, no record per step */
   enum fake_bug bug;
   bool gate_open;      /* the person has answered */
   bool verbose;        /* logs choose, request, accept, too */

@@ -6,47 +6,46 @@ local value = require "skillrt.expr.value"
 
 local M = {}
 
----Calls `visit` on the node and all below it, outermost first.
----@param node skillrt.expr.Node
----@param visit fun(node: skillrt.expr.Node)
-function M.walk(node, visit)
-  visit(node)
-  for _, child in ipairs(tree.children(node)) do M.walk(child, visit) end
-end
+local QUIET <const> = {
+  ["==="] = true, ["!=="] = true, ["!"] = true, ["typeof"] = true, ["&&"] = true, ["||"] = true, ["??"] = true,
+}
+local STEPS <const> = { member = true, index = true, call = true }
 
----The state's keys that the condition depends on; `all` when a key is only known at run time.
----@param ast skillrt.expr.Node
----@return string[] reads sorted
----@return boolean all
----@return boolean has_arrows
-function M.reads(ast)
-  local seen, reads, all, has_arrows = {}, {}, false, false
-  M.walk(ast, function(node)
-    if node.type == "state" then all = true end
-    if node.type == "arrow" then has_arrows = true end
-    if node.type == "name" and not seen[node.name] then
-      seen[node.name] = true
-      reads[#reads + 1] = node.name
+---@class skillrt.expr.Needs what a condition depends on
+---@field reads string[] the state's keys, sorted
+---@field seen table<string, boolean> the same, as a set
+---@field reads_all boolean a key is only known at run time
+---@field has_arrows boolean
+---@field may_throw boolean it can end with a reason instead of a value, or run out of steps
+
+local function note(node, needs)
+  local kind, op = node.type, node.operator
+  if kind == "name" then
+    if not needs.seen[node.name] then
+      needs.seen[node.name] = true
+      needs.reads[#needs.reads + 1] = node.name
     end
-  end)
-  table.sort(reads)
-  return reads, all, has_arrows
+    return
+  end
+  if kind == "state" then needs.reads_all = true end
+  if kind == "arrow" then needs.has_arrows = true end
+  if STEPS[kind] or (op and not QUIET[op]) then needs.may_throw = true end
+  tree.each_below(node, note, needs)
 end
 
-local QUIET <const> = { ["==="] = true, ["!=="] = true }
+---@param ast skillrt.expr.Node
+---@return skillrt.expr.Needs
+function M.needs(ast)
+  local needs = { reads = {}, seen = {}, reads_all = false, has_arrows = false, may_throw = false }
+  note(ast, needs)
+  if #needs.reads > 1 then table.sort(needs.reads) end
+  return needs
+end
 
----Whether evaluating it can end with a reason instead of a value, or run into the step budget.
 ---@param ast skillrt.expr.Node
 ---@return boolean
-function M.may_throw(ast)
-  local may = false
-  M.walk(ast, function(node)
-    local kind = node.type
-    if kind == "member" or kind == "index" or kind == "call" then may = true end
-    if kind == "binary" and not QUIET[node.operator] then may = true end
-    if kind == "unary" and (node.operator == "-" or node.operator == "+") then may = true end
-  end)
-  return may
+local function may_throw(ast)
+  return M.needs(ast).may_throw
 end
 
 -- facts: what the terms of an && demand of one path ------------------------------------------------
@@ -177,7 +176,7 @@ local function truth_of_or(terms, evaluate)
     local known = truth(term, evaluate)
     if known and sure then return true end
     all_false = all_false and known == false
-    sure = sure and not M.may_throw(term)
+    sure = sure and not may_throw(term)
   end
   if all_false then return false end
   return nil
@@ -197,7 +196,7 @@ local function truth_of_conditional(node, evaluate)
   local test = truth(node.test, evaluate)
   if test == nil then return nil end
   local chosen = truth(test and node.yes or node.no, evaluate)
-  if chosen and test == false and M.may_throw(node.test) then return nil end
+  if chosen and test == false and may_throw(node.test) then return nil end
   return chosen
 end
 
@@ -206,15 +205,15 @@ end
 ---@param evaluate fun(node: skillrt.expr.Node): boolean the truth of a node that reads nothing
 ---@return boolean?
 function truth(node, evaluate)
-  local reads, all = M.reads(node)
-  if #reads == 0 and not all then return evaluate(node) end
+  local needs = M.needs(node)
+  if #needs.reads == 0 and not needs.reads_all then return evaluate(node) end
   if node.type == "conditional" then return truth_of_conditional(node, evaluate) end
   if node.type == "logical" and node.operator == "||" then return truth_of_or(node.terms, evaluate) end
   if node.type == "logical" and node.operator == "&&" then return truth_of_and(node.terms, evaluate) end
   if node.type == "unary" and node.operator == "!" then
     local inner = truth(node.operand, evaluate)
     if inner then return false end
-    if inner == false and not M.may_throw(node.operand) then return true end
+    if inner == false and not needs.may_throw then return true end
   end
   return nil
 end

@@ -8,7 +8,7 @@ local M = {}
 
 local type = type
 local truthy, throw, typeof = value.truthy, value.throw, value.typeof
-local get, length, is_null = value.get, value.length, value.is_null
+local get, is_null, meter = value.get, value.is_null, value.meter
 
 ---@alias skillrt.expr.Closure fun(state: table, frame: table?): any
 
@@ -72,20 +72,7 @@ end
 local function member_step(node, text)
   local key = node.key
   local shown = key:find "^[%a_$][%w_$]*$" and "." .. key or ("[%q]"):format(key)
-  if key == "length" then
-    return function(object)
-      if type(object) == "table" then
-        local count = #object
-        if count > 0 then return count end
-      elseif object == nil or is_null(object) then
-        cannot_read(node, text, object, shown)
-      end
-      return length(object)
-    end
-  end
-  local like_index = key:find "^%d+$"
   return function(object)
-    if type(object) == "table" and not like_index then return object[key] end
     if object == nil or is_null(object) then cannot_read(node, text, object, shown) end
     return get(object, key)
   end
@@ -134,10 +121,26 @@ local function put_behind(node, text, step)
   end
 end
 
+---The members that conditions read most, in one closure with their object: tables first, the rest by `step`.
+local function read_directly(object, key, step)
+  if key == "length" then
+    return function(state, frame)
+      local found = object(state, frame)
+      local count = type(found) == "table" and #found or 0
+      return count > 0 and count or step(found)
+    end
+  end
+  return function(state, frame)
+    local found = object(state, frame)
+    if type(found) == "table" then return found[key] end
+    return step(found)
+  end
+end
+
 function builders.member(node, text)
-  if node.object.type ~= "name" or node.optional then return put_behind(node, text, member_step(node, text)) end
-  local step, name = member_step(node, text), node.object.name
-  return function(state) return step(state[name]) end
+  local step = member_step(node, text)
+  if may_skip(node) or node.key:find "^%d+$" then return put_behind(node, text, step) end
+  return read_directly(build(node.object, text), node.key, step)
 end
 
 function builders.index(node, text) return put_behind(node, text, index_step(node, text)) end
@@ -179,13 +182,15 @@ end
 
 local function quantifier(node, text)
   local body, slot = build_test(node.argument.body, text), node.argument.slot
-  local wanted, charge = node.method == "some", value.charge
+  local wanted = node.method == "some"
   local cost = 1 + (node.argument.to - node.argument.from) // 8 -- about one step a token
   return function(object, state, frame)
     local count = value.array_length(object)
     if not count then wrong_object(node, text, object, "an array") end
     for i = 1, count do
-      charge(cost)
+      local left = meter.left - cost
+      meter.left = left
+      if left < 0 then value.charge(0) end -- which says so
       frame[slot] = object[i]
       if body(state, frame) == wanted then return wanted end
     end

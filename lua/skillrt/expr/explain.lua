@@ -1,7 +1,6 @@
 -- explain.lua: why a condition holds or not, in one line for a person: the part that is false and the
 -- values that make it so. Values come from an agent or a file, so they are shown escaped and short.
 -- Called by expr.lua.
-local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
 local number = require "skillrt.expr.number"
 local tree = require "skillrt.expr.tree"
@@ -81,8 +80,8 @@ end
 M.show = show
 
 local function reads_parameter(node)
-  local reads = false
-  analyse.walk(node, function(below) reads = reads or below.type == "parameter" end)
+  local reads = node.type == "parameter"
+  tree.each_below(node, function(below) reads = reads or reads_parameter(below) end)
   return reads
 end
 
@@ -100,7 +99,7 @@ local function collect_paths(node, paths)
       return
     end
   end
-  for _, child in ipairs(tree.children(node)) do collect_paths(child, paths) end
+  tree.each_below(node, collect_paths, paths)
 end
 
 ---@class skillrt.expr.Trial

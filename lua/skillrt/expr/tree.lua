@@ -183,21 +183,22 @@ end
 
 local resolve
 
--- where a node keeps its parts, in the order of the text; the lists are `items` and `terms`
-local PARTS <const> = {
-  "object", "index", "argument", "body", "expression", "operand", "left", "right", "test", "yes", "no",
+-- where each type keeps the nodes right below it, in the order of the text; lists are items and terms
+local BELOW <const> = {
+  literal = {}, name = {}, state = {}, parameter = {}, array = {}, logical = {},
+  member = { "object" }, index = { "object", "index" }, call = { "object", "argument" }, arrow = { "body" },
+  chain = { "expression" }, unary = { "operand" }, binary = { "left", "right" }, conditional = { "test", "yes", "no" },
 }
 
----The nodes right below a node, in the order of the text.
+---Calls `visit` on the nodes right below a node, in the order of the text.
 ---@param this skillrt.expr.Node
----@return skillrt.expr.Node[]
-function M.children(this)
-  local found = {}
-  for _, part in ipairs(PARTS) do
-    if type(this[part]) == "table" then found[#found + 1] = this[part] end
-  end
-  local list = this.items or this.terms or {}
-  return table.move(list, 1, #list, #found + 1, found)
+---@param visit fun(node: skillrt.expr.Node, extra: any)
+---@param extra? any handed on to visit
+function M.each_below(this, visit, extra)
+  local fields = BELOW[this.type]
+  for i = 1, #fields do visit(this[fields[i]], extra) end
+  local list = this.items or this.terms
+  for i = 1, list and #list or 0 do visit(list[i], extra) end
 end
 
 local function find_parameter(scope, name)
@@ -208,10 +209,8 @@ local function find_parameter(scope, name)
   return nil
 end
 
-local function resolve_children(this, scope)
-  for _, field in ipairs(PARTS) do
-    if type(this[field]) == "table" then this[field] = resolve(this[field], scope) end
-  end
+local function resolve_below(this, scope)
+  for _, field in ipairs(BELOW[this.type]) do this[field] = resolve(this[field], scope) end
   local list = this.items or this.terms
   for i = 1, list and #list or 0 do list[i] = resolve(list[i], scope) end
 end
@@ -234,7 +233,7 @@ function resolve(this, scope)
     this.body = resolve(this.body, { name = this.name, slot = this.slot, outer = scope })
     return this
   end
-  resolve_children(this, scope)
+  resolve_below(this, scope)
   if this.type == "member" and this.object.type == "state" then
     return { type = "name", name = this.key, from = this.from, to = this.to, depth = 1 }
   end

@@ -232,10 +232,22 @@ M.binary = {
   ["!=="] = function(a, b) return not strict_equal(a, b) end,
   ["=="] = M.loose_equal,
   ["!="] = function(a, b) return not M.loose_equal(a, b) end,
-  ["<"] = function(a, b) return before(a, b, false) end,
-  [">"] = function(a, b) return before(b, a, false) end,
-  ["<="] = function(a, b) return before(a, b, true) end,
-  [">="] = function(a, b) return before(b, a, true) end,
+  ["<"] = function(a, b)
+    if type(a) == "number" and type(b) == "number" then return a - 0.0 < b - 0.0 end
+    return before(a, b, false)
+  end,
+  [">"] = function(a, b)
+    if type(a) == "number" and type(b) == "number" then return a - 0.0 > b - 0.0 end
+    return before(b, a, false)
+  end,
+  ["<="] = function(a, b)
+    if type(a) == "number" and type(b) == "number" then return a - 0.0 <= b - 0.0 end
+    return before(a, b, true)
+  end,
+  [">="] = function(a, b)
+    if type(a) == "number" and type(b) == "number" then return a - 0.0 >= b - 0.0 end
+    return before(b, a, true)
+  end,
   ["+"] = add,
   ["-"] = function(a, b) return to_number(a) - to_number(b) end,
   ["*"] = function(a, b) return to_number(a) * to_number(b) end,
@@ -295,15 +307,16 @@ end
 ---@return boolean
 function M.list_includes(list, count, wanted)
   charge(count)
-  if wanted ~= wanted then
+  if type(wanted) == "string" then -- by far the most common
     for i = 1, count do
-      local item = list[i]
-      if item ~= item then return true end
+      if list[i] == wanted then return true end
     end
     return false
   end
+  local is_nan = wanted ~= wanted
   for i = 1, count do
-    if strict_equal(list[i], wanted) then return true end
+    local item = list[i]
+    if strict_equal(item, wanted) or (is_nan and item ~= item) then return true end
   end
   return false
 end

@@ -1,0 +1,150 @@
+/* test_json_lua.c: the Lua face of JSON where memory fails: at every n-th allocation a call
+ * either works, returns nil with a message, or raises Lua's memory error; nothing leaks, and the
+ * next call works. */
+#include "support/check.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/bind_json.h"
+
+struct poor {
+  long left; /* allocations until they fail; negative: never */
+  size_t loaned;
+};
+
+static void *poor_alloc(void *data, void *block, size_t old_size, size_t new_size) {
+  struct poor *poor = data;
+  if (!block) old_size = 0;
+  if (new_size == 0) {
+    poor->loaned -= old_size;
+    free(block);
+    return NULL;
+  }
+  if (new_size > old_size && poor->left >= 0) {
+    if (poor->left == 0) return NULL;
+    poor->left--;
+  }
+  void *moved = realloc(block, new_size);
+  if (moved) poor->loaned += new_size - old_size;
+  return moved;
+}
+
+static int open_json(lua_State *L) {
+  luaL_openlibs(L);
+  bind_json(L);
+  lua_setglobal(L, "json");
+  return 0;
+}
+
+static const char prepare[] =
+    "local long = ('x'):rep(3000) .. '\\n' .. ('y'):rep(3000)\n"
+    "local wide = {}\n"
+    "for i = 1, 700 do wide['key' .. i] = i / 7 end\n"
+    "local value = { a = { 1, 2.5, 'three', true }, b = { c = {}, d = { e = json.null } },\n"
+    "  long = long, wide = wide, list = json.array() }\n"
+    "text = assert(json.encode(value))\n"
+    "escaped = '[\"' .. ('\\\\u00e9'):rep(300) .. '\"]'\n"
+    "function all()\n"
+    "  local back, message, code = json.decode(text)\n"
+    "  if not back then return message, code end\n"
+    "  local again\n"
+    "  again, message, code = json.encode(back)\n"
+    "  if not again then return message, code end\n"
+    "  assert(again == text)\n"
+    "  again, message, code = json.encode(back, { sorted = false, indent = 2, name = 'it' })\n"
+    "  if not again then return message, code end\n"
+    "  local one, two = json.decode(escaped), json.digest(back)\n"
+    "  assert(one and #one[1] == 600)\n"
+    "end\n";
+
+/* One run of all() that may allocate `n` times; true if it ran to its end. */
+static bool run(lua_State *L, struct poor *poor, long n) {
+  lua_settop(L, 0);
+  lua_getglobal(L, "all");
+  poor->left = n;
+  int status = lua_pcall(L, 0, 2, 0);
+  poor->left = -1;
+  CHECK(status == LUA_OK || status == LUA_ERRMEM);
+  if (status != LUA_OK) return false;
+  if (lua_isnil(L, 1)) return true;
+  CHECK_STR(lua_tostring(L, 2), "memory");
+  CHECK(strstr(lua_tostring(L, 1), ": out of memory") != NULL);
+  return false;
+}
+
+static void test_every_allocation(void) {
+  TEST("at every n-th failing allocation nothing leaks and the next call works (F48)") {
+    struct poor poor = {.left = -1};
+    lua_State *L = lua_newstate(poor_alloc, &poor);
+    lua_pushcfunction(L, open_json);
+    CHECK(lua_pcall(L, 0, 0, 0) == LUA_OK);
+    CHECK(luaL_dostring(L, prepare) == LUA_OK);
+    lua_gc(L, LUA_GCCOLLECT);
+    long n = 0;
+    while (n < 20000 && !run(L, &poor, n)) {
+      if (n % 16 == 0) CHECK(run(L, &poor, -1));
+      n += n < 200 ? 1 : 7;
+    }
+    CHECK(n > 20 && n < 20000);
+    lua_close(L);
+    CHECK(poor.loaned == 0);
+  }
+  TEST("opening the module with failing memory leaks nothing") {
+    bool good = false;
+    for (long n = 0; n < 2000 && !good; n++) {
+      struct poor poor = {.left = -1};
+      lua_State *L = lua_newstate(poor_alloc, &poor);
+      lua_pushcfunction(L, open_json);
+      poor.left = n;
+      good = lua_pcall(L, 0, 0, 0) == LUA_OK;
+      poor.left = -1;
+      lua_close(L);
+      CHECK(poor.loaned == 0);
+    }
+    CHECK(good);
+  }
+}
+
+static void test_memory_kept(void) {
+  TEST("a large encoding gives its memory back at once") {
+    struct poor poor = {.left = -1};
+    lua_State *L = lua_newstate(poor_alloc, &poor);
+    lua_pushcfunction(L, open_json);
+    CHECK(lua_pcall(L, 0, 0, 0) == LUA_OK);
+    CHECK(luaL_dostring(
+              L, "local s = ('x'):rep(1 << 20) value = {} for i = 1, 8 do value[i] = s end") ==
+          LUA_OK);
+    lua_gc(L, LUA_GCCOLLECT);
+    size_t before = poor.loaned;
+    CHECK(luaL_dostring(L, "json.digest(value)") == LUA_OK);
+    CHECK(poor.loaned < before + (200 << 10));
+    lua_close(L);
+    CHECK(poor.loaned == 0);
+  }
+  TEST("a finalizer may encode while an encoding runs") {
+    lua_State *L = luaL_newstate();
+    open_json(L);
+    int status = luaL_dostring(L, "local wide = {}\n"
+                                  "for i = 1, 3000 do wide['k' .. i] = i end\n"
+                                  "local want, done = json.encode(wide), 0\n"
+                                  "for round = 1, 30 do\n"
+                                  "  for i = 1, 50 do\n"
+                                  "    setmetatable({}, { __gc = function() done = done + 1 "
+                                  "assert(json.encode({ i }) == '[' .. i .. ']') end })\n"
+                                  "  end\n"
+                                  "  assert(json.encode(wide) == want)\n"
+                                  "end\n"
+                                  "assert(done > 0)");
+    CHECK_STR(status == LUA_OK ? "" : lua_tostring(L, -1), "");
+    lua_close(L);
+  }
+}
+
+int main(void) {
+  test_every_allocation();
+  test_memory_kept();
+  return check_finish();
+}

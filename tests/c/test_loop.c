@@ -1,0 +1,368 @@
+/* test_loop.c: the only sleeper, and the timer transport on it: who is turned when, what a
+ * host's own loop has to wait for, and what wakes a sleeper. */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "engine/loop.h"
+#include "engine/transports.h"
+#include "support/check.h"
+#include "support/fake_sys.h"
+
+struct actor {
+  struct loop_member member;
+  int turns, again;
+  struct actor *leaves, *nested;
+};
+
+static struct fake_sys world;
+static struct loop *loop;
+static struct error error;
+static char order[64];
+
+static void setup(void) {
+  fake_sys_init(&world);
+  order[0] = 0;
+  CHECK(loop_open(&world.sys, &loop, &error));
+}
+
+static void teardown(void) {
+  loop_close(loop);
+  CHECK(world.live == 0);
+}
+
+static void turned(struct loop_member *member) {
+  struct actor *a = (struct actor *)member;
+  a->turns++;
+  if (strlen(order) < 60) strcat(order, a->again ? "a" : "b");
+  if (a->again > 0) {
+    a->again--;
+    loop_ready(member);
+  }
+  if (a->leaves) loop_leave(&a->leaves->member);
+  if (a->nested) {
+    loop_ready(&a->nested->member);
+    a->nested = NULL;
+    loop_turn(loop, true);
+  }
+}
+
+static double now_ms(void) {
+  return (double)world.sys.mono_ns(&world.sys) / 1e6;
+}
+
+static void members(void) {
+  TEST("who asked is turned once, in the order of asking, and nobody else") {
+    setup();
+    static struct actor actors[1000];
+    memset(actors, 0, sizeof actors);
+    for (int i = 0; i < 1000; i++)
+      loop_join(loop, &actors[i].member, turned);
+    CHECK(loop_members(loop) == 1000);
+    loop_ready(&actors[7].member);
+    actors[3].again = 1;
+    loop_ready(&actors[3].member);
+    loop_ready(&actors[7].member);
+    CHECK(loop_timeout_ms(loop) == 0);
+    loop_turn(loop, true);
+    CHECK_STR(order, "ba");
+    CHECK(loop_timeout_ms(loop) == 0); /* 3 asked again, for next time */
+    loop_turn(loop, true);
+    CHECK_STR(order, "bab");
+    CHECK(loop_timeout_ms(loop) == -1);
+    int turns = 0;
+    for (int i = 0; i < 1000; i++)
+      turns += actors[i].turns;
+    CHECK(turns == 3);
+    for (int i = 0; i < 1000; i++)
+      loop_leave(&actors[i].member);
+    CHECK(loop_members(loop) == 0);
+    teardown();
+  }
+  TEST("who leaves is not turned any more, also when it asked or was signaled, also meanwhile") {
+    setup();
+    struct actor a = {0}, b = {0}, c = {0};
+    loop_join(loop, &a.member, turned);
+    loop_join(loop, &b.member, turned);
+    loop_join(loop, &c.member, turned);
+    a.leaves = &b;
+    loop_ready(&a.member);
+    loop_ready(&b.member);
+    loop_signal(&c.member);
+    loop_leave(&c.member);
+    loop_leave(&c.member);
+    loop_signal(&c.member);
+    loop_turn(loop, false);
+    loop_turn(loop, false);
+    CHECK(a.turns == 1 && b.turns == 0 && c.turns == 0);
+    loop_leave(&a.member);
+    teardown();
+  }
+  TEST("a member may turn the loop itself and is not turned inside its own turn") {
+    setup();
+    struct actor a = {0}, b = {0};
+    loop_join(loop, &a.member, turned);
+    loop_join(loop, &b.member, turned);
+    a.nested = &b;
+    loop_ready(&a.member);
+    loop_turn(loop, true);
+    CHECK(a.turns == 1 && b.turns == 1);
+    loop_leave(&a.member);
+    loop_leave(&b.member);
+    teardown();
+  }
+}
+
+static struct loop_member *to_signal;
+static void on_signal(int number) {
+  (void)number;
+  loop_signal(to_signal);
+}
+
+static void *later(void *data) {
+  usleep(20000);
+  if (data)
+    kill(getpid(), SIGUSR1);
+  else
+    loop_wake(loop);
+  return NULL;
+}
+
+static void waking(void) {
+  TEST("a sleeping loop returns when another thread wakes it, or a signal handler") {
+    setup();
+    struct actor a = {0};
+    loop_join(loop, &a.member, turned);
+    to_signal = &a.member;
+    signal(SIGUSR1, on_signal);
+    for (int i = 0; i < 2; i++) {
+      pthread_t thread;
+      double start = now_ms();
+      CHECK(pthread_create(&thread, NULL, later, i ? loop : NULL) == 0);
+      loop_turn(loop, true);
+      CHECK(now_ms() - start > 15);
+      pthread_join(thread, NULL);
+    }
+    CHECK(a.turns == 1);
+    raise(SIGUSR1);
+    raise(SIGUSR1);
+    CHECK(loop_timeout_ms(loop) == 0);
+    loop_turn(loop, true);
+    CHECK(a.turns == 2);
+    signal(SIGUSR1, SIG_DFL);
+    loop_leave(&a.member);
+    teardown();
+  }
+  TEST("the n-th allocation failing opens no loop and leaks nothing") {
+    for (size_t n = 1; n <= 4; n++) {
+      fake_sys_init(&world);
+      world.fail_at = n;
+      CHECK(!loop_open(&world.sys, &loop, &error) && error.code == ERROR_MEMORY);
+      CHECK(world.live == 0);
+    }
+    loop_close(NULL);
+  }
+}
+
+static int replies, canceled;
+static int64_t elapsed;
+static void done(struct exchange *exchange, const struct reply *reply) {
+  CHECK(exchange->handle == NULL);
+  replies++;
+  canceled += reply->status == REPLY_CANCELED;
+  elapsed = reply->elapsed_ms;
+}
+
+static struct transport *timer(void) {
+  replies = canceled = 0;
+  return transports_get(loop_transports(loop), TASK_TIMER, NULL, &error);
+}
+
+static void send_timer(struct exchange *exchange, int64_t delay_ms) {
+  struct task task;
+  task_init(&task, &world.sys);
+  task.kind = TASK_TIMER;
+  task.delay_ms = delay_ms;
+  *exchange = (struct exchange){.done = done};
+  struct transport *t = transports_get(loop_transports(loop), TASK_TIMER, NULL, &error);
+  CHECK(t->ops->send(t, exchange, &task, &error));
+}
+
+static void timers(void) {
+  TEST("a timer replies after its delay, from the loop, never from inside send") {
+    setup();
+    struct exchange x[3];
+    CHECK(timer() != NULL);
+    send_timer(&x[0], 30);
+    send_timer(&x[1], 0);
+    send_timer(&x[2], -5);
+    CHECK(replies == 0);
+    double start = now_ms();
+    loop_turn(loop, false);
+    CHECK(replies == 2);
+    int timeout = loop_timeout_ms(loop);
+    CHECK(timeout > 0 && timeout <= 30);
+    while (replies < 3)
+      loop_turn(loop, true);
+    CHECK(now_ms() - start >= 28 && elapsed >= 28);
+    CHECK(loop_timeout_ms(loop) == -1);
+    teardown();
+  }
+  TEST("a delay counts from its sending, however long the loop was not turned") {
+    setup();
+    struct exchange x;
+    CHECK(timer() != NULL);
+    loop_turn(loop, false);
+    usleep(30000);
+    send_timer(&x, 20);
+    while (replies < 1)
+      loop_turn(loop, true);
+    CHECK(elapsed >= 18);
+    teardown();
+  }
+  TEST("a canceled timer replies once, at once; ten thousand need no more handles than at once") {
+    setup();
+    struct exchange x;
+    struct transport *t = timer();
+    send_timer(&x, 1000);
+    t->ops->cancel(t, &x, false);
+    size_t live = world.live;
+    for (int i = 0; i < 10000; i++) {
+      send_timer(&x, 1000);
+      t->ops->cancel(t, &x, i % 2);
+    }
+    CHECK(replies == 10001 && canceled == 10001 && world.live == live);
+    loop_turn(loop, false);
+    CHECK(loop_timeout_ms(loop) == -1);
+    teardown();
+  }
+  TEST("closing the loop cancels what is under way") {
+    setup();
+    struct exchange x[3];
+    CHECK(timer() != NULL);
+    for (int i = 0; i < 3; i++)
+      send_timer(&x[i], 100000);
+    double start = now_ms();
+    teardown();
+    CHECK(canceled == 3 && now_ms() - start < 1000);
+  }
+  TEST("a host waits for one descriptor and one timeout, and misses nothing") {
+    setup();
+    struct exchange x[2];
+    CHECK(timer() != NULL);
+    send_timer(&x[0], 10);
+    send_timer(&x[1], 25);
+    double start = now_ms();
+    int rounds = 0;
+    while (replies < 2 && rounds++ < 50) {
+      struct pollfd fd = {.fd = loop_fd(loop), .events = POLLIN};
+      poll(&fd, 1, loop_timeout_ms(loop));
+      loop_turn(loop, false);
+    }
+    CHECK(replies == 2 && now_ms() - start >= 23 && rounds < 20);
+    teardown();
+  }
+}
+
+static struct actor asking;
+static void done_asks(struct exchange *exchange, const struct reply *reply) {
+  (void)exchange, (void)reply;
+  loop_ready(&asking.member);
+}
+
+static void asking_inside(void) {
+  TEST("who asks from inside a callback is turned at once, not after the next sleep") {
+    setup();
+    struct exchange x;
+    CHECK(timer() != NULL);
+    asking = (struct actor){0};
+    loop_join(loop, &asking.member, turned);
+    for (int i = 0; i < 3; i++) {
+      send_timer(&x, i);
+      x.done = done_asks;
+      while (asking.turns == i)
+        loop_turn(loop, true);
+    }
+    loop_leave(&asking.member);
+    teardown();
+  }
+}
+
+static void opening(void) {
+  TEST("HTTP without its module is a clear error that says what to do") {
+    setup();
+    struct transports *t = loop_transports(loop);
+    CHECK(!transports_get(t, TASK_HTTP, NULL, &error) && error.code == ERROR_MISSING);
+    CHECK(strstr(error.text, "skillrt/http.so: not found on package.cpath") != NULL);
+    CHECK(!transports_get(t, TASK_HTTP, "/nowhere/http.so", &error));
+    CHECK(strncmp(error.text, "/nowhere/http.so: cannot be loaded", 34) == 0);
+    CHECK(!transports_get(t, TASK_HTTP, "libuv.so.1", &error) && error.code == ERROR_INVALID);
+    CHECK(strncmp(error.text, "libuv.so.1: has no skillrt_http_open", 36) == 0);
+    teardown();
+  }
+  TEST("a kind that is not sent anywhere is refused by name") {
+    setup();
+    CHECK(!transports_get(loop_transports(loop), TASK_GATE, NULL, &error));
+    CHECK(!transports_get(loop_transports(loop), (enum task_kind)77, NULL, &error));
+    CHECK_STR(error.text, "task: there is no kind 77");
+    teardown();
+  }
+}
+
+static void tasks(void) {
+  TEST("a task copies its strings, replaces and frees them; NUL bytes and floods are refused") {
+    fake_sys_init(&world);
+    struct task task;
+    char text[] = "http://127.0.0.1/";
+    task_init(&task, &world.sys);
+    CHECK(task_set(&task, &task.target, text, &error));
+    text[0] = '#';
+    CHECK_STR(task.target, "http://127.0.0.1/");
+    CHECK(task_set(&task, &task.target, "b", &error) && strcmp(task.target, "b") == 0);
+    CHECK(task_set(&task, &task.target, NULL, &error) && !task.target);
+    for (int i = 0; i < 1000; i++)
+      CHECK(strings_add(&task.headers, &world.sys, "a: bcd", 4, &error));
+    CHECK(task.headers.count == 1000 && !task.headers.items[1000]);
+    CHECK_STR(task.headers.items[999], "a: b");
+    CHECK(!strings_add(&task.args, &world.sys, "a\0b", 3, &error) && error.code == ERROR_INVALID);
+    CHECK(buffer_string(&task.body, "body", &error));
+    bool ok = true;
+    while (ok)
+      ok = strings_add(&task.env, &world.sys, "A=1", 3, &error);
+    CHECK(error.code == ERROR_LIMIT && task.env.count == 65536);
+    task_clear(&task);
+    CHECK(world.live == 0 && task.headers.count == 0);
+    task_clear(&task);
+  }
+  TEST("a string that finds no memory leaves the task as it was") {
+    fake_sys_init(&world);
+    struct task task;
+    task_init(&task, &world.sys);
+    CHECK(task_set(&task, &task.target, "a", &error));
+    for (int i = 0; i < 20; i++) {
+      world.fail_at = world.allocations + 1;
+      CHECK(!task_set(&task, &task.target, "b", &error) && error.code == ERROR_MEMORY);
+      world.fail_at = world.allocations + 2;
+      bool added = strings_add(&task.args, &world.sys, "x", 1, &error);
+      CHECK(task.args.count <= (size_t)i + 1 && (added || error.code == ERROR_MEMORY));
+      if (!added) CHECK(strings_add(&task.args, &world.sys, "x", 1, &error));
+    }
+    CHECK_STR(task.target, "a");
+    CHECK(task.args.count == 20);
+    task_clear(&task);
+    CHECK(world.live == 0);
+  }
+}
+
+int main(void) {
+  members();
+  waking();
+  timers();
+  asking_inside();
+  opening();
+  tasks();
+  return check_finish();
+}
