@@ -67,4 +67,11 @@ describe("a text that is no condition", function()
     assert.falsy(message:find "[\1-\9\11-\31\127]")
     for line in message:gmatch "[^\n]+" do assert.is_true(#line < 100) end
   end)
+
+  it("is refused, never raised, and soon, whatever the bytes (F32)", function()
+    local lua = os.getenv "LUA" or "lua5.4"
+    local driver <close> = assert(io.popen(lua .. " tests/fuzz/fuzz_expr.lua 0.7 20240611 2>&1"))
+    local said = driver:read "a"
+    assert.truthy(said:find "^%d+ conditions, %d+ of them valid", said)
+  end)
 end)

@@ -85,6 +85,7 @@ describe("a condition", function()
     assert.equal("b", value("s[1]", { s = "abc" }))
     assert.equal("\u{1F600}", value("s[0] + s[1]", { s = "\u{1F600}" }))
     assert.is_true(holds("s.startsWith('\\uD83D') && s.includes(s[1]) && s.endsWith(s[1])", { s = "\u{1F600}" }))
+    assert.is_false(holds [['\u12D8\u3D00'.includes('\uD83D')]])
   end)
 
   it("prints and computes numbers as doubles (F31)", function()
@@ -111,6 +112,7 @@ describe("a condition", function()
     assert.equal(0, value("n ?? 5", { n = 0 }))
     assert.equal(5, value("n ?? 5", { n = null }))
     assert.equal(7, value "1 + 2 * 3")
+    assert.equal(0.5, value("n?.5:1", { n = 1 }))
     assert.equal("undefined", value "typeof nothing")
     assert.equal("object", value("typeof n", { n = null }))
     assert.is_true(holds "!false || false && false")
@@ -183,6 +185,7 @@ describe("where JavaScript would throw, a condition", function()
     ["n.some(x => x)"] = "n is a number: .some() needs an array",
     ["o.every(x => x)"] = "o is an object: .every() needs an array",
     ["[1].startsWith('1')"] = "[1] is an array: .startsWith() needs a string",
+    ["o?.missing.k"] = "o?.missing is undefined: cannot read .k",
     ["(files?.a).b"] = "files?.a is undefined: cannot read .b",
   }
   for text, reason in pairs(cases) do
@@ -237,6 +240,8 @@ describe("a condition tells", function()
       ["n === 5"] = "n === 5 is true: n is 5",
     }
     for text, expected in pairs(cases) do assert.equal(expected, condition(text):explain(state)) end
+    local shown = condition("!s"):explain { s = ("一二"):rep(1000) }
+    assert.truthy(shown:find('s is "一二一', 1, true) and #shown < 100 and utf8.len(shown), shown)
   end)
 
   it("whether it is the same for every state (R142)", function()
@@ -267,6 +272,15 @@ describe("evaluating a condition", function()
     local small = assert(expr.compile("l.every(a => a > 0)", { max_steps = 100 }))
     assert.is_false((small { l = many }))
     assert.is_true(holds("l.every(a => a > 0)", { l = many }))
+  end)
+
+  it("searches no huge string for a huge one, which could take minutes (F32)", function()
+    local started = os.clock()
+    local truth, why = condition("s.includes(t)") { s = ("a"):rep(1000000), t = ("a"):rep(400000) .. "b" }
+    assert.is_false(truth)
+    assert.truthy(why:find "more steps")
+    assert.is_true(os.clock() - started < 1)
+    assert.is_true(holds("s.includes(t)", { s = ("a"):rep(1000000) .. "b", t = ("a"):rep(200) .. "b" }))
   end)
 
   it("builds no huge strings (F32)", function()

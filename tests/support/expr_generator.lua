@@ -117,7 +117,7 @@ end
 
 local PATHS <const> = {
   "a", "b", "c", "d", "s", "n", "list", "mixed", "items", "o", "o.k", "o.s", "o.deep.list", "o.deep.x", "state.a",
-  "state['k k']", "o?.deep?.x", "missing", "missing?.k.x", "missing?.[0]", "missing.k", "list.length", "s.length",
+  "state['k k']", "o?.deep?.x", "missing", "missing?.k.x", "missing?.[0]", "missing.k", "o?.missing.x", "items?.[0].missing.k", "a?.5:s", "o?.s.length", "list.length", "s.length",
   "list[0]", "list[1]", "mixed[0]", "mixed?.[1]", "items[0].name", "items[0]?.n", "items?.[1]?.tags", "s[0]", "s[1]",
   "a.length", "list['0']", "o['k']", "o[s]", "list[n]", "items.length", "o.deep.list.length", "state?.s", "s?.length",
 }

@@ -70,7 +70,10 @@ end
 ---@return string
 function show(v, room)
   room = room or MAX_SHOWN
-  if type(v) == "string" then return '"' .. cut(escape(v:sub(1, MAX_SHOWN * 4)), math.max(room, 8)) .. '"' end
+  if type(v) == "string" then
+    local head = #v > MAX_SHOWN * 4 and utf8.len(v) and v:sub(1, utf8.offset(v, 0, MAX_SHOWN * 4) - 1) or v
+    return '"' .. cut(escape(head:sub(1, MAX_SHOWN * 4)), math.max(room, 8)) .. '"'
+  end
   if type(v) == "number" then return v == 0 and 1 / v < 0 and "-0" or number.to_string(v) end
   if type(v) ~= "table" or value.is_null(v) then return value.is_null(v) and "null" or value.to_string(v) end
   if room < MAX_SHOWN and #v == 0 then return "{...}" end

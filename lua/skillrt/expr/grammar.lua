@@ -132,7 +132,7 @@ local operator = C(
   + P "<=" + ">=" + P "<" * -S "<" + P ">" * -S ">"
   + P "+" * -S "+=" + P "-" * -S "-=" + P "*" * -S "*=" + P "/" * -S "/*=" + P "%" * -P "=")
 local prefix = C("!" + P "-" * -P "-" + P "+" * -P "+" + keyword "typeof") * sp
-local question = P "?" * -P "?" * -(P "." * -digit) * sp
+local question = P "?" * -P "?" * sp
 
 local no_value = does(function(text, at) complaint.no_value(text, at, RESERVED) end)
 local no_name = does(function(text, at) complaint.no_name(text, at) end)

@@ -4,7 +4,7 @@
 -- one unit (U+FFFD). Knows nothing of conditions. Called by value.lua and grammar.lua.
 local M = {}
 
-local byte, char, find, sub, pack = string.byte, string.char, string.find, string.sub, string.pack
+local byte, find, sub, pack = string.byte, string.find, string.sub, string.pack
 
 local HIGH_BYTE <const> = "[\x80-\xff]"
 local SURROGATE <const> = "\xED[\xA0-\xBF]"
@@ -36,13 +36,6 @@ local function decode(s, at)
   end
   if code < least or code > 0x10FFFF then return 0xFFFD, at + 1 end
   return code, at + extra + 1
-end
-
----The UTF-8 bytes of a code point, surrogates included.
----@param code integer
----@return string
-function M.char(code)
-  return utf8.char(code)
 end
 
 ---The string as big-endian UTF-16, two bytes a unit.
@@ -191,6 +184,5 @@ function M.ends_with(s, part)
 end
 
 M.decode = decode
-M.raw_char = char
 
 return M

@@ -326,6 +326,7 @@ end
 M.string_methods = {
   includes = function(s, part)
     charge_string(s)
+    if #part > 256 then charge((#s * #part) >> 12) end -- the search may compare each with each
     return utf16.includes(s, part)
   end,
   startsWith = utf16.starts_with,
