@@ -121,6 +121,30 @@ static void test_disk_full(struct scratch *s) {
     }
     CHECK(said > 20);
   }
+  TEST("and however much of the space taken in advance was used before") {
+    static char large[7000];
+    struct span payload = {large, 0};
+    memset(large, '7', sizeof large);
+    for (uint64_t n = 1; n < 60; n++) {
+      struct faulty *f = faulty_new(sys_real());
+      struct kit k;
+      scratch_empty(s);
+      kit_init(&k, s);
+      k.sys = faulty_sys(f);
+      CHECK(kit_open(&k, STORE_CREATE));
+      faulty_reset(f);
+      faulty_disk_full(f, n);
+      payload.length = 6000 + n * 10; /* for some n the pieces are used up to the last bytes */
+      while (k.store->ops->append(k.store, &payload, 1, false, &k.error) && kit_sync(&k))
+        ;
+      payload.length = 2000;
+      CHECK(k.store->ops->append(k.store, &payload, 1, true, &k.error) && kit_sync(&k));
+      kit_close(&k);
+      CHECK(kit_open(&k, STORE_READ));
+      kit_close(&k);
+      faulty_free(f);
+    }
+  }
   TEST("where the file system cannot allot space, a file holds it") {
     struct faulty *f = faulty_new(sys_real());
     struct kit k;

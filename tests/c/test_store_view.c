@@ -1,0 +1,181 @@
+/* test_store_view.c: views and their digest, blobs, and the store in memory. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/view.h"
+#include "support/store_kit.h"
+
+/* Resumes and closes; gives the error's code. */
+static enum error_code resumed(struct kit *k, bool accept_edits) {
+  k->options.accept_edits = accept_edits;
+  if (!kit_open(k, STORE_RESUME)) return k->error.code;
+  kit_close(k);
+  return ERROR_NONE;
+}
+
+static void state_rewrite(struct scratch *s, const char *from, const char *to) {
+  size_t length;
+  char *bytes = scratch_read(s, "run/state.json", &length), *at = strstr(bytes, from);
+  CHECK(at && strlen(from) == strlen(to));
+  if (at) memcpy(at, to, strlen(to));
+  scratch_write(s, "run/state.json", bytes, length);
+  free(bytes);
+}
+
+static void test_state(struct scratch *s) {
+  struct kit k;
+  char state[512];
+  kit_init(&k, s);
+  CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 2));
+  TEST("state.json gets its digest in place of the zeros, and nothing else changes") {
+    CHECK(kit_view(&k, "state.json", kit_state(state, 2, "x")));
+    char *bytes = scratch_read(s, "run/state.json", NULL), digest[65];
+    sha256_hex(state, strlen(state), digest);
+    CHECK(bytes && strstr(bytes, digest));
+    memcpy(strstr(state, "0000"), digest, 64);
+    CHECK_STR(bytes, state);
+    free(bytes);
+  }
+  TEST("an unchanged state.json is not written again; a changed one is, at once by rename") {
+    struct stat before, after;
+    lstat(scratch_path(s, "run/state.json"), &before);
+    CHECK(kit_view(&k, "state.json", kit_state(state, 2, "x")));
+    lstat(scratch_path(s, "run/state.json"), &after);
+    CHECK(before.st_ino == after.st_ino);
+    CHECK(kit_view(&k, "state.json", kit_state(state, 2, "y")));
+    lstat(scratch_path(s, "run/state.json"), &after);
+    CHECK(before.st_ino != after.st_ino && (after.st_mode & 07777) == 0600);
+    CHECK(scratch_count(s, "run", "state.json") == 1);
+  }
+  TEST("a state.json without the place for its digest is refused") {
+    CHECK(!kit_view(&k, "state.json", "{}\n") && k.error.code == ERROR_INVALID);
+  }
+  kit_close(&k);
+  TEST("an untouched state.json is accepted, with its seq") {
+    CHECK(resumed(&k, false) == ERROR_NONE);
+    CHECK(!k.report.view_missing && !k.report.view_edited && k.report.view_seq == 2);
+  }
+  TEST("a hand-edited state.json is refused, and taken where edits are accepted (F48)") {
+    state_rewrite(s, "\"y\"", "\"z\"");
+    unsigned long before = scratch_print(s, "run");
+    CHECK(resumed(&k, false) == ERROR_EDITED && strstr(k.error.text, "--accept-edits"));
+    CHECK(scratch_print(s, "run") == before);
+    CHECK(resumed(&k, true) == ERROR_NONE && k.report.view_edited && !k.report.view_missing);
+    state_rewrite(s, "\"z\"", "\"y\"");
+    CHECK(resumed(&k, false) == ERROR_NONE);
+  }
+  TEST("a state.json whose _skillrt was taken out counts as edited") {
+    size_t length;
+    char *bytes = scratch_read(s, "run/state.json", &length);
+    scratch_write(s, "run/state.json", "{\n  \"a\": 1\n}\n", 13);
+    CHECK(resumed(&k, false) == ERROR_EDITED);
+    scratch_write(s, "run/state.json", bytes, length);
+    free(bytes);
+  }
+  TEST("a truncated, empty or deleted state.json is missing: the journal has it all (F41, F48)") {
+    size_t length;
+    char *bytes = scratch_read(s, "run/state.json", &length);
+    for (size_t cut = 0; cut < length - 2; cut += 5) {
+      scratch_write(s, "run/state.json", bytes, cut);
+      if (cut > 0 && bytes[cut - 1] == '}') continue;
+      CHECK(resumed(&k, false) == ERROR_NONE && k.report.view_missing);
+    }
+    unlink(scratch_path(s, "run/state.json"));
+    CHECK(resumed(&k, false) == ERROR_NONE && k.report.view_missing);
+    scratch_write(s, "run/state.json", bytes, length);
+    free(bytes);
+  }
+  TEST("a state.json that knows more than the journal is refused: records were lost (F41)") {
+    CHECK(kit_open(&k, STORE_RESUME));
+    CHECK(kit_view(&k, "state.json", kit_state(state, 99, "y")));
+    kit_close(&k);
+    unsigned long before = scratch_print(s, "run");
+    CHECK(resumed(&k, false) == ERROR_CORRUPT && strstr(k.error.text, "shows record 99"));
+    CHECK(scratch_print(s, "run") == before);
+  }
+  scratch_empty(s);
+}
+
+static void test_names(struct scratch *s) {
+  struct kit k;
+  kit_init(&k, s);
+  CHECK(kit_open(&k, STORE_CREATE));
+  TEST("a view may lie in folders, which are made (R3)") {
+    CHECK(kit_view(&k, "context/deep/a b.json", "{}"));
+    char *bytes = scratch_read(s, "run/context/deep/a b.json", NULL);
+    CHECK_STR(bytes, "{}");
+    free(bytes);
+  }
+  TEST("a view's name stays inside the run and off the store's own files (F13)") {
+    const char *bad[] = {"",        "/a",        "../a",         "a/../b", "a/..",
+                         ".",       "a//b",      "a/",           "a\nb",   "journal/00000001.sj",
+                         "journal", "run.lock",  "blobs/x",      "a\\b",   "./a",
+                         "..",      "run.lock/", "journal.cut-x"};
+    unsigned long before = scratch_print(s, ".");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+      CHECK(!kit_view(&k, bad[i], "x") && k.error.code == ERROR_INVALID);
+    CHECK(scratch_print(s, ".") == before);
+    CHECK(view_name_valid("journal2/a") && view_name_valid("a..b") && view_name_valid("..a"));
+  }
+  kit_close(&k);
+  scratch_empty(s);
+}
+
+static void test_blobs(struct scratch *s, bool memory) {
+  struct kit k;
+  struct buffer got;
+  char digest[65], other[65], name[128];
+  static char value[70000];
+  struct span span = {value, sizeof value};
+  memset(value, 'v', sizeof value);
+  sha256_hex(value, sizeof value, digest);
+  sha256_hex("", 0, other);
+  kit_init(&k, s);
+  CHECK(memory ? memory_open(k.sys, &k.store, &k.error) : kit_open(&k, STORE_CREATE));
+  const struct store_ops *ops = k.store->ops;
+  buffer_init(&got, k.sys, 1 << 20);
+  CHECK(ops->blob_put(k.store, digest, span, &k.error));
+  CHECK(ops->blob_put(k.store, digest, span, &k.error)); /* once more is fine */
+  CHECK(buffer_string(&got, "before", NULL) && ops->blob_get(k.store, digest, &got, &k.error));
+  CHECK(got.length == 6 + sizeof value && memcmp(got.data + 6, value, sizeof value) == 0);
+  CHECK(!ops->blob_put(k.store, other, span, &k.error) && k.error.code == ERROR_INVALID);
+  CHECK(!ops->blob_put(k.store, "../x", span, &k.error) && k.error.code == ERROR_INVALID);
+  CHECK(!ops->blob_get(k.store, other, &got, &k.error) && k.error.code == ERROR_CORRUPT);
+  CHECK(ops->blob_put(k.store, other, (struct span){"", 0}, &k.error));
+  CHECK(ops->blob_get(k.store, other, &got, &k.error));
+  if (!memory) {
+    snprintf(name, sizeof name, "run/blobs/%s", digest);
+    value[7] = 'w';
+    scratch_write(s, name, value, sizeof value);
+    CHECK(!ops->blob_get(k.store, digest, &got, &k.error) && k.error.code == ERROR_CORRUPT);
+    CHECK(got.length == 6 + sizeof value); /* nothing of it was left there */
+    value[7] = 'v';
+    CHECK(ops->blob_put(k.store, digest, span, &k.error)); /* repairs it */
+    CHECK(ops->blob_get(k.store, digest, &got, &k.error));
+  }
+  buffer_clear(&got);
+  kit_close(&k);
+  scratch_empty(s);
+}
+
+int main(void) {
+  struct scratch s;
+  scratch_make(&s);
+  test_state(&s);
+  test_names(&s);
+  TEST("a blob is kept once and checked when fetched; missing or wrong is corrupt") {
+    test_blobs(&s, false);
+  }
+  TEST("the memory store keeps blobs and counts records, and reads back none (R4)") {
+    test_blobs(&s, true);
+    struct kit k;
+    kit_init(&k, &s);
+    CHECK(memory_open(k.sys, &k.store, &k.error));
+    CHECK(kit_put(&k, 0, 3) && k.store->ops->seq(k.store) == 3 && kit_count(&k) == 0);
+    CHECK(kit_view(&k, "state.json", "{}"));
+    kit_close(&k);
+  }
+  scratch_remove(&s);
+  return check_finish();
+}
