@@ -35,8 +35,9 @@ $(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBR
 # opened at run time, as a run does on its first HTTP task
 $(BUILD)/tests/test_http $(BUILD)/tests/test_http_faults $(BUILD)/tests/test_https: | $(HTTP_SO)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
-$(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(LIBRARY)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(BUILD)/tests/fuzz/replay.o $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+FUZZ_SUPPORT := tests/support/scratch.o
+$(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(LIBRARY)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(filter %.o,$^) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 
 demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
 	@sh make/demo.sh $(BUILD)
@@ -53,7 +54,7 @@ build/fuzz/%.o: %.c | $(NEED)
 build/fuzz/embedded.o: $(BUILD)/embedded.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(FUZZ_COMPILE) -c $< -o $@
-$(FUZZERS): build/fuzz/%: build/fuzz/tests/fuzz/%.o $(FUZZ_O)
+$(FUZZERS): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/$(FUZZ_SUPPORT) $(FUZZ_O)
 	$(call say,LINK)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 
 .PHONY: fuzz
