@@ -1,6 +1,7 @@
 /* blob.h: values too large for a journal line, each in a file named by its SHA-256.
  *
- * Written once, never changed; durable before a record may name them. */
+ * Written once, never changed; durable before a record may name them (a blob put while
+ * durability was `process` becomes durable only when it is put again). */
 #ifndef SKILLRT_STORE_BLOB_H
 #define SKILLRT_STORE_BLOB_H
 

@@ -6,17 +6,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "store/file.h"
+#include "store/stamp.h"
 
 /* A new file "journal.cut-<time>", with a number behind it where that one is there already. */
 static int cut_create(const struct sys *sys, const char *folder, char *path, char *name,
                       struct error *e) {
-  char when[32] = "unknown", number[8] = "";
-  time_t now = (time_t)(sys->wall_ms(sys) / 1000);
-  struct tm utc;
-  if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
+  char when[STAMP_SIZE], number[16] = "";
+  stamp_name(when, sys->wall_ms(sys));
   for (int attempt = 2;; attempt++) {
     snprintf(name, 128, "journal.cut-%s%s", when, number);
     if (!file_path(path, folder, name, e)) return -1;

@@ -117,12 +117,17 @@ bool file_read(const struct sys *sys, const char *path, struct buffer *to, struc
   return good;
 }
 
+bool file_temporary(char *to, const char *path, struct error *e) {
+  int length = snprintf(to, PATH_MAX, "%s.new", path);
+  if (length < 0 || length >= PATH_MAX)
+    return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
+  return true;
+}
+
 bool file_replace(const struct sys *sys, const char *path, struct span content, bool durable,
                   struct error *e) {
   char temporary[PATH_MAX], parent[PATH_MAX];
-  int length = snprintf(temporary, sizeof temporary, "%s.new", path);
-  if (length < 0 || (size_t)length >= sizeof temporary)
-    return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
+  if (!file_temporary(temporary, path, e)) return false;
   int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC, e);
   if (fd < 0) return false;
   bool good = sys_write_all(sys, fd, content.data, content.length, path, e);

@@ -26,6 +26,8 @@ bool file_sync_parent(const struct sys *, const char *path, struct error *);
 bool file_make_folders(const struct sys *, const char *path, bool durable, struct error *);
 /* Appends the file's content to `to`; ERROR_MISSING where there is no such file. */
 bool file_read(const struct sys *, const char *path, struct buffer *to, struct error *);
+/* "<path>.new" into `to` (PATH_MAX bytes): where a file is written before it gets its name. */
+bool file_temporary(char *to, const char *path, struct error *);
 /* Replaces the file at once by way of "<path>.new", which a crash may leave behind and the
  * next replacement takes over: for files that have one writer. */
 bool file_replace(const struct sys *, const char *path, struct span content, bool durable,

@@ -59,11 +59,7 @@ static int journal_segment_make(struct journal *j, const char *path, struct rese
   char temporary[PATH_MAX];
   bool power = j->durability == DURABILITY_POWER;
   *named = false;
-  if (strlen(path) + 5 > sizeof temporary) {
-    error_set(e, ERROR_LIMIT, "%s: path too long", path);
-    return -1;
-  }
-  snprintf(temporary, sizeof temporary, "%s.new", path);
+  if (!file_temporary(temporary, path, e)) return -1;
   int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, e);
   if (fd < 0) return -1;
   if (reserve_ensure(reserve, sys, fd, j->folder, 0, (int64_t)j->out.length, path, e) &&

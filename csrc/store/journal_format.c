@@ -31,21 +31,24 @@ static void hex_write(char *to, uint64_t value, int digits) {
   }
 }
 
+/* A digit's value and 16, so that 0 means: no digit. Upper case would make two spellings of
+ * one line. A table, because the digits of checksums are random and branches guess them. */
+#define DIGIT(c, value) [c] = 16 | (value)
+static const unsigned char hex_digits[256] = {
+    DIGIT('0', 0),  DIGIT('1', 1),  DIGIT('2', 2),  DIGIT('3', 3), DIGIT('4', 4),  DIGIT('5', 5),
+    DIGIT('6', 6),  DIGIT('7', 7),  DIGIT('8', 8),  DIGIT('9', 9), DIGIT('a', 10), DIGIT('b', 11),
+    DIGIT('c', 12), DIGIT('d', 13), DIGIT('e', 14), DIGIT('f', 15)};
+
 static bool hex_read(const char *from, int digits, uint64_t *value) {
   uint64_t sum = 0;
+  unsigned all = 16;
   for (int i = 0; i < digits; i++) {
-    char c = from[i];
-    unsigned digit;
-    if (c >= '0' && c <= '9')
-      digit = (unsigned)(c - '0');
-    else if (c >= 'a' && c <= 'f') /* upper case would make two spellings of one line */
-      digit = (unsigned)(c - 'a') + 10;
-    else
-      return false;
-    sum = sum << 4 | digit;
+    unsigned digit = hex_digits[(unsigned char)from[i]];
+    all &= digit;
+    sum = sum << 4 | (digit & 15);
   }
   *value = sum;
-  return true;
+  return all != 0;
 }
 
 static bool hex_read32(const char *from, uint32_t *value) {

@@ -8,10 +8,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "store/file.h"
+#include "store/stamp.h"
 
 /* Reads up to room - 1 bytes of the first line; an empty text where there are none. */
 static void lock_line(const struct sys *sys, int fd, char *to, size_t room) {
@@ -71,19 +71,18 @@ int lock_take(const struct sys *sys, const char *folder, struct error *e) {
 }
 
 void lock_sign(const struct sys *sys, int fd) {
-  char host[65] = "", text[160], start[32] = "?";
-  time_t now = (time_t)(sys->wall_ms(sys) / 1000);
-  struct tm utc;
+  char host[65] = "", text[160], start[STAMP_SIZE];
   int from = sys->open(sys, "/proc/sys/kernel/hostname", O_RDONLY, 0);
   if (from >= 0) {
     lock_line(sys, from, host, sizeof host);
     sys->close(sys, from);
   }
-  if (gmtime_r(&now, &utc)) strftime(start, sizeof start, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  stamp_text(start, sys->wall_ms(sys));
   int length =
       snprintf(text, sizeof text, "%ld %s %s\n", (long)getpid(), host[0] ? host : "?", start);
-  if (length < 0 || sys->truncate(sys, fd, 0) < 0) return;
-  sys_write_all(sys, fd, text, (size_t)length, "run.lock", NULL);
+  /* Cut behind it, not before: a file that was cut to nothing is flushed when it is closed. */
+  if (length > 0 && sys_write_all(sys, fd, text, (size_t)length, "run.lock", NULL))
+    sys->truncate(sys, fd, length);
 }
 
 void lock_release(const struct sys *sys, int fd) {

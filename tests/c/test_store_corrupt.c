@@ -197,13 +197,17 @@ static void test_flips(struct scratch *s, const struct sample *a) {
   free(bytes);
 }
 
+static size_t line_end(const struct sample *a, int line) {
+  return line ? a->ends[line - 1] : 0;
+}
+
 /* The planted journal made of lines [from[i], to[i]) of samples, one piece after the other. */
 static int spliced(struct scratch *s, struct kit *k, int pieces, const struct sample *const *of,
                    const int *from, const int *to) {
   char bytes[16384];
   size_t length = 0;
   for (int i = 0; i < pieces; i++) {
-    size_t begin = from[i] ? of[i]->ends[from[i] - 1] : 0, size = of[i]->ends[to[i] - 1] - begin;
+    size_t begin = line_end(of[i], from[i]), size = line_end(of[i], to[i]) - begin;
     memcpy(bytes + length, of[i]->bytes + begin, size);
     length += size;
   }

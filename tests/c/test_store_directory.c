@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "store/stamp.h"
 #include "support/store_kit.h"
 
 static unsigned mode_of(struct scratch *s, const char *name) {
@@ -211,6 +213,26 @@ static void test_lock(struct scratch *s) {
   scratch_empty(s);
 }
 
+static void test_stamps(void) {
+  TEST("a moment is written as gmtime would write it") {
+    const int64_t days[] = {0, 58, 59, 60, 365, 789, 11016, 11017, 19782, 20089, 47540, 2932896};
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+      time_t seconds = (time_t)(days[i] * 86400 + 3 * 3600 + 4 * 60 + 5);
+      char want[64], got[STAMP_SIZE];
+      strftime(want, sizeof want, "%Y-%m-%dT%H:%M:%SZ", gmtime(&seconds));
+      stamp_text(got, (int64_t)seconds * 1000 + 999);
+      CHECK_STR(got, want);
+    }
+    char got[STAMP_SIZE];
+    stamp_name(got, INT64_C(1767323045000));
+    CHECK_STR(got, "20260102T030405Z");
+    stamp_text(got, INT64_MAX);
+    CHECK_STR(got, "9999-12-31T23:59:59Z");
+    stamp_text(got, INT64_MIN);
+    CHECK_STR(got, "1970-01-01T00:00:00Z");
+  }
+}
+
 static void test_paths(struct scratch *s) {
   struct kit k;
   kit_init(&k, s);
@@ -250,6 +272,7 @@ int main(void) {
   test_life(&s);
   test_segments(&s);
   test_lock(&s);
+  test_stamps();
   test_paths(&s);
   scratch_remove(&s);
   return check_finish();

@@ -57,7 +57,7 @@ static struct seen look(struct kit *k) {
 
 static void probe(struct scratch *s, const void *bytes, size_t size) {
   struct kit k;
-  struct seen first, again;
+  struct seen first = {0}, again;
   kit_init(&k, s);
   k.options.durability = DURABILITY_PROCESS;
   scratch_write(s, segment_name, bytes, size);
