@@ -1,0 +1,141 @@
+-- ctx.lua: what a run function gets as its second argument, and how it waits.
+--
+-- Time, randomness and ids are taken from here and recorded, so that a function that runs
+-- again after a crash sees what it saw before. Waiting is a yield to policy.lua. Knows
+-- files and the ledger's steps, no agents, no journal. Called by perform.lua.
+
+local files = require("skillrt.files")
+local json = require("skillrt.json")
+local state = require("skillrt.state")
+
+local M = {}
+
+-- The mark of a wait: nothing else that a function yields is taken for one.
+M.AWAIT = {}
+
+-- The next recorded value, or a fresh one that the next record will carry.
+local function recorded(step, make)
+  step.cursor = step.cursor + 1
+  local value = step.recorded[step.cursor]
+  if value == nil then
+    value = make()
+    step.fresh[#step.fresh + 1] = value
+  end
+  return value
+end
+
+---@class skillrt.Context
+---@field get fun(key: string): any       a copy is not made: read-only
+---@field set fun(key: string, value: any)
+
+local function context_of(step, ledger)
+  local context = {}
+  ---Gives a value of the shared context; nil where nobody set it (F14).
+  function context.get(key)
+    if step.context[key] ~= nil then
+      return step.context[key]
+    end
+    return state.view(ledger.state.root.context[key])
+  end
+  ---Sets a value; it is kept together with the step's result.
+  function context.set(key, value)
+    if type(key) ~= "string" or not key:find("^[%w][%w._-]*$") then
+      error(
+        ("context.set: the key must be letters, digits, '.', '_' or '-', not %q"):format(tostring(key)),
+        2
+      )
+    end
+    step.context[key] = value == nil and json.null or value
+  end
+  return context
+end
+
+local function confined(work_dir, path, what)
+  if type(path) ~= "string" then
+    error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
+  end
+  local ok, why = files.is_confined(path)
+  if not ok then
+    error(("ctx.%s: path %q %s"):format(what, path, why), 3)
+  end
+  return files.join(work_dir, path)
+end
+
+local function add_files(ctx, run)
+  local base = run.input_dir
+  ---Files that match, sorted, relative to input.dir (or the current folder).
+  function ctx.glob(pattern, dir)
+    return files.glob(files.join(base, dir or "."), pattern)
+  end
+  ---The text of a file; a relative path is looked up below input.dir (or the current folder).
+  function ctx.read(path)
+    return files.read(files.join(base, path))
+  end
+  ---Writes a file below the work directory, whole or not at all.
+  function ctx.write(path, text)
+    local target = confined(run.work_dir, path, "write")
+    local ok, message, code = files.make_folders(files.dirname(target))
+    if not ok then
+      return nil, message, code
+    end
+    return files.write(target, text)
+  end
+end
+
+---@param run { skill: table, ledger: skillrt.Ledger, work_dir: string, input_dir: string, core: table, args: string[] }
+---@param step skillrt.Step
+---@return table ctx
+function M.new(run, step)
+  step.cursor, step.fresh, step.context, step.notes = 0, {}, {}, {}
+  local ledger, core = run.ledger, run.core
+  local ctx = {
+    input = ledger.input,
+    args = run.args,
+    dir = run.skill.dir,
+    work_dir = run.work_dir,
+    run_id = ledger.run_id,
+    step = step.number,
+    id = step.id,
+    attempt = step.attempt,
+    interaction = run.skill.interaction,
+    context = context_of(step, ledger),
+  }
+  ---Milliseconds since the epoch (UTC), recorded.
+  function ctx.now()
+    return recorded(step, core.wall_ms)
+  end
+  ---Like math.random, recorded.
+  function ctx.random(low, high)
+    local unit = recorded(step, function()
+      return core.random()
+    end)
+    if not low then
+      return unit
+    end
+    if not high then
+      low, high = 1, low
+    end
+    return low + math.floor(unit * (high - low + 1))
+  end
+  ---A random UUID (version 4), recorded.
+  function ctx.uuid()
+    return recorded(step, core.uuid)
+  end
+  ---A line for the log of the run.
+  function ctx.log(text)
+    step.notes[#step.notes + 1] = tostring(text)
+  end
+  ---Waits for another task: gives its reply, or nil, message, class.
+  function ctx.await(request)
+    if type(request) ~= "table" then
+      error("ctx.await: needs a request (a table), not " .. type(request), 2)
+    elseif coroutine.running() ~= step.thread then
+      error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
+    end
+    return coroutine.yield(M.AWAIT, request)
+  end
+  add_files(ctx, run)
+  return ctx
+end
+
+return M

@@ -1,0 +1,115 @@
+-- files.lua: files as whole texts, by way of the core (every access can be made to fail in a test).
+--
+-- Knows nothing of skills or runs. Called by loaders, by the run's context object and by
+-- reports. Errors are returned: nil, "path: what is wrong", code.
+
+local core = require("skillrt.core")
+
+local M = core.files
+
+---@param path string
+---@return boolean
+function M.is_absolute(path)
+  return path:sub(1, 1) == "/"
+end
+
+---Joins a base and a relative path; an absolute second part stands alone.
+---@param base string
+---@param path string
+---@return string
+function M.join(base, path)
+  if M.is_absolute(path) or base == "" or base == "." then
+    return path
+  end
+  return (base:gsub("/+$", "")) .. "/" .. path
+end
+
+---@param path string
+---@return string folder  "." where the path has none
+function M.dirname(path)
+  return path:match("^(.*)/[^/]*$") or "."
+end
+
+---Whether a relative path stays inside the folder it is relative to.
+---@param path string
+---@return boolean ok
+---@return string? why
+function M.is_confined(path)
+  if path == "" then
+    return false, "is empty"
+  elseif path:find("\0", 1, true) then
+    return false, "holds a NUL byte"
+  elseif M.is_absolute(path) then
+    return false, "is absolute; give a path relative to the folder"
+  end
+  for part in path:gmatch("[^/]+") do
+    if part == ".." then
+      return false, 'holds ".."; it must stay inside its folder'
+    end
+  end
+  return true
+end
+
+local MAGIC = "[%^%$%(%)%%%.%[%]%+%-]"
+
+-- "**/" is any number of folders, "*" and "?" stay inside a name.
+local function glob_pattern(glob)
+  local out = glob:gsub(MAGIC, "%%%0"):gsub("%*%*/", "\1"):gsub("%*%*", "\2")
+  out = out:gsub("%*", "[^/]*"):gsub("%?", "[^/]"):gsub("\2", ".*")
+  return out
+end
+
+-- "\1" (a "**/") may stand for nothing, so each is tried both ways.
+local function matches(pattern, name)
+  local at = pattern:find("\1", 1, true)
+  if not at then
+    return name:find("^" .. pattern .. "$") ~= nil
+  end
+  local head, tail = pattern:sub(1, at - 1), pattern:sub(at + 1)
+  return matches(head .. tail, name) or matches(head .. ".*/" .. tail, name)
+end
+
+local function walk(base, folder, depth, found, visit)
+  if depth > 64 then
+    return nil, base .. "/" .. folder .. ": more than 64 folders deep", "limit"
+  end
+  local entries, message, code = M.list(folder == "" and base or M.join(base, folder))
+  if not entries then
+    return nil, message, code
+  end
+  table.sort(entries, function(a, b)
+    return a.name < b.name
+  end)
+  for _, entry in ipairs(entries) do
+    local name = folder == "" and entry.name or folder .. "/" .. entry.name
+    if entry.kind == "directory" and entry.name ~= ".git" then
+      local ok, why, kind = walk(base, name, depth + 1, found, visit)
+      if not ok then
+        return nil, why, kind
+      end
+    elseif entry.kind == "file" and visit(name) then
+      found[#found + 1] = name
+    end
+  end
+  return true
+end
+
+---The files below `base` that match, sorted, relative to `base`. Links are not followed and
+---.git is left out. `**/` stands for any folders, `*` and `?` for characters of one name.
+---@param base string
+---@param pattern string
+---@return string[]|nil files
+---@return string? message
+---@return string? code
+function M.glob(base, pattern)
+  local wanted, found = glob_pattern(pattern), {}
+  local ok, message, code = walk(base, "", 0, found, function(name)
+    return matches(wanted, name)
+  end)
+  if not ok then
+    return nil, message, code
+  end
+  return found
+end
+
+return M

@@ -1,0 +1,222 @@
+-- autonomous.lua: what choose() does in autonomous mode: any action whose conditions hold.
+--
+-- Order of a decision (R59): a step under way, a retry a person asked for, termination
+-- conditions, too many errors, the strategy's choice among the available actions, and at the
+-- end "done" told apart from "blocked". Reads the ledger, changes nothing in it. Called by
+-- policy.lua and hybrid.lua.
+
+local action = require("skillrt.action")
+local available = require("skillrt.available")
+local state = require("skillrt.state")
+local strategy = require("skillrt.strategy")
+
+local M = {}
+
+local COMPLETE, ABORT = "action-complete", "action-abort"
+local REMEMBERED = 128 -- distinct states kept per action in the search for progress
+
+---@class skillrt.Autonomous
+local Autonomous = {}
+Autonomous.__index = Autonomous
+
+---@param skill table   normal form
+---@param ledger skillrt.Ledger
+---@param ctx table     what strategies see
+---@return skillrt.Autonomous
+function M.new(skill, ledger, ctx)
+  local self = setmetatable({ skill = skill, ledger = ledger, ctx = ctx, seen = {} }, Autonomous)
+  self.by_id, self.terminals = {}, {}
+  local choosable = {}
+  for _, one in ipairs(skill.actions) do
+    self.by_id[one.id] = one
+    if one.terminal or one.id == COMPLETE or one.id == ABORT then
+      self.terminals[#self.terminals + 1] = one
+    end
+    if one.id ~= ABORT then
+      choosable[#choosable + 1] = one
+    end
+  end
+  self.available = available.new(choosable, function(one)
+    return (ledger.runs[one.id] or 0) < one.max_runs and action.holds(one, ledger.state.root)
+  end)
+  return self
+end
+
+-- status and reason of the first termination condition that holds.
+local function terminated(self)
+  local root, limits = self.ledger.state.root, self.skill.limits
+  for _, row in ipairs(self.skill.terminate) do
+    if row.builtin then
+      if row.builtin == "user_exit" and root.status == "user_exit" then
+        return "aborted", "user_exit"
+      end
+    elseif row.condition(root) then
+      return row.status or "completed", row.reason or row.text
+    end
+  end
+  if root.iteration_count >= limits.max_iterations then
+    return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(limits.max_iterations)
+  end
+end
+
+-- A declared action-abort is an optional hook before the run fails (F27).
+local function abort(self)
+  local hook = self.by_id[ABORT]
+  if hook and not self.ledger.runs[ABORT] and not self.ledger.failed[ABORT] then
+    return "start", { ABORT }
+  end
+  local errors = self.ledger.state.root.errors
+  local last = errors[#errors]
+  return "stop", "failed", "error_limit", last and ("last error: " .. last.message)
+end
+
+-- The same action with the same relevant state too often: nothing moves (F33).
+local function stuck(self, one)
+  local limit = self.skill.limits.no_progress
+  if limit == 0 or one.max_runs == 1 then
+    return false
+  end
+  local print = self.ledger.state:fingerprint(one.reads)
+  local seen = self.seen[one.id]
+  if not seen or seen.size >= REMEMBERED then
+    seen = { size = 0, times = {} }
+    self.seen[one.id] = seen
+  end
+  local times = (seen.times[print] or 0) + 1
+  if times == 1 then
+    seen.size = seen.size + 1
+  end
+  seen.times[print] = times
+  return times > limit
+end
+
+local function unmet_list(self)
+  local lines = {}
+  for _, one in ipairs(self.skill.actions) do
+    local waiting = not one.terminal and not one.optional and not self.ledger.completed[one.id]
+    if waiting and one.id ~= COMPLETE and one.id ~= ABORT then
+      local unmet = action.unmet(one, self.ledger.state.root)
+      if (self.ledger.runs[one.id] or 0) >= one.max_runs then
+        unmet = { ("ran %d times without completing"):format(one.max_runs) }
+      end
+      lines[#lines + 1] = ("%s: %s"):format(one.id, table.concat(unmet, "; "))
+    end
+  end
+  return lines
+end
+
+-- Nothing can be chosen: done, or blocked with the conditions nobody met (F28).
+local function finish(self, why)
+  local hook = self.by_id[COMPLETE]
+  local lines = unmet_list(self)
+  if hook and not self.ledger.completed[COMPLETE] then
+    table.insert(lines, 1, COMPLETE .. ": " .. table.concat(action.unmet(hook, self.ledger.state.root), "; "))
+  end
+  if #lines == 0 then
+    return "stop", "completed", "task_completed"
+  end
+  local shown = table.concat(lines, "\n", 1, math.min(#lines, 10))
+  if #lines > 10 then
+    shown = shown .. ("\nand %d more"):format(#lines - 10)
+  end
+  return "stop", "paused", why or "blocked", shown
+end
+
+-- A terminal action that completed ends the run with its status.
+local function after_terminal(self)
+  for _, one in ipairs(self.terminals) do
+    if self.ledger.completed[one.id] or (one.id == ABORT and self.ledger.failed[ABORT]) then
+      if one.id == ABORT then
+        return "stop", one.terminal or "failed", "error_limit"
+      end
+      local status = one.terminal or "completed"
+      return "stop", status, status == "completed" and "task_completed" or one.id
+    end
+  end
+end
+
+local function start_chosen(self, ids)
+  local limit = self.skill.limits.max_parallel
+  local starting = {}
+  for i = 1, math.min(#ids, limit) do
+    local one = self.by_id[ids[i]]
+    if stuck(self, one) then
+      return "stop",
+        "failed",
+        "no_progress",
+        ("%s was chosen %d times and nothing that it depends on changed"):format(
+          one.id,
+          self.skill.limits.no_progress
+        )
+    end
+    starting[i] = one.id
+  end
+  return "start", starting
+end
+
+local function ask_strategy(self)
+  local list = self.available
+  self.ctx.answer = self.ledger.answer
+  local result, why = self.skill.strategy.select(state.view(self.ledger.state.root), list, self.ctx)
+  self.ledger.answer = nil
+  if result == nil then
+    if type(why) == "table" and why.ask then
+      return "ask", why.ask
+    end
+    if why == "user_exit" then
+      return "stop", "paused", "user_exit"
+    end
+    return finish(self, type(why) == "string" and why or "no_action_selected")
+  end
+  local ids, message = strategy.check(result, list)
+  if not ids then
+    return "stop", "failed", "strategy_error", ("strategy %s: %s"):format(self.skill.strategy.name, message)
+  end
+  return start_chosen(self, ids)
+end
+
+---@return "start"|"wait"|"stop"|"ask" kind
+---@return string[]|string|table what  ids; or status; or the question
+---@return string? reason
+---@return string? message
+function Autonomous:choose()
+  local ledger = self.ledger
+  if ledger.open > 0 then
+    return "wait"
+  end
+  local kind, status, reason = after_terminal(self)
+  if kind then
+    return kind, status, reason
+  end
+  if ledger.retrying then
+    return "start", { ledger.retrying }
+  end
+  local message
+  status, reason, message = terminated(self)
+  if status then
+    return "stop", status, reason, message
+  end
+  if ledger.state.root.error_count >= self.skill.limits.max_errors then
+    return abort(self)
+  end
+  self.available:update(ledger.state:take_dirty())
+  if #self.available > 0 then
+    return ask_strategy(self)
+  end
+  return finish(self)
+end
+
+---A step of this action is over: it may have used up its runs.
+---@param id string
+function Autonomous:finished(id)
+  self.available:recheck(id)
+end
+
+---@param id string
+---@return table|nil definition
+---@return "action" kind
+function Autonomous:find(id)
+  return self.by_id[id], "action"
+end
+
+return M

@@ -1,0 +1,110 @@
+-- perform.lua: runs a script's own function as a step, and lets it wait.
+--
+-- The function lives in a coroutine; ctx.await yields a request (Lua to Lua, never across C).
+-- Replies recorded before a crash are given again in order. Knows ctx, no journal and no
+-- mode. Called by policy.lua.
+
+local context = require("skillrt.ctx")
+local state = require("skillrt.state")
+
+local M = {}
+
+-- An error raised by the function: a text gets a traceback, a table may name its class.
+local function raised(step, problem)
+  if type(problem) == "table" and problem.message then
+    return { class = problem.class or "permanent", message = tostring(problem.message) }
+  end
+  local text = type(problem) == "string" and problem or ("error object: " .. tostring(problem))
+  return { class = "permanent", message = text, traceback = debug.traceback(step.thread, text) }
+end
+
+local FAILURE_CLASSES = {
+  transient = true,
+  rate_limit = true,
+  timeout = true,
+  invalid_output = true,
+  permanent = true,
+  canceled = true,
+}
+
+-- What the function returned, as an outcome or a failure.
+local function returned(definition, kind, count, first, second, third)
+  if count > 0 and first == nil and type(second) == "string" then
+    return nil, { class = FAILURE_CLASSES[third] and third or "permanent", message = second }
+  end
+  if kind == "phase" then
+    return { status = "completed", output = first, updates = second }
+  end
+  if first ~= nil and type(first) ~= "table" then
+    return nil,
+      {
+        class = "invalid_output",
+        message = ("%s: run must return a table of updates or nothing, not a %s"):format(
+          definition.id,
+          type(first)
+        ),
+      }
+  end
+  return { status = "completed", updates = first }
+end
+
+local function advance(step, definition, ok, first, ...)
+  if not ok then
+    return "failed", raised(step, first)
+  end
+  if coroutine.status(step.thread) == "suspended" then
+    if first ~= context.AWAIT then
+      return "failed",
+        { class = "permanent", message = definition.id .. ": run yielded; to wait, call ctx.await(request)" }
+    end
+    return "await", (...)
+  end
+  local count = select("#", ...) + 1
+  local outcome, failure = returned(definition, step.kind, count, first, ...)
+  if outcome then
+    return "over", outcome
+  end
+  return "failed", failure
+end
+
+---Begins a step's function, or goes on with it. `reply`: what the last request came back with.
+---@param run table  what ctx needs (see ctx.new), and interpret(step, request, reply) -> values
+---@param step skillrt.Step
+---@param definition table  action or phase with a run function
+---@param reply table|nil  of the request it waits for
+---@return "await"|"over"|"failed" what
+---@return table request_or_outcome_or_failure
+function M.go_on(run, step, definition, reply)
+  local what, value
+  if not step.thread then
+    step.thread = coroutine.create(definition.run)
+    step.asked = 0
+    local ctx = context.new(run, step)
+    what, value =
+      advance(step, definition, coroutine.resume(step.thread, state.view(step.root), ctx))
+  else
+    what, value = advance(step, definition, coroutine.resume(step.thread, run.interpret(step, step.request, reply)))
+  end
+  while what == "await" do
+    step.asked = step.asked + 1
+    step.request = value
+    local known = step.replies[step.asked]
+    if not known then
+      return what, value
+    end
+    what, value =
+      advance(step, definition, coroutine.resume(step.thread, run.interpret(step, value, known)))
+  end
+  return what, value
+end
+
+---Forgets a begun function, so that the next attempt starts at its beginning.
+---@param step skillrt.Step
+function M.forget(step)
+  if step.thread and coroutine.status(step.thread) == "suspended" then
+    coroutine.close(step.thread)
+  end
+  step.thread = nil
+end
+
+return M

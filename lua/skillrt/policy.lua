@@ -1,0 +1,295 @@
+-- policy.lua: the five questions of the engine, answered for one run of a skill.
+--
+-- Everything that happens becomes a record: encoded for the journal, applied to the ledger,
+-- shown to whoever watches. Knows the skill's mode, its agents and its functions; no files of
+-- the run, no terminal. Called by C (csrc/lua/script.c) under pcall; made by runner.lua.
+
+local core = require("skillrt.core")
+local exchange = require("skillrt.exchange")
+local outcome = require("skillrt.outcome")
+local perform = require("skillrt.perform")
+local record = require("skillrt.record")
+local retry = require("skillrt.retry")
+local views = require("skillrt.views")
+
+local M = {}
+
+---@class skillrt.Policy
+---@field skill table
+---@field ledger skillrt.Ledger
+---@field mode table
+---@field out string[]      record payloads the engine has not taken yet
+---@field blobs table[]     { digest, text } to keep before them
+---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text) }
+local Policy = {}
+Policy.__index = Policy
+
+---@param run table { skill, ledger, work_dir, input_dir, args, core, environment, watcher,
+---                   first = first record of a new run, make_mode = fun(policy) }
+---@return skillrt.Policy
+function M.new(run)
+  local self = setmetatable(run, Policy)
+  self.core = core
+  self.out, self.blobs = {}, {}
+  self.known_views = {}
+  self.interpret = function(step, request, reply)
+    return exchange.interpret(self, step, request, reply)
+  end
+  return self
+end
+
+---Writes one record: into the books and, with the next batch, into the journal.
+---@param entry table
+---@return boolean|nil ok
+---@return string? message  why it cannot be encoded; nothing was changed
+function Policy:emit(entry)
+  entry.at = core.wall_ms()
+  local payload, blobs = record.encode(entry)
+  if not payload then
+    return nil, blobs --[[@as string]]
+  end
+  for _, blob in ipairs(blobs or {}) do
+    self.blobs[#self.blobs + 1] = blob
+  end
+  self.out[#self.out + 1] = payload
+  self.ledger:apply(entry)
+  if self.watcher then
+    self.watcher.observe(entry, self.ledger)
+  end
+  return true
+end
+
+---One record read back from the journal.
+---@param payload string
+---@param seq integer
+function Policy:record(payload, seq)
+  local entry, message = record.decode(payload, self.read_blob)
+  if not entry then
+    error(("record %d: %s"):format(seq, message), 0)
+  end
+  self.ledger:apply(entry)
+end
+
+---All records were read; `fresh`: there were none.
+---@param fresh boolean
+function Policy:load(fresh)
+  if fresh then
+    assert(self:emit(self.first))
+  else
+    exchange.take_up(self)
+  end
+  self.mode = self.make_mode(self)
+end
+
+local function stop_with(self, status, reason, message)
+  self.stopped = { status = status, reason = reason }
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message }))
+  return "stop", status, reason
+end
+
+local function ask_person(self, question, reason)
+  assert(self:emit({ t = "ask", question = question }))
+  return stop_with(self, "paused", reason, question.question)
+end
+
+local function start_steps(self, ids)
+  local numbers = {}
+  for i, id in ipairs(ids) do
+    local ledger = self.ledger
+    local _, kind = self.mode:find(id)
+    local number = ledger.last_step + 1
+    assert(self:emit({
+      t = "start",
+      step = number,
+      [kind] = id,
+      n = ledger.state.root.iteration_count + 1,
+    }))
+    numbers[i] = number
+  end
+  return "start", numbers
+end
+
+-- A phase that cannot run: an error of its own, without an attempt (F21).
+local function refuse_phase(self, id, why)
+  local _, numbers = start_steps(self, { id })
+  assert(self:emit({
+    t = "fail",
+    step = numbers[1],
+    attempt = 1,
+    class = "permanent",
+    message = ("%s: %s"):format(id, why),
+  }))
+end
+
+---What now?
+---@return "start"|"wait"|"stop" kind
+---@return integer[]|string|nil steps_or_status
+---@return string? reason
+function Policy:choose()
+  if self.stopped then
+    return "stop", self.stopped.status, self.stopped.reason
+  elseif self.stopping then
+    return stop_with(self, "paused", self.stopping)
+  end
+  local question = exchange.undecided(self)
+  if question then
+    return ask_person(self, question, "needs_decision")
+  end
+  local going_on = exchange.interrupted(self)
+  if going_on then
+    return "start", going_on
+  end
+  while true do
+    local kind, what, why, message = self.mode:choose()
+    if kind == "start" then
+      return start_steps(self, what)
+    elseif kind == "stop" then
+      return stop_with(self, what, why, message)
+    elseif kind == "ask" then
+      return ask_person(self, what, "waiting_for_person")
+    elseif kind == "skip" then
+      assert(self:emit({ t = "skip", phase = what, why = why }))
+    elseif kind == "refuse" then
+      refuse_phase(self, what, why)
+    else
+      return "wait"
+    end
+  end
+end
+
+---The task of the next exchange of a step.
+---@param number integer
+---@return table task
+function Policy:request(number)
+  local step = self.ledger.steps[number]
+  local definition = self.mode:find(step.id)
+  local wait = step.retry_at and math.max(0, step.retry_at - core.wall_ms()) or 0
+  if definition.run and not step.asking then
+    return { kind = "lua", delay = wait }
+  end
+  local task = exchange.send(self, step, definition)
+  task.delay = wait
+  return task
+end
+
+local function fail(self, step, definition, failure)
+  perform.forget(step)
+  step.asking = nil
+  if failure.class == "canceled" and self.stopping then
+    return "done" -- stays open in the books: interrupted, and taken up on resume
+  end
+  local settings = setmetatable({
+    max_retries = definition.max_retries or self.skill.limits.max_retries,
+  }, { __index = self.skill.retry })
+  local delay =
+    retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, core.random)
+  local link = not delay and exchange.next_link(self, step, definition) or nil
+  assert(self:emit({
+    t = "fail",
+    step = step.number,
+    attempt = step.attempt,
+    class = failure.class,
+    message = failure.message,
+    traceback = failure.traceback,
+    retry = delay and math.ceil(delay) or (link and 0 or nil),
+    link = link,
+  }))
+  if delay or link then
+    return "exchange"
+  end
+  self.mode:finished(step.id)
+  return "done"
+end
+
+local function settle(self, step, definition, result)
+  for _, text in ipairs(step.notes or {}) do
+    assert(self:emit({ t = "note", step = step.number, text = text }))
+  end
+  local entry, failure = outcome.settle(self, step, definition, result)
+  if not entry then
+    return fail(self, step, definition, failure)
+  end
+  entry.ms = core.wall_ms() - step.started_at
+  if step.fresh and #step.fresh > 0 then
+    entry.rec = step.fresh
+  end
+  local ok, message = self:emit(entry)
+  if not ok then
+    return fail(self, step, definition, {
+      class = "invalid_output",
+      message = ("%s: the result cannot be kept: %s"):format(step.id, message),
+    })
+  end
+  self.mode:finished(step.id)
+  return "done"
+end
+
+-- A function of the script goes on: it is over, failed, or waits for another task.
+local function perform_step(self, step, definition, reply)
+  local what, value = perform.go_on(self, step, definition, reply)
+  if what == "over" then
+    return settle(self, step, definition, value)
+  elseif what == "failed" then
+    return fail(self, step, definition, value)
+  end
+  step.asking = value
+  return "exchange"
+end
+
+---What does this reply mean? No reply: perform the script's own function.
+---@param number integer
+---@param reply table|nil
+---@return "done"|"exchange"|"keep" verdict
+function Policy:accept(number, reply)
+  local step = self.ledger.steps[number]
+  local definition = self.mode:find(step.id)
+  if not reply then
+    return perform_step(self, step, definition)
+  elseif reply.status == "canceled" and self.stopping then
+    return fail(self, step, definition, { class = "canceled", message = "stopped" })
+  elseif definition.run then
+    step.asking = nil
+    exchange.received(self, step, reply)
+    return perform_step(self, step, definition, reply)
+  end
+  local result, failure = exchange.judge(self, step, definition, reply)
+  if result == "again" then
+    return "exchange"
+  elseif result then
+    return settle(self, step, definition, result)
+  end
+  return fail(self, step, definition, failure)
+end
+
+---The views people read, as name and content; only those that changed.
+---@param seq integer
+---@return table[] list  { name, content }
+function Policy:save(seq)
+  return views.list(self, seq)
+end
+
+---Everything up to `seq` is durable: tell whoever watches.
+---@param seq integer
+function Policy:durable(seq)
+  self.seq = seq
+  if self.watcher then
+    self.watcher.flush()
+  end
+end
+
+---@param number integer
+---@param text string
+function Policy:progress(number, text)
+  if self.watcher and self.watcher.progress then
+    local step = self.ledger.steps[number]
+    self.watcher.progress(step and step.id or "?", text)
+  end
+end
+
+---Somebody asked the run to stop.
+---@param why string
+function Policy:stop(why)
+  self.stopping = why
+end
+
+return M

@@ -1,0 +1,108 @@
+-- record.lua: records as journal payloads: compact JSON, large values apart as blobs.
+--
+-- A value over 64 KiB is written once under its SHA-256; the record names the places in
+-- `blobs`, so a value of the user's that looks like a reference is never taken for one.
+-- Knows nothing of what records mean (ledger.lua does). Called by policy.lua and the log.
+
+local core = require("skillrt.core")
+local json = require("skillrt.json")
+
+local M = {}
+
+---Values whose JSON is longer than this, in bytes, become blobs.
+M.BLOB_BYTES = 64 * 1024
+
+-- The places where large values occur: a record's field, or a key of one.
+local HOLDERS = { "set", "context", "reply", "state" }
+
+local function move_out(holder, key, path, record, blobs)
+  local text, message, code = json.encode(holder[key])
+  if not text then
+    return nil, message, code
+  end
+  if #text <= M.BLOB_BYTES then
+    return true
+  end
+  local digest = core.sha256(text)
+  blobs[#blobs + 1] = { digest, text }
+  record.blobs = record.blobs or json.array({})
+  record.blobs[#record.blobs + 1] = path
+  holder[key] = { sha256 = digest, bytes = #text }
+  return true
+end
+
+-- A copy of the record with its large values replaced by references.
+local function split(record)
+  local copy, blobs = {}, {}
+  for key, value in pairs(record) do
+    copy[key] = value
+  end
+  for _, name in ipairs(HOLDERS) do
+    if type(copy[name]) == "table" then
+      local holder = {}
+      for key, value in pairs(copy[name]) do
+        holder[key] = value
+      end
+      copy[name] = holder
+      for key in pairs(copy[name]) do
+        local ok, message, code = move_out(holder, key, { name, key }, copy, blobs)
+        if not ok then
+          return nil, message, code
+        end
+      end
+    end
+  end
+  if copy.out ~= nil then
+    local ok, message, code = move_out(copy, "out", { "out" }, copy, blobs)
+    if not ok then
+      return nil, message, code
+    end
+  end
+  return copy, blobs
+end
+
+---@param record table
+---@return string|nil payload  one line
+---@return table[]|string blobs  { digest, text } each; or what cannot be encoded
+---@return string? code
+function M.encode(record)
+  local text, message, code = json.encode(record)
+  if not text then
+    return nil, message, code
+  elseif #text <= M.BLOB_BYTES then
+    return text, nil
+  end
+  local small, blobs, kind = split(record)
+  if not small then
+    return nil, blobs, kind
+  end
+  text, message, code = json.encode(small)
+  return text, text and blobs or message, code
+end
+
+---@param payload string
+---@param read_blob fun(digest: string): string|nil, string?, string?
+---@return table|nil record
+---@return string? message
+---@return string? code
+function M.decode(payload, read_blob)
+  local record, message, code = json.decode(payload)
+  if type(record) ~= "table" then
+    return nil, message or "not an object", code or "corrupt"
+  end
+  for _, path in ipairs(record.blobs or {}) do
+    local holder, key = record, path[1]
+    if path[2] then
+      holder, key = record[path[1]], path[2]
+    end
+    local text, why, kind = read_blob(holder[key].sha256)
+    if not text then
+      return nil, why, kind
+    end
+    holder[key] = json.decode(text)
+  end
+  record.blobs = nil
+  return record
+end
+
+return M

@@ -1,0 +1,327 @@
+-- state.lua: the state of a run: one tree of JSON values, changed only by merge patches.
+--
+-- Keeps a revision per top-level key, so that conditions and fingerprints are worked out
+-- again only for what changed, and gives scripts a view they cannot write to. Knows nothing
+-- of actions, journals or agents. Called by ledger.lua and the modes.
+
+local json = require("skillrt.json")
+local null = json.null
+
+local M = {}
+
+---Fields the runtime alone writes (F34, F35); an update that names one is refused.
+M.RESERVED = {}
+for name in ([[skill_name run_id status current_action completed_actions errors error_count
+  iteration_count started_at updated_at completed_at failed_at context input outputs
+  phases_completed phases_skipped current_phase]]):gmatch("%S+") do
+  M.RESERVED[name] = true
+end
+
+---@param key string
+---@return boolean
+function M.is_reserved(key)
+  return M.RESERVED[key] == true or key:sub(1, 1) == "_"
+end
+
+---@class skillrt.State
+---@field root table<string, any>  the values; read it, never write it
+---@field revision integer         rises with every change
+---@field revisions table<string, integer>  per top-level key
+---@field dirty table<string, boolean>      keys changed since take_dirty
+local State = {}
+State.__index = State
+
+local function is_object(value)
+  return type(value) == "table" and not json.is_array(value)
+end
+
+---A deep copy that keeps array marks; what it gives shares nothing with what it was given (F37).
+---@param value any
+---@return any
+function M.copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local meta = getmetatable(value)
+  local source = meta and meta.__json_target or value
+  local out = {}
+  for key, item in pairs(source) do
+    out[key] = M.copy(item)
+  end
+  return json.is_array(source) and json.array(out) or out
+end
+
+local function equal(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b and math.type(a) == math.type(b)
+  elseif json.is_array(a) ~= json.is_array(b) then
+    return false
+  end
+  for key, item in pairs(a) do
+    if not equal(item, b[key]) then
+      return false
+    end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then
+      return false
+    end
+  end
+  return true
+end
+M.equal = equal
+
+---@param initial table<string, any>  copied deeply
+---@return skillrt.State
+function M.new(initial)
+  local self = setmetatable({
+    root = M.copy(initial),
+    revision = 0,
+    revisions = {},
+    dirty = {},
+    hashes = {},
+    hashed_at = {},
+    snapshots = 0,
+  }, State)
+  for key in pairs(self.root) do
+    self:touch(key)
+  end
+  return self
+end
+
+function State:touch(key)
+  self.revision = self.revision + 1
+  self.revisions[key] = self.revision
+  self.dirty[key] = true
+end
+
+-- RFC 7396 for one value: what `old` becomes under `patch`, and whether that differs. Where
+-- somebody still looks at the old tree (`shared`), the way to a change is copied, not written.
+local function merged(old, patch, shared)
+  if patch == null then
+    return nil, old ~= nil
+  elseif not is_object(patch) then
+    if equal(old, patch) then
+      return old, false
+    end
+    return M.copy(patch), true
+  end
+  local out, changed = old, false
+  if not is_object(old) then
+    out, changed, shared = {}, true, false
+  end
+  for key, value in pairs(patch) do
+    local new, differs = merged(out[key], value, shared)
+    if differs then
+      if shared and out == old then
+        out = {}
+        for k, v in pairs(old) do
+          out[k] = v
+        end
+      end
+      out[key] = new
+      changed = true
+    end
+  end
+  return out, changed
+end
+
+-- The root to write into: a copy where a step holds the present one.
+function State:writable()
+  if self.snapshots > 0 then
+    local copy = {}
+    for key, value in pairs(self.root) do
+      copy[key] = value
+    end
+    self.root = copy
+  end
+  return self.root
+end
+
+---Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
+---The cost is that of the patch, not of the state.
+---@param patch table<string, any>
+function State:patch(patch)
+  if next(patch) == nil then
+    return
+  end
+  local root, shared = self:writable(), self.snapshots > 0
+  for key, value in pairs(patch) do
+    local new, differs = merged(root[key], value, shared)
+    if differs then
+      root[key] = new
+      self:touch(key)
+    end
+  end
+end
+
+---Sets one runtime field whole (`nil` removes it); no merging.
+---@param key string
+---@param value any
+function State:set(key, value)
+  if self.root[key] ~= value or type(value) == "table" then
+    self:writable()[key] = value
+    self:touch(key)
+  end
+end
+
+---Appends to a runtime list, in place where nobody looks at the old one.
+---@param key string
+---@param item any
+function State:append(key, item)
+  local list = self.root[key]
+  if self.snapshots > 0 then
+    list = json.array(table.move(list, 1, #list, 1, {}))
+    list[#list + 1] = item
+    self:set(key, list)
+  else
+    list[#list + 1] = item
+    self:touch(key)
+  end
+end
+
+---Holds the present tree for a step that may be read again later: until release, patches copy
+---what they change.
+---@return table root
+function State:hold()
+  self.snapshots = self.snapshots + 1
+  return self.root
+end
+
+function State:release()
+  self.snapshots = self.snapshots - 1
+end
+
+---The keys changed since the last call.
+---@return table<string, boolean>
+function State:take_dirty()
+  local dirty = self.dirty
+  if next(dirty) ~= nil then
+    self.dirty = {}
+  end
+  return dirty
+end
+
+-- A number that differs when the value differs; worked out again only after a change.
+function State:hash(key)
+  local revision = self.revisions[key] or 0
+  if self.hashed_at[key] ~= revision then
+    local value = self.root[key]
+    local text = type(value) == "table" and json.encode(value) or math.type(value) or type(value)
+    if type(value) ~= "table" then
+      text = text .. tostring(value)
+    end
+    self.hashes[key] = json.hash(key .. "\0" .. (text or ""))
+    self.hashed_at[key] = revision
+  end
+  return self.hashes[key] or 0
+end
+
+---A number for the values of some keys together; nil: of all that are not the runtime's.
+---@param keys string[]|nil
+---@return integer
+function State:fingerprint(keys)
+  local sum = 0
+  if keys then
+    for _, key in ipairs(keys) do
+      sum = sum + self:hash(key)
+    end
+  else
+    for key in pairs(self.root) do
+      if not M.is_reserved(key) then
+        sum = sum + self:hash(key)
+      end
+    end
+  end
+  return sum
+end
+
+---The merge patch that turns `before` into `after`.
+---@param before table
+---@param after table
+---@return table patch
+function M.diff(before, after)
+  local patch = {}
+  for key, value in pairs(after) do
+    local old = before[key]
+    if is_object(value) and is_object(old) then
+      local inner = M.diff(old, value)
+      if next(inner) ~= nil then
+        patch[key] = inner
+      end
+    elseif not equal(old, value) then
+      patch[key] = M.copy(value)
+    end
+  end
+  for key in pairs(before) do
+    if after[key] == nil then
+      patch[key] = null
+    end
+  end
+  return patch
+end
+
+-- The view scripts get: reads pass through, writes raise with the author's line.
+
+local views = setmetatable({}, { __mode = "k" })
+
+-- The author's line, also where a library function such as table.insert did the writing.
+local function authors_level()
+  local level = 3
+  while true do
+    local info = debug.getinfo(level, "l")
+    if not info then
+      return 2
+    elseif info.currentline > 0 then
+      return level - 1
+    end
+    level = level + 1
+  end
+end
+
+local function refuse(_, key)
+  error(
+    ("the state is read-only: instead of assigning to %q return the update, as in return { %s = ... }"):format(
+      tostring(key),
+      tostring(key)
+    ),
+    authors_level()
+  )
+end
+
+---A view of `tree` that cannot be written to, also deep inside.
+---@param tree any
+---@return any
+function M.view(tree)
+  if type(tree) ~= "table" then
+    return tree
+  end
+  local known = views[tree]
+  if known then
+    return known
+  end
+  local function step(_, key)
+    local k, value = next(tree, key)
+    return k, M.view(value)
+  end
+  local proxy = setmetatable({}, {
+    __index = function(_, key)
+      local value = tree[key]
+      return type(value) == "table" and M.view(value) or value
+    end,
+    __newindex = refuse,
+    __len = function()
+      return #tree
+    end,
+    __pairs = function(view)
+      return step, view, nil
+    end,
+    __json_target = tree,
+    __is_json_array = json.is_array(tree),
+    __name = "read-only state",
+  })
+  views[tree] = proxy
+  return proxy
+end
+
+return M
