@@ -1,0 +1,27 @@
+/* bind.h: what the bindings share: the sys they go through, and how errors cross to Lua.
+ *
+ * Each bind_X(L) pushes one table of functions. The world returns nil, message, code; a
+ * caller's bug raises. Called by bind_core.c only. */
+#ifndef SKILLRT_LUA_BIND_H
+#define SKILLRT_LUA_BIND_H
+
+#include <lua.h>
+
+#include "base/error.h"
+#include "base/sys.h"
+
+/* The struct sys of this Lua state: set by bind_set_sys, else the real one. */
+const struct sys *bind_sys(lua_State *L);
+void bind_set_sys(lua_State *L, const struct sys *sys);
+
+/* Pushes nil, message, code and returns 3. */
+int bind_fail(lua_State *L, const struct error *error);
+
+int bind_json(lua_State *L);     /* bind_json.c: the codec */
+int bind_files(lua_State *L);    /* bind_files.c: whole files */
+int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
+int bind_run(lua_State *L);      /* bind_run.c: pushes open and read onto the table at the top */
+
+int luaopen_skillrt_core(lua_State *L);
+
+#endif

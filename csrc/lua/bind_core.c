@@ -1,0 +1,219 @@
+/* bind_core.c: the module skillrt.core: bytes, clocks, files and runs for Lua.
+ *
+ * Opened by main.c and skillrt.c from inside, or as core.so by plain lua5.4. Also where
+ * `require` finds the Lua files that travel inside the program (embedded.h). */
+#include "lua/bind.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "lua/core.h"
+#include "lua/embedded.h"
+#include "lua/limits.h"
+
+#define SKILLRT_VERSION "0.1.0"
+
+static const char sys_key;
+
+const struct sys *bind_sys(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &sys_key);
+  const struct sys *sys = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return sys ? sys : sys_real();
+}
+
+void bind_set_sys(lua_State *L, const struct sys *sys) {
+  union {
+    const struct sys *in;
+    void *out;
+  } cast = {sys};
+  lua_pushlightuserdata(L, cast.out);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &sys_key);
+}
+
+int bind_fail(lua_State *L, const struct error *error) {
+  lua_pushnil(L);
+  lua_pushstring(L, error->text);
+  lua_pushstring(L, error_name(error->code));
+  return 3;
+}
+
+static int core_sha256(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  char hex[65];
+  sha256_hex(text, size, hex);
+  lua_pushstring(L, hex);
+  return 1;
+}
+
+/* FNV-1a, 64 bits: quick, for comparing within one process only. */
+static int core_hash(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < size; i++)
+    hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+  lua_pushinteger(L, (lua_Integer)hash);
+  return 1;
+}
+
+static int core_wall_ms(lua_State *L) {
+  const struct sys *sys = bind_sys(L);
+  lua_pushinteger(L, sys->wall_ms(sys));
+  return 1;
+}
+
+static int core_mono_ns(lua_State *L) {
+  const struct sys *sys = bind_sys(L);
+  lua_pushinteger(L, sys->mono_ns(sys));
+  return 1;
+}
+
+static void random_bytes(lua_State *L, void *to, size_t size) {
+  const struct sys *sys = bind_sys(L);
+  int failed = sys->random(sys, to, size);
+  if (failed < 0)
+    luaL_error(L, "random: %s", strerror(-failed));
+}
+
+/* A float in [0, 1). */
+static int core_random(lua_State *L) {
+  uint64_t bits;
+  random_bytes(L, &bits, sizeof bits);
+  lua_pushnumber(L, (lua_Number)(bits >> 11) * 0x1.0p-53);
+  return 1;
+}
+
+/* Version 4, as in RFC 9562. */
+static int core_uuid(lua_State *L) {
+  unsigned char b[16];
+  random_bytes(L, b, sizeof b);
+  b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+  b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+  static const char digits[] = "0123456789abcdef";
+  char text[36];
+  size_t at = 0;
+  for (int i = 0; i < 16; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10)
+      text[at++] = '-';
+    text[at++] = digits[b[i] >> 4];
+    text[at++] = digits[b[i] & 15];
+  }
+  lua_pushlstring(L, text, sizeof text);
+  return 1;
+}
+
+static const struct embedded_file *find_embedded(const char *name) {
+  for (const struct embedded_file *file = embedded_files; file->name; file++)
+    if (strcmp(file->name, name) == 0)
+      return file;
+  return NULL;
+}
+
+#ifdef SKILLRT_FROM_DISK
+static bool push_from_disk(lua_State *L, const char *name) {
+  const struct sys *sys = bind_sys(L);
+  const char *path = lua_pushfstring(L, "%s/%s", SKILLRT_FROM_DISK, name);
+  struct error error;
+  struct buffer text;
+  buffer_init(&text, sys, 16u << 20);
+  bool ok = sys_read_file(sys, path, &text, &error);
+  lua_pop(L, 1);
+  if (ok)
+    lua_pushlstring(L, text.data ? text.data : "", text.length);
+  buffer_clear(&text);
+  return ok;
+}
+#endif
+
+/* Pushes the file's text; false (and nothing) where there is none. */
+static bool push_asset(lua_State *L, const char *name) {
+#ifdef SKILLRT_FROM_DISK
+  if (push_from_disk(L, name))
+    return true;
+#endif
+  const struct embedded_file *file = find_embedded(name);
+  if (file)
+    lua_pushlstring(L, file->text, file->size);
+  return file != NULL;
+}
+
+/* asset(name) -> text or nil: "strategies/priority.lua", "templates/en/skill.mustache". */
+static int core_asset(lua_State *L) {
+  if (!push_asset(L, luaL_checkstring(L, 1)))
+    lua_pushnil(L);
+  return 1;
+}
+
+/* assets(prefix) -> names that begin with it, in order. */
+static int core_assets(lua_State *L) {
+  size_t size;
+  const char *prefix = luaL_checklstring(L, 1, &size);
+  lua_newtable(L);
+  lua_Integer count = 0;
+  for (const struct embedded_file *file = embedded_files; file->name; file++) {
+    if (strncmp(file->name, prefix, size) == 0) {
+      lua_pushstring(L, file->name);
+      lua_rawseti(L, -2, ++count);
+    }
+  }
+  return 1;
+}
+
+/* package.searchers entry: "skillrt.mode.hybrid" is "lua/skillrt/mode/hybrid.lua". */
+static int search_embedded(lua_State *L) {
+  const char *module = luaL_checkstring(L, 1);
+  const char *path = luaL_gsub(L, module, ".", "/");
+  const char *name = lua_pushfstring(L, "lua/%s.lua", path);
+  if (!push_asset(L, name)) {
+    name = lua_pushfstring(L, "lua/%s/init.lua", path);
+    if (!push_asset(L, name)) {
+      lua_pushfstring(L, "no file '%s' inside the program", name);
+      return 1;
+    }
+  }
+  size_t size;
+  const char *text = lua_tolstring(L, -1, &size);
+  const char *chunk = lua_pushfstring(L, "@%s", name + strlen("lua/"));
+  if (luaL_loadbufferx(L, text, size, chunk, "bt") != LUA_OK)
+    return lua_error(L);
+  lua_pushstring(L, name);
+  return 2;
+}
+
+int core_install(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, luaopen_skillrt_core);
+  lua_setfield(L, -2, "skillrt.core");
+  lua_pop(L, 1);
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "searchers");
+  for (lua_Integer i = luaL_len(L, -1); i >= 2; i--) {
+    lua_rawgeti(L, -1, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushcfunction(L, search_embedded);
+  lua_rawseti(L, -2, 2);
+  lua_pop(L, 2);
+  return 0;
+}
+
+__attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"sha256", core_sha256}, {"hash", core_hash},     {"wall_ms", core_wall_ms},
+      {"mono_ns", core_mono_ns}, {"random", core_random}, {"uuid", core_uuid},
+      {"asset", core_asset},   {"assets", core_assets}, {NULL, NULL}};
+  luaL_newlib(L, functions);
+  lua_pushliteral(L, SKILLRT_VERSION);
+  lua_setfield(L, -2, "version");
+  bind_json(L);
+  lua_setfield(L, -2, "json");
+  bind_files(L);
+  lua_setfield(L, -2, "files");
+  bind_terminal(L);
+  lua_setfield(L, -2, "terminal");
+  bind_run(L);
+  return 1;
+}

@@ -1,0 +1,203 @@
+/* bind_files.c: core.files: whole files and folders for Lua, through struct sys.
+ *
+ * read(path, max?) write(path, text) list(path) stat(path) make_folders(path) remove(path).
+ * No descriptor ever reaches Lua. Called by bind_core.c; joined by lua/skillrt/files.lua. */
+#include "lua/bind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+#define FILE_MAXIMUM ((size_t)256 << 20) /* bytes one read gives at most, unless told less */
+
+/* A path without NUL bytes, or a raised error. */
+static const char *check_path(lua_State *L, int at) {
+  size_t size;
+  const char *path = luaL_checklstring(L, at, &size);
+  luaL_argcheck(L, strlen(path) == size, at, "the path holds a NUL byte");
+  return path;
+}
+
+/* A buffer that Lua frees, also when something raises. */
+static int clear_buffer(lua_State *L) {
+  buffer_clear(lua_touserdata(L, 1));
+  return 0;
+}
+
+static struct buffer *new_buffer(lua_State *L, size_t maximum) {
+  struct buffer *buffer = lua_newuserdatauv(L, sizeof *buffer, 0);
+  buffer_init(buffer, bind_sys(L), maximum);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, clear_buffer);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  return buffer;
+}
+
+static int files_read(lua_State *L) {
+  const char *path = check_path(L, 1);
+  lua_Integer maximum = luaL_optinteger(L, 2, (lua_Integer)FILE_MAXIMUM);
+  luaL_argcheck(L, maximum >= 0, 2, "a size in bytes");
+  struct buffer *text = new_buffer(L, (size_t)maximum);
+  struct error error = {0};
+  if (!sys_read_file(bind_sys(L), path, text, &error))
+    return bind_fail(L, &error);
+  lua_pushlstring(L, text->data ? text->data : "", text->length);
+  buffer_clear(text);
+  return 1;
+}
+
+/* Whole or not at all: beside it, then renamed. Not fsynced: the journal is what must last. */
+static int files_write(lua_State *L) {
+  const char *path = check_path(L, 1);
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  struct error error = {0};
+  if (!sys_replace_file(bind_sys(L), path, text, size, false, &error))
+    return bind_fail(L, &error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static const char *kind_name(enum sys_kind kind) {
+  switch (kind) {
+  case SYS_FILE:
+    return "file";
+  case SYS_DIRECTORY:
+    return "directory";
+  case SYS_LINK:
+    return "link";
+  default:
+    return "other";
+  }
+}
+
+struct listing {
+  struct buffer *names; /* kind byte, name, NUL, again and again */
+  struct error error;
+};
+
+static bool list_one(void *data, const char *name, enum sys_kind kind) {
+  struct listing *listing = data;
+  return buffer_byte(listing->names, (char)('0' + (int)kind), &listing->error) &&
+         buffer_append(listing->names, name, strlen(name) + 1, &listing->error);
+}
+
+/* list(path) -> { { name =, kind = } ... } in no order */
+static int files_list(lua_State *L) {
+  const char *path = check_path(L, 1);
+  struct listing listing = {.names = new_buffer(L, (size_t)64 << 20)};
+  const struct sys *sys = bind_sys(L);
+  int failed = sys->list(sys, path, list_one, &listing);
+  if (failed < 0)
+    error_system(&listing.error, -failed, "%s", path);
+  if (listing.error.code)
+    return bind_fail(L, &listing.error);
+  lua_newtable(L);
+  lua_Integer count = 0;
+  const char *at = listing.names->data, *end = at ? at + listing.names->length : at;
+  while (at < end) {
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, kind_name((enum sys_kind)(at[0] - '0')));
+    lua_setfield(L, -2, "kind");
+    lua_pushstring(L, at + 1);
+    lua_setfield(L, -2, "name");
+    lua_rawseti(L, -2, ++count);
+    at += 1 + strlen(at + 1) + 1;
+  }
+  return 1;
+}
+
+/* stat(path) -> { kind, size, mtime_ns } or nil, message, code */
+static int files_stat(lua_State *L) {
+  const char *path = check_path(L, 1);
+  const struct sys *sys = bind_sys(L);
+  struct sys_stat info;
+  int failed = sys->stat(sys, path, &info);
+  if (failed < 0) {
+    struct error error = {0};
+    error_system(&error, -failed, "%s", path);
+    if (failed == -ENOENT)
+      error.code = ERROR_MISSING;
+    return bind_fail(L, &error);
+  }
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, kind_name(info.kind));
+  lua_setfield(L, -2, "kind");
+  lua_pushinteger(L, info.size);
+  lua_setfield(L, -2, "size");
+  lua_pushinteger(L, info.mtime_ns);
+  lua_setfield(L, -2, "mtime_ns");
+  return 1;
+}
+
+/* Makes the folder and those above it; one that is there is fine. */
+static int files_make_folders(lua_State *L) {
+  const char *path = check_path(L, 1);
+  const struct sys *sys = bind_sys(L);
+  struct error error = {0};
+  char *copy = lua_newuserdatauv(L, strlen(path) + 1, 0);
+  strcpy(copy, path);
+  for (char *at = copy + 1;; at++) {
+    if (*at && *at != '/')
+      continue;
+    char was = *at;
+    *at = 0;
+    int failed = copy[0] ? sys->mkdir(sys, copy, 0777) : 0;
+    struct sys_stat info;
+    if (failed < 0 && !(failed == -EEXIST || sys->stat(sys, copy, &info) == 0)) {
+      error_system(&error, -failed, "%s", copy);
+      return bind_fail(L, &error);
+    }
+    if (!was)
+      break;
+    *at = was;
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int files_remove(lua_State *L) {
+  const char *path = check_path(L, 1);
+  const struct sys *sys = bind_sys(L);
+  int failed = sys->unlink(sys, path);
+  if (failed == -EISDIR || failed == -EPERM)
+    failed = sys->rmdir(sys, path);
+  if (failed < 0) {
+    struct error error = {0};
+    error_system(&error, -failed, "%s", path);
+    return bind_fail(L, &error);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* rename(from, to): takes the place of what was there, at once. */
+static int files_rename(lua_State *L) {
+  const char *from = check_path(L, 1), *to = check_path(L, 2);
+  const struct sys *sys = bind_sys(L);
+  int failed = sys->rename(sys, from, to);
+  if (failed < 0) {
+    struct error error = {0};
+    error_system(&error, -failed, "%s", to);
+    return bind_fail(L, &error);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+int bind_files(lua_State *L) {
+  static const luaL_Reg functions[] = {{"read", files_read},
+                                       {"write", files_write},
+                                       {"list", files_list},
+                                       {"stat", files_stat},
+                                       {"make_folders", files_make_folders},
+                                       {"remove", files_remove},
+                                       {"rename", files_rename},
+                                       {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,427 @@
+/* script.c: see script.h. The five questions, asked of Lua; knows no JSON and no files. */
+#include "lua/script.h"
+
+#include <assert.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/task_table.h"
+
+/* One question on its way through the protected call. */
+struct question {
+  struct script *script;
+  const char *method;
+  uint64_t number; /* step or seq */
+  struct batch *out;
+  const struct reply *reply;
+  struct span bytes;
+  struct decision *decision;
+  struct task *task;
+  enum verdict *verdict;
+  struct store *store;
+  const char *why;
+  struct error error; /* of C calls made inside */
+};
+
+/* ---- errors ---- */
+
+static int add_traceback(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return 1;
+  luaL_traceback(L, L, lua_tostring(L, 1), 1);
+  return 1;
+}
+
+static enum error_code code_named(const char *name) {
+  for (int code = ERROR_NONE; code <= ERROR_STOPPED; code++)
+    if (strcmp(error_name((enum error_code)code), name) == 0)
+      return (enum error_code)code;
+  return ERROR_SCRIPT;
+}
+
+/* The error value on top: a text, or { message =, code = }. Must not allocate. */
+static void take_error(lua_State *L, int status, struct error *error) {
+  if (status == LUA_ERRMEM) {
+    error_set(error, ERROR_MEMORY, "not enough memory for the script");
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
+    error_set(error, ERROR_SCRIPT, "%s", lua_tostring(L, -1));
+  } else if (lua_type(L, -1) == LUA_TTABLE) {
+    const char *message = "error without a message", *code = "script";
+    lua_pushnil(L);
+    while (lua_next(L, -2)) { /* not lua_getfield: it would make its key's string */
+      if (lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING) {
+        if (strcmp(lua_tostring(L, -2), "message") == 0)
+          message = lua_tostring(L, -1);
+        else if (strcmp(lua_tostring(L, -2), "code") == 0)
+          code = lua_tostring(L, -1);
+      }
+      lua_pop(L, 1);
+    }
+    error_set(error, code_named(code), "%s", message);
+  } else {
+    error_set(error, ERROR_SCRIPT, "the script raised a %s", luaL_typename(L, -1));
+  }
+}
+
+static bool ask(struct question *question, lua_CFunction body, struct error *error) {
+  struct script *script = question->script;
+  lua_State *L = script->L;
+  if (!lua_checkstack(L, 24))
+    return error_set(error, ERROR_MEMORY, "not enough memory for the script");
+  if (!limits_enter(script->limits, L))
+    return error_set(error, ERROR_LIMIT, "runs nested too deep");
+  int top = lua_gettop(L);
+  lua_pushcfunction(L, add_traceback);
+  lua_pushcfunction(L, body);
+  lua_pushlightuserdata(L, question);
+  int status = lua_pcall(L, 1, 0, top + 1);
+  limits_leave(script->limits);
+  if (status != LUA_OK)
+    take_error(L, status, error);
+  lua_settop(L, top);
+  return status == LUA_OK;
+}
+
+/* ---- inside the protected call ---- */
+
+static struct question *begin(lua_State *L, int *self) {
+  struct question *question = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, question->script->table);
+  *self = lua_gettop(L);
+  lua_getfield(L, *self, question->method);
+  lua_pushvalue(L, *self);
+  return question;
+}
+
+static void check(lua_State *L, bool ok, const struct error *error) {
+  if (ok)
+    return;
+  lua_createtable(L, 0, 2);
+  lua_pushstring(L, error->text);
+  lua_setfield(L, -2, "message");
+  lua_pushstring(L, error_name(error->code));
+  lua_setfield(L, -2, "code");
+  lua_error(L);
+}
+
+/* blobs = { { digest, text } ... }: kept before the records that name them. */
+static void take_blobs(lua_State *L, int self, struct question *question) {
+  lua_getfield(L, self, "blobs");
+  lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, i);
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2);
+    struct span value;
+    value.data = luaL_checklstring(L, -1, &value.length);
+    struct store *store = question->script->store;
+    check(L, store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error),
+          &question->error);
+    lua_pop(L, 3);
+    lua_pushnil(L);
+    lua_rawseti(L, -2, i);
+  }
+  lua_pop(L, 1);
+}
+
+static void take_records(lua_State *L, int self, struct question *question) {
+  lua_getfield(L, self, "out");
+  lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  if (count > 0)
+    take_blobs(L, self, question);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, i);
+    size_t size;
+    const char *text = luaL_checklstring(L, -1, &size);
+    check(L, batch_add(question->out, text, size, &question->error), &question->error);
+    lua_pop(L, 1);
+  }
+  for (lua_Integer i = count; i >= 1; i--) {
+    lua_pushnil(L);
+    lua_rawseti(L, -2, i);
+  }
+  lua_pop(L, 1);
+}
+
+static int record_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  lua_pushlstring(L, question->bytes.data, question->bytes.length);
+  lua_pushinteger(L, (lua_Integer)question->number);
+  lua_call(L, 3, 0);
+  return 0;
+}
+
+static int load_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  lua_pushboolean(L, question->number == 0);
+  lua_call(L, 2, 0);
+  take_records(L, self, question);
+  return 0;
+}
+
+static void read_steps(lua_State *L, int self, struct decision *decision) {
+  luaL_checktype(L, -2, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, -2);
+  /* the numbers live in a userdata kept by the policy until the next question */
+  uint64_t *steps = lua_newuserdatauv(L, sizeof *steps * (size_t)(count + 1), 0);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -3, i);
+    steps[i - 1] = (uint64_t)luaL_checkinteger(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_setfield(L, self, "_steps");
+  decision->steps = steps;
+  decision->count = (size_t)count;
+}
+
+static int choose_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  lua_call(L, 1, 3);
+  take_records(L, self, question);
+  static const char *const kinds[] = {"start", "wait", "stop", NULL};
+  struct decision *decision = question->decision;
+  switch (luaL_checkoption(L, -3, NULL, kinds)) {
+  case 0:
+    decision->kind = DECIDE_START;
+    read_steps(L, self, decision);
+    break;
+  case 1:
+    decision->kind = DECIDE_WAIT;
+    break;
+  default:
+    decision->kind = DECIDE_STOP;
+    snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, -2));
+    snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, -1, ""));
+  }
+  return 0;
+}
+
+static int request_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  lua_pushinteger(L, (lua_Integer)question->number);
+  lua_call(L, 2, 1);
+  take_records(L, self, question);
+  task_table_read(L, -1, question->task);
+  return 0;
+}
+
+static int accept_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  lua_pushinteger(L, (lua_Integer)question->number);
+  if (question->reply)
+    task_table_push_reply(L, question->reply);
+  else
+    lua_pushnil(L);
+  lua_call(L, 3, 1);
+  take_records(L, self, question);
+  static const char *const verdicts[] = {"done", "exchange", "keep", NULL};
+  static const enum verdict values[] = {VERDICT_DONE, VERDICT_EXCHANGE, VERDICT_KEEP};
+  *question->verdict = values[luaL_checkoption(L, -1, NULL, verdicts)];
+  return 0;
+}
+
+static int save_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  lua_pushinteger(L, (lua_Integer)question->number);
+  lua_call(L, 2, 1);
+  lua_Integer count = luaL_len(L, -1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, i);
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2);
+    struct span content;
+    content.data = luaL_checklstring(L, -1, &content.length);
+    struct store *store = question->store;
+    check(L, store->ops->view(store, luaL_checkstring(L, -2), content, &question->error),
+          &question->error);
+    lua_pop(L, 3);
+  }
+  return 0;
+}
+
+/* A notice: a number or a text or both, no answer. */
+static int notice_body(lua_State *L) {
+  int self;
+  struct question *question = begin(L, &self);
+  int count = 1;
+  if (question->why) {
+    lua_pushstring(L, question->why);
+    count++;
+  } else {
+    lua_pushinteger(L, (lua_Integer)question->number);
+    count++;
+    if (question->bytes.data) {
+      lua_pushlstring(L, question->bytes.data, question->bytes.length);
+      count++;
+    }
+  }
+  lua_call(L, count, 0);
+  if (question->out)
+    take_records(L, self, question);
+  return 0;
+}
+
+/* ---- struct policy ---- */
+
+struct reading {
+  struct question question;
+  uint64_t count;
+};
+
+static bool read_record(void *data, const struct record *record, struct error *error) {
+  struct reading *reading = data;
+  reading->question.bytes = record->payload;
+  reading->question.number = record->seq;
+  reading->count++;
+  return ask(&reading->question, record_body, error);
+}
+
+static bool script_load(void *self, struct store *store, struct batch *out, struct error *error) {
+  struct script *script = self;
+  script->store = store;
+  struct reading reading = {.question = {.script = script, .method = "record"}};
+  if (!store->ops->read(store, read_record, &reading, error))
+    return false;
+  struct question question = {
+      .script = script, .method = "load", .number = reading.count, .out = out};
+  return ask(&question, load_body, error);
+}
+
+/* A question that was interrupted from outside: take the hooks off and tell the policy. */
+static bool was_interrupted(struct script *script, const struct error *error) {
+  if (error->code != ERROR_STOPPED || !limits_interrupted(script->limits))
+    return false;
+  limits_calm(script->limits);
+  struct question question = {
+      .script = script, .method = "stop", .why = limits_why(script->limits)};
+  struct error ignored;
+  return ask(&question, notice_body, &ignored);
+}
+
+static bool script_choose(void *self, struct batch *out, struct decision *decision,
+                          struct error *error) {
+  struct question question = {
+      .script = self, .method = "choose", .out = out, .decision = decision};
+  if (ask(&question, choose_body, error))
+    return true;
+  return was_interrupted(self, error) && ask(&question, choose_body, error);
+}
+
+static bool script_request(void *self, uint64_t step, struct task *task, struct batch *out,
+                           struct error *error) {
+  struct question question = {
+      .script = self, .method = "request", .number = step, .out = out, .task = task};
+  if (ask(&question, request_body, error))
+    return true;
+  if (!was_interrupted(self, error))
+    return false;
+  task->kind = TASK_GATE; /* nothing leaves; the stop that follows cancels it */
+  return true;
+}
+
+static bool script_accept(void *self, uint64_t step, const struct reply *reply, struct batch *out,
+                          enum verdict *verdict, struct error *error) {
+  struct question question = {.script = self,
+                              .method = "accept",
+                              .number = step,
+                              .out = out,
+                              .reply = reply,
+                              .verdict = verdict};
+  if (ask(&question, accept_body, error))
+    return true;
+  if (!was_interrupted(self, error))
+    return false;
+  *verdict = VERDICT_DONE; /* the step stays open in the books and is taken up on resume */
+  return true;
+}
+
+static bool script_save(void *self, uint64_t seq, struct store *store, struct error *error) {
+  struct question question = {.script = self, .method = "save", .number = seq, .store = store};
+  return ask(&question, save_body, error);
+}
+
+static void script_durable(void *self, uint64_t seq) {
+  struct question question = {.script = self, .method = "durable", .number = seq};
+  struct error ignored;
+  ask(&question, notice_body, &ignored);
+}
+
+static void script_progress(void *self, uint64_t step, struct span bytes) {
+  struct question question = {
+      .script = self, .method = "progress", .number = step, .bytes = bytes};
+  struct error ignored;
+  if (bytes.length)
+    ask(&question, notice_body, &ignored);
+}
+
+static void script_stop(void *self, const char *why) {
+  struct script *script = self;
+  struct question question = {.script = script, .method = "stop", .why = why};
+  struct error ignored;
+  limits_calm(script->limits);
+  limits_notice(script->limits);
+  ask(&question, notice_body, &ignored);
+}
+
+/* read_blob(digest) -> text, or nil, message, code; upvalue: the script. */
+static int read_blob(lua_State *L) {
+  struct script *script = lua_touserdata(L, lua_upvalueindex(1));
+  const char *digest = luaL_checkstring(L, 1);
+  struct error error = {0};
+  struct buffer value;
+  const struct sys *sys = script->policy.self ? sys_real() : NULL;
+  buffer_init(&value, sys, (size_t)1 << 30);
+  if (!script->store || !script->store->ops->blob_get(script->store, digest, &value, &error)) {
+    buffer_clear(&value);
+    lua_pushnil(L);
+    lua_pushstring(L, error.text);
+    lua_pushstring(L, error_name(error.code));
+    return 3;
+  }
+  /* pushing may raise: hand the bytes over first where Lua frees them */
+  char *copy = lua_newuserdatauv(L, value.length + 1, 0);
+  memcpy(copy, value.data ? value.data : "", value.length);
+  size_t size = value.length;
+  buffer_clear(&value);
+  lua_pushlstring(L, copy, size);
+  return 1;
+}
+
+void script_init(struct script *script, lua_State *L, int at) {
+  luaL_checktype(L, at, LUA_TTABLE);
+  lua_pushvalue(L, at);
+  script->table = luaL_ref(L, LUA_REGISTRYINDEX);
+  script->L = lua_newthread(L);
+  script->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
+  script->limits = limits_of(L);
+  script->store = NULL;
+  script->policy = (struct policy){.self = script,
+                                   .load = script_load,
+                                   .choose = script_choose,
+                                   .request = script_request,
+                                   .accept = script_accept,
+                                   .save = script_save,
+                                   .durable = script_durable,
+                                   .progress = script_progress,
+                                   .stop = script_stop};
+  lua_pushvalue(L, at);
+  lua_pushlightuserdata(L, script);
+  lua_pushcclosure(L, read_blob, 1);
+  lua_setfield(L, -2, "read_blob");
+  lua_pop(L, 1);
+}
+
+void script_clear(struct script *script, lua_State *L) {
+  if (!script->L)
+    return;
+  luaL_unref(L, LUA_REGISTRYINDEX, script->anchor);
+  luaL_unref(L, LUA_REGISTRYINDEX, script->table);
+  script->L = NULL;
+}

@@ -1,0 +1,27 @@
+/* script.h: a policy whose answers come from Lua.
+ *
+ * Wraps a Lua table (lua/skillrt/policy.lua) as a struct policy. Every question runs in a
+ * protected call on a thread of its own, so a Lua error, also one of memory, never crosses
+ * into the engine. Made by bind_run.c. */
+#ifndef SKILLRT_LUA_SCRIPT_H
+#define SKILLRT_LUA_SCRIPT_H
+
+#include <lua.h>
+
+#include "engine/policy.h"
+#include "lua/limits.h"
+
+struct script {
+  struct policy policy; /* hand this to the engine */
+  lua_State *L;         /* the thread the questions run on */
+  int anchor;           /* registry reference of that thread */
+  int table;            /* registry reference of the Lua policy */
+  struct limits *limits;
+  struct store *store; /* known since load */
+};
+
+/* The policy table is at `at`. Raises on memory. `script` is in a userdata of the caller. */
+void script_init(struct script *, lua_State *L, int at);
+void script_clear(struct script *, lua_State *L);
+
+#endif

@@ -1,0 +1,181 @@
+/* task_table.c: see task_table.h. */
+#include "lua/task_table.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+static void raise(lua_State *L, const struct error *error) { luaL_error(L, "%s", error->text); }
+
+static int64_t milliseconds(lua_State *L, int at, const char *field) {
+  lua_getfield(L, at, field);
+  lua_Number seconds = lua_isnil(L, -1) ? 0 : luaL_checknumber(L, -1);
+  if (!(seconds >= 0 && seconds <= 1e9))
+    luaL_error(L, "task: %s must be seconds from 0 to 1e9", field);
+  lua_pop(L, 1);
+  return (int64_t)(seconds * 1000 + 0.5);
+}
+
+static size_t size_field(lua_State *L, int at, const char *field) {
+  lua_getfield(L, at, field);
+  lua_Integer size = lua_isnil(L, -1) ? 0 : luaL_checkinteger(L, -1);
+  if (size < 0)
+    luaL_error(L, "task: %s must not be negative", field);
+  lua_pop(L, 1);
+  return (size_t)size;
+}
+
+/* A string without NUL bytes: it becomes a C string. */
+static const char *plain(lua_State *L, int at, const char *what) {
+  size_t size;
+  const char *text = luaL_checklstring(L, at, &size);
+  if (strlen(text) != size)
+    luaL_error(L, "task: %s holds a NUL byte", what);
+  return text;
+}
+
+static void text_field(lua_State *L, int at, const char *field, struct task *task, char **to) {
+  struct error error;
+  lua_getfield(L, at, field);
+  if (!lua_isnil(L, -1) && !task_set(task, to, plain(L, -1, field), &error))
+    raise(L, &error);
+  lua_pop(L, 1);
+}
+
+static void body_field(lua_State *L, int at, const char *field, struct task *task) {
+  struct error error;
+  lua_getfield(L, at, field);
+  if (!lua_isnil(L, -1)) {
+    size_t size;
+    const char *text = luaL_checklstring(L, -1, &size);
+    if (!buffer_append(&task->body, text, size, &error))
+      raise(L, &error);
+  }
+  lua_pop(L, 1);
+}
+
+static void list_field(lua_State *L, int at, const char *field, struct task *task,
+                       struct strings *to) {
+  struct error error;
+  lua_getfield(L, at, field);
+  lua_Integer count = lua_isnil(L, -1) ? 0 : luaL_len(L, -1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, i);
+    const char *text = plain(L, -1, field);
+    if (!strings_add(to, task->sys, text, strlen(text), &error))
+      raise(L, &error);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+/* { name = value } as "name<separator>value"; names must be strings. */
+static void map_field(lua_State *L, int at, const char *field, const char *separator,
+                      struct task *task, struct strings *to) {
+  struct error error;
+  lua_getfield(L, at, field);
+  if (lua_istable(L, -1)) {
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+      if (lua_type(L, -2) != LUA_TSTRING)
+        luaL_error(L, "task: %s must map names to values", field);
+      lua_pushvalue(L, -1);
+      lua_pushfstring(L, "%s%s%s", plain(L, -3, field), separator, plain(L, -1, field));
+      const char *text = lua_tostring(L, -1);
+      if (strchr(text, '\n') || strchr(text, '\r'))
+        if (separator[0] == ':')
+          luaL_error(L, "task: a header holds a line break");
+      if (!strings_add(to, task->sys, text, strlen(text), &error))
+        raise(L, &error);
+      lua_pop(L, 3);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+static enum task_kind read_kind(lua_State *L, int at) {
+  static const char *const names[] = {"lua", "command", "http", "gate", "sleep", NULL};
+  static const enum task_kind kinds[] = {TASK_LUA, TASK_PROCESS, TASK_HTTP, TASK_GATE, TASK_TIMER};
+  lua_getfield(L, at, "kind");
+  enum task_kind kind = kinds[luaL_checkoption(L, -1, NULL, names)];
+  lua_pop(L, 1);
+  return kind;
+}
+
+static void read_http(lua_State *L, int at, struct task *task) {
+  text_field(L, at, "url", task, &task->target);
+  text_field(L, at, "method", task, &task->method);
+  text_field(L, at, "ca_file", task, &task->ca_file);
+  map_field(L, at, "headers", ": ", task, &task->headers);
+  body_field(L, at, "body", task);
+  task->max_body = size_field(L, at, "max_reply");
+  task->max_redirects = size_field(L, at, "max_redirects");
+  task->connect_ms = milliseconds(L, at, "connect_timeout");
+}
+
+static void read_command(lua_State *L, int at, struct task *task) {
+  list_field(L, at, "argv", task, &task->args);
+  map_field(L, at, "env", "=", task, &task->env);
+  text_field(L, at, "cwd", task, &task->cwd);
+  body_field(L, at, "stdin", task);
+  task->max_body = size_field(L, at, "max_output");
+}
+
+void task_table_read(lua_State *L, int at, struct task *task) {
+  at = lua_absindex(L, at);
+  luaL_checktype(L, at, LUA_TTABLE);
+  luaL_checkstack(L, 12, "task");
+  task->kind = read_kind(L, at);
+  lua_getfield(L, at, "delay");
+  task->delay_ms = (int64_t)luaL_optinteger(L, -1, 0);
+  lua_pop(L, 1);
+  task->total_ms = milliseconds(L, at, "timeout");
+  task->idle_ms = milliseconds(L, at, "idle_timeout");
+  if (task->kind == TASK_HTTP)
+    read_http(L, at, task);
+  else if (task->kind == TASK_PROCESS)
+    read_command(L, at, task);
+  else if (task->kind == TASK_TIMER)
+    task->delay_ms += milliseconds(L, at, "seconds");
+}
+
+static const char *status_name(enum reply_status status) {
+  switch (status) {
+  case REPLY_OK:
+    return "ok";
+  case REPLY_TIMEOUT:
+    return "timeout";
+  case REPLY_CANCELED:
+    return "canceled";
+  case REPLY_TOO_LARGE:
+    return "too_large";
+  case REPLY_BROKEN:
+    return "broken";
+  case REPLY_REFUSED:
+    return "refused";
+  case REPLY_KILLED:
+    return "killed";
+  }
+  return "broken";
+}
+
+static void push_span(lua_State *L, struct span span, const char *field) {
+  lua_pushlstring(L, span.length ? span.data : "", span.length);
+  lua_setfield(L, -2, field);
+}
+
+void task_table_push_reply(lua_State *L, const struct reply *reply) {
+  luaL_checkstack(L, 4, "reply");
+  lua_createtable(L, 0, 7);
+  lua_pushstring(L, status_name(reply->status));
+  lua_setfield(L, -2, "status");
+  lua_pushinteger(L, reply->code);
+  lua_setfield(L, -2, "code");
+  push_span(L, reply->body, "body");
+  push_span(L, reply->extra, "extra");
+  lua_pushinteger(L, reply->retry_after_ms);
+  lua_setfield(L, -2, "retry_after_ms");
+  lua_pushinteger(L, reply->elapsed_ms);
+  lua_setfield(L, -2, "elapsed_ms");
+  lua_pushstring(L, reply->message);
+  lua_setfield(L, -2, "message");
+}

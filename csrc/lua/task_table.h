@@ -1,0 +1,20 @@
+/* task_table.h: tasks and replies as Lua tables. Called by script.c, inside its protected call. */
+#ifndef SKILLRT_LUA_TASK_TABLE_H
+#define SKILLRT_LUA_TASK_TABLE_H
+
+#include <lua.h>
+
+#include "transport/transport.h"
+
+/* Fills `task` from the table at `at`:
+ *   kind = "lua"|"command"|"http"|"sleep"|"gate"; delay (ms);
+ *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
+ *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
+ *         max_reply, ca_file, max_redirects; sleep: seconds.
+ * Raises on a wrong type. */
+void task_table_read(lua_State *L, int at, struct task *task);
+
+/* Pushes { status, code, body, extra, retry_after_ms, elapsed_ms, message }. */
+void task_table_push_reply(lua_State *L, const struct reply *reply);
+
+#endif
