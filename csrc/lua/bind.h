@@ -7,12 +7,16 @@
 
 #include <lua.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/sys.h"
 
 /* The struct sys of this Lua state: set by bind_set_sys, else the real one. */
 const struct sys *bind_sys(lua_State *L);
 void bind_set_sys(lua_State *L, const struct sys *sys);
+
+/* Pushes a userdata that holds an empty buffer and frees it, also when something raises. */
+struct buffer *bind_buffer(lua_State *L, size_t maximum);
 
 /* Pushes nil, message, code and returns 3. */
 int bind_fail(lua_State *L, const struct error *error);

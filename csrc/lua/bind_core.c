@@ -117,14 +117,15 @@ static bool push_from_disk(lua_State *L, const char *name) {
   const struct sys *sys = bind_sys(L);
   const char *path = lua_pushfstring(L, "%s/%s", SKILLRT_FROM_DISK, name);
   struct error error;
-  struct buffer text;
-  buffer_init(&text, sys, 16u << 20);
-  bool ok = sys_read_file(sys, path, &text, &error);
+  struct buffer *text = bind_buffer(L, 16u << 20);
+  if (!sys_read_file(sys, path, text, &error)) {
+    lua_pop(L, 2);
+    return false;
+  }
+  lua_pushlstring(L, text->data ? text->data : "", text->length);
+  lua_replace(L, -3);
   lua_pop(L, 1);
-  if (ok)
-    lua_pushlstring(L, text.data ? text.data : "", text.length);
-  buffer_clear(&text);
-  return ok;
+  return true;
 }
 #endif
 

@@ -8,8 +8,7 @@
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <string.h>
-
-#include "base/buffer.h"
+#include <unistd.h>
 
 #define FILE_MAXIMUM ((size_t)256 << 20) /* bytes one read gives at most, unless told less */
 
@@ -27,7 +26,7 @@ static int clear_buffer(lua_State *L) {
   return 0;
 }
 
-static struct buffer *new_buffer(lua_State *L, size_t maximum) {
+struct buffer *bind_buffer(lua_State *L, size_t maximum) {
   struct buffer *buffer = lua_newuserdatauv(L, sizeof *buffer, 0);
   buffer_init(buffer, bind_sys(L), maximum);
   lua_createtable(L, 0, 1);
@@ -41,7 +40,7 @@ static int files_read(lua_State *L) {
   const char *path = check_path(L, 1);
   lua_Integer maximum = luaL_optinteger(L, 2, (lua_Integer)FILE_MAXIMUM);
   luaL_argcheck(L, maximum >= 0, 2, "a size in bytes");
-  struct buffer *text = new_buffer(L, (size_t)maximum);
+  struct buffer *text = bind_buffer(L, (size_t)maximum);
   struct error error = {0};
   if (!sys_read_file(bind_sys(L), path, text, &error))
     return bind_fail(L, &error);
@@ -89,7 +88,7 @@ static bool list_one(void *data, const char *name, enum sys_kind kind) {
 /* list(path) -> { { name =, kind = } ... } in no order */
 static int files_list(lua_State *L) {
   const char *path = check_path(L, 1);
-  struct listing listing = {.names = new_buffer(L, (size_t)64 << 20)};
+  struct listing listing = {.names = bind_buffer(L, (size_t)64 << 20)};
   const struct sys *sys = bind_sys(L);
   int failed = sys->list(sys, path, list_one, &listing);
   if (failed < 0)
@@ -189,6 +188,15 @@ static int files_rename(lua_State *L) {
   return 1;
 }
 
+/* current() -> the folder relative paths start at */
+static int files_current(lua_State *L) {
+  char path[4096];
+  if (!getcwd(path, sizeof path))
+    return luaL_error(L, "the current folder: %s", strerror(errno));
+  lua_pushstring(L, path);
+  return 1;
+}
+
 int bind_files(lua_State *L) {
   static const luaL_Reg functions[] = {{"read", files_read},
                                        {"write", files_write},
@@ -197,6 +205,7 @@ int bind_files(lua_State *L) {
                                        {"make_folders", files_make_folders},
                                        {"remove", files_remove},
                                        {"rename", files_rename},
+                                       {"current", files_current},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/bind.h"
 #include "lua/task_table.h"
 
 /* One question on its way through the protected call. */
@@ -375,22 +376,11 @@ static int read_blob(lua_State *L) {
   struct script *script = lua_touserdata(L, lua_upvalueindex(1));
   const char *digest = luaL_checkstring(L, 1);
   struct error error = {0};
-  struct buffer value;
-  const struct sys *sys = script->policy.self ? sys_real() : NULL;
-  buffer_init(&value, sys, (size_t)1 << 30);
-  if (!script->store || !script->store->ops->blob_get(script->store, digest, &value, &error)) {
-    buffer_clear(&value);
-    lua_pushnil(L);
-    lua_pushstring(L, error.text);
-    lua_pushstring(L, error_name(error.code));
-    return 3;
-  }
-  /* pushing may raise: hand the bytes over first where Lua frees them */
-  char *copy = lua_newuserdatauv(L, value.length + 1, 0);
-  memcpy(copy, value.data ? value.data : "", value.length);
-  size_t size = value.length;
-  buffer_clear(&value);
-  lua_pushlstring(L, copy, size);
+  struct buffer *value = bind_buffer(L, (size_t)1 << 30);
+  if (!script->store || !script->store->ops->blob_get(script->store, digest, value, &error))
+    return bind_fail(L, &error);
+  lua_pushlstring(L, value->data ? value->data : "", value->length);
+  buffer_clear(value);
   return 1;
 }
 

@@ -11,10 +11,13 @@ local M = {}
 ---@field [integer] table  the i-th available action in rank order
 local Available = {}
 
-local function rank_order(actions)
+local function rank_order(actions, by)
   local order = {}
   for i, action in ipairs(actions) do
     order[i] = action
+  end
+  if by == "declaration" then
+    return order
   end
   table.sort(order, function(a, b)
     if a.priority ~= b.priority then
@@ -47,9 +50,10 @@ end
 
 ---@param actions table[]  normal actions, in declaration order
 ---@param holds fun(action: table): boolean  whether one may be chosen now
+---@param by "priority"|"declaration"|nil  what comes first (default: priority)
 ---@return skillrt.Available
-function M.new(actions, holds)
-  local order = rank_order(actions)
+function M.new(actions, holds, by)
+  local order = rank_order(actions, by)
   local readers, always = index_readers(order)
   local ranks, tree = {}, {}
   for rank, action in ipairs(order) do

@@ -5,6 +5,7 @@
 -- the ledger through policy.lua, which alone calls it.
 
 local agent = require("skillrt.agent")
+local command = require("skillrt.agent.command")
 local files = require("skillrt.files")
 local json = require("skillrt.json")
 local state = require("skillrt.state")
@@ -20,24 +21,34 @@ local TRANSPORT_CLASS = {
   killed = "transient",
 }
 
--- The agent a step goes to now: the declared one, or the link of its fallback chain.
-local function agent_of(policy, step, name)
-  local one = policy.skill.agents[name]
-  if one and one.kind == "chain" then
-    one = one.agents[step.link or 1]
-    if type(one) == "string" then
-      one = policy.skill.agents[one]
-    end
-  end
-  return one
+-- The agent an action or phase is declared to go to; a chain stands whole.
+local function declared(policy, definition)
+  local name = definition.agent
+  return type(name) == "table" and name or policy.skill.agents[name]
 end
 
----The next link of the step's fallback chain, or nil (F47).
+---The function of the script that performs a step now; nil: an agent does.
+---@param policy skillrt.Policy
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@return function?
+function M.performer(policy, step, definition)
+  if definition.run then
+    return definition.run
+  elseif not definition.agent then
+    return function() end -- a terminal action that only ends the run
+  end
+  local one = agent.pick(declared(policy, definition), step.link)
+  return one.kind == "lua" and one.run or nil
+end
+
+---The next member of the step's fallback chain, or nil (F47).
 ---@return integer|nil
-function M.next_link(policy, step, definition)
-  local chain = definition.agent and policy.skill.agents[definition.agent]
-  local link = (step.link or 1) + 1
-  return chain and chain.kind == "chain" and chain.agents[link] and link or nil
+function M.next_link(policy, step, definition, failure)
+  if not definition.agent then
+    return nil
+  end
+  return agent.after(declared(policy, definition), { link = step.link }, failure)
 end
 
 -- The text of a prompt: a file of the skill (pinned), or the text itself.
@@ -103,7 +114,9 @@ local function call_of(policy, step, definition, request)
     skill = policy.skill.name,
     step = step.number,
     kind = step.kind,
-    definition = definition,
+    [step.kind] = definition,
+    link = step.link,
+    timeout = definition.timeout or policy.skill.limits.step_timeout,
     attempt = step.attempt,
     exchange = step.sends + 1,
     key = ("%s-%d-%d"):format(ledger.run_id, step.number, step.sends + 1),
@@ -116,37 +129,65 @@ local function call_of(policy, step, definition, request)
     prompt = prompt_text(policy, request and request.prompt or definition.prompt),
     inputs = input_paths(policy, definition),
     output = definition.output and files.join(policy.work_dir, definition.output) or nil,
-    environment = policy.environment,
   }
 end
 
-local function awaited_agent(policy, step, request)
-  local one = type(request.agent) == "table" and request.agent or agent_of(policy, step, request.agent)
+local function awaited_agent(policy, request)
+  local one = type(request.agent) == "table" and request.agent or policy.skill.agents[request.agent]
   if not one then
     error({ message = ("ctx.await: agent %q is not declared"):format(tostring(request.agent)) }, 0)
   end
   return one
 end
 
+local KINDS = { http = "url", command = "argv", sleep = "seconds" }
+
+-- A request that a script wrote itself.
+local function check_raw(request)
+  local needed = KINDS[request.kind]
+  if not needed then
+    return nil, ('ctx.await: kind must be "http", "command" or "sleep", not %q'):format(tostring(request.kind))
+  elseif request[needed] == nil then
+    return nil, ("ctx.await: a request of kind %q needs the field %q"):format(request.kind, needed)
+  end
+  local copy = {}
+  for key, value in pairs(request) do
+    copy[key] = value
+  end
+  if copy.kind == "command" and not copy.env then
+    copy.env = {}
+    for _, name in ipairs(command.ALLOWED) do
+      copy.env[name] = os.getenv(name)
+    end
+  end
+  return copy
+end
+
 -- The request of the next exchange, in the Lua form of a task.
 local function build(policy, step, definition)
   local request = step.asking
   if request and not request.agent then
-    return agent.check_request(request, policy.environment)
+    return check_raw(request)
   end
   local call = call_of(policy, step, definition, request)
-  local one = request and awaited_agent(policy, step, request) or agent_of(policy, step, definition.agent)
-  local last = not request and step.replies[step.sends]
-  if last then
-    return agent.reformat(one, call, last)
+  if request then
+    return agent.request(awaited_agent(policy, request), call)
   end
-  return agent.request(one, call)
+  local last = step.replies[step.sends]
+  if last then
+    return agent.reformat(declared(policy, definition), call, last)
+  end
+  return agent.request(declared(policy, definition), call)
 end
 
 -- Whether this exchange may leave again when nobody knows if it arrived.
 local function repeatable(step, definition, request)
-  if definition.idempotent ~= nil then
-    return definition.idempotent
+  local said = step.asking and definition.idempotent_declared or definition.idempotent
+  if step.asking and definition.idempotent_declared == nil then
+    said = nil -- a function may run again; what it asked others to do may not, unless it says so
+  end
+  if said ~= nil then
+    return said
   end
   return request.idempotent == true
     or request.kind == "sleep"
@@ -217,7 +258,7 @@ function M.interpret(policy, step, request, reply)
   if request.agent then
     local definition = policy.mode:find(step.id)
     local call = call_of(policy, step, definition, request)
-    local result, failure = agent.reply(awaited_agent(policy, step, request), reply, call)
+    local result, failure = agent.reply(awaited_agent(policy, request), reply, call)
     if result then
       return result
     end
@@ -233,13 +274,13 @@ end
 ---@return table|"again"|nil
 ---@return table? failure
 function M.judge(policy, step, definition, reply)
-  local one = agent_of(policy, step, definition.agent)
+  local one = declared(policy, definition)
   local call = call_of(policy, step, definition)
   local result, failure = agent.reply(one, reply, call)
   if result then
     return result
   end
-  if failure.reformat and #step.replies == 0 and one.kind == "http" then
+  if failure.reformat and #step.replies == 0 and agent.reformat(one, call, reply) then
     M.received(policy, step, reply)
     return "again"
   end
@@ -254,44 +295,42 @@ local function decide(policy, step)
   return choice
 end
 
----After a resume: answers a person gave, and what becomes of requests in doubt.
+-- One open step: goes on, is given up, or waits for a person.
+local function take_up_step(policy, step)
+  local number = step.number
+  local choice = not step.sent and "retry" or (step.sent.idem and "retry" or decide(policy, step))
+  if choice == "retry" then
+    if step.sent then -- the same exchange leaves again, with the same key
+      step.sends = step.sent.x - 1
+      step.sent = nil
+    end
+    policy.going_on[#policy.going_on + 1] = number
+  elseif choice == "skip" then
+    assert(policy:emit({ t = "skip", step = number, why = "skipped by decision" }))
+  elseif choice == "fail" then
+    assert(policy:emit({
+      t = "fail",
+      step = number,
+      attempt = step.attempt,
+      class = "permanent",
+      message = ("%s: interrupted, and decided to have failed"):format(step.id),
+    }))
+  else
+    policy.waiting[#policy.waiting + 1] = step
+  end
+end
+
+---Takes up the steps that were under way when the run stopped, by what is known of each.
+---@param policy skillrt.Policy
 function M.take_up(policy)
-  local ledger = policy.ledger
-  assert(policy:emit({ t = "resume", unclean = policy.unclean or nil, by = policy.by }))
-  if policy.check then
-    policy:check()
-  end
-  if policy.answer ~= nil and ledger.question then
-    assert(policy:emit({ t = "answer", value = policy.answer, step = ledger.question.step }))
-  end
   local numbers = {}
-  for number in pairs(ledger.steps) do
+  for number in pairs(policy.ledger.steps) do
     numbers[#numbers + 1] = number
   end
   table.sort(numbers)
   policy.waiting, policy.going_on = {}, {}
   for _, number in ipairs(numbers) do
-    local step = ledger.steps[number]
-    local choice = not step.sent and "retry" or (step.sent.idem and "retry" or decide(policy, step))
-    if choice == "retry" then
-      if step.sent then -- the same exchange leaves again, with the same key
-        step.sends = step.sent.x - 1
-        step.sent = nil
-      end
-      policy.going_on[#policy.going_on + 1] = number
-    elseif choice == "skip" then
-      assert(policy:emit({ t = "skip", step = number, why = "skipped by decision" }))
-    elseif choice == "fail" then
-      assert(policy:emit({
-        t = "fail",
-        step = number,
-        attempt = step.attempt,
-        class = "permanent",
-        message = ("%s: interrupted, and decided to have failed"):format(step.id),
-      }))
-    else
-      policy.waiting[#policy.waiting + 1] = step
-    end
+    take_up_step(policy, policy.ledger.steps[number])
   end
 end
 
@@ -305,7 +344,7 @@ function M.undecided(policy)
   return {
     step = step.number,
     header = "In doubt",
-    question = ("%s: its request to %s left before the run was interrupted, and no reply is recorded. Do it again?"):format(
+    question = ("%s: its request to %s left, and the run was interrupted before a reply. Send it again?"):format(
       step.id,
       step.sent.to
     ),

@@ -28,11 +28,11 @@ local FAILURE_CLASSES = {
 }
 
 -- What the function returned, as an outcome or a failure.
-local function returned(definition, kind, count, first, second, third)
+local function returned(step, count, first, second, third)
   if count > 0 and first == nil and type(second) == "string" then
     return nil, { class = FAILURE_CLASSES[third] and third or "permanent", message = second }
   end
-  if kind == "phase" then
+  if step.kind == "phase" then
     return { status = "completed", output = first, updates = second }
   end
   if first ~= nil and type(first) ~= "table" then
@@ -40,7 +40,7 @@ local function returned(definition, kind, count, first, second, third)
       {
         class = "invalid_output",
         message = ("%s: run must return a table of updates or nothing, not a %s"):format(
-          definition.id,
+          step.id,
           type(first)
         ),
       }
@@ -48,19 +48,19 @@ local function returned(definition, kind, count, first, second, third)
   return { status = "completed", updates = first }
 end
 
-local function advance(step, definition, ok, first, ...)
+local function advance(step, ok, first, ...)
   if not ok then
     return "failed", raised(step, first)
   end
   if coroutine.status(step.thread) == "suspended" then
     if first ~= context.AWAIT then
       return "failed",
-        { class = "permanent", message = definition.id .. ": run yielded; to wait, call ctx.await(request)" }
+        { class = "permanent", message = step.id .. ": run yielded; to wait, call ctx.await(request)" }
     end
     return "await", (...)
   end
   local count = select("#", ...) + 1
-  local outcome, failure = returned(definition, step.kind, count, first, ...)
+  local outcome, failure = returned(step, count, first, ...)
   if outcome then
     return "over", outcome
   end
@@ -70,20 +70,20 @@ end
 ---Begins a step's function, or goes on with it. `reply`: what the last request came back with.
 ---@param run table  what ctx needs (see ctx.new), and interpret(step, request, reply) -> values
 ---@param step skillrt.Step
----@param definition table  action or phase with a run function
+---@param perform function  the action's or phase's own
 ---@param reply table|nil  of the request it waits for
 ---@return "await"|"over"|"failed" what
 ---@return table request_or_outcome_or_failure
-function M.go_on(run, step, definition, reply)
+function M.go_on(run, step, perform, reply)
   local what, value
   if not step.thread then
-    step.thread = coroutine.create(definition.run)
+    step.thread = coroutine.create(perform)
     step.asked = 0
     local ctx = context.new(run, step)
     what, value =
-      advance(step, definition, coroutine.resume(step.thread, state.view(step.root), ctx))
+      advance(step, coroutine.resume(step.thread, state.view(step.root), ctx))
   else
-    what, value = advance(step, definition, coroutine.resume(step.thread, run.interpret(step, step.request, reply)))
+    what, value = advance(step, coroutine.resume(step.thread, run.interpret(step, step.request, reply)))
   end
   while what == "await" do
     step.asked = step.asked + 1
@@ -93,7 +93,7 @@ function M.go_on(run, step, definition, reply)
       return what, value
     end
     what, value =
-      advance(step, definition, coroutine.resume(step.thread, run.interpret(step, value, known)))
+      advance(step, coroutine.resume(step.thread, run.interpret(step, value, known)))
   end
   return what, value
 end

@@ -9,7 +9,9 @@ local exchange = require("skillrt.exchange")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
 local record = require("skillrt.record")
+local resume = require("skillrt.resume")
 local retry = require("skillrt.retry")
+local state = require("skillrt.state")
 local views = require("skillrt.views")
 
 local M = {}
@@ -67,6 +69,9 @@ function Policy:record(payload, seq)
   if not entry then
     error(("record %d: %s"):format(seq, message), 0)
   end
+  if self.edited and not self.edit_base and seq > self.edited.seq then
+    self.edit_base = state.copy(self.ledger.state.root)
+  end
   self.ledger:apply(entry)
 end
 
@@ -76,8 +81,10 @@ function Policy:load(fresh)
   if fresh then
     assert(self:emit(self.first))
   else
+    resume.begin(self)
     exchange.take_up(self)
   end
+  self.input_dir = self.ledger.input.dir or "."
   self.mode = self.make_mode(self)
 end
 
@@ -164,7 +171,7 @@ function Policy:request(number)
   local step = self.ledger.steps[number]
   local definition = self.mode:find(step.id)
   local wait = step.retry_at and math.max(0, step.retry_at - core.wall_ms()) or 0
-  if definition.run and not step.asking then
+  if not step.asking and exchange.performer(self, step, definition) then
     return { kind = "lua", delay = wait }
   end
   local task = exchange.send(self, step, definition)
@@ -183,7 +190,7 @@ local function fail(self, step, definition, failure)
   }, { __index = self.skill.retry })
   local delay =
     retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, core.random)
-  local link = not delay and exchange.next_link(self, step, definition) or nil
+  local link = not delay and exchange.next_link(self, step, definition, failure) or nil
   assert(self:emit({
     t = "fail",
     step = step.number,
@@ -226,7 +233,8 @@ end
 
 -- A function of the script goes on: it is over, failed, or waits for another task.
 local function perform_step(self, step, definition, reply)
-  local what, value = perform.go_on(self, step, definition, reply)
+  local run = exchange.performer(self, step, definition)
+  local what, value = perform.go_on(self, step, run, reply)
   if what == "over" then
     return settle(self, step, definition, value)
   elseif what == "failed" then
@@ -247,7 +255,7 @@ function Policy:accept(number, reply)
     return perform_step(self, step, definition)
   elseif reply.status == "canceled" and self.stopping then
     return fail(self, step, definition, { class = "canceled", message = "stopped" })
-  elseif definition.run then
+  elseif step.asking then
     step.asking = nil
     exchange.received(self, step, reply)
     return perform_step(self, step, definition, reply)

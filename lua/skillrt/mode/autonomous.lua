@@ -38,7 +38,7 @@ function M.new(skill, ledger, ctx)
   end
   self.available = available.new(choosable, function(one)
     return (ledger.runs[one.id] or 0) < one.max_runs and action.holds(one, ledger.state.root)
-  end)
+  end, skill.strategy.order)
   return self
 end
 

@@ -149,8 +149,7 @@ function Sequential:choose()
 end
 
 ---A phase is over. Nothing to keep up to date: the groups are asked in order.
----@param _id string
-function Sequential:finished(_id) end
+Sequential.finished = function() end
 
 ---@param id string
 ---@return table|nil definition

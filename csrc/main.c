@@ -1,0 +1,126 @@
+/* main.c: the program `skillrt`: opens Lua, puts the core into it, hands over to skillrt.cli.
+ *
+ * The only place with signal handlers, globals and exit. SIGINT and SIGTERM stop the run and
+ * leave it resumable; a second one, or a first that Lua cannot notice in time (one endless
+ * pattern match), ends the process at once, which the journal survives. */
+#include <errno.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "lua/bind.h"
+#include "lua/core.h"
+#include "lua/limits.h"
+
+enum { PATIENCE_MS = 90 }; /* a stop is noticed within this time, or forced */
+
+static struct limits *the_limits;
+static volatile sig_atomic_t signals_seen;
+
+static void quit_now(int signal, const char *why) {
+  ssize_t ignored = write(STDERR_FILENO, why, strlen(why));
+  (void)ignored;
+  _exit(128 + signal);
+}
+
+static void on_alarm(int signal) {
+  (void)signal;
+  if (!limits_noticed(the_limits))
+    quit_now(SIGINT, "skillrt: stopped inside a call that cannot be interrupted; `skillrt resume` "
+                     "goes on with the run\n");
+}
+
+static void on_stop(int signal) {
+  int kept = errno;
+  if (signals_seen++ > 0)
+    quit_now(signal, "skillrt: stopped at once; `skillrt resume` goes on with the run\n");
+  limits_interrupt(the_limits, "user_exit");
+  struct itimerval patience = {.it_value = {.tv_usec = PATIENCE_MS * 1000}};
+  setitimer(ITIMER_REAL, &patience, NULL);
+  errno = kept;
+}
+
+static void install_signals(void) {
+  struct sigaction action = {.sa_handler = on_stop};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, NULL);
+  action.sa_handler = SIG_IGN; /* a reader of our output that went away does not end the run */
+  sigaction(SIGPIPE, &action, NULL);
+}
+
+static int add_traceback(lua_State *L) {
+  const char *message = lua_tostring(L, 1);
+  if (!message)
+    return 1;
+  luaL_traceback(L, L, message, 1);
+  return 1;
+}
+
+/* Modules in C (http.so, and LPeg and others where they are not the system's) are also looked
+ * for beside the program and in the lib folder above it. */
+static void extend_cpath(lua_State *L) {
+  char path[4096];
+  ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (size <= 0)
+    return;
+  path[size] = 0;
+  *strrchr(path, '/') = 0;
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "cpath");
+  lua_pushfstring(L, "%s/lib/?.so;%s/../lib/lua/5.4/?.so;%s", path, path, lua_tostring(L, -1));
+  lua_setfield(L, -3, "cpath");
+  lua_pop(L, 2);
+}
+
+static int run_cli(lua_State *L) {
+  int argc = (int)lua_tointeger(L, 1);
+  char **argv = lua_touserdata(L, 2);
+  luaL_openlibs(L);
+  core_install(L);
+  limits_install(L);
+  the_limits = limits_of(L);
+  install_signals();
+  extend_cpath(L);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "skillrt.cli");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "main");
+  luaL_checkstack(L, argc + 4, "too many arguments");
+  for (int i = 1; i < argc; i++)
+    lua_pushstring(L, argv[i]);
+  lua_call(L, argc - 1, 1);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  lua_State *L = luaL_newstate();
+  if (!L) {
+    fputs("skillrt: not enough memory\n", stderr);
+    return 1;
+  }
+  lua_pushcfunction(L, add_traceback);
+  lua_pushcfunction(L, run_cli);
+  lua_pushinteger(L, argc);
+  lua_pushlightuserdata(L, argv);
+  int code;
+  if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
+    code = (int)lua_tointeger(L, -1);
+  } else if (the_limits && limits_interrupted(the_limits)) {
+    code = 128 + SIGINT;
+  } else {
+    const char *message = lua_tostring(L, -1);
+    fprintf(stderr, "skillrt: %s\n", message ? message : "an error that is not a text");
+    code = 70;
+  }
+  if (the_limits)
+    limits_calm(the_limits);
+  lua_close(L);
+  return code;
+}

@@ -1,0 +1,55 @@
+-- again.lua: goes on with a run that lies in a directory: finds its script, loads its skill.
+--
+-- Knows the loader and the runner; no command line. Called by init.lua and cmd/*.
+
+local loader = require("skillrt.loader")
+local runner = require("skillrt.runner")
+local skill_of = require("skillrt.skill")
+
+local M = {}
+
+-- The skill of a run: given, or what its script returns now. A script that calls skill:run
+-- itself goes on with this run instead (see runner.resuming), and gives the result.
+local function skill_for(work_dir, options)
+  if options.skill then
+    return options.skill
+  end
+  local first, message, code = runner.first(work_dir)
+  if not first then
+    return nil, message, code
+  elseif not first.script then
+    return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
+  end
+  local going_on = { work_dir = work_dir, skill_name = first.skill }
+  for key, value in pairs(options) do
+    going_on[key] = value
+  end
+  runner.resuming = going_on
+  local value, why, kind, traceback = loader.load(options.script or first.script)
+  runner.resuming = nil
+  if going_on.result then
+    return going_on.result
+  end
+  return value, why, kind, traceback
+end
+
+---@param work_dir string
+---@param options table  as for runner.go_on, and skill, script
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.go_on(work_dir, options)
+  local skill, message, code = skill_for(work_dir, options)
+  if not skill then
+    return nil, message, code
+  elseif not skill_of.is(skill) then
+    return skill -- the script ran it itself
+  end
+  local all = { work_dir = work_dir }
+  for key, value in pairs(options) do
+    all[key] = value
+  end
+  return runner.go_on(skill, all)
+end
+
+return M

@@ -1,0 +1,92 @@
+-- init.lua: the module skillrt: what scripts and hosts may use.
+--
+-- Names are looked up when they are first used, so a script that only needs JSON loads only
+-- that. Everything here is public and documented in docs/scripting.md.
+
+local runner -- loaded with the first run
+
+---@class skillrt
+---@field skill fun(definition: table): skillrt.Skill  makes a skill; raises where it is wrong
+---@field agent table     command, http, lua, chain
+---@field expr table      compile(text) -> condition
+---@field json table      encode, decode, null, array
+---@field strategy table  check, resolve, BUILTIN
+---@field template table  render(text, data, partials)
+local M = {}
+
+local MODULES = {
+  agent = "skillrt.agent",
+  expr = "skillrt.expr",
+  json = "skillrt.json",
+  strategy = "skillrt.strategy",
+  template = "skillrt.template",
+}
+
+local function the_runner()
+  runner = runner or require("skillrt.runner")
+  return runner
+end
+
+local methods = require("skillrt.skill").methods
+
+---Runs the skill to its end, or until it pauses.
+---@param options skillrt.RunOptions?
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function methods:run(options)
+  return the_runner().run(self, options)
+end
+
+---A skill from a script, a configuration or a folder.
+---@param path string
+---@return skillrt.Skill|nil skill
+---@return string? message
+---@return string? code
+function M.load(path)
+  return require("skillrt.loader").load(path)
+end
+
+---Goes on with a paused or interrupted run; the skill is loaded from the script that the
+---journal names, unless options.skill is given.
+---@param work_dir string
+---@param options { skill: skillrt.Skill?, accept_changes: boolean?, accept_edits: boolean?, answer: any, from: string? }|nil
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.resume(work_dir, options)
+  return require("skillrt.again").go_on(work_dir, options or {})
+end
+
+---Tries the last failed step of a run again (R70).
+---@param work_dir string
+---@param options table|nil  as for resume
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.retry(work_dir, options)
+  local all = { retry = true }
+  for key, value in pairs(options or {}) do
+    all[key] = value
+  end
+  return require("skillrt.again").go_on(work_dir, all)
+end
+
+---The program's version.
+M.version = require("skillrt.core").version
+
+return setmetatable(M, {
+  __index = function(_, key)
+    if key == "skill" then
+      return require("skillrt.skill").at(2)
+    elseif key == "generate" then
+      return require("skillrt.generate").generate
+    end
+    local name = MODULES[key]
+    if name then
+      local module = require(name)
+      rawset(M, key, module)
+      return module
+    end
+  end,
+})

@@ -1,0 +1,362 @@
+-- runner.lua: begins runs and goes on with them: folder, pinned files, policy, core, result.
+--
+-- The one place where a skill, a work directory and the core's engine meet. Knows no command
+-- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cmd/*.
+
+local core = require("skillrt.core")
+local files = require("skillrt.files")
+local json = require("skillrt.json")
+local ledger = require("skillrt.ledger")
+local policy = require("skillrt.policy")
+local record = require("skillrt.record")
+local skill_of = require("skillrt.skill")
+local state = require("skillrt.state")
+local strategy = require("skillrt.strategy")
+
+local M = {}
+
+---What a script's own skill:run is to go on with instead of beginning a run; set by resume.
+M.resuming = nil
+
+---@class skillrt.RunOptions
+---@field work_dir string?     default: runs/<name>-<run id>
+---@field input table?         values the skill reads as state.input and ctx.input
+---@field args string[]?       ctx.args
+---@field strategy any?        in place of the skill's own
+---@field durability "power"|"process"|nil
+---@field context "file"|"memory"|nil
+---@field watcher table?       see policy.lua
+
+---@class skillrt.Result
+---@field status string   completed failed aborted paused
+---@field reason string
+---@field message string? more about the reason
+---@field state table     a copy of the final state
+---@field run_id string
+---@field steps integer   steps that are over
+---@field work_dir string
+---@field stats table     { seq, bytes, syncs } of the journal
+
+local function absolute(path)
+  return files.join(files.current(), path)
+end
+
+-- Strategies: a file of the author's (relative to the skill), else one that travels with us.
+local function strategy_loader(dir)
+  return function(name)
+    if name:find("[/.]") then
+      local path = files.join(dir, name)
+      local text, message, code = files.read(path)
+      if not text then
+        return nil, message, code
+      end
+      return text, path
+    end
+    local ours = core.asset("strategies/" .. name .. ".lua")
+    if ours then
+      return ours, name
+    end
+    local path = files.join(dir, "strategies/" .. name .. ".lua")
+    return files.read(path) or nil, path
+  end
+end
+
+-- The digests of everything that decides: script, prompts, strategy (R23, DESIGN "The journal pins").
+local function pins_of(skill)
+  local pins, prompts = {}, {}
+  local function pin(name, text)
+    pins[name] = core.sha256(text)
+  end
+  if skill.source then
+    local text, message, code = files.read(skill.source)
+    if not text then
+      return nil, message, code
+    end
+    pin(skill.source:match("[^/]+$"), text)
+  end
+  if skill.strategy.text then
+    pin("strategy " .. skill.strategy.name, skill.strategy.text)
+  end
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      local prompt = one.prompt
+      if prompt and not prompt:find("[\n ]") and not prompts[prompt] then
+        local text, message, code = files.read(files.join(skill.dir, prompt))
+        if not text then
+          return nil, ("%s: prompt %s"):format(one.id, message), code
+        end
+        prompts[prompt] = text
+        pin(prompt, text)
+      end
+    end
+  end
+  return pins, prompts
+end
+
+local function make_mode(self)
+  local skill, books = self.skill, self.ledger
+  local looks = {
+    exists = function(name)
+      return files.stat(files.join(self.work_dir, name)) ~= nil
+    end,
+  }
+  if skill.mode == "sequential" then
+    return require("skillrt.mode.sequential").new(skill, books, looks)
+  end
+  local ctx = {
+    input = books.input,
+    work_dir = self.work_dir,
+    options = skill.strategy.options,
+    interaction = skill.interaction,
+    now = core.wall_ms,
+    random = core.random,
+  }
+  if skill.mode == "hybrid" then
+    return require("skillrt.mode.hybrid").new(skill, books, looks, ctx)
+  end
+  return require("skillrt.mode.autonomous").new(skill, books, ctx)
+end
+
+-- A copy of the skill with the strategy found and the options' choices in place.
+local function prepare(skill, options)
+  if not skill_of.is(skill) then
+    error("skillrt: run needs a skill made by skillrt.skill", 3)
+  end
+  local chosen = options.strategy or skill.strategy
+  local from = options.strategy and files.current() or skill.dir
+  local found, message, code = strategy.resolve(chosen, strategy_loader(from))
+  if not found then
+    return nil, message, code
+  end
+  local prepared = setmetatable({
+    strategy = found,
+    durability = options.durability or skill.durability,
+    context = options.context or skill.context,
+  }, { __index = skill })
+  local pins, prompts, kind = pins_of(prepared)
+  if not pins then
+    return nil, prompts, kind
+  end
+  return prepared, pins, prompts
+end
+
+local function result_of(run, self)
+  local status, reason, message = run:status()
+  local books = self.ledger
+  return {
+    status = status,
+    reason = reason,
+    message = message or books.message,
+    state = state.copy(books.state and books.state.root or {}),
+    question = books.question,
+    run_id = books.run_id,
+    steps = books.finished,
+    work_dir = self.work_dir,
+    stats = run:stats(),
+  }
+end
+
+-- Opens the run in the core.
+local function open(self, mode)
+  local skill = self.skill
+  self.by = "skillrt " .. core.version
+  self.make_mode = make_mode
+  local module = package.searchpath("skillrt.http", package.cpath)
+  return core.open(policy.new(self), {
+    directory = skill.context ~= "memory" and self.work_dir or nil,
+    mode = mode,
+    durability = skill.durability,
+    run_id = self.run_id,
+    accept_edits = self.accept_edits,
+    segment_bytes = self.segment_bytes,
+    http_module = module,
+  })
+end
+
+local function finish(run, report, self)
+  if self.watcher and self.watcher.opened then
+    self.watcher.opened(report, self.ledger, self)
+  end
+  local open_run <close> = run
+  open_run:wait()
+  local result = result_of(run, self)
+  if self.watcher and self.watcher.closed then
+    self.watcher.closed(result)
+  end
+  return result
+end
+
+local function first_record(self, options)
+  local skill = self.skill
+  return {
+    t = "run",
+    run = self.run_id,
+    skill = skill.name,
+    version = skill.version,
+    mode = skill.mode,
+    input = self.input,
+    args = self.args and #self.args > 0 and json.array(self.args) or nil,
+    state = skill.state,
+    pins = self.pins,
+    context = skill.context,
+    script = skill.source and absolute(skill.source) or nil,
+    strategy = options.strategy_path,
+    durability = skill.durability,
+    skillrt = core.version,
+  }
+end
+
+---Prepares a new run without waiting for it.
+---@param skill skillrt.Skill
+---@param options skillrt.RunOptions
+---@return userdata|nil run  the core's; step, wait, close it
+---@return table|string report_or_message
+---@return skillrt.Policy|string self_or_code
+function M.begin(skill, options)
+  local prepared, pins, prompts = prepare(skill, options)
+  if not prepared then
+    return nil, pins, prompts
+  end
+  local id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  local self = {
+    skill = prepared,
+    ledger = ledger.new(),
+    pins = pins,
+    prompts = prompts,
+    run_id = id,
+    input = options.input or {},
+    args = options.args or {},
+    watcher = options.watcher,
+    segment_bytes = options.segment_bytes,
+    work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(prepared.name, id)),
+  }
+  self.first = first_record(self, options)
+  local run, report, code = open(self, "create")
+  return run, report, run and self or code
+end
+
+---Runs a skill to its end, or until it pauses.
+---@param skill skillrt.Skill
+---@param options skillrt.RunOptions?
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.run(skill, options)
+  options = options or {}
+  local going_on = M.resuming
+  if going_on and (going_on.skill_name == skill.name) then
+    M.resuming = nil
+    local result, message, code = M.go_on(skill, going_on)
+    going_on.result = result
+    return result, message, code
+  end
+  local run, report, self = M.begin(skill, options)
+  if not run then
+    return nil, report, self
+  end
+  return finish(run, report, self)
+end
+
+-- A hand-edited state.json, read before the core checks it.
+local function edited_state(work_dir)
+  local path = files.join(work_dir, "state.json")
+  local text, message, code = files.read(path)
+  if not text then
+    return nil, message, code
+  end
+  local value, why = json.decode(text)
+  if type(value) ~= "table" or type(value._skillrt) ~= "table" then
+    why = why or "has no _skillrt entry; delete the file to have it written anew"
+    return nil, ("%s: %s"):format(path, why), "invalid"
+  end
+  local seq = value._skillrt.seq
+  value._skillrt = nil
+  return { state = value, seq = seq }
+end
+
+---Goes on with the run in `options.work_dir`.
+---@param skill skillrt.Skill
+---@param options table  { work_dir, accept_changes, accept_edits, answer, retry, from, watcher }
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.go_on(skill, options)
+  local prepared, pins, prompts = prepare(skill, options)
+  if not prepared then
+    return nil, pins, prompts
+  end
+  local self = {
+    skill = prepared,
+    ledger = ledger.new(),
+    pins = pins,
+    prompts = prompts,
+    input = options.input or {},
+    args = options.args or {},
+    watcher = options.watcher,
+    work_dir = absolute(options.work_dir),
+    accept_changes = options.accept_changes,
+    accept_edits = options.accept_edits,
+    answer = options.answer,
+    retry = options.retry,
+    from = options.from,
+  }
+  if options.accept_edits then
+    local edited, message, code = edited_state(self.work_dir)
+    if not edited then
+      return nil, message, code
+    end
+    self.edited = edited
+  end
+  local run, report, code = open(self, "resume")
+  if not run then
+    return nil, report, code
+  end
+  return finish(run, report, self)
+end
+
+---The first record of a run: skill, script, input.
+---@param work_dir string
+---@return table|nil record
+---@return string? message
+---@return string? code
+function M.first(work_dir)
+  local entry, why
+  local blobs = {}
+  local report, message, code = core.read(work_dir, function(payload)
+    entry, why = record.decode(payload, blobs.blob)
+    return false
+  end, blobs)
+  if not report then
+    return nil, message, code
+  elseif not entry then
+    return nil, ("%s: %s"):format(work_dir, why or "the journal holds no run yet"), "corrupt"
+  end
+  return entry
+end
+
+---The books of a run, read without its lock. `each` sees every record after it was applied.
+---@param work_dir string
+---@param each fun(record: table, books: skillrt.Ledger)|nil
+---@return skillrt.Ledger|nil books
+---@return string|table message_or_report
+---@return string? code
+function M.read(work_dir, each)
+  local books, blobs = ledger.new(), {}
+  local report, message, code = core.read(work_dir, function(payload, seq)
+    local entry, why = record.decode(payload, blobs.blob)
+    if not entry then
+      error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
+    end
+    books:apply(entry)
+    if each then
+      each(entry, books)
+    end
+    return true
+  end, blobs)
+  if not report then
+    return nil, message, code
+  end
+  return books, report
+end
+
+return M
