@@ -57,8 +57,7 @@ static void install_signals(void) {
 
 static int add_traceback(lua_State *L) {
   const char *message = lua_tostring(L, 1);
-  if (!message)
-    return 1;
+  if (!message) return 1;
   luaL_traceback(L, L, message, 1);
   return 1;
 }
@@ -68,8 +67,7 @@ static int add_traceback(lua_State *L) {
 static void extend_cpath(lua_State *L) {
   char path[4096];
   ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (size <= 0)
-    return;
+  if (size <= 0) return;
   path[size] = 0;
   *strrchr(path, '/') = 0;
   lua_getglobal(L, "package");
@@ -119,8 +117,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "skillrt: %s\n", message ? message : "an error that is not a text");
     code = 70;
   }
-  if (the_limits)
-    limits_calm(the_limits);
+  if (the_limits) limits_calm(the_limits);
   lua_close(L);
   return code;
 }

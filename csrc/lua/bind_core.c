@@ -74,8 +74,7 @@ static int core_mono_ns(lua_State *L) {
 static void random_bytes(lua_State *L, void *to, size_t size) {
   const struct sys *sys = bind_sys(L);
   int failed = sys->random(sys, to, size);
-  if (failed < 0)
-    luaL_error(L, "random: %s", strerror(-failed));
+  if (failed < 0) luaL_error(L, "random: %s", strerror(-failed));
 }
 
 /* A float in [0, 1). */
@@ -96,8 +95,7 @@ static int core_uuid(lua_State *L) {
   char text[36];
   size_t at = 0;
   for (int i = 0; i < 16; i++) {
-    if (i == 4 || i == 6 || i == 8 || i == 10)
-      text[at++] = '-';
+    if (i == 4 || i == 6 || i == 8 || i == 10) text[at++] = '-';
     text[at++] = digits[b[i] >> 4];
     text[at++] = digits[b[i] & 15];
   }
@@ -107,8 +105,7 @@ static int core_uuid(lua_State *L) {
 
 static const struct embedded_file *find_embedded(const char *name) {
   for (const struct embedded_file *file = embedded_files; file->name; file++)
-    if (strcmp(file->name, name) == 0)
-      return file;
+    if (strcmp(file->name, name) == 0) return file;
   return NULL;
 }
 
@@ -132,19 +129,16 @@ static bool push_from_disk(lua_State *L, const char *name) {
 /* Pushes the file's text; false (and nothing) where there is none. */
 static bool push_asset(lua_State *L, const char *name) {
 #ifdef SKILLRT_FROM_DISK
-  if (push_from_disk(L, name))
-    return true;
+  if (push_from_disk(L, name)) return true;
 #endif
   const struct embedded_file *file = find_embedded(name);
-  if (file)
-    lua_pushlstring(L, file->text, file->size);
+  if (file) lua_pushlstring(L, file->text, file->size);
   return file != NULL;
 }
 
 /* asset(name) -> text or nil: "strategies/priority.lua", "templates/en/skill.mustache". */
 static int core_asset(lua_State *L) {
-  if (!push_asset(L, luaL_checkstring(L, 1)))
-    lua_pushnil(L);
+  if (!push_asset(L, luaL_checkstring(L, 1))) lua_pushnil(L);
   return 1;
 }
 
@@ -178,8 +172,7 @@ static int search_embedded(lua_State *L) {
   size_t size;
   const char *text = lua_tolstring(L, -1, &size);
   const char *chunk = lua_pushfstring(L, "@%s", name + strlen("lua/"));
-  if (luaL_loadbufferx(L, text, size, chunk, "bt") != LUA_OK)
-    return lua_error(L);
+  if (luaL_loadbufferx(L, text, size, chunk, "bt") != LUA_OK) return lua_error(L);
   lua_pushstring(L, name);
   return 2;
 }
@@ -203,9 +196,9 @@ int core_install(lua_State *L) {
 
 __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"sha256", core_sha256}, {"hash", core_hash},     {"wall_ms", core_wall_ms},
+      {"sha256", core_sha256},   {"hash", core_hash},     {"wall_ms", core_wall_ms},
       {"mono_ns", core_mono_ns}, {"random", core_random}, {"uuid", core_uuid},
-      {"asset", core_asset},   {"assets", core_assets}, {NULL, NULL}};
+      {"asset", core_asset},     {"assets", core_assets}, {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_pushliteral(L, SKILLRT_VERSION);
   lua_setfield(L, -2, "version");

@@ -42,8 +42,7 @@ static int files_read(lua_State *L) {
   luaL_argcheck(L, maximum >= 0, 2, "a size in bytes");
   struct buffer *text = bind_buffer(L, (size_t)maximum);
   struct error error = {0};
-  if (!sys_read_file(bind_sys(L), path, text, &error))
-    return bind_fail(L, &error);
+  if (!sys_read_file(bind_sys(L), path, text, &error)) return bind_fail(L, &error);
   lua_pushlstring(L, text->data ? text->data : "", text->length);
   buffer_clear(text);
   return 1;
@@ -55,8 +54,7 @@ static int files_write(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 2, &size);
   struct error error = {0};
-  if (!sys_replace_file(bind_sys(L), path, text, size, false, &error))
-    return bind_fail(L, &error);
+  if (!sys_replace_file(bind_sys(L), path, text, size, false, &error)) return bind_fail(L, &error);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -91,10 +89,8 @@ static int files_list(lua_State *L) {
   struct listing listing = {.names = bind_buffer(L, (size_t)64 << 20)};
   const struct sys *sys = bind_sys(L);
   int failed = sys->list(sys, path, list_one, &listing);
-  if (failed < 0)
-    error_system(&listing.error, -failed, "%s", path);
-  if (listing.error.code)
-    return bind_fail(L, &listing.error);
+  if (failed < 0) error_system(&listing.error, -failed, "%s", path);
+  if (listing.error.code) return bind_fail(L, &listing.error);
   lua_newtable(L);
   lua_Integer count = 0;
   const char *at = listing.names->data, *end = at ? at + listing.names->length : at;
@@ -119,8 +115,7 @@ static int files_stat(lua_State *L) {
   if (failed < 0) {
     struct error error = {0};
     error_system(&error, -failed, "%s", path);
-    if (failed == -ENOENT)
-      error.code = ERROR_MISSING;
+    if (failed == -ENOENT) error.code = ERROR_MISSING;
     return bind_fail(L, &error);
   }
   lua_createtable(L, 0, 3);
@@ -141,8 +136,7 @@ static int files_make_folders(lua_State *L) {
   char *copy = lua_newuserdatauv(L, strlen(path) + 1, 0);
   strcpy(copy, path);
   for (char *at = copy + 1;; at++) {
-    if (*at && *at != '/')
-      continue;
+    if (*at && *at != '/') continue;
     char was = *at;
     *at = 0;
     int failed = copy[0] ? sys->mkdir(sys, copy, 0777) : 0;
@@ -151,8 +145,7 @@ static int files_make_folders(lua_State *L) {
       error_system(&error, -failed, "%s", copy);
       return bind_fail(L, &error);
     }
-    if (!was)
-      break;
+    if (!was) break;
     *at = was;
   }
   lua_pushboolean(L, 1);
@@ -163,8 +156,7 @@ static int files_remove(lua_State *L) {
   const char *path = check_path(L, 1);
   const struct sys *sys = bind_sys(L);
   int failed = sys->unlink(sys, path);
-  if (failed == -EISDIR || failed == -EPERM)
-    failed = sys->rmdir(sys, path);
+  if (failed == -EISDIR || failed == -EPERM) failed = sys->rmdir(sys, path);
   if (failed < 0) {
     struct error error = {0};
     error_system(&error, -failed, "%s", path);
@@ -191,8 +183,7 @@ static int files_rename(lua_State *L) {
 /* current() -> the folder relative paths start at */
 static int files_current(lua_State *L) {
   char path[4096];
-  if (!getcwd(path, sizeof path))
-    return luaL_error(L, "the current folder: %s", strerror(errno));
+  if (!getcwd(path, sizeof path)) return luaL_error(L, "the current folder: %s", strerror(errno));
   lua_pushstring(L, path);
   return 1;
 }

@@ -47,8 +47,7 @@ static struct loop *push_loop(lua_State *L, struct error *error) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
-  if (!loop_open(bind_sys(L), &box->loop, error))
-    return NULL;
+  if (!loop_open(bind_sys(L), &box->loop, error)) return NULL;
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
   return box->loop;
@@ -58,8 +57,7 @@ static struct loop *push_loop(lua_State *L, struct error *error) {
 
 static const char *text_option(lua_State *L, int at, const char *name) {
   const char *text = NULL;
-  if (lua_getfield(L, at, name) != LUA_TNIL)
-    text = luaL_checkstring(L, -1);
+  if (lua_getfield(L, at, name) != LUA_TNIL) text = luaL_checkstring(L, -1);
   lua_pop(L, 1); /* still held by the options table */
   return text;
 }
@@ -122,8 +120,7 @@ static int core_open(lua_State *L) {
   lua_settop(L, 2);
   struct error error = {0};
   options.loop = push_loop(L, &error); /* before the run, so that it is finalized after it */
-  if (!options.loop)
-    return bind_fail(L, &error);
+  if (!options.loop) return bind_fail(L, &error);
   struct run *run = lua_newuserdatauv(L, sizeof *run, 1);
   memset(run, 0, sizeof *run);
   luaL_setmetatable(L, RUN_TYPE);
@@ -175,8 +172,7 @@ static int run_status(lua_State *L) {
   const struct error *error = runtime_error(run->runtime);
   lua_pushstring(L, runtime_status(run->runtime));
   lua_pushstring(L, runtime_reason(run->runtime));
-  if (!error || error->code == ERROR_NONE)
-    return 2;
+  if (!error || error->code == ERROR_NONE) return 2;
   lua_pushstring(L, error->text);
   lua_pushstring(L, error_name(error->code));
   return 4;
@@ -227,8 +223,7 @@ struct reader {
 static bool read_one(void *data, const struct record *record, struct error *error) {
   struct reader *reader = data;
   lua_State *L = reader->L;
-  if (!lua_checkstack(L, 8))
-    return error_set(error, ERROR_MEMORY, "not enough memory");
+  if (!lua_checkstack(L, 8)) return error_set(error, ERROR_MEMORY, "not enough memory");
   lua_pushvalue(L, reader->each);
   lua_pushlstring(L, record->payload.data, record->payload.length);
   lua_pushinteger(L, (lua_Integer)record->seq);
@@ -255,8 +250,7 @@ static int read_store_blob(lua_State *L) {
   struct store_box *box = lua_touserdata(L, lua_upvalueindex(1));
   struct error error = {0};
   struct buffer *value = bind_buffer(L, (size_t)1 << 30);
-  if (!box->store ||
-      !box->store->ops->blob_get(box->store, luaL_checkstring(L, 1), value, &error))
+  if (!box->store || !box->store->ops->blob_get(box->store, luaL_checkstring(L, 1), value, &error))
     return bind_fail(L, &error);
   lua_pushlstring(L, value->data ? value->data : "", value->length);
   return 1;
@@ -286,19 +280,16 @@ static int core_read(lua_State *L) {
   struct reader reader = {.L = L, .each = 2};
   bool ok = box->store->ops->read(box->store, read_one, &reader, &error);
   store_close(&box->store);
-  if (reader.raised)
-    return lua_error(L);
-  if (!ok && error.code != ERROR_NONE)
-    return bind_fail(L, &error);
+  if (reader.raised) return lua_error(L);
+  if (!ok && error.code != ERROR_NONE) return bind_fail(L, &error);
   push_report(L, &report);
   return 1;
 }
 
 int bind_run(lua_State *L) {
-  static const luaL_Reg methods[] = {{"step", run_step},   {"wait", run_wait},
-                                     {"stop", run_stop},   {"status", run_status},
-                                     {"stats", run_stats}, {"loop", run_loop},
-                                     {"close", run_close}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"step", run_step},   {"wait", run_wait}, {"stop", run_stop},   {"status", run_status},
+      {"stats", run_stats}, {"loop", run_loop}, {"close", run_close}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", core_open}, {"read", core_read}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);

@@ -17,8 +17,7 @@ static int terminal_is_terminal(lua_State *L) {
 /* Columns and rows, or nil where the descriptor is no terminal. */
 static int terminal_size(lua_State *L) {
   struct winsize size;
-  if (ioctl((int)luaL_checkinteger(L, 1), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return 0;
+  if (ioctl((int)luaL_checkinteger(L, 1), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
   lua_pushinteger(L, size.ws_col);
   lua_pushinteger(L, size.ws_row);
   return 2;
@@ -46,12 +45,10 @@ static int terminal_read_line(lua_State *L) {
   while (!ended) {
     char byte;
     ssize_t count = sys->read(sys, STDIN_FILENO, &byte, 1);
-    if (count <= 0 && !any)
-      return 0;
+    if (count <= 0 && !any) return 0;
     ended = count <= 0 || byte == '\n';
     any = true;
-    if (!ended)
-      luaL_addchar(&line, byte);
+    if (!ended) luaL_addchar(&line, byte);
   }
   luaL_pushresult(&line);
   return 1;

@@ -22,8 +22,7 @@ struct limits *limits_of(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &limits_key);
   struct limits *limits = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  if (limits)
-    return limits;
+  if (limits) return limits;
   limits = lua_newuserdatauv(L, sizeof *limits, 0);
   *limits = (struct limits){.depth = 0};
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
@@ -54,8 +53,7 @@ static void set_hooks(struct limits *limits, lua_Hook hook) {
 
 bool limits_enter(struct limits *limits, lua_State *L) {
   int depth = atomic_load(&limits->depth);
-  if (depth >= DEPTH)
-    return false;
+  if (depth >= DEPTH) return false;
   limits->entered[depth] = L;
   atomic_store(&limits->depth, depth + 1);
   return true;
@@ -63,8 +61,7 @@ bool limits_enter(struct limits *limits, lua_State *L) {
 
 void limits_leave(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
-  if (depth > 1)
-    atomic_store(&limits->depth, depth - 1);
+  if (depth > 1) atomic_store(&limits->depth, depth - 1);
 }
 
 void limits_watch(struct limits *limits, struct runtime *runtime) {
@@ -75,27 +72,35 @@ void limits_interrupt(struct limits *limits, const char *why) {
   atomic_store(&limits->why, why);
   set_hooks(limits, interrupt_hook);
   struct runtime *runtime = atomic_load(&limits->watched);
-  if (runtime)
-    runtime_stop(runtime, why);
+  if (runtime) runtime_stop(runtime, why);
 }
 
-bool limits_interrupted(const struct limits *limits) { return atomic_load(&limits->why) != NULL; }
+bool limits_interrupted(const struct limits *limits) {
+  return atomic_load(&limits->why) != NULL;
+}
 
-const char *limits_why(const struct limits *limits) { return atomic_load(&limits->why); }
+const char *limits_why(const struct limits *limits) {
+  return atomic_load(&limits->why);
+}
 
-bool limits_noticed(const struct limits *limits) { return atomic_load(&limits->noticed); }
+bool limits_noticed(const struct limits *limits) {
+  return atomic_load(&limits->noticed);
+}
 
-void limits_notice(struct limits *limits) { atomic_store(&limits->noticed, true); }
+void limits_notice(struct limits *limits) {
+  atomic_store(&limits->noticed, true);
+}
 
-void limits_calm(struct limits *limits) { set_hooks(limits, NULL); }
+void limits_calm(struct limits *limits) {
+  set_hooks(limits, NULL);
+}
 
 /* coroutine.resume with the coroutine noted; the original is the first upvalue. */
 static int noted_resume(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
   luaL_argexpected(L, co, 1, "coroutine");
   struct limits *limits = limits_of(L);
-  if (!limits_enter(limits, co))
-    return luaL_error(L, "coroutines nested too deep");
+  if (!limits_enter(limits, co)) return luaL_error(L, "coroutines nested too deep");
   int count = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

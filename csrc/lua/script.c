@@ -28,16 +28,14 @@ struct question {
 /* ---- errors ---- */
 
 static int add_traceback(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TSTRING)
-    return 1;
+  if (lua_type(L, 1) != LUA_TSTRING) return 1;
   luaL_traceback(L, L, lua_tostring(L, 1), 1);
   return 1;
 }
 
 static enum error_code code_named(const char *name) {
   for (int code = ERROR_NONE; code <= ERROR_STOPPED; code++)
-    if (strcmp(error_name((enum error_code)code), name) == 0)
-      return (enum error_code)code;
+    if (strcmp(error_name((enum error_code)code), name) == 0) return (enum error_code)code;
   return ERROR_SCRIPT;
 }
 
@@ -78,8 +76,7 @@ static bool ask(struct question *question, lua_CFunction body, struct error *err
   lua_pushlightuserdata(L, question);
   int status = lua_pcall(L, 1, 0, top + 1);
   limits_leave(script->limits);
-  if (status != LUA_OK)
-    take_error(L, status, error);
+  if (status != LUA_OK) take_error(L, status, error);
   lua_settop(L, top);
   return status == LUA_OK;
 }
@@ -96,8 +93,7 @@ static struct question *begin(lua_State *L, int *self) {
 }
 
 static void check(lua_State *L, bool ok, const struct error *error) {
-  if (ok)
-    return;
+  if (ok) return;
   lua_createtable(L, 0, 2);
   lua_pushstring(L, error->text);
   lua_setfield(L, -2, "message");
@@ -129,8 +125,7 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
 static void take_records(lua_State *L, int self, struct question *question) {
   lua_getfield(L, self, "out");
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
-  if (count > 0)
-    take_blobs(L, self, question);
+  if (count > 0) take_blobs(L, self, question);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, -1, i);
     size_t size;
@@ -264,8 +259,7 @@ static int notice_body(lua_State *L) {
     }
   }
   lua_call(L, count, 0);
-  if (question->out)
-    take_records(L, self, question);
+  if (question->out) take_records(L, self, question);
   return 0;
 }
 
@@ -288,8 +282,7 @@ static bool script_load(void *self, struct store *store, struct batch *out, stru
   struct script *script = self;
   script->store = store;
   struct reading reading = {.question = {.script = script, .method = "record"}};
-  if (!store->ops->read(store, read_record, &reading, error))
-    return false;
+  if (!store->ops->read(store, read_record, &reading, error)) return false;
   struct question question = {
       .script = script, .method = "load", .number = reading.count, .out = out};
   return ask(&question, load_body, error);
@@ -297,8 +290,7 @@ static bool script_load(void *self, struct store *store, struct batch *out, stru
 
 /* A question that was interrupted from outside: take the hooks off and tell the policy. */
 static bool was_interrupted(struct script *script, const struct error *error) {
-  if (error->code != ERROR_STOPPED || !limits_interrupted(script->limits))
-    return false;
+  if (error->code != ERROR_STOPPED || !limits_interrupted(script->limits)) return false;
   limits_calm(script->limits);
   struct question question = {
       .script = script, .method = "stop", .why = limits_why(script->limits)};
@@ -308,10 +300,8 @@ static bool was_interrupted(struct script *script, const struct error *error) {
 
 static bool script_choose(void *self, struct batch *out, struct decision *decision,
                           struct error *error) {
-  struct question question = {
-      .script = self, .method = "choose", .out = out, .decision = decision};
-  if (ask(&question, choose_body, error))
-    return true;
+  struct question question = {.script = self, .method = "choose", .out = out, .decision = decision};
+  if (ask(&question, choose_body, error)) return true;
   return was_interrupted(self, error) && ask(&question, choose_body, error);
 }
 
@@ -319,10 +309,8 @@ static bool script_request(void *self, uint64_t step, struct task *task, struct 
                            struct error *error) {
   struct question question = {
       .script = self, .method = "request", .number = step, .out = out, .task = task};
-  if (ask(&question, request_body, error))
-    return true;
-  if (!was_interrupted(self, error))
-    return false;
+  if (ask(&question, request_body, error)) return true;
+  if (!was_interrupted(self, error)) return false;
   task->kind = TASK_GATE; /* nothing leaves; the stop that follows cancels it */
   return true;
 }
@@ -335,10 +323,8 @@ static bool script_accept(void *self, uint64_t step, const struct reply *reply, 
                               .out = out,
                               .reply = reply,
                               .verdict = verdict};
-  if (ask(&question, accept_body, error))
-    return true;
-  if (!was_interrupted(self, error))
-    return false;
+  if (ask(&question, accept_body, error)) return true;
+  if (!was_interrupted(self, error)) return false;
   *verdict = VERDICT_DONE; /* the step stays open in the books and is taken up on resume */
   return true;
 }
@@ -355,11 +341,9 @@ static void script_durable(void *self, uint64_t seq) {
 }
 
 static void script_progress(void *self, uint64_t step, struct span bytes) {
-  struct question question = {
-      .script = self, .method = "progress", .number = step, .bytes = bytes};
+  struct question question = {.script = self, .method = "progress", .number = step, .bytes = bytes};
   struct error ignored;
-  if (bytes.length)
-    ask(&question, notice_body, &ignored);
+  if (bytes.length) ask(&question, notice_body, &ignored);
 }
 
 static void script_stop(void *self, const char *why) {
@@ -409,8 +393,7 @@ void script_init(struct script *script, lua_State *L, int at) {
 }
 
 void script_clear(struct script *script, lua_State *L) {
-  if (!script->L)
-    return;
+  if (!script->L) return;
   luaL_unref(L, LUA_REGISTRYINDEX, script->anchor);
   luaL_unref(L, LUA_REGISTRYINDEX, script->table);
   script->L = NULL;

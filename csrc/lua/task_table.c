@@ -4,7 +4,9 @@
 #include <lauxlib.h>
 #include <string.h>
 
-static void raise(lua_State *L, const struct error *error) { luaL_error(L, "%s", error->text); }
+static void raise(lua_State *L, const struct error *error) {
+  luaL_error(L, "%s", error->text);
+}
 
 static int64_t milliseconds(lua_State *L, int at, const char *field) {
   lua_getfield(L, at, field);
@@ -18,8 +20,7 @@ static int64_t milliseconds(lua_State *L, int at, const char *field) {
 static size_t size_field(lua_State *L, int at, const char *field) {
   lua_getfield(L, at, field);
   lua_Integer size = lua_isnil(L, -1) ? 0 : luaL_checkinteger(L, -1);
-  if (size < 0)
-    luaL_error(L, "task: %s must not be negative", field);
+  if (size < 0) luaL_error(L, "task: %s must not be negative", field);
   lua_pop(L, 1);
   return (size_t)size;
 }
@@ -28,16 +29,14 @@ static size_t size_field(lua_State *L, int at, const char *field) {
 static const char *plain(lua_State *L, int at, const char *what) {
   size_t size;
   const char *text = luaL_checklstring(L, at, &size);
-  if (strlen(text) != size)
-    luaL_error(L, "task: %s holds a NUL byte", what);
+  if (strlen(text) != size) luaL_error(L, "task: %s holds a NUL byte", what);
   return text;
 }
 
 static void text_field(lua_State *L, int at, const char *field, struct task *task, char **to) {
   struct error error;
   lua_getfield(L, at, field);
-  if (!lua_isnil(L, -1) && !task_set(task, to, plain(L, -1, field), &error))
-    raise(L, &error);
+  if (!lua_isnil(L, -1) && !task_set(task, to, plain(L, -1, field), &error)) raise(L, &error);
   lua_pop(L, 1);
 }
 
@@ -47,8 +46,7 @@ static void body_field(lua_State *L, int at, const char *field, struct task *tas
   if (!lua_isnil(L, -1)) {
     size_t size;
     const char *text = luaL_checklstring(L, -1, &size);
-    if (!buffer_append(&task->body, text, size, &error))
-      raise(L, &error);
+    if (!buffer_append(&task->body, text, size, &error)) raise(L, &error);
   }
   lua_pop(L, 1);
 }
@@ -61,8 +59,7 @@ static void list_field(lua_State *L, int at, const char *field, struct task *tas
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, -1, i);
     const char *text = plain(L, -1, field);
-    if (!strings_add(to, task->sys, text, strlen(text), &error))
-      raise(L, &error);
+    if (!strings_add(to, task->sys, text, strlen(text), &error)) raise(L, &error);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -76,16 +73,13 @@ static void map_field(lua_State *L, int at, const char *field, const char *separ
   if (lua_istable(L, -1)) {
     lua_pushnil(L);
     while (lua_next(L, -2)) {
-      if (lua_type(L, -2) != LUA_TSTRING)
-        luaL_error(L, "task: %s must map names to values", field);
+      if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "task: %s must map names to values", field);
       lua_pushvalue(L, -1);
       lua_pushfstring(L, "%s%s%s", plain(L, -3, field), separator, plain(L, -1, field));
       const char *text = lua_tostring(L, -1);
       if (strchr(text, '\n') || strchr(text, '\r'))
-        if (separator[0] == ':')
-          luaL_error(L, "task: a header holds a line break");
-      if (!strings_add(to, task->sys, text, strlen(text), &error))
-        raise(L, &error);
+        if (separator[0] == ':') luaL_error(L, "task: a header holds a line break");
+      if (!strings_add(to, task->sys, text, strlen(text), &error)) raise(L, &error);
       lua_pop(L, 3);
     }
   }

@@ -47,10 +47,17 @@ function M.load(path)
   return require("skillrt.loader").load(path)
 end
 
+---@class skillrt.ResumeOptions
+---@field skill skillrt.Skill?      default: from the script that the journal names
+---@field accept_changes boolean?  go on although script, prompts or strategy changed
+---@field accept_edits boolean?    take over a hand-edited state.json
+---@field answer any               to the open question
+---@field from string?             run the phases from this one on again
+
 ---Goes on with a paused or interrupted run; the skill is loaded from the script that the
 ---journal names, unless options.skill is given.
 ---@param work_dir string
----@param options { skill: skillrt.Skill?, accept_changes: boolean?, accept_edits: boolean?, answer: any, from: string? }|nil
+---@param options skillrt.ResumeOptions|nil
 ---@return skillrt.Result|nil result
 ---@return string? message
 ---@return string? code
