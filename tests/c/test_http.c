@@ -5,7 +5,7 @@
 /* --- requests ------------------------------------------------------------------------- */
 
 static void test_requests(void) {
-  TEST("a task's body is posted with its headers and nothing of libcurl's own (R63)") {
+  TEST("a task's body is posted with its headers and nothing of libcurl's own (R63, R193)") {
     BENCH(b);
     struct error e;
     add(&b.task.headers, "Content-Type: application/json");
