@@ -124,7 +124,6 @@ static bool question_failed(struct engine *e, size_t mark, const char *question)
 static bool ask_request(struct engine *e, struct slot *slot) {
   const struct policy *policy = e->options.policy;
   size_t mark = batch_count(&e->out);
-  task_clear(&slot->task);
   if (!policy->request(policy->self, slot->step, &slot->task, &e->out, engine_trouble(e))) {
     if (e->trouble.code == ERROR_STOPPED) engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
     return question_failed(e, mark, "request");
@@ -160,7 +159,10 @@ static bool ask_accept(struct engine *e, struct slot *slot) {
   }
   bool stopping = e->canceled || e->stage != STAGE_RUNNING;
   if (verdict == VERDICT_KEEP) return keep_waiting(e, slot, stopping);
-  if (verdict == VERDICT_EXCHANGE && !stopping) return ask_request(e, slot);
+  if (verdict == VERDICT_EXCHANGE && !stopping) {
+    task_clear(&slot->task);
+    return ask_request(e, slot);
+  }
   slots_release(&e->slots, slot);
   return true;
 }
@@ -172,7 +174,7 @@ static bool time_is_up(const struct engine *e) {
 static bool take_arrived(struct engine *e) {
   for (struct slot *slot; (slot = slot_queue_pop(&e->arrived));) {
     if (!ask_accept(e, slot)) return false;
-    if (!e->canceled && e->stage == STAGE_RUNNING && time_is_up(e))
+    if (e->arrived.first && !e->canceled && e->stage == STAGE_RUNNING && time_is_up(e))
       break; /* the rest belongs to the next batch */
   }
   return true;

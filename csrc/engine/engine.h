@@ -1,9 +1,21 @@
 /* engine.h: one iteration of a run.
  *
- * Knows policy.h, transport.h and store.h; neither Lua nor curl nor JSON nor files.
- * One turn: take the verdicts on what arrived, choose, write one batch, make it durable
- * (inline when nothing else is in flight, else on the loop's pool), then report and
- * dispatch. Never writes batch b+1 before the sync of batch b returned. */
+ * Knows policy.h, transport.h and store.h; neither Lua nor curl nor JSON nor files. One turn:
+ * take the verdicts on what arrived, choose, write one batch, make it durable (inline when
+ * nothing else is in flight, else on the loop's pool), then report and dispatch. Never writes
+ * batch b+1 before the sync of batch b returned. A turn that has gone on for 10 ms ends.
+ *
+ * How a run ends, besides what the policy chooses:
+ *   paused  store_failed   an append failed; the policy's last words are in the journal
+ *   failed  sync_failed    a sync failed: nothing is written or reported after it
+ *   paused  out_of_memory  the engine's own allocation failed, or a reply could not be kept
+ *   failed  script_error   a question failed
+ *   failed  internal       the policy broke its contract (it waits for nothing ...)
+ *
+ * Views are saved when a new run was loaded, when a run stopped, and in between when it is
+ * about to wait: at most every 50 ms and for at most a twentieth of the time (a timer comes
+ * back for a view that was not due); a run that never waits saves every second. A view that
+ * fails does not stop a run; if the last one fails, engine_error says so. */
 #ifndef SKILLRT_ENGINE_ENGINE_H
 #define SKILLRT_ENGINE_ENGINE_H
 

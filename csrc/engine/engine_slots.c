@@ -88,13 +88,13 @@ struct slot *slots_take(struct slots *s, uint64_t step, struct error *error) {
       error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", s->count + 1);
       return NULL;
     }
+    task_init(&slot->task, s->sys);
     buffer_init(&slot->body, s->sys, 0); /* the maximum is the task's */
     buffer_init(&slot->extra, s->sys, 0);
   }
   slot->step = step;
   slot->state = SLOT_TAKEN;
   slot->next = slot->previous = NULL;
-  task_init(&slot->task, s->sys);
   table_put(s, slot);
   s->count++;
   return slot;

@@ -3,7 +3,11 @@
  * The engine moves bytes and waits; the policy decides. Payload bytes of records are the
  * policy's own: nobody else looks inside. In every question the policy may append record
  * payloads to `out`; the engine makes them durable, in order, before it acts on the answer
- * (before a task leaves, before the run is reported stopped). */
+ * (before a task leaves, before the run is reported stopped).
+ *
+ * A question answers false where the policy itself failed: what it appended is forgotten and
+ * the run ends as `failed`, `script_error`. With ERROR_STOPPED it was interrupted from outside
+ * instead: the run then stops in order, and the step asked about comes back to accept. */
 #ifndef SKILLRT_ENGINE_POLICY_H
 #define SKILLRT_ENGINE_POLICY_H
 
@@ -34,7 +38,8 @@ void batch_cut(struct batch *, size_t count);             /* forgets all but the
 enum decision_kind {
   DECIDE_START, /* start `steps` */
   DECIDE_WAIT,  /* nothing to start; something is under way */
-  DECIDE_STOP   /* the run ends or pauses: `status`, `reason` */
+  DECIDE_STOP   /* the run ends or pauses: `status`, `reason`; final. What is still under way
+                   is canceled, and accept hears of it */
 };
 
 struct decision {
@@ -49,7 +54,7 @@ struct decision {
 enum verdict {
   VERDICT_DONE,     /* the step is over, well or badly; its result is in `out` */
   VERDICT_EXCHANGE, /* ask request(step) for the next exchange, or the next attempt */
-  VERDICT_KEEP      /* nothing changed (a progress-only reply): go on waiting */
+  VERDICT_KEEP      /* a gate asked without a reply: not answered yet, asked again next turn */
 };
 
 struct policy {
@@ -80,9 +85,12 @@ struct policy {
   /* Notice: bytes of a running exchange, for whoever watches. May be NULL. */
   void (*progress)(void *self, uint64_t step, struct span bytes);
 
-  /* Notice: stop was asked for from outside (`why`: "user_exit", "timeout"...). The next
-   * choose must answer DECIDE_STOP; steps under way have been canceled before (their accept
-   * came with REPLY_CANCELED). May append a last record. */
+  /* Notice: the run has to stop; the next choose must answer DECIDE_STOP, and may append last
+   * records. `why` is what was asked for from outside ("user_exit", "timeout" ...): steps
+   * under way have been canceled before, and their accept came with REPLY_CANCELED. Or it is
+   * the engine's own reason, "store_failed" "script_error" "out_of_memory" "internal": then
+   * steps were dropped unheard, and after "store_failed" what was appended since the last
+   * durable notice is lost. */
   void (*stop)(void *self, const char *why);
 };
 

@@ -17,13 +17,13 @@ struct runtime_options {
   const struct policy *policy; /* borrowed; its `self` outlives the runtime */
   const char *directory;       /* NULL: memory store */
   struct directory_options store;
-  const char *http_module;     /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
+  const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 
-/* Opens the store and loads the journal into the policy. */
+/* Opens the store and loads the journal into the policy. The report may be NULL. */
 bool runtime_open(const struct runtime_options *, struct runtime **, struct directory_report *,
                   struct error *);
-/* Does what can be done without waiting. */
+/* Does what can be done without waiting; also asks whether an open gate has been answered. */
 enum engine_phase runtime_step(struct runtime *);
 /* Turns the loop until this run has stopped. */
 void runtime_wait(struct runtime *);
@@ -33,7 +33,9 @@ const char *runtime_status(const struct runtime *);
 const char *runtime_reason(const struct runtime *);
 const struct error *runtime_error(const struct runtime *);
 struct store *runtime_store(struct runtime *);
-/* Cancels what is under way (killing processes at once), closes the store. NULL is fine. */
+/* Cancels what is under way (killing processes at once), closes the store; waits for a sync
+ * that is under way, for nothing else. Transports are the loop's: a process that was asked to
+ * end by a stop before keeps its grace until then or until loop_close. NULL is fine. */
 void runtime_close(struct runtime *);
 
 #endif

@@ -83,8 +83,9 @@ bool strings_add(struct strings *s, const struct sys *sys, const char *text, siz
 }
 
 void strings_clear(struct strings *s, const struct sys *sys) {
+  if (!s->items) return;
   for (size_t i = 0; i < s->count; i++)
     sys_free(sys, s->items[i], strlen(s->items[i]) + 1);
-  if (s->items) sys_free(sys, s->items, strings_room(s->count) * sizeof *s->items);
+  sys_free(sys, s->items, strings_room(s->count) * sizeof *s->items);
   *s = (struct strings){0};
 }
