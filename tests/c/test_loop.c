@@ -303,6 +303,19 @@ static void opening(void) {
     CHECK(strncmp(error.text, "libuv.so.1: has no skillrt_http_open", 36) == 0);
     teardown();
   }
+  TEST("the http module is opened on its first task, once, and stays until the loop is closed") {
+    char path[256];
+    const char *build = getenv("SKILLRT_BUILD");
+    snprintf(path, sizeof path, "./%s/lib/skillrt/http.so", build ? build : "build/release");
+    if (access(path, R_OK) == 0) { /* `make test-c` alone does not build it */
+      setup();
+      struct transports *t = loop_transports(loop);
+      struct transport *http = transports_get(t, TASK_HTTP, path, &error);
+      CHECK(http != NULL && transports_get(t, TASK_HTTP, NULL, &error) == http);
+      loop_turn(loop, false);
+      teardown();
+    }
+  }
   TEST("a kind that is not sent anywhere is refused by name") {
     setup();
     CHECK(!transports_get(loop_transports(loop), TASK_GATE, NULL, &error));
