@@ -4,8 +4,6 @@
 -- skills, runs or the core. Called by action, policy, modes, the checker and by scripts.
 local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
-local complaint = require "skillrt.expr.complaint"
-local grammar = require "skillrt.expr.grammar"
 local value = require "skillrt.expr.value"
 
 ---@class skillrt.expr
@@ -128,9 +126,10 @@ local function parse(text, options, class)
   if type(text) ~= "string" then error("a condition is a string; got " .. type(text), 3) end
   local wrong = check_text(text)
   if wrong then return nil, wrong, "invalid" end
-  local ast, what = grammar.parse(text)
+  -- LPeg and the grammar take a millisecond to load: a skill without conditions does not wait for it
+  local ast, what = require("skillrt.expr.grammar").parse(text)
   if not ast then
-    return nil, complaint.render(text, what --[[@as skillrt.expr.Complaint]]), "invalid"
+    return nil, require("skillrt.expr.complaint").render(text, what --[[@as skillrt.expr.Complaint]]), "invalid"
   end
   local needs = analyse.needs(ast)
   return setmetatable({

@@ -5,7 +5,7 @@ local expr = require "skillrt.expr"
 local generator = require "tests.support.expr_generator"
 
 local SEED = tonumber(os.getenv "SKILLRT_SEED") or 20240611
-local COUNT = tonumber(os.getenv "SKILLRT_COUNT") or 4000
+local COUNT = tonumber(os.getenv "SKILLRT_COUNT") or 3200
 
 local function has_node()
   return os.execute "node --version >/dev/null 2>&1" == true
