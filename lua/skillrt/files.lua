@@ -7,6 +7,10 @@ local core = require("skillrt.core")
 
 local M = core.files
 
+---The text of a file that travels inside the program, such as "templates/en/skill.mustache".
+---@type fun(name: string): string?
+M.asset = core.asset
+
 ---@param path string
 ---@return boolean
 function M.is_absolute(path)

@@ -47,6 +47,20 @@ function M.load(path)
   return require("skillrt.loader").load(path)
 end
 
+---A skill from a skill-config: the path of its file, or the decoded table.
+---@param config string|table
+---@param options skillrt.load.ConfigOptions?  agents = { [type or tool or "*"] = agent }
+---@return skillrt.Skill|nil skill
+---@return string? message
+---@return string? code
+function M.from_config(config, options)
+  local load_config = require("skillrt.load.config")
+  if type(config) == "string" then
+    return load_config.from_path(config, options)
+  end
+  return load_config.skill(config, options)
+end
+
 ---@class skillrt.ResumeOptions
 ---@field skill skillrt.Skill?      default: from the script that the journal names
 ---@field accept_changes boolean?  go on although script, prompts or strategy changed

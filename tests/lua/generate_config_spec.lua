@@ -1,5 +1,4 @@
 -- generate_config_spec.lua: a skill-config in its normal form, and what is said about a bad one.
-require "tests.support.json_shim"
 local config = require "skillrt.generate.config"
 local json = require "skillrt.json"
 

@@ -1,11 +1,9 @@
 -- generate_golden_spec.lua: three configs, two languages, byte for byte what tests/golden holds.
 -- UPDATE_GOLDEN=1 writes the files anew; look at the difference before you commit it.
-require "tests.support.json_shim"
 local generate = require "skillrt.generate"
 local json = require "skillrt.json"
 
 local ROOT = "tests/golden"
-local real = json.encode({ { a = 1 } }, { indent = 2 }):find "\n" ~= nil -- the stand-in cannot indent
 
 local function read(path)
   local file <close> = io.open(path, "rb")
@@ -36,8 +34,7 @@ describe("generated folders", function()
   for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
     for _, lang in ipairs { "en", "zh" } do
       local folder = ("%s/%s/%s"):format(ROOT, name, lang)
-      local test = real and it or pending
-      test(("of %s in %s are what %s holds (R7-R26, R36-R55)"):format(name, lang, folder), function()
+      it(("of %s in %s are what %s holds (R7-R26, R36-R55)"):format(name, lang, folder), function()
         local files = generated(name, lang)
         if os.getenv "UPDATE_GOLDEN" == "1" then
           os.execute(("rm -rf '%s'"):format(folder))

@@ -1,5 +1,4 @@
 -- generate_helpers_spec.lua: the small pieces: helpers, Markdown, the dependency graph.
-require "tests.support.json_shim"
 local graph = require "skillrt.generate.graph"
 local helpers = require "skillrt.generate.helpers"
 local markdown = require "skillrt.generate.markdown"

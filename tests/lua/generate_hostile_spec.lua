@@ -1,5 +1,4 @@
 -- generate_hostile_spec.lua: configs that are out to break documents; templates of one's own; limits.
-require "tests.support.json_shim"
 local generate = require "skillrt.generate"
 local json = require "skillrt.json"
 

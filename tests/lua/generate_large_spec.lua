@@ -1,5 +1,4 @@
 -- generate_large_spec.lua: a config of 10,000 actions becomes 10,000 documents, soon.
-require "tests.support.json_shim"
 local generate = require "skillrt.generate"
 
 describe("a config of 10,000 actions", function()

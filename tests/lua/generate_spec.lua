@@ -1,5 +1,4 @@
 -- generate_spec.lua: what the generated documents say, row by row, and configs that are out to break them.
-require "tests.support.json_shim"
 local generate = require "skillrt.generate"
 local json = require "skillrt.json"
 

@@ -1,5 +1,4 @@
 -- load_config_spec.lua: a skill-config as a skill that runs: what each of its keys becomes.
-require "tests.support.json_shim"
 local json = require "skillrt.json"
 local load_config = require "skillrt.load.config"
 

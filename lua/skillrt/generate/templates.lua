@@ -1,7 +1,7 @@
--- templates.lua: finds the text of a template: the caller's own first, then ours.
---
--- Ours lie beside the Lua files: templates/<lang>/<name>.mustache in the tree, below skillrt/
--- when installed, inside the program when embedded. Called by generate only.
+-- templates.lua: finds the text of a template: the caller's own first, then ours, which travel
+-- inside the program as templates/<lang>/<name>.mustache. Called by generate only.
+local files = require "skillrt.files"
+
 local M = {}
 
 local LANGUAGES = { en = true, zh = true }
@@ -12,25 +12,18 @@ function M.has_language(lang)
   return LANGUAGES[lang] == true
 end
 
+local MAX_TEMPLATE = 1 << 20
+
+-- A template of the caller's folder; nil where there is none, an error for one that cannot be read.
 local function read(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read "a" or nil
-end
-
--- What travels inside the program is asked for through skillrt.files, which sees the core.
-local function embedded(name)
-  local ok, files = pcall(require, "skillrt.files")
-  local asset = ok and files.asset
-  return asset and asset("templates/" .. name) or nil
-end
-
-local function installed(name)
-  local here = package.searchpath("skillrt.generate", package.path)
-  if not here then
+  if not files.stat(path) then
     return nil
   end
-  local lua = here:match "^(.*)skillrt/generate%.lua$" or "./"
-  return read(lua .. "skillrt/templates/" .. name) or read(lua .. "../templates/" .. name)
+  local text, message = files.read(path, MAX_TEMPLATE)
+  if not text then
+    error({ message = message }, 0)
+  end
+  return text
 end
 
 ---A function that gives the text of a template by its name, or nil.
@@ -50,7 +43,7 @@ function M.finder(lang, own)
     elseif type(own) == "string" then
       text = read(own .. "/" .. lang .. "/" .. file) or read(own .. "/" .. file)
     end
-    text = text or embedded(lang .. "/" .. file) or installed(lang .. "/" .. file)
+    text = text or files.asset(("templates/%s/%s"):format(lang, file))
     cache[name] = text or false
     return text
   end

@@ -1,18 +1,21 @@
 -- config.lua: a skill-config to the definition that skillrt.skill takes; keys under x_skillrt
 -- refine it.
 --
--- Reads no files: prompts are named, not read. Called by skillrt.from_config (a generated
--- skill.lua) and by the loader of folders.
+-- Prompts are named, not read; only from_path reads a file, the config itself. Called by
+-- skillrt.from_config (a generated skill.lua) and by the loader of folders.
 local agents_of = require "skillrt.load.config_agents"
 local config_of = require "skillrt.generate.config"
 local config_phases = require "skillrt.generate.config_phases"
+local files = require "skillrt.files"
 local initial_state = require "skillrt.generate.initial_state"
+local json = require "skillrt.json"
 local skill = require "skillrt.skill"
 
 local M = {}
 
 ---@class skillrt.load.ConfigOptions
 ---@field folder string? the skill's folder: prompts are taken from its phases/
+---@field source string? the script or config that a resumed run loads again
 ---@field agents table<string, table>? by type or tool; "*" for all others
 ---@field agents_required boolean? false: an agent nobody provides is no error (checks)
 
@@ -163,6 +166,7 @@ function M.definition(raw, options)
     mode = config.execution_mode,
     context = config.context_strategy,
     dir = options.folder,
+    source = options.source,
     interaction = own.interaction_mode,
     on_error = object(own.termination).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
@@ -201,6 +205,43 @@ function M.skill(raw, options)
     return nil, message, "invalid", findings
   end
   return checked, nil, nil, findings
+end
+
+local MAX_CONFIG = 16 << 20
+
+-- What lies beside a config: the documents that are the prompts, the script that is run.
+local function beside(path, options)
+  local folder = options.folder or files.dirname(path)
+  local out = { folder = files.stat(folder .. "/phases") and folder or nil, source = options.source }
+  out.agents, out.agents_required = options.agents, options.agents_required
+  if not out.source then
+    local script = folder .. "/skill.lua"
+    out.source = files.stat(script) and script or path
+  end
+  return out
+end
+
+---The skill of a skill-config.json, with the documents beside it as prompts.
+---@param path string
+---@param options skillrt.load.ConfigOptions?
+---@return skillrt.Skill? skill
+---@return string? message
+---@return string? code
+---@return skillrt.generate.Finding[]? findings
+function M.from_path(path, options)
+  local text, message, code = files.read(path, MAX_CONFIG)
+  if not text then
+    return nil, message, code
+  end
+  local raw, problem = json.decode(text)
+  if raw == nil then
+    return nil, ("%s: %s"):format(path, problem), "invalid"
+  end
+  local skill_or_nil, why, kind, findings = M.skill(raw, beside(path, options or {}))
+  if not skill_or_nil then
+    return nil, ("%s: %s"):format(path, why), kind, findings
+  end
+  return skill_or_nil, nil, nil, findings
 end
 
 return M

@@ -1,0 +1,76 @@
+-- generated_spec.lua: a generated folder runs as it stands: its skill.lua, with a program as agent.
+local generate = require "skillrt.generate"
+local json = require "skillrt.json"
+
+local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
+
+-- Answers by what it is asked: a phase returns its output, an action the changes it promises.
+local AGENT = [[
+#!/usr/bin/env lua5.4
+local task = io.read "a"
+local phase, action = task:match "%[PHASE%] (%S+)", task:match "# Action: ([^\n]*)"
+local updates = {
+  Scan = '{"scanned":true,"files":["a.md"]}',
+  ["Probe [all]"] = '{"checked":1,"dead":[{"fixable":true}]}',
+  Repair = '{"dead":[]}',
+  Report = '{"verdict":"good"}',
+  Clean = '{"rows":0,"empty":true}',
+}
+if phase then
+  print('{"status":"completed","summary":"done","output":{"phase":"' .. phase .. '","breaking":[1]}}')
+else
+  print('{"status":"completed","summary":"done","stateUpdates":' .. (updates[action] or "{}") .. "}")
+end
+]]
+
+local RUN = [[
+package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
+package.cpath = "%s/lib/?.so;" .. package.cpath
+local skillrt = require "skillrt"
+local skill = assert(skillrt.load "%s/skill.lua")
+local result, message = skill:run { work_dir = "%s" }
+print(skillrt.json.encode(result and { status = result.status, reason = result.reason } or { message = message }))
+]]
+
+local function write(path, text)
+  os.execute(("mkdir -p '%s'"):format(path:match "^(.*)/"))
+  local file <close> = assert(io.open(path, "wb"))
+  assert(file:write(text))
+end
+
+local function read(path)
+  local file <close> = io.open(path, "rb")
+  return file and file:read "a"
+end
+
+local function run(name, lang)
+  local base = os.tmpname()
+  os.remove(base)
+  local folder = ("%s/%s"):format(base, name)
+  local config = assert(json.decode(read(("tests/golden/configs/%s.json"):format(name))))
+  for _, file in ipairs(assert(generate.generate(config, { lang = lang, templates = "templates" }))) do
+    write(folder .. "/" .. file.path, file.text)
+  end
+  write(base .. "/agent", AGENT)
+  write(base .. "/run.lua", RUN:format(BUILD, folder, base .. "/work"))
+  local command = "chmod +x %s/agent; SKILLRT_AGENT=%s/agent lua5.4 %s/run.lua 2>&1 | tail -1"
+  local pipe = assert(io.popen(command:format(base, base, base)))
+  local said = pipe:read "a"
+  pipe:close()
+  local state = read(base .. "/work/state.json") or read(base .. "/work/execution-state.json")
+  os.execute(("rm -rf '%s'"):format(base))
+  return said, state and json.decode(state)
+end
+
+describe("a generated folder", function()
+  for _, lang in ipairs { "en", "zh" } do
+    for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
+      it(("of %s in %s runs to its end as it stands (R2, F7, F12)"):format(name, lang), function()
+        local said = run(name, lang)
+        local result = json.decode(said)
+        assert.is_table(result, said)
+        assert.equal("completed", result.status, said)
+      end)
+    end
+  end
+end)
