@@ -38,9 +38,10 @@ struct store_ops {
                void *data, struct error *);
 
   /* Writes `count` payloads as one batch with one write; not durable before sync returned.
-   * A payload must not hold a newline. On failure (short write, ENOSPC, EIO) the journal has
-   * been cut back to its last good offset, and the store takes no more batches except one
-   * appended with `last_words`, which uses the space reserved for it. */
+   * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own): such a
+   * batch is refused with ERROR_INVALID and the store goes on. On failure (short write, ENOSPC,
+   * EIO) the journal has been cut back to its last good offset, and the store takes no more batches
+   * except one appended with `last_words`, which uses the space reserved for it. */
   bool (*append)(struct store *, const struct span *payloads, size_t count, bool last_words,
                  struct error *);
 
@@ -53,10 +54,12 @@ struct store_ops {
   bool (*blob_get)(struct store *, const char *digest, struct buffer *to, struct error *);
 
   /* Replaces the view `name` ("state.json", "context/a.json": relative, no "..", folders are
-   * made) atomically. A view is never fsynced: it can be written again from the journal. */
+   * made) atomically. A view is never fsynced: it can be written again from the journal.
+   * "state.json" must hold the place for its digest (see view.h). */
   bool (*view)(struct store *, const char *name, struct span content, struct error *);
 
-  /* Highest seq written so far; 0 where the journal is empty. */
+  /* Highest seq written so far; 0 where the journal is empty. The store's own records (the
+   * first of a segment, a clean close) take a seq too, so payloads may skip some. */
   uint64_t (*seq)(const struct store *);
   /* Bytes appended to the journal by this store object, framing included. */
   uint64_t (*bytes)(const struct store *);
@@ -78,21 +81,21 @@ enum store_open {
 struct directory_options {
   enum store_open mode;
   enum durability durability;
-  const char *run_id;        /* STORE_CREATE: [A-Za-z0-9._-]{1,64} */
-  uint64_t segment_bytes;    /* a journal file is followed by the next at this size; 0: 64 MiB */
-  bool accept_edits;         /* a hand-edited state.json is no error */
+  const char *run_id;     /* STORE_CREATE: [A-Za-z0-9._-]{1,64} */
+  uint64_t segment_bytes; /* a journal file is followed by the next at this size; 0: 64 MiB */
+  bool accept_edits;      /* a hand-edited state.json is no error */
 };
 
 /* What was found when the run was opened. */
 struct directory_report {
   char run_id[65];
-  uint64_t records;          /* payloads in the journal */
-  uint64_t cut_bytes;        /* torn tail moved to `cut_file` */
-  char cut_file[128];        /* "journal.cut-<time>", or "" */
-  bool unclean;              /* the last owner did not close the run */
-  bool view_missing;         /* state.json is not there, or its end is (never fsynced) */
-  bool view_edited;          /* state.json's digest does not match its content (accept_edits given) */
-  uint64_t view_seq;         /* _skillrt.seq of state.json */
+  uint64_t records;   /* payloads in the journal */
+  uint64_t cut_bytes; /* torn tail moved to `cut_file` */
+  char cut_file[128]; /* "journal.cut-<time>", or "" */
+  bool unclean;       /* the last line of the journal does not say "closed" */
+  bool view_missing;  /* state.json is not there, or its end is (never fsynced) */
+  bool view_edited;   /* state.json's digest does not match its content (accept_edits given) */
+  uint64_t view_seq;  /* _skillrt.seq of state.json */
 };
 
 /* Opens the run in directory `path`. Errors: ERROR_EXISTS, ERROR_MISSING, ERROR_BUSY (the

@@ -108,6 +108,10 @@ static void test_torn(struct scratch *s, const struct sample *a) {
     CHECK(k.report.cut_bytes == 5000);
     free(longer);
   }
+}
+
+static void test_torn_end(struct scratch *s, const struct sample *a) {
+  struct kit k;
   TEST("a reader passes over a torn tail without a word or a change") {
     plant(s, a->bytes, a->length - 3);
     unsigned long before = scratch_print(s, "run");
@@ -166,6 +170,11 @@ static void test_flips(struct scratch *s, const struct sample *a) {
     snprintf(want, sizeof want, "/00000001.sj: offset %zu, record 3: ", a->ends[2]);
     CHECK(strstr(k.error.text, want) && strstr(k.error.text, "nothing was changed"));
   }
+  free(bytes);
+}
+
+static void test_flipped_segments(struct scratch *s) {
+  struct kit k;
   TEST("a flipped bit in a run of several segments is refused, wherever it is before the end") {
     kit_init(&k, s);
     scratch_empty(s);
@@ -194,7 +203,6 @@ static void test_flips(struct scratch *s, const struct sample *a) {
     CHECK(kit_open(&k, STORE_RESUME) && kit_count(&k) == 6);
     kit_close(&k);
   }
-  free(bytes);
 }
 
 static size_t line_end(const struct sample *a, int line) {
@@ -244,6 +252,11 @@ static void test_splices(struct scratch *s, const struct sample *a, const struct
       CHECK(spliced(s, &k, 2, (const struct sample *[]){a, b}, (int[]){0, line},
                     (int[]){line, n}) == -ERROR_CORRUPT);
   }
+}
+
+static void test_strangers(struct scratch *s, const struct sample *a, const struct sample *b) {
+  struct kit k;
+  int n = a->lines;
   TEST("a segment of another run is refused") {
     plant(s, a->bytes, a->length);
     attempt(s, &k); /* makes segment 2 */
@@ -283,8 +296,11 @@ int main(void) {
     CHECK(a.lines == 13 && a.lines == b.lines);
   }
   test_torn(&s, &a);
+  test_torn_end(&s, &a);
   test_flips(&s, &a);
+  test_flipped_segments(&s);
   test_splices(&s, &a, &b);
+  test_strangers(&s, &a, &b);
   free(a.bytes);
   free(b.bytes);
   scratch_remove(&s);

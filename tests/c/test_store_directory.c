@@ -60,6 +60,11 @@ static void test_life(struct scratch *s) {
     kit_close(&k);
     CHECK(scratch_print(s, "run/journal") == before);
   }
+}
+
+static void test_openings(struct scratch *s) {
+  struct kit k;
+  kit_init(&k, s);
   TEST("a directory that holds a run is not created again (F49)") {
     CHECK(!kit_open(&k, STORE_CREATE) && k.error.code == ERROR_EXISTS);
     CHECK(strstr(k.error.text, "/run: holds a run already"));
@@ -128,6 +133,10 @@ static void test_segments(struct scratch *s) {
     CHECK(strstr(k.error.text, "00000002.sj"));
   }
   scratch_empty(s);
+}
+
+static void test_cost(struct scratch *s) {
+  struct kit k;
   TEST("process durability writes and never calls fdatasync") {
     struct faulty *f = faulty_new(sys_real());
     kit_init(&k, s);
@@ -270,7 +279,9 @@ int main(void) {
   struct scratch s;
   scratch_make(&s);
   test_life(&s);
+  test_openings(&s);
   test_segments(&s);
+  test_cost(&s);
   test_lock(&s);
   test_stamps();
   test_paths(&s);

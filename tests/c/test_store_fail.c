@@ -145,6 +145,9 @@ static void test_disk_full(struct scratch *s) {
       faulty_free(f);
     }
   }
+}
+
+static void test_final(struct scratch *s) {
   TEST("where the file system cannot allot space, a file holds it") {
     struct faulty *f = faulty_new(sys_real());
     struct kit k;
@@ -198,6 +201,7 @@ int main(void) {
   scratch_make(&s);
   test_calls(&s);
   test_disk_full(&s);
+  test_final(&s);
   test_memory(&s);
   scratch_remove(&s);
   return check_finish();

@@ -52,6 +52,12 @@ static void test_state(struct scratch *s) {
     CHECK(!kit_view(&k, "state.json", "{}\n") && k.error.code == ERROR_INVALID);
   }
   kit_close(&k);
+}
+
+static void test_edits(struct scratch *s) {
+  struct kit k;
+  char state[512];
+  kit_init(&k, s);
   TEST("an untouched state.json is accepted, with its seq") {
     CHECK(resumed(&k, false) == ERROR_NONE);
     CHECK(!k.report.view_missing && !k.report.view_edited && k.report.view_seq == 2);
@@ -163,6 +169,7 @@ int main(void) {
   struct scratch s;
   scratch_make(&s);
   test_state(&s);
+  test_edits(&s);
   test_names(&s);
   TEST("a blob is kept once and checked when fetched; missing or wrong is corrupt") {
     test_blobs(&s, false);
