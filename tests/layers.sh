@@ -63,7 +63,7 @@ lua_floors() {
       put(3, "generate load loader skill")
       put(4, "available ledger mode")
       put(5, "again ctx exchange outcome perform policy record report resume runner views")
-      put(6, "cli cmd init")
+      put(6, "cli cmd host init")
       # who may see the core: below the doors, only these
       split("files json policy record report runner", list, " "); for (i in list) sees_core[list[i]] = 1
     }

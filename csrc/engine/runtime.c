@@ -195,6 +195,14 @@ const struct error *runtime_error(const struct runtime *r) {
   return engine_error(r->engine);
 }
 
+bool runtime_stopped(const struct runtime *r) {
+  return r->stopped;
+}
+
+struct loop *runtime_loop(const struct runtime *r) {
+  return r->loop;
+}
+
 struct store *runtime_store(struct runtime *r) {
   return r->store;
 }

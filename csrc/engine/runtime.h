@@ -32,6 +32,8 @@ void runtime_stop(struct runtime *, const char *why);
 const char *runtime_status(const struct runtime *);
 const char *runtime_reason(const struct runtime *);
 const struct error *runtime_error(const struct runtime *);
+bool runtime_stopped(const struct runtime *);
+struct loop *runtime_loop(const struct runtime *);
 struct store *runtime_store(struct runtime *);
 /* Cancels what is under way (killing processes at once), closes the store; waits for a sync
  * that is under way, for nothing else. Transports are the loop's: a process that was asked to

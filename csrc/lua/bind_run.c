@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/runtime.h"
+#include "lua/run.h"
 #include "lua/script.h"
 
 #define RUN_TYPE "skillrt.run"
@@ -137,10 +138,15 @@ static int core_open(lua_State *L) {
   return 2;
 }
 
+struct runtime *run_runtime(lua_State *L, int at) {
+  struct run *run = luaL_checkudata(L, at, RUN_TYPE);
+  luaL_argcheck(L, run->runtime, at, "the run is closed");
+  return run->runtime;
+}
+
 static struct run *check_run(lua_State *L) {
-  struct run *run = luaL_checkudata(L, 1, RUN_TYPE);
-  luaL_argcheck(L, run->runtime, 1, "the run is closed");
-  return run;
+  run_runtime(L, 1);
+  return lua_touserdata(L, 1);
 }
 
 static int run_step(lua_State *L) {

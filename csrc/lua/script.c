@@ -288,31 +288,17 @@ static bool script_load(void *self, struct store *store, struct batch *out, stru
   return ask(&question, load_body, error);
 }
 
-/* A question that was interrupted from outside: take the hooks off and tell the policy. */
-static bool was_interrupted(struct script *script, const struct error *error) {
-  if (error->code != ERROR_STOPPED || !limits_interrupted(script->limits)) return false;
-  limits_calm(script->limits);
-  struct question question = {
-      .script = script, .method = "stop", .why = limits_why(script->limits)};
-  struct error ignored;
-  return ask(&question, notice_body, &ignored);
-}
-
 static bool script_choose(void *self, struct batch *out, struct decision *decision,
                           struct error *error) {
   struct question question = {.script = self, .method = "choose", .out = out, .decision = decision};
-  if (ask(&question, choose_body, error)) return true;
-  return was_interrupted(self, error) && ask(&question, choose_body, error);
+  return ask(&question, choose_body, error);
 }
 
 static bool script_request(void *self, uint64_t step, struct task *task, struct batch *out,
                            struct error *error) {
   struct question question = {
       .script = self, .method = "request", .number = step, .out = out, .task = task};
-  if (ask(&question, request_body, error)) return true;
-  if (!was_interrupted(self, error)) return false;
-  task->kind = TASK_GATE; /* nothing leaves; the stop that follows cancels it */
-  return true;
+  return ask(&question, request_body, error);
 }
 
 static bool script_accept(void *self, uint64_t step, const struct reply *reply, struct batch *out,
@@ -323,10 +309,7 @@ static bool script_accept(void *self, uint64_t step, const struct reply *reply, 
                               .out = out,
                               .reply = reply,
                               .verdict = verdict};
-  if (ask(&question, accept_body, error)) return true;
-  if (!was_interrupted(self, error)) return false;
-  *verdict = VERDICT_DONE; /* the step stays open in the books and is taken up on resume */
-  return true;
+  return ask(&question, accept_body, error);
 }
 
 static bool script_save(void *self, uint64_t seq, struct store *store, struct error *error) {

@@ -6,9 +6,12 @@
 
 local effect = require("skillrt.effect")
 local expr = require("skillrt.expr")
+local json = require("skillrt.json")
 local names = require("skillrt.names")
 local schema = require("skillrt.schema")
 local state_of = require("skillrt.state")
+
+expr.null, expr.is_array = json.null, json.is_array
 
 local M = {}
 

@@ -8,16 +8,22 @@ local skill_of = require("skillrt.skill")
 
 local M = {}
 
--- The skill of a run: given, or what its script returns now. A script that calls skill:run
--- itself goes on with this run instead (see runner.resuming), and gives the result.
-local function skill_for(work_dir, options)
+---The skill of a run: given, or what its script returns now. A script that calls skill:run
+---itself goes on with this run instead (see runner.resuming), and gives the result.
+---@param work_dir string
+---@param options table  { skill, script } and what resume takes
+---@param load (fun(path: string): any, string?, string?)?  default: loader.load
+---@return table|nil skill_or_result
+---@return string? message
+---@return string? code
+function M.skill_for(work_dir, options, load)
   if options.skill then
     return options.skill
   end
   local first, message, code = runner.first(work_dir)
   if not first then
     return nil, message, code
-  elseif not first.script then
+  elseif not (options.script or first.script) then
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
   local going_on = { work_dir = work_dir, skill_name = first.skill }
@@ -25,7 +31,7 @@ local function skill_for(work_dir, options)
     going_on[key] = value
   end
   runner.resuming = going_on
-  local value, why, kind, traceback = loader.load(options.script or first.script)
+  local value, why, kind, traceback = (load or loader.load)(options.script or first.script)
   runner.resuming = nil
   if going_on.result then
     return going_on.result
@@ -39,7 +45,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.go_on(work_dir, options)
-  local skill, message, code = skill_for(work_dir, options)
+  local skill, message, code = M.skill_for(work_dir, options)
   if not skill then
     return nil, message, code
   elseif not skill_of.is(skill) then

@@ -182,7 +182,7 @@ end
 local function fail(self, step, definition, failure)
   perform.forget(step)
   step.asking = nil
-  if failure.class == "canceled" and self.stopping then
+  if failure.class == "canceled" then
     return "done" -- stays open in the books: interrupted, and taken up on resume
   end
   local settings = setmetatable({
@@ -253,7 +253,7 @@ function Policy:accept(number, reply)
   local definition = self.mode:find(step.id)
   if not reply then
     return perform_step(self, step, definition)
-  elseif reply.status == "canceled" and self.stopping then
+  elseif reply.status == "canceled" then
     return fail(self, step, definition, { class = "canceled", message = "stopped" })
   elseif step.asking then
     step.asking = nil

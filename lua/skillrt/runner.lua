@@ -161,7 +161,7 @@ local function open(self, mode)
   local skill = self.skill
   self.by = "skillrt " .. core.version
   self.make_mode = make_mode
-  local module = package.searchpath("skillrt.http", package.cpath)
+  local module = self.http_module or package.searchpath("skillrt.http", package.cpath)
   return core.open(policy.new(self), {
     directory = skill.context ~= "memory" and self.work_dir or nil,
     mode = mode,
@@ -227,6 +227,7 @@ function M.begin(skill, options)
     input = options.input or {},
     args = options.args or {},
     watcher = options.watcher,
+    http_module = options.http_module,
     segment_bytes = options.segment_bytes,
     work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(prepared.name, id)),
   }
@@ -274,13 +275,13 @@ local function edited_state(work_dir)
   return { state = value, seq = seq }
 end
 
----Goes on with the run in `options.work_dir`.
+---Opens the run in `options.work_dir` again, without waiting for it.
 ---@param skill skillrt.Skill
 ---@param options table  { work_dir, accept_changes, accept_edits, answer, retry, from, watcher }
----@return skillrt.Result|nil result
----@return string? message
----@return string? code
-function M.go_on(skill, options)
+---@return userdata|nil run
+---@return table|string report_or_message
+---@return skillrt.Policy|string self_or_code
+function M.take_up(skill, options)
   local prepared, pins, prompts = prepare(skill, options)
   if not prepared then
     return nil, pins, prompts
@@ -293,6 +294,7 @@ function M.go_on(skill, options)
     input = options.input or {},
     args = options.args or {},
     watcher = options.watcher,
+    http_module = options.http_module,
     work_dir = absolute(options.work_dir),
     accept_changes = options.accept_changes,
     accept_edits = options.accept_edits,
@@ -308,8 +310,19 @@ function M.go_on(skill, options)
     self.edited = edited
   end
   local run, report, code = open(self, "resume")
+  return run, report, run and self or code
+end
+
+---Goes on with the run in `options.work_dir`.
+---@param skill skillrt.Skill
+---@param options table  as for take_up
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.go_on(skill, options)
+  local run, report, self = M.take_up(skill, options)
   if not run then
-    return nil, report, code
+    return nil, report, self
   end
   return finish(run, report, self)
 end

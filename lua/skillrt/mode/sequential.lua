@@ -57,6 +57,9 @@ end
 
 -- What the phase cannot run without, and is not there (F21).
 local function missing_input(self, phase)
+  if not phase.input_declared then
+    return nil -- only taken from the phase before, which may have been skipped
+  end
   for _, name in ipairs(phase.input) do
     if not self.ledger.outputs[name] and not self.files.exists(name) then
       for _, maker in ipairs(self.phases) do

@@ -1,0 +1,201 @@
+/* skillrt.c: the C library (skillrt.h): a Lua state of its own around one run.
+ *
+ * Everything that could raise happens inside a protected call. The Lua side is
+ * lua/skillrt/embedded.lua, which opens the run and hands back the core's userdata. */
+#include "skillrt.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/loop.h"
+#include "engine/runtime.h"
+#include "lua/bind.h"
+#include "lua/core.h"
+#include "lua/limits.h"
+#include "lua/run.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct skillrt {
+  const struct sys *sys;
+  lua_State *L;
+  struct limits *limits;
+  struct runtime *runtime;               /* inside the userdata at RUN */
+  const struct skillrt_options *options; /* during skillrt_open only */
+  void (*on_record)(void *data, const char *json, size_t size);
+  void *data;
+  bool stopped;
+  const char *work_dir; /* a Lua string held on the stack */
+};
+
+enum { HOST = 1, RUN, WORK_DIR, KEPT }; /* stack slots of a run's Lua state */
+
+static void *allocate(void *data, void *block, size_t old_size, size_t new_size) {
+  const struct sys *sys = data;
+  return sys->alloc(sys, block, block ? old_size : 0, new_size);
+}
+
+static int deliver(lua_State *L) {
+  struct skillrt *run = lua_touserdata(L, lua_upvalueindex(1));
+  size_t size;
+  const char *json = luaL_checklstring(L, 1, &size);
+  run->on_record(run->data, json, size);
+  return 0;
+}
+
+static void set_text(lua_State *L, const char *field, const char *value) {
+  if (value) {
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, field);
+  }
+}
+
+static void push_options(lua_State *L, struct skillrt *run) {
+  const struct skillrt_options *options = run->options;
+  lua_createtable(L, 0, 8);
+  set_text(L, "script", options->script);
+  set_text(L, "work_dir", options->work_dir);
+  set_text(L, "answer", options->answer);
+  set_text(L, "input_json", options->input_json);
+  set_text(L, "http_module", options->http_module);
+  lua_pushboolean(L, options->resume);
+  lua_setfield(L, -2, "resume");
+  lua_pushboolean(L, options->accept_changes);
+  lua_setfield(L, -2, "accept_changes");
+  if (run->on_record) {
+    lua_pushlightuserdata(L, run);
+    lua_pushcclosure(L, deliver, 1);
+    lua_setfield(L, -2, "on_record");
+  }
+}
+
+/* Leaves the host table, the run and its directory in their slots. */
+static int open_body(lua_State *L) {
+  struct skillrt *run = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  luaL_openlibs(L);
+  bind_set_sys(L, run->sys);
+  core_install(L);
+  limits_install(L);
+  run->limits = limits_of(L);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "skillrt.host");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "open");
+  push_options(L, run);
+  lua_call(L, 1, 3);
+  if (lua_isnil(L, 2)) return luaL_error(L, "%s", lua_tostring(L, 3));
+  lua_remove(L, 4);
+  run->runtime = run_runtime(L, RUN);
+  run->work_dir = lua_tostring(L, WORK_DIR);
+  return 3;
+}
+
+static void explain(lua_State *L, char *error, size_t size) {
+  const char *message = lua_tostring(L, -1);
+  snprintf(error, size, "%s", message ? message : "not enough memory");
+}
+
+EXPORT struct skillrt *skillrt_open(const struct skillrt_options *options, char *error,
+                                    size_t size) {
+  const struct sys *sys = options->sys ? options->sys : sys_real();
+  struct skillrt *run = sys_alloc(sys, sizeof *run);
+  union {
+    const struct sys *in;
+    void *out;
+  } cast = {sys};
+  lua_State *L = run ? lua_newstate(allocate, cast.out) : NULL;
+  if (!L) {
+    snprintf(error, size, "not enough memory");
+    sys_free(sys, run, sizeof *run);
+    return NULL;
+  }
+  *run = (struct skillrt){.sys = sys,
+                          .L = L,
+                          .options = options,
+                          .on_record = options->on_record,
+                          .data = options->data};
+  lua_pushcfunction(L, open_body);
+  lua_pushlightuserdata(L, run);
+  if (lua_pcall(L, 1, 3, 0) != LUA_OK) {
+    explain(L, error, size);
+    skillrt_close(run);
+    return NULL;
+  }
+  run->options = NULL;
+  limits_watch(run->limits, run->runtime);
+  return run;
+}
+
+EXPORT enum skillrt_state skillrt_step(struct skillrt *run) {
+  if (run->stopped) return SKILLRT_STOPPED;
+  loop_turn(runtime_loop(run->runtime), false);
+  run->stopped = runtime_stopped(run->runtime);
+  return run->stopped ? SKILLRT_STOPPED : SKILLRT_RUNNING;
+}
+
+EXPORT int skillrt_fd(const struct skillrt *run) {
+  return loop_fd(runtime_loop(run->runtime));
+}
+
+EXPORT int skillrt_timeout_ms(const struct skillrt *run) {
+  return loop_timeout_ms(runtime_loop(run->runtime));
+}
+
+EXPORT void skillrt_stop(struct skillrt *run) {
+  limits_interrupt(run->limits, "user_exit");
+}
+
+EXPORT const char *skillrt_status(const struct skillrt *run) {
+  return runtime_status(run->runtime);
+}
+
+EXPORT const char *skillrt_reason(const struct skillrt *run) {
+  return runtime_reason(run->runtime);
+}
+
+/* Calls host[name]() and leaves the text it gives in slot KEPT. */
+static int ask_host(lua_State *L) {
+  lua_getfield(L, 1, lua_tostring(L, 2));
+  lua_call(L, 0, 1);
+  return 1;
+}
+
+static const char *host_text(struct skillrt *run, const char *name, size_t *size) {
+  lua_State *L = run->L;
+  lua_settop(L, KEPT - 1);
+  if (!lua_checkstack(L, 8)) return NULL;
+  lua_pushcfunction(L, ask_host);
+  lua_pushvalue(L, HOST);
+  lua_pushstring(L, name);
+  if (lua_pcall(L, 2, 1, 0) != LUA_OK) return NULL;
+  return lua_tolstring(L, KEPT, size);
+}
+
+EXPORT const char *skillrt_message(const struct skillrt *run) {
+  const struct error *error = runtime_error(run->runtime);
+  if (error && error->code != ERROR_NONE) return error->text;
+  union {
+    const struct skillrt *in;
+    struct skillrt *out;
+  } cast = {run};
+  const char *text = host_text(cast.out, "message", NULL);
+  return text ? text : "";
+}
+
+EXPORT const char *skillrt_work_dir(const struct skillrt *run) {
+  return run->work_dir;
+}
+
+EXPORT const char *skillrt_state_json(struct skillrt *run, size_t *size) {
+  return host_text(run, "state_json", size);
+}
+
+EXPORT void skillrt_close(struct skillrt *run) {
+  if (!run) return;
+  if (run->limits) limits_watch(run->limits, NULL);
+  lua_close(run->L); /* the run's and the loop's userdata close what they hold */
+  sys_free(run->sys, run, sizeof *run);
+}
