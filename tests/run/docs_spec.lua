@@ -90,7 +90,7 @@ describe("the pages", function()
         end)
       elseif block.info == "lua run" then
         it("hold a script that does what the page says: " .. place, function()
-          if not io.open(build .. "/skillrt") then
+          if not (io.open(build .. "/skillrt") and io.open "lua/skillrt/cli.lua") then
             return pending "the program is not built"
           end
           local output, ok = run(block.text)
