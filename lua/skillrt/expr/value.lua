@@ -216,6 +216,7 @@ end
 ---@param b any
 ---@return number|string
 local function add(a, b)
+  if type(a) == "number" and type(b) == "number" then return (a - 0.0) + (b - 0.0) end
   local x, y = to_primitive(a), to_primitive(b)
   if type(x) ~= "string" and type(y) ~= "string" then return to_number(x) + to_number(y) end
   x, y = to_string(x), to_string(y)
@@ -223,6 +224,14 @@ local function add(a, b)
   charge_string(x)
   charge_string(y)
   return utf16.concat(x, y)
+end
+
+-- An operator of two doubles; what is a number already is not asked what it is.
+local function arithmetic(operate)
+  return function(a, b)
+    if type(a) == "number" and type(b) == "number" then return operate(a - 0.0, b - 0.0) end
+    return operate(to_number(a), to_number(b))
+  end
 end
 
 ---The binary operators, by the way they are written.
@@ -249,10 +258,10 @@ M.binary = {
     return before(b, a, true)
   end,
   ["+"] = add,
-  ["-"] = function(a, b) return to_number(a) - to_number(b) end,
-  ["*"] = function(a, b) return to_number(a) * to_number(b) end,
-  ["/"] = function(a, b) return to_number(a) / to_number(b) end,
-  ["%"] = function(a, b) return fmod(to_number(a), to_number(b)) end,
+  ["-"] = arithmetic(function(a, b) return a - b end),
+  ["*"] = arithmetic(function(a, b) return a * b end),
+  ["/"] = arithmetic(function(a, b) return a / b end),
+  ["%"] = arithmetic(fmod),
 }
 
 ---`v.length` of a table or a string; nil when there is none.
