@@ -125,22 +125,16 @@ static bool read_all(const struct sys *sys, int fd, const char *path, struct buf
                      struct error *error) {
   struct sys_stat info;
   int failed = sys->fstat(sys, fd, &info);
-  if (failed < 0)
-    return error_system(error, -failed, "%s", path);
-  if (info.kind == SYS_DIRECTORY)
-    return error_system(error, EISDIR, "%s", path);
+  if (failed < 0) return error_system(error, -failed, "%s", path);
+  if (info.kind == SYS_DIRECTORY) return error_system(error, EISDIR, "%s", path);
   for (;;) {
     size_t piece = info.size > 0 && info.size < (1 << 20) ? (size_t)info.size + 1 : 65536;
     char *room = buffer_room(to, piece, error);
-    if (!room)
-      return false;
+    if (!room) return false;
     ssize_t count = sys->read(sys, fd, room, piece);
-    if (count == -EINTR)
-      continue;
-    if (count < 0)
-      return error_system(error, (int)-count, "%s", path);
-    if (count == 0)
-      return true;
+    if (count == -EINTR) continue;
+    if (count < 0) return error_system(error, (int)-count, "%s", path);
+    if (count == 0) return true;
     to->length += (size_t)count;
     to->data[to->length] = 0;
   }
@@ -151,12 +145,10 @@ bool sys_read_file(const struct sys *sys, const char *path, struct buffer *to,
   int fd = sys->open(sys, path, O_RDONLY, 0);
   if (fd == -ENOENT) {
     error_system(error, ENOENT, "%s", path);
-    if (error)
-      error->code = ERROR_MISSING;
+    if (error) error->code = ERROR_MISSING;
     return false;
   }
-  if (fd < 0)
-    return error_system(error, -fd, "%s", path);
+  if (fd < 0) return error_system(error, -fd, "%s", path);
   bool ok = read_all(sys, fd, path, to, error);
   sys->close(sys, fd);
   return ok;

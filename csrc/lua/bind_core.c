@@ -12,8 +12,6 @@
 #include "lua/embedded.h"
 #include "lua/limits.h"
 
-#define SKILLRT_VERSION "0.1.0"
-
 static const char sys_key;
 
 const struct sys *bind_sys(lua_State *L) {
