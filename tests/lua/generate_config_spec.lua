@@ -109,6 +109,18 @@ describe("a skill-config's normal form", function()
     assert.same({ "@autonomous" }, good(bare).x_skillrt.hybrid.order)
   end)
 
+  it("runs by the parts it has when no mode is given, and names the part a mode has no use for", function()
+    local raw = hybrid(nil)
+    raw.execution_mode = nil
+    assert.equal("hybrid", good(raw).execution_mode)
+    raw.sequential_config = nil
+    assert.equal("autonomous", good(raw).execution_mode)
+    local both = hybrid(nil)
+    both.execution_mode = "sequential"
+    assert.is_nil(good(both).autonomous_config)
+    assert.matches("autonomous_config: is ignored", warned(both))
+  end)
+
   it("moves old keys to their place and names them", function()
     local raw = autonomous()
     raw.actions, raw.autonomous_config = raw.autonomous_config.actions, nil
@@ -169,6 +181,10 @@ describe("a bad skill-config", function()
       "phases[2].input[1]: no earlier phase makes",
     },
     { "a spec outside the folder", sequential(nil, { specs = { { path = "../x.md" } } }), "specs[1].path: must not hold" },
+    { "a spec whose time to read is no text", sequential(nil, { specs = { { path = "a.md", context = {} } } }), "specs[1].context: must be" },
+    { "an extension that is no object", sequential(nil, { x_skillrt = { hybrid = 1 } }), "x_skillrt.hybrid: must be an object, not 1" },
+    { "a limit that is no number", sequential(nil, { x_skillrt = { limits = { max_errors = "3" } } }), "max_errors: must be a number" },
+    { "a threshold below zero", sequential(nil, { quality = { pass_threshold = -1 } }), "must be a number from 0 on, not -1" },
     { "preconditions that are no texts", autonomous { { id = "a", preconditions = { 1 } } }, "preconditions[1]: must be a text, not 1" },
     { "a priority that is no number", autonomous { { id = "a", priority = "high" } }, "priority: must be a number" },
     { "an order that forgets a phase", hybrid { "01-a", "@autonomous", "03-c" }, "must name every phase once" },

@@ -101,6 +101,7 @@ local function check_documents(config, key, found)
     else
       entry.purpose = entry.purpose or entry.path
       fields.text(entry, "purpose", where, found, {})
+      fields.text(entry, "context", where, found, {})
       fields.path(entry, "path", where, found)
       if seen[entry.path] then
         found:error("duplicate-path", where .. "path", "names %s a second time: remove one", fields.show(entry.path))
@@ -141,10 +142,48 @@ local function warn_unknown(config, found)
   end
 end
 
+-- Keys of our own extension that hold names and values.
+local OWN = {}
+for key in ("hybrid limits termination timeouts_s actions phases initial_state host agents"):gmatch "%S+" do
+  OWN[#OWN + 1] = key
+end
+
+local LIMITS = { "max_iterations", "max_errors", "max_retries", "attempts_per_action" }
+
+local function check_extension(config, found)
+  local own = fields.object(config, "x_skillrt", "", found)
+  for _, key in ipairs(OWN) do
+    if own[key] ~= nil then
+      fields.object(own, key, "x_skillrt.", found)
+    end
+  end
+  for _, key in ipairs(LIMITS) do
+    fields.number(own.limits or {}, key, "x_skillrt.limits.", found)
+  end
+  local termination = own.termination or {}
+  fields.number(termination, "max_retries", "x_skillrt.termination.", found)
+  fields.text(termination, "on_success", "x_skillrt.termination.", found, {})
+  fields.text(termination, "on_error", "x_skillrt.termination.", found, {})
+end
+
+-- Without a mode the parts that are there say it; a part the mode has no use for is named.
+local function check_mode(config, found)
+  local phases, loop = config.sequential_config ~= nil, config.autonomous_config ~= nil
+  local default = phases and loop and "hybrid" or loop and "autonomous" or "sequential"
+  check_choice(config, "execution_mode", MODES, default, found)
+  if config.execution_mode == "autonomous" and phases then
+    found:warn("unused", "sequential_config", "is ignored: a skill that runs autonomous has no phases")
+    config.sequential_config = nil
+  elseif config.execution_mode == "sequential" and loop then
+    found:warn("unused", "autonomous_config", "is ignored: a sequential skill has no actions")
+    config.autonomous_config = nil
+  end
+end
+
 local function check_common(config, found)
   check_name(config, found)
   check_description(config, found)
-  check_choice(config, "execution_mode", MODES, "sequential", found)
+  check_mode(config, found)
   check_choice(config, "context_strategy", STRATEGIES, "file", found)
   fields.texts(config, "triggers", "", found)
   if config.allowed_tools == nil then
@@ -156,13 +195,14 @@ local function check_common(config, found)
   local quality = fields.object(config, "quality", "", found)
   fields.texts(quality, "dimensions", "quality.", found)
   quality.pass_threshold = quality.pass_threshold or 80
+  fields.number(quality, "pass_threshold", "quality.", found)
   check_documents(config, "specs", found)
   check_documents(config, "templates", found)
   if config.version == nil then
     config.version = "1.0.0"
   end
   fields.text(config, "version", "", found, {})
-  fields.object(config, "x_skillrt", "", found)
+  check_extension(config, found)
 end
 
 ---The config with every default applied. Never changes what it is given.
@@ -192,7 +232,7 @@ function M.normalise(raw)
   if mode ~= "sequential" then
     actions_of.normalise(config, found)
   end
-  if mode == "hybrid" then
+  if mode == "hybrid" and not found:errors() then
     phases_of.check_order(config, found)
   end
   local message = found:errors()

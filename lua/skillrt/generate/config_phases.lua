@@ -32,8 +32,8 @@ local function default_agent(config)
   end
   return {
     type = "llm",
-    tool = llm.default_tool or "gemini",
-    mode = llm.mode or "analysis",
+    tool = type(llm.default_tool) == "string" and llm.default_tool or "gemini",
+    mode = type(llm.mode) == "string" and llm.mode or "analysis",
     fallback_chain = json.array(chain),
     run_in_background = false,
   }

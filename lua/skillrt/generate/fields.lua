@@ -130,6 +130,14 @@ function M.text(parent, key, where, found, options)
   end
 end
 
+---Checks a number that may be missing: finite, not below zero.
+function M.number(parent, key, where, found)
+  local value = parent[key]
+  if value ~= nil and (type(value) ~= "number" or value ~= value or value < 0 or value == math.huge) then
+    found:error("type", where .. key, "must be a number from 0 on, not %s", M.show(value))
+  end
+end
+
 ---Checks an id: letters, digits, ".", "_", "-"; nothing that leaves a folder (F13).
 ---@return boolean
 function M.id(parent, key, where, found)
