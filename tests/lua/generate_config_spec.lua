@@ -181,7 +181,7 @@ describe("a bad skill-config", function()
       "phases[2].input[1]: no earlier phase makes",
     },
     { "a spec outside the folder", sequential(nil, { specs = { { path = "../x.md" } } }), "specs[1].path: must not hold" },
-    { "a spec whose time to read is no text", sequential(nil, { specs = { { path = "a.md", context = {} } } }), "specs[1].context: must be" },
+    { "a spec with an odd context", sequential(nil, { specs = { { path = "a.md", context = {} } } }), "specs[1].context: must be" },
     { "an extension that is no object", sequential(nil, { x_skillrt = { hybrid = 1 } }), "x_skillrt.hybrid: must be an object, not 1" },
     { "a limit that is no number", sequential(nil, { x_skillrt = { limits = { max_errors = "3" } } }), "max_errors: must be a number" },
     { "a threshold below zero", sequential(nil, { quality = { pass_threshold = -1 } }), "must be a number from 0 on, not -1" },
