@@ -3,6 +3,8 @@
 #include "base/buffer.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,4 +91,37 @@ void buffer_drop(struct buffer *b, size_t size) {
 
 struct span buffer_span(const struct buffer *b) {
   return (struct span){.data = b->data ? b->data : "", .length = b->length};
+}
+
+static bool read_all(struct buffer *to, int fd, const char *path, struct error *error) {
+  const struct sys *sys = to->sys;
+  struct sys_stat info;
+  int failed = sys->fstat(sys, fd, &info);
+  if (failed < 0) return error_system(error, -failed, "%s", path);
+  if (info.kind == SYS_DIRECTORY) return error_system(error, EISDIR, "%s", path);
+  for (;;) {
+    size_t piece = info.size > 0 && info.size < (1 << 20) ? (size_t)info.size + 1 : 65536;
+    char *room = buffer_room(to, piece, error);
+    if (!room) return false;
+    ssize_t count = sys->read(sys, fd, room, piece);
+    if (count == -EINTR) continue;
+    if (count < 0) return error_system(error, (int)-count, "%s", path);
+    if (count == 0) return true;
+    to->length += (size_t)count;
+    to->data[to->length] = 0;
+  }
+}
+
+bool buffer_read_file(struct buffer *to, const char *path, struct error *error) {
+  const struct sys *sys = to->sys;
+  int fd = sys->open(sys, path, O_RDONLY, 0);
+  if (fd == -ENOENT) {
+    error_system(error, ENOENT, "%s", path);
+    if (error) error->code = ERROR_MISSING;
+    return false;
+  }
+  if (fd < 0) return error_system(error, -fd, "%s", path);
+  bool ok = read_all(to, fd, path, error);
+  sys->close(sys, fd);
+  return ok;
 }

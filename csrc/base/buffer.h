@@ -37,5 +37,7 @@ bool buffer_format(struct buffer *, struct error *, const char *format, ...)
 /* Removes the first `size` bytes. */
 void buffer_drop(struct buffer *, size_t size);
 struct span buffer_span(const struct buffer *);
+/* Appends a whole regular file; one that does not exist is ERROR_MISSING. */
+bool buffer_read_file(struct buffer *, const char *path, struct error *);
 
 #endif

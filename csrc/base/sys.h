@@ -96,10 +96,6 @@ bool sys_sync_directory(const struct sys *, const char *path, struct error *);
 bool sys_replace_file(const struct sys *, const char *path, const void *from, size_t size,
                       bool durable, struct error *);
 
-struct buffer;
-/* Appends the whole file to `to` (whose maximum bounds it). Only regular files. */
-bool sys_read_file(const struct sys *, const char *path, struct buffer *to, struct error *);
-
 void *sys_alloc(const struct sys *, size_t size); /* zeroed; NULL on failure */
 void sys_free(const struct sys *, void *block, size_t size);
 

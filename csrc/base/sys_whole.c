@@ -10,8 +10,6 @@
 
 #include "base/sys.h"
 
-#include "base/buffer.h"
-
 bool sys_write_all(const struct sys *sys, int fd, const void *from, size_t size, const char *object,
                    struct error *e) {
   const char *at = from;
@@ -119,37 +117,4 @@ void *sys_alloc(const struct sys *sys, size_t size) {
 
 void sys_free(const struct sys *sys, void *block, size_t size) {
   if (block) sys->alloc(sys, block, size, 0);
-}
-
-static bool read_all(const struct sys *sys, int fd, const char *path, struct buffer *to,
-                     struct error *error) {
-  struct sys_stat info;
-  int failed = sys->fstat(sys, fd, &info);
-  if (failed < 0) return error_system(error, -failed, "%s", path);
-  if (info.kind == SYS_DIRECTORY) return error_system(error, EISDIR, "%s", path);
-  for (;;) {
-    size_t piece = info.size > 0 && info.size < (1 << 20) ? (size_t)info.size + 1 : 65536;
-    char *room = buffer_room(to, piece, error);
-    if (!room) return false;
-    ssize_t count = sys->read(sys, fd, room, piece);
-    if (count == -EINTR) continue;
-    if (count < 0) return error_system(error, (int)-count, "%s", path);
-    if (count == 0) return true;
-    to->length += (size_t)count;
-    to->data[to->length] = 0;
-  }
-}
-
-bool sys_read_file(const struct sys *sys, const char *path, struct buffer *to,
-                   struct error *error) {
-  int fd = sys->open(sys, path, O_RDONLY, 0);
-  if (fd == -ENOENT) {
-    error_system(error, ENOENT, "%s", path);
-    if (error) error->code = ERROR_MISSING;
-    return false;
-  }
-  if (fd < 0) return error_system(error, -fd, "%s", path);
-  bool ok = read_all(sys, fd, path, to, error);
-  sys->close(sys, fd);
-  return ok;
 }

@@ -42,7 +42,7 @@ static int files_read(lua_State *L) {
   luaL_argcheck(L, maximum >= 0, 2, "a size in bytes");
   struct buffer *text = bind_buffer(L, (size_t)maximum);
   struct error error = {0};
-  if (!sys_read_file(bind_sys(L), path, text, &error)) return bind_fail(L, &error);
+  if (!buffer_read_file(text, path, &error)) return bind_fail(L, &error);
   lua_pushlstring(L, text->data ? text->data : "", text->length);
   buffer_clear(text);
   return 1;
