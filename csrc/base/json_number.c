@@ -198,13 +198,13 @@ static struct seen number_see(const char *at, const char *end) {
   return seen;
 }
 
-/* Both factors are exact doubles, so the one rounding is the right one (W. Clinger). */
+/* Both factors are exact doubles, so the one rounding is the right one (W. Clinger). Digits
+ * that were cut stood behind 19 others: more than 2^53. */
 static bool number_exact(const struct seen *seen, double *to) {
   static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  if (seen->cut || seen->digits > UINT64_C(1) << 53 || seen->exponent < -22 || seen->exponent > 22)
-    return false;
+  if (seen->digits > UINT64_C(1) << 53 || seen->exponent < -22 || seen->exponent > 22) return false;
   double value = (double)seen->digits;
   *to = seen->exponent < 0 ? value / tens[-seen->exponent] : value * tens[seen->exponent];
   return true;

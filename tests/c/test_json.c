@@ -336,6 +336,30 @@ static void test_refused(void) {
       CHECK(strstr(e.text, "nested too deep") != NULL);
     }
   }
+  TEST("the reader remembers what each of many open containers is") {
+    char deep[2000];
+    size_t length = 0;
+    for (int i = 0; i < 200; i++)
+      length += (size_t)snprintf(deep + length, 8, "%s", i % 3 == 0 ? "{\"a\":" : "[");
+    deep[length++] = '0';
+    for (int i = 199; i >= 0; i--)
+      deep[length++] = i % 3 == 0 ? '}' : ']';
+    struct error e;
+    CHECK(reread(deep, length, 200, &again, &e));
+    CHECK(again.length == length && memcmp(again.data, deep, length) == 0);
+    for (size_t at = length - 200; at < length; at++) {
+      deep[at] = (char)(deep[at] == '}' ? ']' : '}');
+      CHECK(!reread(deep, length, 200, &again, &e));
+      deep[at] = (char)(deep[at] == '}' ? ']' : '}');
+    }
+  }
+  TEST("a character cut by the end of the text is not read beyond it") {
+    static const char text[] = "0123456789abcdef\xF0\x9D\x84\x9E";
+    const char *end = text + sizeof text - 1;
+    CHECK(json_scan(text, end) == end);
+    for (int cut = 1; cut < 4; cut++)
+      CHECK(json_scan(text, end - cut) == text + 16);
+  }
   buffer_clear(&again);
 }
 
