@@ -93,6 +93,18 @@ struct span buffer_span(const struct buffer *b) {
   return (struct span){.data = b->data ? b->data : "", .length = b->length};
 }
 
+/* At the maximum: is there still a byte to come? */
+static bool read_is_over(const struct buffer *to, int fd, const char *path, struct error *error) {
+  char more;
+  ssize_t count;
+  do
+    count = to->sys->read(to->sys, fd, &more, 1);
+  while (count == -EINTR);
+  if (count < 0) return error_system(error, (int)-count, "%s", path);
+  if (count == 0) return true;
+  return error_set(error, ERROR_LIMIT, "%s: more than %zu bytes", path, to->maximum);
+}
+
 static bool read_all(struct buffer *to, int fd, const char *path, struct error *error) {
   const struct sys *sys = to->sys;
   struct sys_stat info;
@@ -101,8 +113,10 @@ static bool read_all(struct buffer *to, int fd, const char *path, struct error *
   if (info.kind == SYS_DIRECTORY) return error_system(error, EISDIR, "%s", path);
   for (;;) {
     size_t piece = info.size > 0 && info.size < (1 << 20) ? (size_t)info.size + 1 : 65536;
+    if (piece > to->maximum - to->length) piece = to->maximum - to->length;
+    if (piece == 0) return read_is_over(to, fd, path, error);
     char *room = buffer_room(to, piece, error);
-    if (!room) return false;
+    if (!room) return error_set(error, ERROR_MEMORY, "%s: out of memory", path);
     ssize_t count = sys->read(sys, fd, room, piece);
     if (count == -EINTR) continue;
     if (count < 0) return error_system(error, (int)-count, "%s", path);

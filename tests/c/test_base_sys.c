@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/sys.h"
 
 static char folder[64];
@@ -327,6 +328,24 @@ static void test_whole(void) {
     CHECK(!sys_sync_directory(sys_real(), in_folder("none"), &e) && e.number == ENOENT);
     CHECK(sys_sync_directory(sys_real(), folder, &e));
     unlink(in_folder("view"));
+  }
+  TEST("a whole file is read up to the buffer's maximum, which a byte more exceeds") {
+    struct buffer to;
+    CHECK(sys_replace_file(sys_real(), in_folder("whole"), "12345678", 8, false, &e));
+    for (size_t maximum = 7; maximum < 10; maximum++) {
+      buffer_init(&to, sys_real(), maximum);
+      bool good = buffer_read_file(&to, in_folder("whole"), &e);
+      CHECK(good == (maximum >= 8));
+      if (good) CHECK_STR(to.data, "12345678");
+      if (!good) CHECK(e.code == ERROR_LIMIT && strstr(e.text, "/whole: more than 7 bytes"));
+      buffer_clear(&to);
+    }
+    buffer_init(&to, sys_real(), 100);
+    CHECK(buffer_read_file(&to, "/proc/self/comm", &e) && to.length > 0);
+    CHECK(!buffer_read_file(&to, in_folder("none"), &e) && e.code == ERROR_MISSING);
+    CHECK(!buffer_read_file(&to, folder, &e) && e.number == EISDIR);
+    buffer_clear(&to);
+    unlink(in_folder("whole"));
   }
   TEST("sys_alloc gives zeroed memory") {
     unsigned char *block = sys_alloc(sys_real(), 4096);

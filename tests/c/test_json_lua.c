@@ -76,7 +76,7 @@ static bool run(lua_State *L, struct poor *poor, long n) {
 }
 
 static void test_every_allocation(void) {
-  TEST("at every n-th failing allocation nothing leaks and the next call works (F48)") {
+  TEST("at every n-th failing allocation nothing leaks and the next call works") {
     struct poor poor = {.left = -1};
     lua_State *L = lua_newstate(poor_alloc, &poor);
     lua_pushcfunction(L, open_json);

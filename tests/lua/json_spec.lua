@@ -152,7 +152,7 @@ describe("json text", function()
     assert.same(value, json.decode(json.encode(value, { sorted = false })))
   end)
 
-  it("indents as people and other tools expect (R5, R8)", function()
+  it("indents as people and other tools expect", function()
     local text = '{\n  "a": [\n    1,\n    {\n      "b": []\n    }\n  ],\n  "c": {}\n}'
     assert.equal(text, json.encode(json.decode(text), { indent = 2 }))
     assert.equal("[\n 1\n]", json.encode({ 1 }, { indent = 1 }))
@@ -176,7 +176,7 @@ describe("json text", function()
     assert.equal(("é"):rep(1000), json.decode('"' .. long .. '"'))
   end)
 
-  it("refuses keys that appear twice, however they are written (F48)", function()
+  it("refuses keys that appear twice, however they are written", function()
     refused("invalid", 'JSON: line 1, column 8 (byte 7): key "a" appears twice', json.decode '{"a":1,"a":2}')
     assert.is_nil((json.decode [[{"a":1,"\u0061":2}]]))
     assert.is_nil((json.decode '{"":1,"":2}'))
