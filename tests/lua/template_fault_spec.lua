@@ -22,6 +22,8 @@ describe("template errors", function()
     { "a tag without a name", "{{ }}", "template:1:1: the tag has no name" },
     { "a name with white space", "{{a b}}", "template:1:1: the name 'a b' has white space in it" },
     { "a name with an empty part", "{{a..b}}", "template:1:1: the name 'a..b' has an empty part" },
+    { "a tag without a name between other delimiters", "{{=<< >>=}}<<>>", "template:1:12: the tag has no name" },
+    { "a triple tag that ends elsewhere", "{{{x} }", "template:1:1: the tag is never closed: no }}} behind it" },
     { "delimiters that are none", "{{=<%=}}", "template:1:1: set delimiters holds two delimiters without '=' or white space in them" },
     { "delimiters that never end", "{{=<% %>", "template:1:1: the tag is never closed: no =}} behind it" },
   }
@@ -53,6 +55,11 @@ describe("template errors", function()
     assert.equal("template:1:1: the value is a list, which has no text: use a section", (fault("{{x}}", { x = { 1 } })))
     assert.matches("the value is an object", (fault("{{x}}", { x = { a = 1 } })))
     assert.matches("the value is a thread", (fault("{{x}}", { x = coroutine.create(print) })))
+  end)
+
+  it("name the place of an override where it was written", function()
+    local text = "a\n{{<p}}{{$b}}\n  ok\n  {{x}}\n{{/b}}{{/p}}"
+    assert.matches("^template:4:3: the value is a list", (fault(text, { x = { 1 } }, { p = "    {{$b}}\n    {{/b}}\n" })))
   end)
 
   it("name a function of the data that fails", function()
@@ -117,6 +124,26 @@ describe("template limits", function()
   it("stop a function that calls itself for ever", function()
     assert.matches("template:1", (fault("{{f}}", { f = function() return "{{f}}" end })))
     assert.matches("template:1", (fault("{{#f}}x{{/f}}", { f = function(_, render) return render "{{#f}}x{{/f}}" end })))
+  end)
+
+  it("count what is inside each other, not what follows each other", function()
+    local list = {}
+    for i = 1, 150 do
+      list[i] = i
+    end
+    local data = {
+      list = list,
+      name = function()
+        return "{{x}}"
+      end,
+      section = function(text)
+        return text
+      end,
+      x = "x",
+    }
+    local text = "{{#list}}{{>p}}{{name}}{{#section}}s{{/section}}{{<q}}{{$b}}o{{/b}}{{/q}}{{/list}}"
+    local partials = { p = "p", q = "{{$b}}{{/b}}{{$b}}{{/b}}" }
+    assert.equal(("pxsoo"):rep(150), template.render(text, data, partials))
   end)
 
   it("stop nesting and the size of the result", function()

@@ -99,6 +99,8 @@ cases("template inheritance on lines of its own", {
   { "moves an override to the place of the block", text = "{{<p}}{{$b}}\n    one\n    two\n{{/b}}{{/p}}\n", partials = { p = "Hi,\n  {{$b}}\n  {{/b}}\n" }, want = "Hi,\n  one\n  two\n" },
   { "takes the indentation of the default", text = "{{<p}}{{$b}}\none\ntwo\n{{/b}}{{/p}}\n", partials = { p = "Hi,\n{{$b}}\n  default\n{{/b}}\n" }, want = "Hi,\n  one\n  two\n" },
   { "moves nested blocks along", text = "{{<p}}{{$n}}\nthree\n{{/n}}{{/p}}\n", partials = { p = "{{$b}}\n  one\n  {{$n}}\n    two\n  {{/n}}\n{{/b}}\n" }, want = "  one\n    three\n" },
+  { "takes from a line as much indentation as it has", text = "{{<p}}{{$b}}\n    one\n  two\n\tthree\n{{/b}}{{/p}}", partials = { p = "{{$b}}\n{{/b}}\n" }, want = "one\ntwo\n\tthree\n" },
+  { "looks for indentation behind empty lines", text = "{{<p}}{{$b}}\n\n\r\n  one\n{{/b}}{{$c}}\n\n  \n{{/c}}{{/p}}", partials = { p = "{{$b}}\n    d\n{{/b}}\n{{$c}}\n{{/c}}\n." }, want = "\n\r\n    one\n\n  \n." },
   { "keeps the inner indentation of an override", text = "{{<p}}{{$b}}\n  if\n    then\n\n  end\n{{/b}}{{/p}}", partials = { p = "do\n        {{$b}}\n        {{/b}}\nend\n" }, want = "do\n        if\n          then\n\n        end\nend\n" },
   { "takes CRLF lines", text = "{{<p}}\r\n{{$b}}\r\n  one\r\n{{/b}}\r\n{{/p}}\r\n.", partials = { p = "Hi\r\n{{$b}}\r\nd\r\n{{/b}}\r\n" }, want = "Hi\r\none\r\n." },
   { "takes lone tags of a block away", text = "a\n  {{$b}}\n  x\n  {{/b}}\nb\n", want = "a\n  x\nb\n" },

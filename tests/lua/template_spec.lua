@@ -28,6 +28,7 @@ cases("template interpolation", {
   { "never escapes an ampersand tag", text = "{{&x}}", data = { x = "<&>" }, escape = "html", want = "<&>" },
   { "writes an integer", text = "{{n}} {{{n}}} {{&n}}", data = { n = 85 }, want = "85 85 85" },
   { "writes a float shortly", text = "{{n}} {{m}}", data = { n = 1.21, m = 3.0 }, want = "1.21 3" },
+  { "writes a float so that it reads back", text = "{{a}} {{b}} {{c}} {{d}}", data = { a = 0.1, b = 0.1 + 0.2, c = 1e300, d = 2^53 }, want = "0.1 0.30000000000000004 1e+300 9007199254740992" },
   { "writes nothing for null", text = "<{{x}}{{{x}}}{{&x}}>", data = { x = json_null }, want = "<>" },
   { "writes nothing for a name that is missing", text = "<{{x}}{{{x}}}{{&x}}>", want = "<>" },
   { "writes booleans", text = "{{t}} {{f}}", data = { t = true, f = false }, want = "true false" },
@@ -59,6 +60,7 @@ cases("template sections", {
   { "nests", text = "{{#a}}{{#b}}{{#c}}{{x}}{{y}}{{z}}{{/c}}{{/b}}{{/a}}", data = { a = { x = 1, b = { y = 2, c = { z = 3 } } } }, want = "123" },
   { "climbs through five levels", text = "{{#a}}{{one}}{{#b}}{{one}}{{two}}{{#c}}{{one}}{{two}}{{three}}{{#d}}{{two}}{{/d}}{{/c}}{{two}}{{/b}}{{one}}{{/a}}", data = { a = { one = 1 }, b = { two = 2 }, c = { three = 3, d = { x = 1 } } }, want = "1121232" .. "21" },
   { "nests the same name", text = "{{#b}}A {{#b}}B {{/b}}C{{/b}}", data = { b = true }, want = "A B C" },
+  { "forgets its names at its end", text = "{{#o}}{{a}}{{/o}}<{{a}}>{{#l}}{{b}}{{/l}}<{{b}}>{{#s}}{{/s}}{{.}}", data = setmetatable({ o = { a = 1 }, l = { { b = 2 } }, s = "s" }, { __tostring = function() return "root" end }), want = "1<>2<>root" },
   { "may appear twice", text = "{{#b}}1{{/b}} 2 {{#b}}3{{/b}}", data = { b = true }, want = "1 2 3" },
   { "takes strings for a dot", text = "{{#l}}({{.}}){{/l}}", data = { l = { "a", "b" } }, want = "(a)(b)" },
   { "takes numbers for a dot", text = "{{#l}}({{.}}){{/l}}", data = { l = { 1, 2.5 } }, want = "(1)(2.5)" },
@@ -106,6 +108,7 @@ cases("template comments", {
 cases("template delimiters", {
   { "change for the tags behind", text = "{{=<% %>=}}(<%text%>){{text}}", data = { text = "Hey" }, want = "(Hey){{text}}" },
   { "may be special characters", text = "({{=[ ]=}}[text])", data = { text = "It works" }, want = "(It works)" },
+  { "may be special in patterns and change back", text = "{{=( )=}}(x)(={{ }}=){{x}}", data = { x = 1 }, want = "11" },
   { "may be one and the same", text = "{{=| |=}}|text||{text}||&text|", data = { text = 1 }, want = "111" },
   { "hold inside and behind sections", text = "{{#s}}{{x}}|x|{{/s}}{{=| |=}}|#s|{{x}}|x||/s|", data = { s = true, x = 1 }, want = "1|x|{{x}}1" },
   { "hold in inverted sections", text = "{{^s}}{{x}}{{/s}}{{=| |=}}|^s||x||/s|", data = { x = 1 }, want = "11" },
