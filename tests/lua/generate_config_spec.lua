@@ -104,6 +104,9 @@ describe("a skill-config's normal form", function()
     local told = good(hybrid({ "01-a", "@autonomous", "02-b", "03-c" }, "run_finalize"))
     assert.equal("run_finalize", told.x_skillrt.hybrid.on_loop_failed)
     assert.equal("stop", good(hybrid(nil)).x_skillrt.hybrid.on_loop_failed)
+    local one = hybrid(nil)
+    one.sequential_config.phases = { { id = "01-a" } }
+    assert.same({ "01-a", "@autonomous" }, good(one).x_skillrt.hybrid.order)
     local bare = hybrid(nil)
     bare.sequential_config = nil
     assert.same({ "@autonomous" }, good(bare).x_skillrt.hybrid.order)
@@ -163,6 +166,13 @@ describe("a bad skill-config", function()
     { "an id with two dots", autonomous { { id = "a..b" } }, "hold no '..'" },
     { "an id with a line break", autonomous { { id = "a\nb" } }, "actions[1].id: must be letters" },
     { "an id that is missing", autonomous { { name = "A" } }, "actions[1].id: is missing" },
+    { "fields that are no objects", autonomous(nil, { state_schema = { fields = { 1 } } }), "fields[1]: must be an object with name" },
+    { "a field that is no name", autonomous(nil, { state_schema = { fields = { { name = "a b" } } } }), "must be a name such as" },
+    { "the same field twice", autonomous(nil, { state_schema = { fields = { { name = "a" }, { name = "a" } } } }), "field 1 too" },
+    { "an id that is too long", autonomous { { id = ("a"):rep(101) } }, "must have at most 100 characters, not 101" },
+    { "an id like our orchestrator", sequential { { id = "orchestrator" } }, "is a file skillrt writes" },
+    { "a path that is empty", sequential { { id = "a", output = "" } }, "output: must be a path, not \"\"" },
+    { "a path that is too long", sequential { { id = "a", output = ("a"):rep(256) } }, "longer than 255 bytes" },
     { "an id that is one of our files", sequential { { id = "00-spec-study" } }, "is a file skillrt writes" },
     { "the same phase twice", sequential { { id = "a" }, { id = "a" } }, 'phases[2].id: "a" is phase 1 too' },
     { "the same action twice", autonomous { { id = "a" }, { id = "a" } }, 'actions[2].id: "a" is action 1 too' },

@@ -115,6 +115,26 @@ describe("generate", function()
     end
   end)
 
+  it("puts as many triggers into the description as fit (1,024 bytes)", function()
+    local config = nasty_config()
+    config.description, config.triggers = ("d"):rep(900), {}
+    for i = 1, 30 do
+      config.triggers[i] = ("word %02d"):format(i)
+    end
+    local front = folder(config)["SKILL.md"].text:match "\ndescription: ([^\n]*)"
+    local text = json.decode(front)
+    assert.is_true(#text <= 1024 and #text > 1000, #text)
+    assert.truthy(text:find('d. Triggers on "word 01", "word 02"', 1, true))
+    assert.equal(".", text:sub(-1))
+  end)
+
+  it("names task_completed where a config names no termination (R40)", function()
+    local config = nasty_config()
+    local text = folder(config)["phases/orchestrator.md"].text
+    assert.truthy(text:find("- **Termination conditions**: task_completed\n", 1, true))
+    assert.truthy(text:find("## Termination Conditions\n\n- task_completed\n", 1, true))
+  end)
+
   it("generates what its own skill-config.json says again (F3)", function()
     local first = folder(nasty_config())
     local again = folder(json.decode(first["skill-config.json"].text))
