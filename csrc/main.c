@@ -19,7 +19,7 @@
 enum { PATIENCE_MS = 90 }; /* a stop is noticed within this time, or forced */
 
 static struct limits *the_limits;
-static volatile sig_atomic_t signals_seen;
+static volatile sig_atomic_t signals_seen, first_signal;
 
 static void quit_now(int signal, const char *why) {
   ssize_t ignored = write(STDERR_FILENO, why, strlen(why));
@@ -30,14 +30,16 @@ static void quit_now(int signal, const char *why) {
 static void on_alarm(int signal) {
   (void)signal;
   if (!limits_noticed(the_limits))
-    quit_now(SIGINT, "skillrt: stopped inside a call that cannot be interrupted; `skillrt resume` "
-                     "goes on with the run\n");
+    quit_now(first_signal,
+             "skillrt: stopped inside a call that cannot be interrupted; `skillrt resume` "
+             "goes on with the run\n");
 }
 
 static void on_stop(int signal) {
   int kept = errno;
   if (signals_seen++ > 0)
     quit_now(signal, "skillrt: stopped at once; `skillrt resume` goes on with the run\n");
+  first_signal = signal;
   limits_interrupt(the_limits, "user_exit");
   struct itimerval patience = {.it_value = {.tv_usec = PATIENCE_MS * 1000}};
   setitimer(ITIMER_REAL, &patience, NULL);
@@ -110,8 +112,10 @@ int main(int argc, char **argv) {
   int code;
   if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
     code = (int)lua_tointeger(L, -1);
+    if (code == 128 + SIGINT && first_signal) code = 128 + first_signal;
   } else if (the_limits && limits_interrupted(the_limits)) {
-    code = 128 + SIGINT;
+    fputs("skillrt: stopped\n", stderr);
+    code = 128 + first_signal;
   } else {
     const char *message = lua_tostring(L, -1);
     fprintf(stderr, "skillrt: %s\n", message ? message : "an error that is not a text");

@@ -35,6 +35,8 @@ size_t batch_count(const struct batch *);
 struct span batch_at(const struct batch *, size_t index); /* until the batch changes */
 void batch_cut(struct batch *, size_t count);             /* forgets all but the first `count` */
 
+enum { TICK_MS = 100 };
+
 enum decision_kind {
   DECIDE_START, /* start `steps` */
   DECIDE_WAIT,  /* nothing to start; something is under way */
@@ -84,6 +86,9 @@ struct policy {
 
   /* Notice: bytes of a running exchange, for whoever watches. May be NULL. */
   void (*progress)(void *self, uint64_t step, struct span bytes);
+
+  /* Notice: TICK_MS have passed, for whoever shows time going by. NULL: no timer is made. */
+  void (*tick)(void *self);
 
   /* Notice: the run has to stop; the next choose must answer DECIDE_STOP, and may append last
    * records. `why` is what was asked for from outside ("user_exit", "timeout" ...): steps

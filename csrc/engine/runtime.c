@@ -22,6 +22,13 @@ struct errand {
   void *argument;
 };
 
+/* The clock of a policy that shows time. Outlives its run until libuv gives it back. */
+struct ticker {
+  uv_timer_t uv;
+  const struct sys *sys;
+  const struct policy *policy;
+};
+
 struct runtime {
   struct loop_member member; /* first: the loop's callback finds the run by it */
   const struct sys *sys;
@@ -29,6 +36,7 @@ struct runtime {
   struct store *store;
   struct engine *engine;
   struct errand *errand;
+  struct ticker *ticker; /* NULL: nobody watches the time */
   char *http_module;
   bool stopped;
   _Atomic(const char *) why; /* stop was asked for */
@@ -109,6 +117,28 @@ static void wake(void *data) {
   loop_ready(&r->member);
 }
 
+static void ticked(uv_timer_t *uv) {
+  const struct ticker *ticker = uv->data;
+  ticker->policy->tick(ticker->policy->self);
+}
+
+static void ticker_closed(uv_handle_t *uv) {
+  struct ticker *ticker = uv->data;
+  sys_free(ticker->sys, ticker, sizeof *ticker);
+}
+
+static bool ticker_new(struct runtime *r, const struct policy *policy, struct error *error) {
+  struct ticker *ticker = sys_alloc(r->sys, sizeof *ticker);
+  if (!ticker) return error_set(error, ERROR_MEMORY, "run: no memory");
+  ticker->sys = r->sys;
+  ticker->policy = policy;
+  ticker->uv.data = ticker;
+  uv_timer_init(loop_uv(r->loop), &ticker->uv);
+  uv_timer_start(&ticker->uv, ticked, TICK_MS, TICK_MS);
+  r->ticker = ticker;
+  return true;
+}
+
 /* ---- a run's life ---- */
 
 static void turned(struct loop_member *member) {
@@ -140,7 +170,8 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .busy = busy,
                                    .wake = wake,
                                    .data = r};
-  return engine_new(&options, &r->engine, error) && engine_load(r->engine, error);
+  return engine_new(&options, &r->engine, error) && engine_load(r->engine, error) &&
+         (!o->policy->tick || ticker_new(r, o->policy, error));
 }
 
 bool runtime_open(const struct runtime_options *o, struct runtime **to,
@@ -209,6 +240,7 @@ struct store *runtime_store(struct runtime *r) {
 
 void runtime_close(struct runtime *r) {
   if (!r) return;
+  if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
   if (r->errand) errand_leave(r->errand);
   engine_free(r->engine);
   store_close(&r->store);

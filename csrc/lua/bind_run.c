@@ -6,11 +6,13 @@
 #include "lua/bind.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/runtime.h"
 #include "lua/run.h"
 #include "lua/script.h"
+#include "store/lock.h"
 
 #define RUN_TYPE "skillrt.run"
 #define LOOP_TYPE "skillrt.loop"
@@ -292,11 +294,23 @@ static int core_read(lua_State *L) {
   return 1;
 }
 
+/* holder(directory) -> pid, host, start of the process that advances the run; nil: none does */
+static int core_holder(lua_State *L) {
+  char line[256], pid[32], host[128], start[64];
+  if (!lock_held(bind_sys(L), luaL_checkstring(L, 1), line, sizeof line)) return 0;
+  int count = sscanf(line, "%31s %127s %63s", pid, host, start);
+  lua_pushstring(L, count == 3 ? pid : "?");
+  lua_pushstring(L, count == 3 ? host : "?");
+  lua_pushstring(L, count == 3 ? start : "?");
+  return 3;
+}
+
 int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"step", run_step},   {"wait", run_wait}, {"stop", run_stop},   {"status", run_status},
       {"stats", run_stats}, {"loop", run_loop}, {"close", run_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", core_open}, {"read", core_read}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", core_open}, {"read", core_read}, {"holder", core_holder}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");

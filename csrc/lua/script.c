@@ -329,6 +329,12 @@ static void script_progress(void *self, uint64_t step, struct span bytes) {
   if (bytes.length) ask(&question, notice_body, &ignored);
 }
 
+static void script_tick(void *self) {
+  struct question question = {.script = self, .method = "tick"};
+  struct error ignored;
+  ask(&question, notice_body, &ignored);
+}
+
 static void script_stop(void *self, const char *why) {
   struct script *script = self;
   struct question question = {.script = script, .method = "stop", .why = why};
@@ -369,6 +375,8 @@ void script_init(struct script *script, lua_State *L, int at) {
                                    .progress = script_progress,
                                    .stop = script_stop};
   lua_pushvalue(L, at);
+  if (lua_getfield(L, -1, "tick") == LUA_TFUNCTION) script->policy.tick = script_tick;
+  lua_pop(L, 1);
   lua_pushlightuserdata(L, script);
   lua_pushcclosure(L, read_blob, 1);
   lua_setfield(L, -2, "read_blob");

@@ -70,6 +70,21 @@ int lock_take(const struct sys *sys, const char *folder, struct error *e) {
   return -1;
 }
 
+bool lock_held(const struct sys *sys, const char *folder, char *line, size_t room) {
+  char path[PATH_MAX];
+  struct error ignored;
+  if (!file_path(path, folder, "run.lock", &ignored)) return false;
+  int fd = sys->open(sys, path, O_RDWR, 0);
+  if (fd < 0) return false;
+  int failed;
+  do {
+    failed = sys->lock(sys, fd);
+  } while (failed == -EINTR);
+  lock_line(sys, fd, line, room);
+  sys->close(sys, fd); /* gives back what was taken */
+  return failed == -EAGAIN;
+}
+
 void lock_sign(const struct sys *sys, int fd) {
   char host[65] = "", text[160], start[STAMP_SIZE];
   int from = sys->open(sys, "/proc/sys/kernel/hostname", O_RDONLY, 0);

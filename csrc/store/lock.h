@@ -6,12 +6,16 @@
 #define SKILLRT_STORE_LOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "base/sys.h"
 
 /* Gives the descriptor that holds the lock, or -1: ERROR_BUSY names the holder. */
 int lock_take(const struct sys *, const char *folder, struct error *);
+/* Whether a process holds it, without taking it for longer than the look: `line` gets what the
+ * holder wrote ("<pid> <host> <start>"). False also where there is no lock file. */
+bool lock_held(const struct sys *, const char *folder, char *line, size_t room);
 /* Writes who holds it. For people only: a failure (full disk) is none. */
 void lock_sign(const struct sys *, int fd);
 /* Gives it back; -1 is fine. */
