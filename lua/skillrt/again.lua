@@ -26,6 +26,8 @@ function M.skill_for(work_dir, options, load)
   elseif not (options.script or first.script) then
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
+  options.strategy = options.strategy or first.strategy -- a run keeps what it began with
+  options.durability = options.durability or first.durability
   local going_on = { work_dir = work_dir, skill_name = first.skill }
   for key, value in pairs(options) do
     going_on[key] = value
@@ -45,15 +47,16 @@ end
 ---@return string? message
 ---@return string? code
 function M.go_on(work_dir, options)
-  local skill, message, code = M.skill_for(work_dir, options)
-  if not skill then
-    return nil, message, code
-  elseif not skill_of.is(skill) then
-    return skill -- the script ran it itself
-  end
-  local all = { work_dir = work_dir }
+  local all = {}
   for key, value in pairs(options) do
     all[key] = value
+  end
+  all.work_dir = work_dir
+  local skill, message, code, traceback = M.skill_for(work_dir, all)
+  if not skill then
+    return nil, message, code, traceback
+  elseif not skill_of.is(skill) then
+    return skill -- the script ran it itself
   end
   return runner.go_on(skill, all)
 end

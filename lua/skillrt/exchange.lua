@@ -288,7 +288,7 @@ function M.judge(policy, step, definition, reply)
 end
 
 local function decide(policy, step)
-  local choice = step.decision or policy.skill.on_indoubt
+  local choice = step.decision or policy.decide or policy.skill.on_indoubt
   if type(choice) == "function" then
     choice = choice({ id = step.id, step = step.number, attempt = step.attempt, to = step.sent.to })
   end

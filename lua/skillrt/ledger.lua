@@ -86,7 +86,7 @@ local apply = {}
 function apply.run(self, record)
   self.run_id, self.skill, self.version = record.run, record.skill, record.version
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
-  self.context_strategy, self.started_at = record.context, record.at
+  self.context_strategy, self.started_at, self.args = record.context, record.at, record.args
   local initial = state.copy(record.state)
   initial.skill_name = record.skill
   initial.run_id = record.run

@@ -17,7 +17,7 @@ local function not_a_skill(path, value)
       path,
       value == nil and "nothing" or "a " .. type(value)
     ),
-    "invalid"
+    "no_skill"
 end
 
 ---Runs a Lua script and gives what it returns: a skill, or a result of skill:run.

@@ -22,7 +22,7 @@ local M = {}
 ---@field mode table
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
----@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text) }
+---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun() }
 local Policy = {}
 Policy.__index = Policy
 
@@ -34,6 +34,11 @@ function M.new(run)
   self.core = core
   self.out, self.blobs = {}, {}
   self.known_views = {}
+  if self.watcher and self.watcher.tick then
+    function self.tick()
+      self.watcher.tick()
+    end
+  end
   self.interpret = function(step, request, reply)
     return exchange.interpret(self, step, request, reply)
   end
@@ -84,6 +89,7 @@ function Policy:load(fresh)
     resume.begin(self)
     exchange.take_up(self)
   end
+  self.args = self.ledger.args or self.args or {}
   self.input_dir = self.ledger.input.dir or "."
   self.mode = self.make_mode(self)
 end

@@ -122,6 +122,9 @@ function M.begin(policy)
     end
     assert(policy:emit({ t = "answer", value = policy.answer, step = ledger.question.step }))
   end
+  if policy.decide and ledger.question and ledger.question.step then
+    assert(policy:emit({ t = "answer", value = policy.decide, step = ledger.question.step }))
+  end
   if policy.from then
     take_rewind(policy)
   elseif policy.retry then

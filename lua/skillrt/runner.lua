@@ -18,6 +18,15 @@ local M = {}
 ---What a script's own skill:run is to go on with instead of beginning a run; set by resume.
 M.resuming = nil
 
+---What the command line says for scripts that call skill:run themselves: their first run takes
+---what it was not given, every run its watcher. Set by cmd/run.lua.
+---@type skillrt.RunOptions|nil
+M.commanded = nil
+
+---The result of the run that ended last in this process.
+---@type skillrt.Result|nil
+M.last = nil
+
 ---@class skillrt.RunOptions
 ---@field work_dir string?     default: runs/<name>-<run id>
 ---@field input table?         values the skill reads as state.input and ctx.input
@@ -35,6 +44,10 @@ M.resuming = nil
 ---@field run_id string
 ---@field steps integer   steps that are over
 ---@field work_dir string
+---@field question table? what a person has to answer before the run goes on
+---@field in_memory boolean   there is no work directory to go on from
+---@field interrupted boolean  stopped from outside
+---@field failed_step string? the last action or phase that failed
 ---@field stats table     { seq, bytes, syncs } of the journal
 
 local function absolute(path)
@@ -152,6 +165,9 @@ local function result_of(run, self)
     run_id = books.run_id,
     steps = books.finished,
     work_dir = self.work_dir,
+    in_memory = self.skill.context == "memory",
+    interrupted = status == "paused" and self.stopping ~= nil,
+    failed_step = books.last_failed and books.last_failed.id,
     stats = run:stats(),
   }
 end
@@ -180,6 +196,7 @@ local function finish(run, report, self)
   local open_run <close> = run
   open_run:wait()
   local result = result_of(run, self)
+  M.last = result
   if self.watcher and self.watcher.closed then
     self.watcher.closed(result)
   end
@@ -236,6 +253,21 @@ function M.begin(skill, options)
   return run, report, run and self or code
 end
 
+-- The options of a run, with what the command line says besides.
+local function with_commanded(options)
+  local commanded, all = M.commanded, {}
+  for key, value in pairs(commanded or {}) do
+    all[key] = value
+  end
+  for key, value in pairs(options or {}) do
+    all[key] = value
+  end
+  if commanded then
+    M.commanded = { watcher = commanded.watcher }
+  end
+  return all
+end
+
 ---Runs a skill to its end, or until it pauses.
 ---@param skill skillrt.Skill
 ---@param options skillrt.RunOptions?
@@ -243,7 +275,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.run(skill, options)
-  options = options or {}
+  options = with_commanded(options)
   local going_on = M.resuming
   if going_on and (going_on.skill_name == skill.name) then
     M.resuming = nil
@@ -301,6 +333,7 @@ function M.take_up(skill, options)
     answer = options.answer,
     retry = options.retry,
     from = options.from,
+    decide = options.decide,
   }
   if options.accept_edits then
     local edited, message, code = edited_state(self.work_dir)

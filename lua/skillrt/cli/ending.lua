@@ -1,0 +1,156 @@
+-- cli/ending.lua: what happens when a run has stopped: its question asked on the terminal, its
+-- last line, the command to type next, the exit code; or why it could not be opened.
+--
+-- Called by the commands that run.
+
+local core = require("skillrt.core")
+local exit_codes = require("skillrt.cli.exit_codes")
+local output = require("skillrt.report.output")
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+---A message about what went wrong: each line escaped, the first behind the program's name.
+---@param message string
+---@param hint string?
+function M.complain(message, hint)
+  local head = "skillrt: "
+  for _, line in ipairs(text_of.lines(message)) do
+    output.say("error", head .. line)
+    head = "  "
+  end
+  if hint then
+    output.say("info", hint)
+  end
+end
+
+-- Why a run could not be opened, and what to do about it where the message does not say it.
+local HINTS = {
+  busy = function(dir)
+    return dir and ("see what it does: skillrt status %s"):format(dir)
+  end,
+  exists = function(dir)
+    return dir and ("go on with that run: skillrt resume %s"):format(dir)
+  end,
+}
+
+---@param message any
+---@param code string|nil
+---@param traceback string|nil
+---@param dir string|nil  as people name it
+---@return integer exit_code
+function M.refused(message, code, traceback, dir)
+  local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)))
+  M.complain(tostring(message or "the run could not be opened, and nobody said why"), hint)
+  if code == "script" and traceback then
+    for _, line in ipairs(text_of.lines(traceback)) do
+      output.say("detail", "  " .. line)
+    end
+  end
+  return exit_codes.of_error(code)
+end
+
+local function can_ask(args)
+  return not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
+end
+
+-- The answer of whoever sits there; nil: none.
+local function ask(question)
+  local report = require("skillrt.report.question")
+  for _, line in ipairs(report.lines(question)) do
+    output.write(line .. "\n")
+  end
+  for _ = 1, 3 do
+    output.write("answer (empty: later)> ")
+    local text = output.read_line()
+    if not text then
+      output.write("\n")
+      return nil
+    end
+    text = text:match("^%s*(.-)%s*$")
+    if text == "" then
+      return nil
+    end
+    local value, message = report.value(question, text)
+    if value ~= nil then
+      return value
+    end
+    output.write(message .. "\n")
+  end
+  return nil
+end
+
+local function show_json(result, code)
+  local event = require("skillrt.report.events").result(result)
+  event.exit_code = code
+  output.write(assert(core.json.encode(event)) .. "\n")
+end
+
+local function show(result, args, started)
+  local closing = require("skillrt.report.closing")
+  local dir = text_of.path(result.work_dir, core.files.current())
+  if result.question and not result.question_shown and not args.quiet then
+    for _, line in ipairs(require("skillrt.report.question").lines(result.question)) do
+      output.write(line .. "\n")
+    end
+  end
+  if args.quiet and result.message and result.status ~= "completed" then
+    M.complain(tostring(result.message))
+  end
+  local elapsed = (core.mono_ns() - started) / 1e6
+  output.write(output.paint(1, closing.kind(result.status), closing.line(result, elapsed, dir)) .. "\n")
+  local command, why = closing.next(result, dir)
+  if command then
+    output.say("info", ("next: %s   (%s)"):format(command, why))
+  elseif result.question then
+    output.say("warning", "the run was in memory only: its question can be answered on a terminal at once, not later")
+  end
+end
+
+---Asks what has to be asked, goes on, and tells the end.
+---@param result skillrt.Result
+---@param args table  quiet, json, accept_changes
+---@param started integer  ns of the monotonic clock
+---@return integer exit_code
+function M.tell(result, args, started)
+  while result.question and not result.interrupted and not result.in_memory and can_ask(args) do
+    local answer = ask(result.question)
+    if answer == nil then
+      result.question_shown = true
+      break
+    end
+    local next_result, message, code, traceback = require("skillrt.again").go_on(result.work_dir, {
+      answer = answer,
+      accept_changes = args.accept_changes,
+      watcher = require("skillrt.report.watch").new(args),
+    })
+    if not next_result then
+      return M.refused(message, code, traceback, result.work_dir)
+    end
+    result = next_result
+  end
+  local code = exit_codes.of_result(result)
+  if args.json then
+    show_json(result, code)
+  else
+    show(result, args, started)
+  end
+  return code
+end
+
+---Goes on with the run of a directory and tells its end.
+---@param dir string
+---@param options table  as for again.go_on
+---@param args table
+---@return integer exit_code
+function M.go_on(dir, options, args)
+  local started = core.mono_ns()
+  options.watcher = require("skillrt.report.watch").new(args)
+  local result, message, code, traceback = require("skillrt.again").go_on(dir, options)
+  if not result then
+    return M.refused(message, code, traceback, dir)
+  end
+  return M.tell(result, args, started)
+end
+
+return M

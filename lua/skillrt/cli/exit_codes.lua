@@ -1,0 +1,50 @@
+-- cli/exit_codes.lua: the one table of exit codes, and which of them an end of a run has.
+--
+-- Shown by --help and the manual. Called by cmd/*.
+
+local M = {}
+
+---@type { code: integer, name: string, text: string }[]
+M.TABLE = {
+  { code = 0, name = "completed", text = "the run completed; or what was asked for was shown" },
+  { code = 1, name = "failed", text = "the run failed" },
+  { code = 2, name = "usage", text = "nothing was done: wrong usage, a bad script or an unusable directory" },
+  { code = 3, name = "person", text = "paused: waits for a person's answer or decision" },
+  { code = 4, name = "aborted", text = "the run was aborted" },
+  { code = 5, name = "paused", text = "paused for another reason: blocked, a limit, a full disk" },
+  { code = 6, name = "busy", text = "another process holds the run" },
+  { code = 7, name = "damaged", text = "the journal is damaged, or of a newer format" },
+  { code = 8, name = "changed", text = "refused: the script, a prompt, a strategy or state.json was changed" },
+  { code = 70, name = "internal", text = "a fault of skillrt itself" },
+  { code = 130, name = "interrupted", text = "stopped by SIGINT; skillrt resume goes on with the run" },
+  { code = 143, name = "terminated", text = "stopped by SIGTERM; skillrt resume goes on with the run" },
+}
+
+for _, row in ipairs(M.TABLE) do
+  M[row.name] = row.code
+end
+
+local BY_STATUS = { completed = M.completed, failed = M.failed, aborted = M.aborted, paused = M.paused }
+
+local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited = M.changed, changed = M.changed }
+
+---The code of a run that has ended; main.c makes 143 of 130 where it was SIGTERM.
+---@param result skillrt.Result
+---@return integer
+function M.of_result(result)
+  if result.interrupted then
+    return M.interrupted
+  elseif result.status == "paused" and result.question then
+    return M.person
+  end
+  return BY_STATUS[result.status] or M.paused
+end
+
+---The code of a run that could not be opened.
+---@param code string|nil  of the error
+---@return integer
+function M.of_error(code)
+  return BY_ERROR[code] or M.usage
+end
+
+return M

@@ -1,0 +1,172 @@
+-- cli/help.lua: what is shown by --help and --version, and when a command line is wrong.
+--
+-- Everything comes from the commands' own tables and exit_codes.lua, as the manual does.
+-- Called by cli.lua and arguments.lua.
+
+local core = require("skillrt.core")
+local exit_codes = require("skillrt.cli.exit_codes")
+local names = require("skillrt.names")
+
+local M = {}
+
+-- The commands people use most come first; others follow by name.
+local ORDER = { "run", "resume", "retry", "status", "log", "answer" }
+
+---All commands.
+---@return skillrt.Command[]
+function M.commands()
+  local list, place = {}, {}
+  for i, name in ipairs(ORDER) do
+    place[name] = i
+  end
+  for _, path in ipairs(core.assets("lua/skillrt/cmd/")) do
+    list[#list + 1] = require("skillrt.cmd." .. path:match("([^/]+)%.lua$"))
+  end
+  table.sort(list, function(a, b)
+    local left, right = place[a.name] or 99, place[b.name] or 99
+    if left ~= right then
+      return left < right
+    end
+    return a.name < b.name
+  end)
+  return list
+end
+
+---How a command is called: "skillrt retry DIR [--json]".
+---@param command skillrt.Command
+---@return string
+function M.usage(command)
+  local words = { "skillrt", command.name }
+  for _, argument in ipairs(command.arguments) do
+    words[#words + 1] = argument.name
+  end
+  for _, option in ipairs(command.options) do
+    local word = option.value and ("--%s %s"):format(option.name, option.value) or "--" .. option.name
+    words[#words + 1] = ("[%s]%s"):format(word, option.many and " ..." or "")
+  end
+  if command.rest then
+    words[#words + 1] = ("[-- %s]"):format(command.rest)
+  end
+  return table.concat(words, " ")
+end
+
+-- Words in lines of at most 80 columns; the first is begun already.
+local function wrapped(text, indent)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if #indent + #line + #word + 1 > 80 and line ~= "" then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n" .. indent)
+end
+
+local function put(text)
+  core.terminal.write(1, text)
+end
+
+---@return string
+function M.exit_text()
+  local lines = { "Exit codes:" }
+  for _, row in ipairs(exit_codes.TABLE) do
+    lines[#lines + 1] = ("  %3d  %s"):format(row.code, wrapped(row.text, "       "))
+  end
+  return table.concat(lines, "\n")
+end
+
+---@return string
+function M.overview()
+  local lines = {
+    "skillrt runs a skill, written as a Lua script, to its end, and loses nothing on the way.",
+    "",
+    "Usage:",
+    "  skillrt SCRIPT [OPTION ...] [-- ARG ...]     the same as skillrt run SCRIPT",
+    "  skillrt COMMAND [OPTION ...]                 skillrt COMMAND --help says more",
+    "",
+    "Commands:",
+  }
+  for _, command in ipairs(M.commands()) do
+    lines[#lines + 1] = ("  %-10s %s"):format(command.name, wrapped(command.summary, (" "):rep(13)))
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = M.exit_text()
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "A run is a directory: its journal tells everything. man skillrt says the rest."
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---The help of one command.
+---@param command skillrt.Command
+---@return string
+function M.text(command)
+  local lines = { "Usage: " .. wrapped(M.usage(command), (" "):rep(7)), "" }
+  lines[#lines + 1] = wrapped(command.summary .. ". " .. (command.description or ""), "")
+  lines[#lines + 1] = ""
+  for _, argument in ipairs(command.arguments) do
+    lines[#lines + 1] = ("  %-24s %s"):format(argument.name, wrapped(argument.help, (" "):rep(27)))
+  end
+  for _, option in ipairs(command.options) do
+    local left = "--" .. option.name .. (option.value and " " .. option.value or "")
+    lines[#lines + 1] = ("  %-24s %s"):format(left, wrapped(option.help, (" "):rep(27)))
+  end
+  lines[#lines + 1] = ("  %-24s %s"):format("--help", "shows this")
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = M.exit_text()
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---@param command skillrt.Command
+---@return integer code
+function M.command(command)
+  put(M.text(command))
+  return exit_codes.completed
+end
+
+---@param command skillrt.Command
+---@param message string
+---@return integer code
+function M.wrong(command, message)
+  local lines = require("skillrt.report.text").lines(message)
+  io.stderr:write(("skillrt %s: %s\nUsage: %s\n"):format(command.name, table.concat(lines, "\n"),
+    wrapped(M.usage(command), (" "):rep(7))))
+  io.stderr:write(("`skillrt %s --help` says more.\n"):format(command.name))
+  return exit_codes.usage
+end
+
+local function help_about(name)
+  for _, command in ipairs(M.commands()) do
+    if command.name == name then
+      return M.command(command)
+    end
+  end
+  local all = {}
+  for i, command in ipairs(M.commands()) do
+    all[i] = command.name
+  end
+  io.stderr:write(("skillrt help: there is no command %s%s\n"):format(names.show(name), names.suggest(name, all)))
+  return exit_codes.usage
+end
+
+---What is asked for without a command: help, version, or nothing at all.
+---@param what "overview"|"help"|"version"|nil
+---@param argv string[]
+---@return integer code
+function M.general(what, argv)
+  if what == "version" then
+    put(("skillrt %s (%s)\n"):format(core.version, _VERSION))
+    return exit_codes.completed
+  elseif what == "help" and argv[2] then
+    return help_about(argv[2])
+  elseif what == nil then
+    io.stderr:write(M.overview())
+    return exit_codes.usage
+  end
+  put(M.overview())
+  return exit_codes.completed
+end
+
+return M

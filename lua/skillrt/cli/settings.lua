@@ -1,0 +1,63 @@
+-- cli/settings.lua: `--set key=value` as the input of a run.
+--
+-- key=value is a text, key:=json any JSON value; a dotted key goes into an object.
+-- Called by cmd/run.lua.
+
+local json = require("skillrt.json")
+local names = require("skillrt.names")
+
+local M = {}
+
+local function put(root, path, value)
+  local at, seen = root, {}
+  for i, part in ipairs(path) do
+    seen[i] = part
+    if i == #path then
+      if at[part] ~= nil then
+        return nil, ("%s is set twice"):format(table.concat(seen, "."))
+      end
+      at[part] = value
+      return true
+    end
+    if at[part] == nil then
+      at[part] = {}
+    elseif type(at[part]) ~= "table" or json.is_array(at[part]) then
+      return nil, ("%s is a value already, so %s cannot be set"):format(table.concat(seen, "."), table.concat(path, "."))
+    end
+    at = at[part]
+  end
+end
+
+---@param words string[]|nil
+---@return table|nil input
+---@return string? message
+function M.read(words)
+  local input = {}
+  for _, word in ipairs(words or {}) do
+    local key, operator, text = word:match("^([^=]-)(:?=)(.*)$")
+    if not key or key == "" then
+      return nil, ("--set %s: write key=value, or key:=json"):format(names.show(word))
+    end
+    local value, problem = text, nil
+    if operator == ":=" then
+      value, problem = json.decode(text)
+      if value == nil then
+        return nil, ("--set %s: not JSON: %s"):format(key, problem)
+      end
+    end
+    local path = {}
+    for part in (key .. "."):gmatch("(.-)%.") do
+      if part == "" then
+        return nil, ("--set %s: a part of the key is empty"):format(names.show(word))
+      end
+      path[#path + 1] = part
+    end
+    local ok, message = put(input, path, value)
+    if not ok then
+      return nil, "--set " .. word .. ": " .. message
+    end
+  end
+  return input
+end
+
+return M

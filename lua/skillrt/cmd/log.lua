@@ -1,0 +1,81 @@
+-- cmd/log.lua: `skillrt log DIR`: the journal of a run, record by record, for people or programs.
+--
+-- Goes through the journal once and keeps nothing of it. Takes no lock, changes nothing.
+
+local core = require("skillrt.core")
+
+local CHUNK = 64 * 1024 -- bytes gathered for one write
+
+-- A sink that writes in large pieces; false once the reader has gone away.
+local function sink()
+  local parts, size = {}, 0
+  local self = { open = true }
+  function self.flush()
+    if #parts > 0 and self.open then
+      self.open = core.terminal.write(1, table.concat(parts)) == true
+      parts, size = {}, 0
+    end
+    return self.open
+  end
+  function self.put(text)
+    parts[#parts + 1] = text
+    size = size + #text
+    return size < CHUNK or self.flush()
+  end
+  return self
+end
+
+-- Large values lie apart; the log does not need them.
+local function no_blob()
+  return '"(kept apart)"'
+end
+
+local function people(out)
+  local json_record = require("skillrt.record")
+  local iso = require("skillrt.ledger").iso
+  local output = require("skillrt.report.output")
+  local formatter = require("skillrt.report.lines").new({ detail = true })
+  return function(payload, seq)
+    local record, why = json_record.decode(payload, no_blob)
+    if not record then
+      error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
+    end
+    local at = record.at and iso(record.at) or ("?"):rep(24)
+    for _, line in ipairs(formatter:of(record)) do
+      if not out.put(("%s  %s\n"):format(at, output.paint(1, line.kind, line.text))) then
+        return false
+      end
+    end
+    return true
+  end
+end
+
+local function programs(out)
+  local event = require("skillrt.report.events").event
+  local run_id
+  return function(payload)
+    run_id = run_id or core.json.decode(payload).run or ""
+    return out.put(event(payload, run_id) .. "\n")
+  end
+end
+
+return {
+  name = "log",
+  summary = "Shows what happened in a run: its journal for people, with times",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = { { name = "json", help = "the journal's records, an object a line, each with its run_id" } },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local out = sink()
+    local called, report, message, code = pcall(core.read, args.dir, (args.json and programs or people)(out))
+    out.flush()
+    if not called then
+      local raised = type(report) == "table" and report or { message = tostring(report), code = "script" }
+      return require("skillrt.cli.ending").refused(("%s: %s"):format(args.dir, raised.message), raised.code)
+    elseif not report and out.open then
+      return require("skillrt.cli.ending").refused(message, code, nil, args.dir)
+    end
+    return 0
+  end,
+}

@@ -1,0 +1,27 @@
+-- cmd/status.lua: `skillrt status DIR`: how a run stands. Takes no lock, changes nothing.
+
+local core = require("skillrt.core")
+
+return {
+  name = "status",
+  summary = "Shows how a run stands: status, steps, the last error, the open question, what to type next",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = { { name = "json", help = "one object, as JSON" } },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local output = require("skillrt.report.output")
+    local report = require("skillrt.report.status")
+    local books, found, code = require("skillrt.runner").read(args.dir)
+    if not books then
+      return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
+    end
+    local status = report.of(args.dir, books, found --[[@as table]])
+    if args.json then
+      output.write(assert(core.json.encode(status)) .. "\n")
+    else
+      output.write(table.concat(report.lines(status, books), "\n") .. "\n")
+    end
+    return 0
+  end,
+}

@@ -1,0 +1,72 @@
+-- report/closing.lua: how a run ended in one line, and the command to type next.
+--
+-- The same words behind a run and in `skillrt status`. Knows results, no terminal.
+-- Called by cli/ending.lua and report/status.lua.
+
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+---@class skillrt.report.End
+---@field status string
+---@field reason string?
+---@field question table?
+---@field failed_step string?
+---@field in_memory boolean?
+
+-- The options of a question in words for a command line: "retry|skip|fail".
+local function answers(question)
+  local ids = {}
+  for i, option in ipairs(question.options or {}) do
+    ids[i] = tostring(option.id)
+  end
+  if #ids == 0 or #ids > 6 then
+    return "VALUE"
+  end
+  return table.concat(ids, "|")
+end
+
+---What to type next, and why; nil: nothing is left to do.
+---@param run skillrt.report.End
+---@param dir string  as people name it here
+---@return string|nil command  escaped
+---@return string? why
+function M.next(run, dir)
+  local where = text_of.escape(text_of.shell(dir))
+  if run.in_memory then
+    return nil
+  elseif run.question then
+    return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.question))), "answers the question"
+  elseif run.status == "failed" and run.failed_step then
+    return ("skillrt retry %s"):format(where),
+      ("tries %s again"):format(text_of.escape(run.failed_step))
+  elseif run.status == "failed" then
+    return ("skillrt log %s"):format(where), "shows what led to it"
+  elseif run.status == "paused" and (run.reason == "blocked" or run.reason == "no_action_selected") then
+    return ("skillrt resume %s --accept-changes"):format(where), "goes on once the skill is mended"
+  elseif run.status == "completed" or run.status == "aborted" then
+    return nil
+  end
+  return ("skillrt resume %s"):format(where), "goes on"
+end
+
+---"completed (task_completed): 3 steps in 0.4 s, in runs/a"
+---@param result skillrt.Result
+---@param elapsed_ms number
+---@param dir string
+---@return string text  escaped
+function M.line(result, elapsed_ms, dir)
+  local steps = ("%d %s"):format(result.steps, result.steps == 1 and "step" or "steps")
+  local where = result.in_memory and "nothing kept" or "in " .. text_of.escape(dir)
+  return ("%s (%s): %s in %s, %s"):format(text_of.escape(tostring(result.status)),
+    text_of.escape(tostring(result.reason)), steps, text_of.duration(elapsed_ms), where)
+end
+
+---The colour of an end.
+---@param status string
+---@return "good"|"error"|"warning"
+function M.kind(status)
+  return status == "completed" and "good" or (status == "failed" or status == "aborted") and "error" or "warning"
+end
+
+return M

@@ -1,0 +1,314 @@
+-- report/lines.lua: a record of a run as lines for people.
+--
+-- One formatter for the live run and for `skillrt log`: it goes through the records in order
+-- and keeps only what later lines need. All text is escaped here. Knows the record shapes of
+-- ledger.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
+
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+local escape = text_of.escape
+
+---@class skillrt.report.Line
+---@field text string   escaped, one line
+---@field kind "info"|"good"|"warning"|"error"|"detail"
+
+---@class skillrt.report.Lines
+---@field detail boolean        exchanges and tracebacks too
+---@field steps table<integer, table>  { id, kind, n, attempt }
+---@field completed integer     actions and phases that completed at least once
+---@field done integer          steps that went well
+---@field failed integer        steps that failed
+---@field retries integer
+local Lines = {}
+Lines.__index = Lines
+
+---@param options { detail: boolean? }?
+---@return skillrt.report.Lines
+function M.new(options)
+  return setmetatable({
+    detail = options and options.detail or false,
+    steps = {},
+    over = {},
+    completed = 0,
+    done = 0,
+    failed = 0,
+    retries = 0,
+    status = "pending",
+  }, Lines)
+end
+
+-- "[Iteration 3] " of an action, "[Orchestrator] " of a phase (R29, R67).
+local function prefix(step)
+  if step and step.kind == "action" then
+    return ("[Iteration %d] "):format(step.n)
+  end
+  return "[Orchestrator] "
+end
+
+local function add(out, kind, format, ...)
+  out[#out + 1] = { kind = kind, text = select("#", ...) > 0 and format:format(...) or format }
+end
+
+-- A text of many lines: the first behind `head`, the others below it.
+local function add_block(out, kind, head, text)
+  for i, line in ipairs(text_of.lines(text)) do
+    add(out, kind, "%s%s", i == 1 and head or "    ", line)
+  end
+end
+
+local function joined(list, limit)
+  local shown = {}
+  for i = 1, math.min(#list, limit) do
+    shown[i] = escape(tostring(list[i]))
+  end
+  local more = #list > limit and (", and %d more"):format(#list - limit) or ""
+  return table.concat(shown, ", ") .. more
+end
+
+local format = {}
+
+function format.run(self, record, out)
+  self.status = "pending"
+  add(out, "info", "=== Orchestrator Started ===")
+  add(out, "info", "Skill: %s %s (%s), run %s", escape(record.skill), escape(record.version or "?"),
+    escape(record.mode or "?"), escape(record.run))
+  add(out, "info", "Context Strategy: %s", escape(record.context or "file"))
+end
+
+function format.start(self, record, out)
+  local kind = record.phase and "phase" or "action"
+  local step = { id = record.phase or record.action, kind = kind, n = record.n, attempt = 1, at = record.at }
+  self.steps[record.step] = step
+  self.status = "running"
+  if kind == "action" then
+    add(out, "detail", "[Iteration %d] Status: %s, Completed: %d", step.n, self.status, self.completed)
+  end
+  add(out, "info", "%sExecuting: %s", prefix(step), escape(step.id))
+end
+
+function format.send(self, record, out)
+  local step = self.steps[record.step]
+  if step then
+    step.asking = ("%s %s"):format(record.kind, record.to)
+  end
+  if self.detail then
+    add(out, "detail", "%sAsking: %s %s (exchange %d, attempt %d)", prefix(step), escape(record.kind or "?"),
+      escape(record.to or "?"), record.x, record.attempt)
+  end
+end
+
+function format.reply(self, record, out)
+  if self.detail then
+    local reply = record.reply or {}
+    local size = type(reply.body) == "string" and #reply.body or 0
+    add(out, "detail", "%sReply: %s, %d bytes", prefix(self.steps[record.step]), escape(tostring(reply.status)), size)
+  end
+end
+
+local function fail_text(record)
+  return tostring(record.message or record.class or "failed without saying why")
+end
+
+local function add_retry(self, step, record, out)
+  self.retries = self.retries + 1
+  step.attempt = record.link and 1 or record.attempt + 1
+  step.retry_at = record.at and record.at + record.retry
+  local wait = record.retry > 0 and ("again in %s"):format(text_of.duration(record.retry)) or "again now"
+  if record.link then
+    wait = ("now its agent %d"):format(record.link)
+  end
+  add_block(out, "warning", ("%sRetry: %s: attempt %d failed (%s), %s: "):format(prefix(step), escape(step.id),
+    record.attempt, escape(record.class or "?"), wait), fail_text(record))
+end
+
+function format.fail(self, record, out)
+  local step = self.steps[record.step] or { id = "?", kind = "phase" }
+  step.asking = nil
+  if record.retry then
+    add_retry(self, step, record, out)
+    return
+  end
+  self.steps[record.step] = nil
+  self.failed = self.failed + 1
+  if step.kind == "action" then
+    add_block(out, "error", ("%sError: "):format(prefix(step)), fail_text(record))
+  else
+    add_block(out, "error", ("%sFailed at %s: "):format(prefix(step), escape(step.id)), fail_text(record))
+  end
+  if self.detail and record.traceback then
+    add_block(out, "detail", "    ", record.traceback)
+  end
+end
+
+function format.done(self, record, out)
+  local step = self.steps[record.step] or { id = "?", kind = "phase" }
+  self.steps[record.step] = nil
+  self.done = self.done + 1
+  if not record.partial and not self.over[step.id] then
+    self.over[step.id] = true
+    self.completed = self.completed + 1
+  end
+  local what = escape(tostring(record.summary or step.id))
+  if record.file then
+    what = ("%s -> %s"):format(what, escape(record.file))
+  end
+  add(out, "good", "%s%s: %s", prefix(step), record.partial and "Partly done" or "Completed", what)
+  if record.why then
+    add_block(out, "warning", ("%sConcerns: "):format(prefix(step)), tostring(record.why))
+  end
+  if record.refused then
+    add(out, "warning", "%sWarning: %s: only the runtime writes %s; the update was left out", prefix(step),
+      escape(step.id), joined(record.refused, 10))
+  end
+  if record.missed then
+    add(out, "warning", "%sWarning: %s: its effect did not come true: %s", prefix(step), escape(step.id),
+      joined(record.missed, 10))
+  end
+end
+
+function format.skip(self, record, out)
+  local step = record.step and self.steps[record.step]
+  local id = record.phase or step and step.id or "?"
+  if record.step then
+    self.steps[record.step] = nil
+  end
+  add(out, "info", "%sSkipping %s (%s)", prefix(step), escape(id), escape(record.why or "condition not met"))
+end
+
+function format.note(self, record, out)
+  local step = self.steps[record.step]
+  add_block(out, "info", ("%s%s: "):format(prefix(step), escape(step and step.id or "?")), tostring(record.text))
+end
+
+function format.ask(_, record, out)
+  add_block(out, "warning", "Question: ", tostring(record.question.question or record.question.header or "?"))
+end
+
+function format.answer(_, record, out)
+  add(out, "info", "Answer: %s", escape(tostring(record.value)))
+end
+
+-- What a status that ends a run is called in its last line.
+local ENDS = { completed = true, failed = true, aborted = true }
+
+function format.stop(self, record, out)
+  local status, reason = record.status, record.reason
+  self.status = status
+  if status == "completed" then
+    add(out, "good", "=== All actions completed ===")
+  elseif reason == "blocked" or reason == "no_action_selected" then
+    add(out, "warning", "No action selected, terminating.")
+  end
+  if record.message and reason ~= "needs_decision" and reason ~= "waiting_for_person" then
+    local kind = status == "completed" and "info" or status == "paused" and "warning" or "error"
+    add_block(out, kind, "  ", tostring(record.message))
+  end
+  if ENDS[status] then
+    add(out, "info", "=== Orchestrator Finished ===")
+  else
+    add(out, "info", "=== Orchestrator Paused (%s) ===", escape(tostring(reason)))
+  end
+end
+
+-- What the books know already, where the records before are not shown.
+local function seed(self, books)
+  self.over, self.completed = {}, 0
+  for id in pairs(books.completed) do
+    self.over[id] = true
+    self.completed = self.completed + 1
+  end
+  for number, step in pairs(books.steps) do
+    self.steps[number] = {
+      id = step.id,
+      kind = step.kind,
+      n = books.state.root.iteration_count,
+      attempt = step.attempt,
+      at = step.started_at,
+    }
+  end
+end
+
+local function ids_of(steps)
+  local numbers, ids = {}, {}
+  for number in pairs(steps) do
+    numbers[#numbers + 1] = number
+  end
+  table.sort(numbers)
+  for i, number in ipairs(numbers) do
+    ids[i] = steps[number].id
+  end
+  return ids
+end
+
+-- R69: what was under way, what is completed.
+function format.resume(self, _, out, books)
+  if books then
+    seed(self, books)
+  end
+  local current, completed = ids_of(self.steps), {}
+  for id in pairs(self.over) do
+    completed[#completed + 1] = id
+  end
+  table.sort(completed)
+  self.status = #current > 0 and "running" or "pending"
+  add(out, "info", "Resuming from: %s", #current > 0 and joined(current, 10) or "start")
+  add(out, "info", "Already completed: %s", #completed > 0 and joined(completed, 20) or "nothing")
+end
+
+function format.retry(_, record, out)
+  add(out, "info", "Retrying: %s", escape(record.action or record.phase or "?"))
+end
+
+function format.rewind(self, record, out)
+  for _, id in ipairs(record.phases) do
+    if self.over[id] then
+      self.over[id] = nil
+      self.completed = self.completed - 1
+    end
+  end
+  add(out, "info", "Running again: %s", joined(record.phases, 20))
+end
+
+function format.edit(_, record, out)
+  local keys = {}
+  for key in pairs(record.set) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  add(out, "warning", "Taken over from the edited state.json: %s", joined(keys, 20))
+end
+
+function format.accept(_, record, out)
+  add(out, "warning", "Going on with changed files: %s", joined(record.changed or {}, 20))
+end
+
+---The lines of one record, in the order of the journal.
+---@param record table
+---@param books skillrt.Ledger|nil  where the records before were not shown
+---@return skillrt.report.Line[]
+function Lines:of(record, books)
+  local out = {}
+  local write = format[record.t]
+  if write then
+    write(self, record, out, books)
+  end
+  return out
+end
+
+---The open steps, oldest first.
+---@return table[] steps  { number, id, kind, attempt, at, asking, retry_at }
+function Lines:open()
+  local list = {}
+  for number, step in pairs(self.steps) do
+    step.number = number
+    list[#list + 1] = step
+  end
+  table.sort(list, function(a, b)
+    return a.number < b.number
+  end)
+  return list
+end
+
+return M

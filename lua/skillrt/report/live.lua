@@ -1,0 +1,254 @@
+-- report/live.lua: a run on a terminal: its lines scroll by, and below them a few lines show
+-- what is under way, how long, and what it says.
+--
+-- The cursor rests at the first of those few lines, so that a frame never has to know where it
+-- is: it writes the new lines there, then what changed of the block, then goes back up. One
+-- write a frame, nothing is cleared first, so nothing flickers; after a resize all is drawn
+-- anew. A watcher as in policy.lua. Made by report/watch.lua.
+
+local core = require("skillrt.core")
+local lines = require("skillrt.report.lines")
+local opened = require("skillrt.report.opened")
+local output = require("skillrt.report.output")
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+M.FRAME_MS = 100
+
+local LAST_LINES = 3 -- of what running tasks say
+local OPEN_STEPS = 8
+local LONGEST_LINE = 4096 -- bytes kept of an unfinished line
+
+-- Terminals that know it show a frame at once; the others ignore it.
+local BEGIN, END = "\27[?2026h", "\27[?2026l"
+local CLEAR_RIGHT, CLEAR_BELOW = "\27[K", "\27[J"
+
+---@class skillrt.report.Live
+local Live = {}
+Live.__index = Live
+
+local function now_ms()
+  return core.mono_ns() // 1000000
+end
+
+-- Complete lines of what a task says; carriage returns draw over the line, as progress bars do.
+function Live:hear(id, bytes)
+  local said = self.said[id]
+  if not said then
+    said = { rest = "" }
+    self.said[id] = said
+  end
+  local text = said.rest .. bytes
+  for line in text:gmatch("([^\n]*)\n") do
+    line = line:gsub("\r$", ""):match("[^\r]*$")
+    if line:find("%S") then
+      said[#said + 1] = line
+    end
+  end
+  said.rest = text:match("[^\n]*$"):match("[^\r]*\r?$"):sub(-LONGEST_LINE)
+  while #said > LAST_LINES do
+    table.remove(said, 1)
+  end
+end
+
+local function last_words(said)
+  local list = table.move(said, 1, #said, 1, {})
+  local rest = said.rest:gsub("\r", "")
+  if rest:find("%S") then
+    list[#list + 1] = rest
+    if #list > LAST_LINES then
+      table.remove(list, 1)
+    end
+  end
+  return list
+end
+
+local function step_line(step, wall_ms)
+  local line = ("> %s  %s"):format(step.id, text_of.duration(math.max(0, wall_ms - step.at)))
+  if step.attempt > 1 then
+    line = ("%s  attempt %d"):format(line, step.attempt)
+  end
+  if step.retry_at and step.retry_at > wall_ms then
+    return ("%s in %s"):format(line, text_of.duration(step.retry_at - wall_ms))
+  elseif step.asking then
+    return ("%s  %s"):format(line, step.asking)
+  end
+  return line
+end
+
+-- The block as { kind, text } rows, at most `rows` of them.
+function Live:block(rows)
+  local formatter, list = self.formatter, {}
+  local wall, open = core.wall_ms(), formatter:open()
+  list[1] = {
+    "strong",
+    ("%s  %s  %d done, %d failed, %d %s"):format(self.name, text_of.duration(now_ms() - self.started),
+      formatter.done, formatter.failed, formatter.retries, formatter.retries == 1 and "retry" or "retries"),
+  }
+  for i = 1, math.min(#open, OPEN_STEPS) do
+    local step = open[i]
+    list[#list + 1] = { "info", step_line(step, wall) }
+    local said = self.said[step.id]
+    for _, words in ipairs(said and last_words(said) or {}) do
+      list[#list + 1] = { "detail", "  | " .. words }
+    end
+  end
+  if #open > OPEN_STEPS then
+    list[#list + 1] = { "detail", ("  and %d more"):format(#open - OPEN_STEPS) }
+  end
+  for i = #list, rows + 1, -1 do
+    list[i] = nil
+  end
+  return list
+end
+
+local function paint_row(row, columns)
+  return output.paint(1, row[1], text_of.cut(text_of.escape(row[2]), columns))
+end
+
+-- The part of a frame below the lines that scroll: what changed of the block, cursor back up.
+function Live:draw_block(out, columns, rows, anew)
+  local block, shown = self:block(math.max(1, rows - 1)), self.shown
+  anew = anew or #block ~= #shown
+  local changed = anew
+  for i, row in ipairs(block) do
+    local text = paint_row(row, columns - 1)
+    if anew or text ~= shown[i] then
+      out[#out + 1] = text .. CLEAR_RIGHT
+      changed = true
+    end
+    block[i] = text
+    if i < #block then
+      out[#out + 1] = "\r\n"
+    end
+  end
+  if anew then
+    out[#out + 1] = CLEAR_BELOW
+  end
+  out[#out + 1] = #block > 1 and ("\r\27[%dA"):format(#block - 1) or "\r"
+  self.shown = block
+  return changed
+end
+
+-- The lines that stay. One that fills its row is written on cleared ground: clearing behind a
+-- full row would take its last character.
+function Live:scroll(out, columns)
+  for _, line in ipairs(self.queue) do
+    if line.width < columns then
+      out[#out + 1] = line.text .. CLEAR_RIGHT .. "\r\n"
+    else
+      out[#out + 1] = CLEAR_BELOW .. line.text .. "\r\n"
+    end
+  end
+  self.queue = {}
+end
+
+function Live:frame(now)
+  local columns, rows = output.size(1)
+  columns, rows = columns or 80, rows or 24
+  local resized = columns ~= self.columns or rows ~= self.rows
+  local anew = resized or #self.queue > 0
+  local out = { BEGIN, "\r" }
+  self:scroll(out, columns)
+  if self:draw_block(out, columns, rows, anew) or anew then
+    out[#out + 1] = END
+    output.write(table.concat(out))
+  end
+  self.columns, self.rows, self.drawn_at = columns, rows, now
+end
+
+function Live:draw(at_once)
+  local now = now_ms()
+  if at_once or now - self.drawn_at >= M.FRAME_MS then
+    self:frame(now)
+  end
+end
+
+-- A line that stays: as many rows as it needs, the terminal breaks it.
+function Live:keep(kind, text)
+  self.queue[#self.queue + 1] = { text = output.paint(1, kind, text), width = text_of.width(text) }
+end
+
+function Live:erase()
+  local out = { BEGIN, "\r" }
+  self:scroll(out, output.size(1) or 80)
+  out[#out + 1] = CLEAR_BELOW .. END
+  output.write(table.concat(out))
+  self.shown, self.columns = {}, nil
+end
+
+---@return table watcher
+function M.new()
+  local self = setmetatable({
+    formatter = lines.new(),
+    made = {}, -- lines of records that are not durable yet
+    queue = {}, -- lines to write with the next frame
+    said = {}, -- by step id: what its task says
+    shown = {},
+    name = "skillrt",
+    started = now_ms(),
+    drawn_at = 0,
+  }, Live)
+  local watcher, printed = {}, ""
+
+  local restore = output.capture(function(text)
+    printed = printed .. text
+    for line in printed:gmatch("([^\n]*)\n") do
+      self:keep("info", text_of.escape((line:gsub("\t", "  "))))
+    end
+    printed = printed:match("[^\n]*$")
+  end)
+
+  function watcher.observe(record, books)
+    if books.skill then
+      self.name = books.skill
+    end
+    local step = self.formatter.steps[record.step]
+    for _, line in ipairs(self.formatter:of(record, books)) do
+      self.made[#self.made + 1] = line
+    end
+    if step and not self.formatter.steps[record.step] then
+      self.said[step.id] = nil
+    end
+  end
+
+  function watcher.flush()
+    for _, line in ipairs(self.made) do
+      self:keep(line.kind, line.text)
+    end
+    self.made = {}
+    self:draw()
+  end
+
+  function watcher.progress(id, bytes)
+    self:hear(id, bytes)
+    self:draw()
+  end
+
+  function watcher.tick()
+    self:draw()
+  end
+
+  function watcher.opened(report)
+    local text = opened.text(report)
+    if text then
+      self:keep("warning", text)
+    end
+    self:draw(true)
+  end
+
+  function watcher.closed()
+    watcher.flush()
+    if printed ~= "" then
+      self:keep("info", text_of.escape(printed))
+      printed = ""
+    end
+    self:erase()
+    restore()
+  end
+
+  return watcher
+end
+
+return M

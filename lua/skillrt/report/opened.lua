@@ -1,0 +1,36 @@
+-- report/opened.lua: what has to be said when a run was opened that ended badly before.
+--
+-- Called by the watchers.
+
+local output = require("skillrt.report.output")
+
+local M = {}
+
+---The words about a torn end or an unclean stop; nil: all was well.
+---@param report table  of core.open
+---@return string|nil text
+---@return boolean cut
+function M.text(report)
+  if report.cut_bytes and report.cut_bytes > 0 then
+    return ("the journal's end was torn: %d bytes were cut off and kept in %s; no finished step is lost"):format(
+      report.cut_bytes,
+      report.cut_file
+    ),
+      true
+  elseif report.unclean then
+    return "the process before ended without closing the run; going on from its last record", false
+  end
+  return nil, false
+end
+
+---@param report table
+---@param books skillrt.Ledger
+---@param quiet boolean?
+function M.tell(report, books, quiet)
+  local text, cut = M.text(report)
+  if text and (cut or not quiet) then
+    output.say("warning", ("skillrt: run %s: %s"):format(books.run_id or "?", text))
+  end
+end
+
+return M

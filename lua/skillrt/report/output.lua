@@ -1,0 +1,98 @@
+-- report/output.lua: where reports write: standard output and standard error, in colour or not.
+--
+-- Writes whole texts at once; a reader that went away ends the writing, not the run. Knows
+-- kinds of lines, no records. Called by the other reports and by cmd/*.
+
+local core = require("skillrt.core")
+
+local M = {}
+
+local terminal = core.terminal
+
+-- SGR by kind of line: only where a terminal shows it and nobody asked for none.
+local COLOURS = { good = "32", warning = "33", error = "31", detail = "2", strong = "1" }
+
+local looks = {} -- by descriptor: whether it shows colours
+
+---Whether a descriptor is a terminal that obeys cursor addressing.
+---@param fd 0|1|2
+---@return boolean
+function M.is_terminal(fd)
+  local term = os.getenv("TERM")
+  return terminal.is_terminal(fd) and term ~= nil and term ~= "" and term ~= "dumb"
+end
+
+local function shows_colours(fd)
+  if looks[fd] == nil then
+    local refused = os.getenv("NO_COLOR")
+    looks[fd] = M.is_terminal(fd) and (refused == nil or refused == "")
+  end
+  return looks[fd]
+end
+
+---The text in the colour of its kind, where the descriptor shows colours.
+---@param fd 1|2
+---@param kind string
+---@param text string
+---@return string
+function M.paint(fd, kind, text)
+  local colour = COLOURS[kind]
+  if not colour or text == "" or not shows_colours(fd) then
+    return text
+  end
+  return ("\27[%sm%s\27[0m"):format(colour, text)
+end
+
+---Columns and rows of the terminal, or nil.
+---@param fd 0|1|2
+---@return integer|nil columns
+---@return integer|nil rows
+function M.size(fd)
+  return terminal.size(fd)
+end
+
+---@param text string
+function M.write(text)
+  io.stdout:flush() -- what the script printed comes first
+  terminal.write(1, text)
+end
+
+---One line for people on standard error; escaped already.
+---@param kind string
+---@param text string
+function M.say(kind, text)
+  terminal.write(2, M.paint(2, kind, text) .. "\n")
+end
+
+---A line of standard input, or nil at its end.
+---@return string|nil
+function M.read_line()
+  return terminal.read_line()
+end
+
+---Makes what a script prints pass by `take` until the returned function is called.
+---@param take fun(text: string)  with its newlines
+---@return fun() restore
+function M.capture(take)
+  local print_was, write_was = print, io.write
+  rawset(_G, "print", function(...)
+    local words = table.pack(...)
+    for i = 1, words.n do
+      words[i] = tostring(words[i])
+    end
+    take(table.concat(words, "\t") .. "\n")
+  end)
+  io.write = function(...)
+    if io.output() ~= io.stdout then
+      return write_was(...)
+    end
+    take(table.concat({ ... }))
+    return io.stdout
+  end
+  return function()
+    rawset(_G, "print", print_was)
+    io.write = write_was
+  end
+end
+
+return M

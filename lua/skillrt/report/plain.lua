@@ -1,0 +1,54 @@
+-- report/plain.lua: a run as plain lines on standard output; quietly, only what went wrong.
+--
+-- Lines are made when a record is made and written when it is durable: nothing is told that a
+-- crash could take back. A watcher as in policy.lua. Made by report/watch.lua.
+
+local lines = require("skillrt.report.lines")
+local opened = require("skillrt.report.opened")
+local output = require("skillrt.report.output")
+
+local M = {}
+
+---@param options { quiet: boolean? }
+---@return table watcher
+function M.new(options)
+  local formatter, queue = lines.new(), {}
+  local fd = options.quiet and 2 or 1
+  local self = {}
+
+  function self.observe(record, books)
+    for _, line in ipairs(formatter:of(record, books)) do
+      if not options.quiet or line.kind == "error" then
+        queue[#queue + 1] = output.paint(fd, line.kind, line.text)
+      end
+    end
+  end
+
+  function self.flush()
+    if #queue == 0 then
+      return
+    end
+    local text = table.concat(queue, "\n") .. "\n"
+    queue = {}
+    if options.quiet then
+      output.say("info", text:sub(1, -2))
+    else
+      output.write(text)
+    end
+  end
+
+  function self.opened(report, books)
+    opened.tell(report, books, options.quiet)
+  end
+
+  function self.closed()
+    self.flush()
+  end
+
+  if not options.quiet then
+    io.stdout:setvbuf("line") -- what the script prints keeps its place among our lines
+  end
+  return self
+end
+
+return M

@@ -1,0 +1,177 @@
+-- report/status.lua: how a run stands, from its journal alone: for people and as JSON.
+--
+-- Takes no lock, so it may look at a run that is under way. Knows the ledger. Called by
+-- cmd/status.lua.
+
+local closing = require("skillrt.report.closing")
+local core = require("skillrt.core")
+local ledger_of = require("skillrt.ledger")
+local question = require("skillrt.report.question")
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+local escape = text_of.escape
+
+local function open_steps(books)
+  local list = {}
+  for _, step in pairs(books.steps) do
+    list[#list + 1] = {
+      step = step.number,
+      id = step.id,
+      kind = step.kind,
+      attempt = step.attempt,
+      started_at = ledger_of.iso(step.started_at),
+      waits_for = step.sent and step.sent.to or nil,
+      retry_at = step.retry_at and ledger_of.iso(step.retry_at) or nil,
+    }
+  end
+  table.sort(list, function(a, b)
+    return a.step < b.step
+  end)
+  return list
+end
+
+local function retries_of(books)
+  local sum = 0
+  for _, step in pairs(books.steps) do
+    sum = sum + #step.failures
+  end
+  return sum
+end
+
+-- Who advances the run; or that it was interrupted: the journal says it goes on, nobody does.
+local function holder_of(dir)
+  local pid, host, since = core.holder(dir)
+  return pid and { pid = math.tointeger(tonumber(pid)), host = host, since = since } or nil
+end
+
+---@param dir string
+---@param books skillrt.Ledger
+---@param report table  of runner.read
+---@return table status
+function M.of(dir, books, report)
+  local root = books.state and books.state.root or {}
+  local errors = root.errors or {}
+  local last = errors[#errors]
+  local holder = holder_of(dir)
+  local running = books.status == "executing" or books.status == "pending"
+  local status = {
+    skill = books.skill,
+    run_id = books.run_id,
+    mode = books.mode,
+    work_dir = dir,
+    status = books.status,
+    reason = books.reason,
+    message = books.message,
+    interrupted = running and not holder,
+    held_by = holder,
+    started_at = books.started_at and ledger_of.iso(books.started_at),
+    updated_at = ledger_of.iso(books.at),
+    completed_actions = root.completed_actions,
+    phases_completed = root.phases_completed,
+    steps = books.finished,
+    iterations = root.iteration_count,
+    open = core.json.array(open_steps(books)),
+    errors = #errors,
+    last_error = last,
+    retries_under_way = retries_of(books),
+    question = books.question,
+    records = report.records,
+  }
+  status.next = M.next(books, status, dir)
+  return status
+end
+
+---The command to type next, or nil.
+---@return string|nil
+function M.next(books, status, dir)
+  if status.held_by then
+    return nil
+  end
+  local command = closing.next({
+    status = status.status,
+    reason = status.reason,
+    question = books.question,
+    failed_step = books.last_failed and books.last_failed.id,
+  }, dir)
+  return command
+end
+
+local function state_line(status)
+  if status.held_by then
+    return ("%s, process %d on %s since %s"):format(status.status == "executing" and "running" or status.status,
+      status.held_by.pid or 0, escape(status.held_by.host), escape(status.held_by.since))
+  elseif status.interrupted then
+    return "interrupted: no process holds it"
+  end
+  return ("%s (%s)"):format(escape(status.status), escape(tostring(status.reason)))
+end
+
+local function ago(ms)
+  local passed = math.max(0, core.wall_ms() - ms)
+  local days = passed // 86400000
+  return days > 1 and ("%d days ago"):format(days) or text_of.duration(passed) .. " ago"
+end
+
+local function step_line(step)
+  local line = ("%s, since %s"):format(escape(step.id), step.started_at)
+  if step.attempt > 1 then
+    line = ("%s, attempt %d"):format(line, step.attempt)
+  end
+  if step.waits_for then
+    line = ("%s, asked %s"):format(line, escape(step.waits_for))
+  end
+  return line
+end
+
+local function add(out, name, value)
+  out[#out + 1] = ("%-10s %s"):format(name, value)
+end
+
+local function add_error(out, status)
+  local last = status.last_error
+  if last then
+    local lines = text_of.lines(tostring(last.message))
+    add(out, "last error", ("%s: %s"):format(escape(tostring(last.action or last.phase)), lines[1] or ""))
+    for i = 2, #lines do
+      add(out, "", lines[i])
+    end
+  end
+end
+
+---The lines of a status for people, escaped.
+---@param status table
+---@param books skillrt.Ledger
+---@return string[]
+function M.lines(status, books)
+  local out = {}
+  add(out, "skill", ("%s (%s)"):format(escape(tostring(status.skill)), escape(tostring(status.mode))))
+  add(out, "run", escape(tostring(status.run_id)))
+  add(out, "status", state_line(status))
+  if status.message and status.status ~= "completed" and not status.question then
+    for i, line in ipairs(text_of.lines(tostring(status.message))) do
+      add(out, i == 1 and "because" or "", line)
+    end
+  end
+  if books.started_at then
+    add(out, "started", ("%s, %s"):format(status.started_at, ago(books.started_at)))
+  end
+  add(out, "last", ("%s, %s"):format(status.updated_at, ago(books.at)))
+  add(out, "steps", ("%d over, %d open, %d failed"):format(status.steps, #status.open, status.errors))
+  for _, step in ipairs(status.open) do
+    add(out, "open", step_line(step))
+  end
+  add_error(out, status)
+  if status.question then
+    for i, line in ipairs(question.lines(status.question)) do
+      add(out, i == 1 and "question" or "", line)
+    end
+  end
+  if status.next then
+    add(out, "next", status.next)
+  end
+  return out
+end
+
+return M
