@@ -3,7 +3,6 @@
 # Called by `make demo` with the build folder; DIR names another tree, OUT another work folder.
 set -eu
 build=$1
-tree=${DIR:-.}
 out=${OUT:-$build/demo}
 script=examples/review/skill.lua
 if [ ! -x "$build/skillrt" ] || [ ! -f "$script" ]; then
@@ -11,11 +10,16 @@ if [ ! -x "$build/skillrt" ] || [ ! -f "$script" ]; then
   exit 1
 fi
 rm -rf "$out"
-mkdir -p "$out"
-"$build/skillrt" "$script" --work-dir "$out" --set "input.dir=$tree"
+if [ -n "${DIR:-}" ]; then
+  "$build/skillrt" "$script" --work-dir "$out" --set "dir=$DIR"
+else
+  "$build/skillrt" "$script" --work-dir "$out"
+fi
 if [ ! -f "$out/report.md" ]; then
   echo "demo: the run ended, but $out/report.md was not written; see: $build/skillrt log $out" >&2
   exit 1
 fi
+echo
+sed -n '1,/^Checked/p' "$out/report.md"
 echo
 echo "The report lies in $out/report.md ($(wc -l <"$out/report.md") lines)."

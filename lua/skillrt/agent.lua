@@ -8,6 +8,7 @@ local command = require("skillrt.agent.command")
 local http = require("skillrt.agent.http")
 local lua = require("skillrt.agent.lua")
 local names = require("skillrt.names")
+local place = require("skillrt.agent.place")
 local prompt = require("skillrt.agent.prompt")
 local reply_of = require("skillrt.agent.reply")
 
@@ -265,19 +266,23 @@ local function class_of(agent, reply)
   return CLASSES[reply.status] or "permanent"
 end
 
--- A URL as it may be shown: without user, password or query.
-local function shown_url(url)
+-- A URL as it may be shown: what --set gave filled in, the environment not; without user,
+-- password or query.
+local function shown_url(url, call)
+  url = url:gsub("{input[%w_.-]*}", function(name)
+    return place.fill(name, { input = call.input or {} })
+  end)
   return (url:gsub("^(%a+://)[^/@]*@", "%1"):gsub("[?#].*$", ""))
 end
 
 local function answered(agent, reply, call)
   local code = reply.code or 0
   if code < 200 or code > 299 then
-    local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):gsub("^ ", "")
+    local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
     return nil,
       {
         class = http.class(code),
-        message = ("HTTP %d from %s%s"):format(code, shown_url(agent.url), text ~= "" and ": " .. text or ""),
+        message = ("HTTP %d from %s%s"):format(code, shown_url(agent.url, call), text ~= "" and ": " .. text or ""),
         reformat = false,
       }
   end

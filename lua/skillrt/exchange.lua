@@ -116,7 +116,7 @@ local function call_of(policy, step, definition, request)
     kind = step.kind,
     [step.kind] = definition,
     link = step.link,
-    timeout = definition.timeout or policy.skill.limits.step_timeout,
+    timeout = request and request.timeout or definition.timeout or policy.skill.limits.step_timeout,
     attempt = step.attempt,
     exchange = step.sends + 1,
     key = ("%s-%d-%d"):format(ledger.run_id, step.number, step.sends + 1),

@@ -16,6 +16,9 @@ local views = require("skillrt.views")
 
 local M = {}
 
+-- Messages may hold what a program wrote, and that may be any bytes.
+local printable = exchange.printable
+
 ---@class skillrt.Policy
 ---@field skill table
 ---@field ledger skillrt.Ledger
@@ -96,7 +99,7 @@ end
 
 local function stop_with(self, status, reason, message)
   self.stopped = { status = status, reason = reason }
-  assert(self:emit({ t = "stop", status = status, reason = reason, message = message }))
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message and printable(message) }))
   return "stop", status, reason
 end
 
@@ -185,12 +188,21 @@ function Policy:request(number)
   return task
 end
 
+-- What the step's function said in ctx.log; of an attempt that failed, too.
+local function tell_notes(self, step)
+  for _, text in ipairs(step.notes or {}) do
+    assert(self:emit({ t = "note", step = step.number, text = printable(text) }))
+  end
+  step.notes = nil
+end
+
 local function fail(self, step, definition, failure)
   perform.forget(step)
   step.asking = nil
   if failure.class == "canceled" then
     return "done" -- stays open in the books: interrupted, and taken up on resume
   end
+  tell_notes(self, step)
   local settings = setmetatable({
     max_retries = definition.max_retries or self.skill.limits.max_retries,
   }, { __index = self.skill.retry })
@@ -202,8 +214,8 @@ local function fail(self, step, definition, failure)
     step = step.number,
     attempt = step.attempt,
     class = failure.class,
-    message = failure.message,
-    traceback = failure.traceback,
+    message = printable(failure.message),
+    traceback = failure.traceback and printable(failure.traceback),
     retry = delay and math.ceil(delay) or (link and 0 or nil),
     link = link,
   }))
@@ -215,9 +227,7 @@ local function fail(self, step, definition, failure)
 end
 
 local function settle(self, step, definition, result)
-  for _, text in ipairs(step.notes or {}) do
-    assert(self:emit({ t = "note", step = step.number, text = text }))
-  end
+  tell_notes(self, step)
   local entry, failure = outcome.settle(self, step, definition, result)
   if not entry then
     return fail(self, step, definition, failure)
