@@ -345,6 +345,31 @@ function M.holds(action, state)
   return true
 end
 
+---A test of all conditions at once, for many actions in a row: true, false, or it raises
+---anything where only `holds` can tell. nil where there is none.
+---@param action skillrt.Action
+---@return (fun(state: table): boolean)?
+function M.quick(action)
+  local tests = {}
+  for i, condition in ipairs(action.when) do
+    tests[i] = type(condition) == "table" and condition:quickly() or nil
+    if not tests[i] then
+      return nil
+    end
+  end
+  if #tests == 1 then
+    return tests[1]
+  end
+  return function(state)
+    for i = 1, #tests do
+      if not tests[i](state) then
+        return false
+      end
+    end
+    return true
+  end
+end
+
 ---A condition as people read it.
 ---@param condition skillrt.Condition|function
 ---@return string

@@ -1,9 +1,10 @@
 -- available.lua: which actions may be chosen now, kept up to date instead of worked out anew.
 --
 -- Actions stand in rank order (priority descending, then declaration). A condition is
--- evaluated again only when a state key that it reads has changed; a Fenwick tree over the
--- ranks answers "how many" and "the i-th" in O(log n). List-like for strategies: #a, a[i],
--- ipairs(a), a:has(id). Knows actions and the state, no strategy. Called by mode/autonomous.lua.
+-- evaluated again only when a state key that it reads has changed, first by its quick test,
+-- all of them under one pcall; a Fenwick tree over the ranks answers "how many" and "the i-th"
+-- in O(log n). List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
+-- the state, no strategy. Called by mode/autonomous.lua.
 
 local M = {}
 
@@ -48,17 +49,25 @@ local function index_readers(order)
   return readers, always
 end
 
+local methods = {}
+
+---@class skillrt.Available.Rules
+---@field holds fun(action: table): boolean  whether one may be chosen now
+---@field spent fun(action: table): boolean  it has used up its runs and is never asked again
+---@field quick fun(action: table): (fun(state: table): boolean)?  may raise instead of answering
+
 ---@param actions table[]  normal actions, in declaration order
----@param holds fun(action: table): boolean  whether one may be chosen now
+---@param rules skillrt.Available.Rules
 ---@param by "priority"|"declaration"|nil  what comes first (default: priority)
 ---@return skillrt.Available
-function M.new(actions, holds, by)
+function M.new(actions, rules, by)
   local order = rank_order(actions, by)
   local readers, always = index_readers(order)
-  local ranks, tree = {}, {}
+  local ranks, tree, open, tests, all = {}, {}, {}, {}, {}
   for rank, action in ipairs(order) do
     ranks[action.id] = rank
-    tree[rank] = 0
+    tree[rank], open[rank], all[rank] = 0, false, rank
+    tests[rank] = rules.quick(action) or false
   end
   local top = 1
   while top * 2 <= #order do
@@ -71,21 +80,21 @@ function M.new(actions, holds, by)
     ranks = ranks,
     tree = tree,
     top = top,
-    open = {},
+    open = open,
+    tests = tests, -- by rank; false: to be asked with care; nil: spent
     count = 0,
-    holds = holds,
-    fresh = true,
+    rules = rules,
+    fresh = all, -- the ranks that were never asked
+    update = methods.update, -- own fields are found without a call of __index
+    recheck = methods.recheck,
+    has = methods.has,
+    get = methods.get,
   }, Available)
 end
 
-local methods = {}
-
-function methods:set(rank, open)
-  if (self.open[rank] or false) == open then
-    return
-  end
-  self.open[rank] = open
-  local delta = open and 1 or -1
+local function set(self, rank, now)
+  self.open[rank] = now
+  local delta = now and 1 or -1
   self.count = self.count + delta
   local tree, size, at = self.tree, #self.order, rank
   while at <= size do
@@ -94,43 +103,84 @@ function methods:set(rank, open)
   end
 end
 
-function methods:check(rank)
-  self:set(rank, self.holds(self.order[rank]))
+local function check(self, rank)
+  local action = self.order[rank]
+  local now = not self.rules.spent(action) and self.rules.holds(action)
+  if now ~= self.open[rank] then
+    set(self, rank, now)
+  end
+end
+
+-- Asks quick tests from place `i` of the list on; whoever catches finds where it stopped in self.at.
+local function ask_quickly(self, list, i, state)
+  local tests, open = self.tests, self.open
+  for at = i, #list do
+    local rank = list[at]
+    self.at = at
+    local test = tests[rank]
+    if test then
+      local now = test(state)
+      if now ~= open[rank] then
+        set(self, rank, now)
+      end
+    elseif test == false then
+      check(self, rank)
+    end
+  end
+end
+
+-- A test that gave up is not tried again: it would mostly give up again.
+local function ask(self, list, state)
+  local i = 1
+  while not pcall(ask_quickly, self, list, i, state) do
+    local rank = list[self.at]
+    check(self, rank)
+    self.tests[rank] = false
+    i = self.at + 1
+  end
+end
+
+-- Those that used up their runs before this run of the program.
+local function retire(self)
+  for rank, action in ipairs(self.order) do
+    if self.rules.spent(action) then
+      self.tests[rank] = nil
+    end
+  end
 end
 
 ---Takes the changes of the state into account.
----@param dirty table<string, boolean>  keys changed since the last call
-function methods:update(dirty)
+---@param dirty table<string, any>  keys changed since the last call
+---@param state table
+function methods:update(dirty, state)
   if self.fresh then
+    local all = self.fresh
     self.fresh = false
-    for rank = 1, #self.order do
-      self:check(rank)
-    end
-    return
+    retire(self)
+    return ask(self, all, state)
   end
-  local changed = false
-  for key in pairs(dirty) do
+  local readers, changed = self.readers, false
+  for key in next, dirty do
     changed = true
-    local list = self.readers[key]
+    local list = readers[key]
     if list then
-      for i = 1, #list do
-        self:check(list[i])
-      end
+      ask(self, list, state)
     end
   end
-  if changed then
-    for i = 1, #self.always do
-      self:check(self.always[i])
-    end
+  if changed and #self.always > 0 then
+    ask(self, self.always, state)
   end
 end
 
----Asks one action again: it ran, so max_runs may be reached.
+---An action ran: it may have used up its runs.
 ---@param id string
 function methods:recheck(id)
   local rank = self.ranks[id]
-  if rank and not self.fresh then
-    self:check(rank)
+  if rank and not self.fresh and self.rules.spent(self.order[rank]) then
+    self.tests[rank] = nil
+    if self.open[rank] then
+      set(self, rank, false)
+    end
   end
 end
 
@@ -148,9 +198,9 @@ function methods:get(id)
   return rank and self.open[rank] and self.order[rank] or nil
 end
 
--- The i-th open rank: binary descent in the Fenwick tree.
+-- The i-th open rank: binary descent in the Fenwick tree. Also a[i]: i may be anything then.
 local function nth(self, i)
-  if i < 1 or i > self.count then
+  if math.type(i) ~= "integer" or i < 1 or i > self.count then
     return nil
   end
   local at, step, tree, size = 0, self.top, self.tree, #self.order
@@ -165,12 +215,7 @@ local function nth(self, i)
   return self.order[at + 1]
 end
 
-function Available:__index(key)
-  if math.type(key) == "integer" then
-    return nth(self, key)
-  end
-  return methods[key]
-end
+Available.__index = nth
 
 function Available:__len()
   return self.count

@@ -4,6 +4,7 @@
 -- skills, runs or the core. Called by action, policy, modes, the checker and by scripts.
 local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
+local quick = require "skillrt.expr.quick"
 local value = require "skillrt.expr.value"
 
 ---@class skillrt.expr
@@ -52,17 +53,33 @@ local function run(self, closure, state)
   error(result, 0)
 end
 
+---A closure for many evaluations in a row: true or false, or it raises anything, and then the
+---condition itself has to be called, which knows. nil where there is none.
+---@return (fun(state: table): boolean)?
+function Condition:quickly()
+  local made = self.quick_test
+  if made == nil then
+    made = not self.has_arrows and quick.test(self.ast, self.text)
+    self.quick_test = made
+  end
+  return made or nil
+end
+
 ---Whether the condition holds; when it cannot be evaluated it is false, and the reason says why.
 ---@param state table
 ---@return boolean
 ---@return string? reason
 function Condition:__call(state)
   if type(state) ~= "table" then check_state(state, 2) end
-  local test = self.test
-  if self.is_quiet then return test(state) end
-  -- as in run, without its call: this is asked for every action on every turn
   meter.left = self.max_steps
-  local ok, result = pcall(test, state, self.has_arrows and {} or nil)
+  local try = self.quick_test or self:quickly()
+  local ok, result
+  if try then
+    ok, result = pcall(try, state)
+    if ok then return result end
+    meter.left = self.max_steps
+  end
+  ok, result = pcall(self.test, state, self.has_arrows and {} or nil)
   if ok then return result end
   if getmetatable(result) == Thrown then return false, result.reason end
   error(result, 0)
@@ -138,7 +155,6 @@ local function parse(text, options, class)
     reads_all = needs.reads_all,
     ast = ast,
     has_arrows = needs.has_arrows,
-    is_quiet = not needs.may_throw,
     max_steps = options and options.max_steps or M.MAX_STEPS,
     test = compile.build_test(ast, text),
   }, class)

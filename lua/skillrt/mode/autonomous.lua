@@ -24,7 +24,14 @@ Autonomous.__index = Autonomous
 ---@param ctx table     what strategies see
 ---@return skillrt.Autonomous
 function M.new(skill, ledger, ctx)
-  local self = setmetatable({ skill = skill, ledger = ledger, ctx = ctx, seen = {} }, Autonomous)
+  local self = setmetatable({
+    skill = skill,
+    ledger = ledger,
+    ctx = ctx,
+    seen = {},
+    ends = skill.terminate,
+    select = skill.strategy.select,
+  }, Autonomous)
   self.by_id, self.terminals = {}, {}
   local choosable = {}
   for _, one in ipairs(skill.actions) do
@@ -36,16 +43,24 @@ function M.new(skill, ledger, ctx)
       choosable[#choosable + 1] = one
     end
   end
-  self.available = available.new(choosable, function(one)
-    return (ledger.runs[one.id] or 0) < one.max_runs and action.holds(one, ledger.state.root)
-  end, skill.strategy.order)
+  self.available = available.new(choosable, {
+    spent = function(one)
+      return (ledger.runs[one.id] or 0) >= one.max_runs
+    end,
+    holds = function(one)
+      return action.holds(one, ledger.state.root)
+    end,
+    quick = action.quick,
+  }, skill.strategy.order)
   return self
 end
 
 -- status and reason of the first termination condition that holds.
 local function terminated(self)
   local root, limits = self.ledger.state.root, self.skill.limits
-  for _, row in ipairs(self.skill.terminate) do
+  local rows = self.ends
+  for i = 1, #rows do
+    local row = rows[i]
     if row.builtin then
       if row.builtin == "user_exit" and root.status == "user_exit" then
         return "aborted", "user_exit"
@@ -124,7 +139,9 @@ end
 
 -- A terminal action that completed ends the run with its status.
 local function after_terminal(self)
-  for _, one in ipairs(self.terminals) do
+  local terminals = self.terminals
+  for i = 1, #terminals do
+    local one = terminals[i]
     if self.ledger.completed[one.id] or (one.id == ABORT and self.ledger.failed[ABORT]) then
       if one.id == ABORT then
         return "stop", one.terminal or "failed", "error_limit"
@@ -157,7 +174,7 @@ end
 local function ask_strategy(self)
   local list = self.available
   self.ctx.answer = self.ledger.answer
-  local result, why = self.skill.strategy.select(state.view(self.ledger.state.root), list, self.ctx)
+  local result, why = self.select(state.view(self.ledger.state.root), list, self.ctx)
   self.ledger.answer = nil
   if result == nil then
     if type(why) == "table" and why.ask then
@@ -167,6 +184,9 @@ local function ask_strategy(self)
       return "stop", "paused", "user_exit"
     end
     return finish(self, type(why) == "string" and why or "no_action_selected")
+  end
+  if type(result) == "string" and list:has(result) then
+    return start_chosen(self, { result })
   end
   local ids, message = strategy.check(result, list)
   if not ids then
@@ -199,8 +219,8 @@ function Autonomous:choose()
   if ledger.state.root.error_count >= self.skill.limits.max_errors then
     return abort(self)
   end
-  self.available:update(ledger.state:take_dirty())
-  if #self.available > 0 then
+  self.available:update(ledger.state:take_dirty(), ledger.state.root)
+  if self.available.count > 0 then
     return ask_strategy(self)
   end
   return finish(self)

@@ -1,0 +1,211 @@
+-- quick.lua: closures f(state) for the shapes that conditions mostly have, which do not ask what a
+-- value is. A value that does not suit makes them raise (anything), and then the exact closures of
+-- compile.lua are asked: quick ones may give up, but never give another answer. In Lua 5.4 a call of
+-- type() costs as much as ten instructions, and conditions are asked most. Called by expr.lua.
+local compile = require "skillrt.expr.compile"
+local value = require "skillrt.expr.value"
+
+local M = {}
+
+local error, type, string = error, type, string
+local truthy, length = value.truthy, value.length
+
+-- doubles below this, and their sums, are exact, and neither infinite nor NaN
+local SMALL <const> = 2 ^ 53
+
+local values, tests = {}, {}
+
+---@param node skillrt.expr.Node
+---@param text string
+local function value_of(node, text)
+  local special = values[node.type]
+  return special and special(node, text) or compile.build(node, text)
+end
+
+---@param node skillrt.expr.Node
+---@param text string
+local function test_of(node, text)
+  local special = tests[node.type]
+  local test = special and special(node, text)
+  if test then return test end
+  if not values[node.type] then return compile.build_test(node, text) end
+  local run = value_of(node, text)
+  return function(state) return truthy(run(state)) end
+end
+
+---The value of a literal that Lua's own operators treat as JavaScript's do.
+local function plain_literal(node)
+  if node.type ~= "literal" or node.kind == "null" or node.kind == "undefined" then return nil end
+  if node.kind == "number" and not (node.value > -SMALL and node.value < SMALL) then return nil end
+  return node.value
+end
+
+local function small_literal(node)
+  local literal = plain_literal(node)
+  return type(literal) == "number" and literal or nil
+end
+
+function values.name(node)
+  local name = node.name
+  return function(state) return state[name] end
+end
+
+local function length_of(object)
+  return function(state)
+    local found = object(state)
+    if type(found) == "table" then
+      local count = #found
+      return count > 0 and count or length(found)
+    elseif type(found) == "string" then
+      return length(found)
+    end
+    error "a length of what has none"
+  end
+end
+
+-- What cannot be indexed raises by itself, and a string gives no more than what its library holds.
+function values.member(node, text)
+  local key = node.key
+  if node.optional or key:find "^%d+$" then return nil end
+  local object = value_of(node.object, text)
+  if key == "length" then return length_of(object) end
+  return function(state)
+    local found = object(state)[key]
+    if found ~= nil and found == string[key] then error "a member of a string" end
+    return found
+  end
+end
+
+-- Numbers of either kind are compared with SMALL, which raises for anything else: "5" + 1 is "51".
+local arithmetic = {
+  ["+"] = function(left, right)
+    return function(state)
+      local a = left(state)
+      if a < SMALL and a > -SMALL then return a + right end
+      error "not a small number"
+    end
+  end,
+  ["-"] = function(left, right)
+    return function(state)
+      local a = left(state)
+      if a < SMALL and a > -SMALL then return a - right end
+      error "not a small number"
+    end
+  end,
+  ["*"] = function(left, right)
+    return function(state)
+      local a = left(state)
+      if a < SMALL and a > -SMALL then return a * right end
+      error "not a small number"
+    end
+  end,
+  ["%"] = function(left, right)
+    if right <= 0 then return nil end
+    return function(state)
+      local a = left(state)
+      if a < SMALL and a >= 0 then return a % right end -- below 0 Lua rounds the other way
+      error "not a small number"
+    end
+  end,
+}
+
+local function calculation(node, text)
+  local right = small_literal(node.right)
+  local make = right and arithmetic[node.operator]
+  return make and make(value_of(node.left, text), right + 0.0)
+end
+
+-- undefined is NaN here, so it is neither less nor more than anything
+local comparisons = {
+  ["<"] = function(left, limit)
+    return function(state)
+      local v = left(state)
+      return v ~= nil and v < limit
+    end
+  end,
+  [">"] = function(left, limit)
+    return function(state)
+      local v = left(state)
+      return v ~= nil and v > limit
+    end
+  end,
+  ["<="] = function(left, limit)
+    return function(state)
+      local v = left(state)
+      return v ~= nil and v <= limit
+    end
+  end,
+  [">="] = function(left, limit)
+    return function(state)
+      local v = left(state)
+      return v ~= nil and v >= limit
+    end
+  end,
+}
+
+local function equality(node, text)
+  local constant, name = plain_literal(node.right), node.left.type == "name" and node.left.name
+  if constant == nil then return nil end
+  local wanted = node.operator == "==="
+  if name and wanted then return function(state) return state[name] == constant end end
+  if name then return function(state) return state[name] ~= constant end end
+  local left = value_of(node.left, text)
+  if wanted then return function(state) return left(state) == constant end end
+  return function(state) return left(state) ~= constant end
+end
+
+function values.binary(node, text)
+  local op = node.operator
+  if op == "===" or op == "!==" then return equality(node, text) end
+  local limit = comparisons[op] and small_literal(node.right)
+  if limit then return comparisons[op](value_of(node.left, text), limit) end
+  return calculation(node, text)
+end
+
+function tests.binary(node, text)
+  local op = node.operator
+  if op == "===" or op == "!==" or comparisons[op] then return values.binary(node, text) end
+  return nil
+end
+
+function tests.name(node)
+  local name = node.name
+  return function(state)
+    local v = state[name]
+    if v == nil or v == false then return false end
+    return v == true or truthy(v)
+  end
+end
+
+function tests.unary(node, text)
+  if node.operator ~= "!" then return nil end
+  local operand = test_of(node.operand, text)
+  return function(state) return not operand(state) end
+end
+
+function tests.logical(node, text)
+  if node.operator == "??" then return nil end
+  local built, stop = {}, node.operator == "||"
+  for i, term in ipairs(node.terms) do built[i] = test_of(term, text) end
+  if #built == 2 then
+    local first, second = built[1], built[2]
+    if stop then return function(state) return first(state) or second(state) end end
+    return function(state) return first(state) and second(state) end
+  end
+  return function(state)
+    for i = 1, #built do
+      if built[i](state) == stop then return stop end
+    end
+    return not stop
+  end
+end
+
+---A closure that gives true or false, or raises where only the exact ones can tell.
+---@param ast skillrt.expr.Node without arrow functions, which need a frame
+---@param text string
+---@return fun(state: table): boolean
+function M.test(ast, text)
+  return test_of(ast, text)
+end
+
+return M
