@@ -4,11 +4,16 @@
 -- decides on resume what to do with a request whose reply is not there. Knows agents and
 -- the ledger through policy.lua, which alone calls it.
 
-local agent = require("skillrt.agent")
-local command = require("skillrt.agent.command")
 local files = require("skillrt.files")
 local json = require("skillrt.json")
 local state = require("skillrt.state")
+
+-- Loaded when the first agent is met: a skill of functions only starts without it.
+local agent = setmetatable({}, {
+  __index = function(_, key)
+    return require("skillrt.agent")[key]
+  end,
+})
 
 local M = {}
 
@@ -156,7 +161,7 @@ local function check_raw(request)
   end
   if copy.kind == "command" and not copy.env then
     copy.env = {}
-    for _, name in ipairs(command.ALLOWED) do
+    for _, name in ipairs(require("skillrt.agent.command").ALLOWED) do
       copy.env[name] = os.getenv(name)
     end
   end

@@ -5,13 +5,19 @@
 -- skillrt.skill{...} and by the loaders of configurations and folders.
 
 local action = require("skillrt.action")
-local agent = require("skillrt.agent")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
 local phase = require("skillrt.phase")
 local schema = require("skillrt.schema")
 local state = require("skillrt.state")
 local terminate = require("skillrt.skill.terminate")
+
+-- Loaded when the first agent is met: a skill of functions only starts without it.
+local agent = setmetatable({}, {
+  __index = function(_, key)
+    return require("skillrt.agent")[key]
+  end,
+})
 
 local M = {}
 

@@ -22,7 +22,8 @@ local function put(root, path, value)
     if at[part] == nil then
       at[part] = {}
     elseif type(at[part]) ~= "table" or json.is_array(at[part]) then
-      return nil, ("%s is a value already, so %s cannot be set"):format(table.concat(seen, "."), table.concat(path, "."))
+      local taken, wanted = table.concat(seen, "."), table.concat(path, ".")
+      return nil, ("%s is a value already, so %s cannot be set"):format(taken, wanted)
     end
     at = at[part]
   end
@@ -38,8 +39,9 @@ function M.read(words)
     if not key or key == "" then
       return nil, ("--set %s: write key=value, or key:=json"):format(names.show(word))
     end
-    local value, problem = text, nil
+    local value = text
     if operator == ":=" then
+      local problem
       value, problem = json.decode(text)
       if value == nil then
         return nil, ("--set %s: not JSON: %s"):format(key, problem)

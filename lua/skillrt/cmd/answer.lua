@@ -20,7 +20,8 @@ return {
     if not books then
       return ending.refused(message, code, nil, args.dir)
     elseif not books.question then
-      return ending.refused(("%s: no question is open in this run (it is %s)"):format(args.dir, books.status), "invalid")
+      local problem = "%s: no question is open in this run (it is %s)"
+      return ending.refused(problem:format(args.dir, books.status), "invalid")
     end
     local value, why = require("skillrt.report.question").value(books.question, args.value)
     if value == nil then

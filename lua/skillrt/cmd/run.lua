@@ -72,12 +72,12 @@ function M.run(args)
   if not core.files.stat(script) then
     return missing(script)
   end
-  local ending = require("skillrt.cli.ending")
-  local input, message = {}, nil
+  local input = {}
   if args.set then
+    local message
     input, message = require("skillrt.cli.settings").read(args.set)
     if not input then
-      return ending.refused(message, "invalid")
+      return require("skillrt.cli.ending").refused(message, "invalid")
     end
   end
   _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = script })
@@ -91,6 +91,7 @@ function M.run(args)
     durability = args.durability,
     watcher = require("skillrt.report.watch").new(args),
   })
+  local ending = require("skillrt.cli.ending")
   if not result then
     return ending.refused(why, code, traceback, args.work_dir)
   end

@@ -182,7 +182,11 @@ function format.note(self, record, out)
   add_block(out, "info", ("%s%s: "):format(prefix(step), escape(step and step.id or "?")), tostring(record.text))
 end
 
-function format.ask(_, record, out)
+-- Whoever watches the run is shown the whole question when it has paused.
+function format.ask(self, record, out)
+  if not self.detail then
+    return
+  end
   add_block(out, "warning", "Question: ", tostring(record.question.question or record.question.header or "?"))
 end
 
@@ -213,7 +217,7 @@ function format.stop(self, record, out)
 end
 
 -- What the books know already, where the records before are not shown.
-local function seed(self, books)
+local function seed(self, record, books)
   self.over, self.completed = {}, 0
   for id in pairs(books.completed) do
     self.over[id] = true
@@ -225,7 +229,7 @@ local function seed(self, books)
       kind = step.kind,
       n = books.state.root.iteration_count,
       attempt = step.attempt,
-      at = step.started_at,
+      at = record.at,
     }
   end
 end
@@ -243,9 +247,9 @@ local function ids_of(steps)
 end
 
 -- R69: what was under way, what is completed.
-function format.resume(self, _, out, books)
+function format.resume(self, record, out, books)
   if books then
-    seed(self, books)
+    seed(self, record, books)
   end
   local current, completed = ids_of(self.steps), {}
   for id in pairs(self.over) do

@@ -149,7 +149,8 @@ function Live:frame(now)
   columns, rows = columns or 80, rows or 24
   local resized = columns ~= self.columns or rows ~= self.rows
   local anew = resized or #self.queue > 0
-  local out = { BEGIN, "\r" }
+  -- After a resize the rows below may be broken lines of the old block: off with them.
+  local out = { BEGIN, "\r", resized and CLEAR_BELOW or "" }
   self:scroll(out, columns)
   if self:draw_block(out, columns, rows, anew) or anew then
     out[#out + 1] = END

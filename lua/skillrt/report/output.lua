@@ -82,16 +82,16 @@ function M.capture(take)
     end
     take(table.concat(words, "\t") .. "\n")
   end)
-  io.write = function(...)
+  rawset(io, "write", function(...)
     if io.output() ~= io.stdout then
       return write_was(...)
     end
     take(table.concat({ ... }))
     return io.stdout
-  end
+  end)
   return function()
     rawset(_G, "print", print_was)
-    io.write = write_was
+    rawset(io, "write", write_was)
   end
 end
 
