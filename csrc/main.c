@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     code = (int)lua_tointeger(L, -1);
     if (code == 128 + SIGINT && first_signal) code = 128 + first_signal;
   } else if (the_limits && limits_interrupted(the_limits)) {
-    fputs("skillrt: stopped\n", stderr);
+    fputs(isatty(STDERR_FILENO) ? "\nskillrt: stopped\n" : "skillrt: stopped\n", stderr);
     code = 128 + first_signal;
   } else {
     const char *message = lua_tostring(L, -1);

@@ -122,7 +122,7 @@ function M.tell(result, args, started)
     local next_result, message, code, traceback = require("skillrt.again").go_on(result.work_dir, {
       answer = answer,
       accept_changes = args.accept_changes,
-      watcher = require("skillrt.report.watch").new(args),
+      watcher = require("skillrt.report.watch").new(args, true),
     })
     if not next_result then
       return M.refused(message, code, traceback, result.work_dir)

@@ -24,11 +24,12 @@ local escape = text_of.escape
 local Lines = {}
 Lines.__index = Lines
 
----@param options { detail: boolean? }?
+---@param options { detail: boolean?, continuing: boolean? }?  continuing: its lines before were shown
 ---@return skillrt.report.Lines
 function M.new(options)
   return setmetatable({
     detail = options and options.detail or false,
+    continuing = options and options.continuing or false,
     steps = {},
     over = {},
     completed = 0,
@@ -257,6 +258,9 @@ function format.resume(self, record, out, books)
   end
   table.sort(completed)
   self.status = #current > 0 and "running" or "pending"
+  if self.continuing then
+    return
+  end
   add(out, "info", "Resuming from: %s", #current > 0 and joined(current, 10) or "start")
   add(out, "info", "Already completed: %s", #completed > 0 and joined(completed, 20) or "nothing")
 end

@@ -179,10 +179,11 @@ function Live:erase()
   self.shown, self.columns = {}, nil
 end
 
+---@param options { continuing: boolean? }
 ---@return table watcher
-function M.new()
+function M.new(options)
   local self = setmetatable({
-    formatter = lines.new(),
+    formatter = lines.new(options),
     made = {}, -- lines of records that are not durable yet
     queue = {}, -- lines to write with the next frame
     said = {}, -- by step id: what its task says

@@ -9,10 +9,10 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
----@param options { quiet: boolean? }
+---@param options { quiet: boolean?, continuing: boolean? }
 ---@return table watcher
 function M.new(options)
-  local formatter, queue = lines.new(), {}
+  local formatter, queue = lines.new(options), {}
   local fd = options.quiet and 2 or 1
   local self = {}
 
