@@ -30,6 +30,7 @@ return {
   name = "state_driven",
   description = "pending: action-init; pending_items: action-process; needs_review: action-review; "
     .. "else action-complete",
+  decides_end = true, -- what comes after everything else is action-complete
   select = function(state, available, ctx)
     local options = ctx and ctx.options or {}
     local wanted = {}

@@ -58,11 +58,11 @@ lua_floors() {
     }
     function put(level, names,  list, i) { split(names, list, " "); for (i in list) floor[list[i]] = level }
     BEGIN {
-      put(1, "action effect expr files json names phase schema state")
+      put(1, "view action effect expr files json names phase schema state")
       put(2, "agent budget gate retry strategy template")
       put(3, "generate load loader skill")
       put(4, "available ledger mode")
-      put(5, "again ctx exchange outcome perform policy record report resume runner views")
+      put(5, "again await call ctx doubt exchange outcome perform policy record report resume runner views")
       put(6, "cli cmd host init")
       # who may see the core: below the doors, only these
       split("files json policy record report runner", list, " "); for (i in list) sees_core[list[i]] = 1

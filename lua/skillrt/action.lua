@@ -307,8 +307,7 @@ end
 
 -- What a script's function is given: never the state itself.
 local function view_of(state)
-  local meta = getmetatable(state)
-  return meta and meta.__json_target and state or state_of.view(state)
+  return state_of.view(state) -- of a view: itself
 end
 
 ---Whether one condition holds. A function sees the state read-only; one that raises does not

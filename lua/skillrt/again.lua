@@ -33,8 +33,11 @@ function M.skill_for(work_dir, options, load)
     going_on[key] = value
   end
   runner.resuming = going_on
-  local value, why, kind, traceback = (load or loader.load)(options.script or first.script)
+  local ok, value, why, kind, traceback = pcall(load or loader.load, options.script or first.script)
   runner.resuming = nil
+  if not ok then
+    error(value, 0)
+  end
   if going_on.result then
     return going_on.result
   end

@@ -59,8 +59,9 @@ local methods = {}
 ---@param actions table[]  normal actions, in declaration order
 ---@param rules skillrt.Available.Rules
 ---@param by "priority"|"declaration"|nil  what comes first (default: priority)
+---@param built_in table<string, boolean>|nil  ids that may always be chosen though not in the list
 ---@return skillrt.Available
-function M.new(actions, rules, by)
+function M.new(actions, rules, by, built_in)
   local order = rank_order(actions, by)
   local readers, always = index_readers(order)
   local ranks, tree, open, tests, all = {}, {}, {}, {}, {}
@@ -77,6 +78,7 @@ function M.new(actions, rules, by)
     order = order,
     readers = readers,
     always = always,
+    built_in = built_in or {},
     ranks = ranks,
     tree = tree,
     top = top,
@@ -188,7 +190,7 @@ end
 ---@return boolean
 function methods:has(id)
   local rank = self.ranks[id]
-  return rank ~= nil and self.open[rank] == true
+  return rank ~= nil and self.open[rank] == true or self.built_in[id] == true
 end
 
 ---@param id string

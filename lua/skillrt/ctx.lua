@@ -6,6 +6,7 @@
 
 local files = require("skillrt.files")
 local json = require("skillrt.json")
+local names = require("skillrt.names")
 local state = require("skillrt.state")
 
 local M = {}
@@ -25,25 +26,27 @@ local function recorded(step, make)
 end
 
 ---@class skillrt.Context
----@field get fun(key: string): any       a copy is not made: read-only
+---@field get fun(key: string): any  read-only; as it was when the step began, or set by it
 ---@field set fun(key: string, value: any)
 
-local function context_of(step, ledger)
+local function context_of(step)
   local context = {}
   ---Gives a value of the shared context; nil where nobody set it (F14).
   function context.get(key)
-    if step.context[key] ~= nil then
-      return step.context[key]
+    local value = step.context[key]
+    if value == nil then
+      value = step.root.context[key]
     end
-    return state.view(ledger.state.root.context[key])
+    if value == json.null then
+      return nil
+    end
+    return state.view(value)
   end
   ---Sets a value; it is kept together with the step's result.
   function context.set(key, value)
-    if type(key) ~= "string" or not key:find("^[%w][%w._-]*$") then
-      error(
-        ("context.set: the key must be letters, digits, '.', '_' or '-', not %q"):format(tostring(key)),
-        2
-      )
+    local id, problem = names.id(key)
+    if not id then
+      error("context.set: the key " .. problem, 2)
     end
     step.context[key] = value == nil and json.null or value
   end
@@ -61,19 +64,39 @@ local function confined(work_dir, path, what)
   return files.join(work_dir, path)
 end
 
+-- Where reads start: a relative path may not climb out.
+local function source(base, path, what)
+  if type(path) ~= "string" then
+    error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
+  elseif files.is_absolute(path) then
+    return path
+  end
+  local ok, why = files.is_confined(path)
+  if not ok then
+    error(("ctx.%s: path %s %s; give an absolute path to look elsewhere"):format(what, names.show(path), why), 3)
+  end
+  return files.join(base, path)
+end
+
 local function add_files(ctx, run)
   local base = run.input_dir
   ---Files that match, sorted, relative to input.dir (or the current folder).
   function ctx.glob(pattern, dir)
-    return files.glob(files.join(base, dir or "."), pattern)
+    if type(pattern) ~= "string" then
+      error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
+    end
+    return files.glob(source(base, dir or ".", "glob"), pattern)
   end
   ---The text of a file; a relative path is looked up below input.dir (or the current folder).
   function ctx.read(path)
-    return files.read(files.join(base, path))
+    return files.read(source(base, path, "read"))
   end
   ---Writes a file below the work directory, whole or not at all.
   function ctx.write(path, text)
     local target = confined(run.work_dir, path, "write")
+    if type(text) ~= "string" then
+      error("ctx.write: the text must be a string, not " .. type(text), 2)
+    end
     local ok, message, code = files.make_folders(files.dirname(target))
     if not ok then
       return nil, message, code
@@ -98,7 +121,7 @@ function M.new(run, step)
     id = step.id,
     attempt = step.attempt,
     interaction = run.skill.interaction,
-    context = context_of(step, ledger),
+    context = context_of(step),
   }
   ---Milliseconds since the epoch (UTC), recorded.
   function ctx.now()
@@ -111,9 +134,11 @@ function M.new(run, step)
     end)
     if not low then
       return unit
-    end
-    if not high then
+    elseif not high then
       low, high = 1, low
+    end
+    if not math.tointeger(low) or not math.tointeger(high) or low > high then
+      error(("ctx.random: needs whole numbers from low to high, not %s and %s"):format(low, high), 2)
     end
     return low + math.floor(unit * (high - low + 1))
   end
@@ -131,6 +156,10 @@ function M.new(run, step)
       error("ctx.await: needs a request (a table), not " .. type(request), 2)
     elseif coroutine.running() ~= step.thread then
       error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
+    end
+    local problem = run.prepare(step, request)
+    if problem then
+      error("ctx.await: " .. problem, 2)
     end
     return coroutine.yield(M.AWAIT, request)
   end

@@ -6,24 +6,30 @@
 -- Called by policy.lua, and by status and log, which only read.
 --
 -- Records (JSON objects; `at` is UTC milliseconds, `step` counts from 1):
---   run     skill version mode input state pins context skillrt    a run begins
+--   run     run skill version mode input args state pins context    a run begins, in the folder cwd;
+--           script strategy durability cwd skillrt                  strategy: one given in place of the skill's
 --   start   step action|phase n                                     a step is chosen; n: iteration
 --   send    step x attempt kind to key digest idem rec              an exchange is about to leave
 --   reply   step x reply ms                                         an exchange came back, the step goes on
 --   fail    step class message attempt retry link                   an attempt failed; retry: ms until the next,
 --                                                                   absent: the step has failed; link: the
 --                                                                   next agent of the fallback chain
---   done    step set out file context summary ms partial refused why rec   the step is over
+--   done    step set out file context summary ms partial refused missed why rec
+--                                                                   the step is over; partial: not all of it,
+--                                                                   for a phase that is a failure; refused:
+--                                                                   reserved fields left out; missed: effects
 --   skip    phase why | step why                                    a phase was left out, or a step given up
 --   note    step text                                               a line for the log
 --   ask     question                                                a person has to answer
 --   answer  value [step]                                            ... and did
 --   stop    status reason message                                   the run stopped
---   resume  unclean                                                 ... and goes on
---   retry   action|phase                                            the last failed step is tried again
---   rewind  phase                                                   phases from here on run again
---   edit    set                                                     a person's edit of state.json was taken over
---   accept  pins                                                    changed files were accepted
+--   resume  by                                                      ... and goes on
+--   retry   action|phase forget                                     the last failed step is tried again; forget:
+--                                                                   terminal actions that had run
+--   rewind  phases loop                                             these phases run again; loop: a hybrid's too
+--   loop    status reason message                                   a hybrid's loop is over, trailing phases begin
+--   edit    set ignored                                             a person's edit of state.json was taken over
+--   accept  pins changed                                            changed files were accepted
 
 local json = require("skillrt.json")
 local state = require("skillrt.state")
@@ -37,12 +43,14 @@ local M = {}
 ---@field attempt integer       from 1
 ---@field sent table|nil        the `send` record whose reply is not there yet
 ---@field sends integer         exchanges sent in this attempt
----@field replies table[]       recorded replies of this attempt, by exchange
+---@field replies table<integer, table>   recorded replies of this attempt, by exchange
+---@field digests table<integer, string>  of what was sent in this attempt, by exchange
 ---@field recorded any[]        times, random numbers and ids the step was given, in order
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field retry_at integer|nil  UTC ms: not before
----@field failures table[]      failed attempts: { class, message }
+---@field link integer|nil      which member of a fallback chain is asked
+---@field decision string|nil   what a person said about a request in doubt
 
 ---@class skillrt.Ledger
 ---@field state skillrt.State
@@ -58,20 +66,11 @@ Ledger.__index = Ledger
 
 ---@return skillrt.Ledger
 function M.new()
-  return setmetatable({
-    steps = {},
-    open = 0,
-    last_step = 0,
-    finished = 0,
-    runs = {},
-    outputs = {},
-    completed = {},
-    skipped = {},
-    failed = {},
-    pins = {},
-    status = "pending",
-    at = 0,
-  }, Ledger)
+  local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0 }
+  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins" }) do
+    self[field] = {}
+  end
+  return setmetatable(self, Ledger)
 end
 
 ---ISO 8601 in UTC, with milliseconds.
@@ -83,10 +82,25 @@ end
 
 local apply = {}
 
+-- Most steps never fill their lists: they share this one until they do.
+local EMPTY = setmetatable({}, {
+  __newindex = function()
+    error("ledger: the shared empty list was written to")
+  end,
+})
+
+local function own(step, field)
+  if step[field] == EMPTY then
+    step[field] = {}
+  end
+  return step[field]
+end
+
 function apply.run(self, record)
   self.run_id, self.skill, self.version = record.run, record.skill, record.version
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
-  self.context_strategy, self.started_at, self.args = record.context, record.at, record.args
+  self.context_strategy, self.started_at = record.context, record.at
+  self.args, self.cwd = record.args, record.cwd
   local initial = state.copy(record.state)
   initial.skill_name = record.skill
   initial.run_id = record.run
@@ -116,6 +130,7 @@ function apply.start(self, record)
   if self.retrying == id then
     self.retrying = nil
   end
+  self.answer = nil -- it was for this choice
   books:set("iteration_count", record.n)
   books:set(kind == "phase" and "current_phase" or "current_action", id)
   self.steps[record.step] = {
@@ -124,9 +139,9 @@ function apply.start(self, record)
     kind = kind,
     attempt = 1,
     sends = 0,
-    replies = {},
-    recorded = {},
-    failures = {},
+    replies = EMPTY,
+    digests = EMPTY,
+    recorded = EMPTY,
     started_at = record.at,
     root = books:hold(),
   }
@@ -141,13 +156,20 @@ local function close_step(self, step)
   self.state:release()
   local field = step.kind == "phase" and "current_phase" or "current_action"
   if self.state.root[field] == step.id then
-    self.state:set(field, nil)
+    local other
+    for _, one in pairs(self.steps) do
+      if one.kind == step.kind and (not other or one.number > other.number) then
+        other = one
+      end
+    end
+    self.state:set(field, other and other.id)
   end
 end
 
 local function keep_recorded(step, record)
   if record.rec then
-    table.move(record.rec, 1, #record.rec, #step.recorded + 1, step.recorded)
+    local list = own(step, "recorded")
+    table.move(record.rec, 1, #record.rec, #list + 1, list)
   end
 end
 
@@ -155,41 +177,42 @@ function apply.send(self, record)
   local step = self.steps[record.step]
   step.sent = record
   step.sends = record.x
-  step.retry_at = nil
+  step.retry_at, step.decision = nil, nil
+  own(step, "digests")[record.x] = record.digest
   keep_recorded(step, record)
 end
 
 function apply.reply(self, record)
   local step = self.steps[record.step]
   step.sent = nil
-  step.replies[record.x] = record.reply
+  own(step, "replies")[record.x] = record.reply
 end
 
-local function record_error(self, step, record)
+-- The step has failed for good.
+local function record_error(self, step, record, message)
   self.state:append("errors", {
     [step.kind] = step.id,
-    message = record.message,
+    message = message,
     class = record.class,
     timestamp = M.iso(record.at),
   })
   self.state:set("error_count", self.state.root.error_count + 1)
   self.last_failed = { id = step.id, kind = step.kind }
+  self.failed[step.id] = true
 end
 
 function apply.fail(self, record)
   local step = self.steps[record.step]
   step.sent = nil
-  step.failures[#step.failures + 1] = record
   if record.retry then
     step.attempt = record.link and 1 or record.attempt + 1
     step.link = record.link or step.link
-    step.sends, step.replies, step.recorded = 0, {}, {}
+    step.sends, step.replies, step.digests, step.recorded = 0, EMPTY, EMPTY, EMPTY
     step.retry_at = record.at + record.retry
     return
   end
   close_step(self, step)
-  record_error(self, step, record)
-  self.failed[step.id] = true
+  record_error(self, step, record, record.message)
 end
 
 local function complete_phase(self, step, record)
@@ -207,17 +230,22 @@ function apply.done(self, record)
   if record.set then
     books:patch(record.set)
   end
-  if record.context then
-    books:patch({ context = record.context })
+  for key, value in pairs(record.context or EMPTY) do
+    books:replace("context", key, value)
   end
   self.runs[id] = (self.runs[id] or 0) + 1
-  self.failed[id] = nil
   if record.partial then
+    if step.kind == "phase" then
+      record_error(self, step, record, "only partly done" .. (record.summary and ": " .. record.summary or ""))
+    end
     return
   end
+  self.failed[id], self.skipped[id] = nil, nil
+  if self.last_failed and self.last_failed.id == id then
+    self.last_failed = nil
+  end
   if record.out ~= nil then
-    books:patch({ outputs = { [id] = json.null } })
-    books:patch({ outputs = { [id] = record.out } })
+    books:replace("outputs", id, record.out)
   end
   if record.file then
     self.outputs[record.file] = id
@@ -238,6 +266,11 @@ function apply.skip(self, record)
     local step = self.steps[record.step]
     id = step.id
     close_step(self, step)
+    self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more
+    self.skipped[id] = record.why
+    if step.kind == "action" then
+      return
+    end
   end
   self.skipped[id] = record.why
   self.state:append("phases_skipped", { id = id, reason = record.why, skipped_at = M.iso(record.at) })
@@ -274,28 +307,67 @@ function apply.resume(self)
   self.state:set("failed_at", nil)
 end
 
+local function without(list, field, gone)
+  local kept = json.array({})
+  for _, row in ipairs(list) do
+    if not gone[field and row[field] or row] then
+      kept[#kept + 1] = row
+    end
+  end
+  return kept
+end
+
+local function as_set(list)
+  local set = {}
+  for _, id in ipairs(list) do
+    set[id] = true
+  end
+  return set
+end
+
 function apply.retry(self, record)
   self.retrying = record.action or record.phase
   self.failed[self.retrying] = nil
   self.skipped[self.retrying] = nil
+  if record.action then
+    self.loop_end = nil
+  end
+  local forgotten = as_set(record.forget or {})
+  for id in pairs(forgotten) do
+    self.completed[id], self.failed[id], self.runs[id] = nil, nil, nil
+  end
+  if next(forgotten) then
+    self.state:set("completed_actions", without(self.state.root.completed_actions, nil, forgotten))
+  end
   self.state:set("error_count", math.max(0, self.state.root.error_count - 1))
 end
 
 function apply.rewind(self, record)
-  local again = {}
-  for _, id in ipairs(record.phases) do
-    again[id] = true
+  local again = as_set(record.phases)
+  for id in pairs(again) do
     self.completed[id], self.skipped[id], self.failed[id] = nil, nil, nil
+    self.state:replace("outputs", id, nil)
+  end
+  for file, id in pairs(self.outputs) do
+    if again[id] then
+      self.outputs[file] = nil
+    end
+  end
+  for _, step in pairs(self.steps) do
+    if again[step.id] then
+      close_step(self, step)
+    end
   end
   for _, list in ipairs({ "phases_completed", "phases_skipped" }) do
-    local kept = json.array({})
-    for _, row in ipairs(self.state.root[list]) do
-      if not again[row.id] then
-        kept[#kept + 1] = row
-      end
-    end
-    self.state:set(list, kept)
+    self.state:set(list, without(self.state.root[list], "id", again))
   end
+  if record.loop then
+    self.loop_end = nil
+  end
+end
+
+function apply.loop(self, record)
+  self.loop_end = { status = record.status, reason = record.reason, message = record.message }
 end
 
 function apply.edit(self, record)
@@ -318,12 +390,6 @@ function Ledger:apply(record)
   end
   change(self, record)
   self.at = record.at or self.at
-end
-
----Whether the run can go on: not completed, not aborted.
----@return boolean
-function Ledger:resumable()
-  return self.status == "paused" or self.status == "executing" or self.status == "pending"
 end
 
 return M

@@ -6,6 +6,8 @@
 
 local files = require("skillrt.files")
 local json = require("skillrt.json")
+local names = require("skillrt.names")
+local record = require("skillrt.record")
 local state = require("skillrt.state")
 
 local M = {}
@@ -72,20 +74,37 @@ local function judge_updates(skill, updates)
   return kept, nil, refused
 end
 
--- An empty table replaces a list by a list, not by an object.
-local function keep_lists(root, updates)
+-- An empty table replaces a list by a list, not by an object, also deep inside.
+local function keep_lists(old, updates)
+  local out
   for key, value in pairs(updates) do
-    if type(value) == "table" and next(value) == nil and not getmetatable(value) then
-      if json.is_array(root[key]) then
-        updates[key] = json.array({})
+    local new = value
+    if type(value) == "table" and not getmetatable(value) and type(old[key]) == "table" then
+      if next(value) == nil and json.is_array(old[key]) then
+        new = json.array({})
+      elseif not json.is_array(value) then
+        new = keep_lists(old[key], value)
       end
     end
+    if new ~= value then -- the author's own table stays as it is
+      out = out or {}
+      out[key] = new
+    end
   end
+  if not out then
+    return updates
+  end
+  for key, value in pairs(updates) do
+    if out[key] == nil then
+      out[key] = value
+    end
+  end
+  return out
 end
 
 local function broken_effects(definition, before, after)
   local broken
-  for _, effect in ipairs(definition.effects or {}) do
+  for _, effect in ipairs(definition.effects) do
     local ok, why = effect.check(before, after)
     if not ok then
       broken = broken or json.array({})
@@ -95,6 +114,25 @@ local function broken_effects(definition, before, after)
   return broken
 end
 
+-- The context an agent or function set, or what is wrong with a name in it (F13).
+local function judge_context(step, outcome)
+  local context = step.context and next(step.context) ~= nil and step.context or outcome.context
+  if not context or next(context) == nil then
+    return nil
+  end
+  for key in pairs(context) do
+    local id, problem = names.id(key)
+    if not id then
+      return nil, "context: a key " .. problem
+    end
+  end
+  local copy = {}
+  for key, value in pairs(context) do
+    copy[key] = value
+  end
+  return copy
+end
+
 -- The state as the effects will find it: the top-level fields after the update.
 local function preview(root, updates)
   return setmetatable({}, {
@@ -102,12 +140,8 @@ local function preview(root, updates)
       local value = updates[key]
       if value == json.null then
         return nil
-      elseif type(value) == "table" and type(root[key]) == "table" and not json.is_array(value) then
-        local books = state.new({ at = root[key] })
-        books:patch({ at = value })
-        return books.root.at
       elseif value ~= nil then
-        return value
+        return state.merge(root[key], value)
       end
       return root[key]
     end,
@@ -146,87 +180,121 @@ function M.write_output(work_dir, name, value)
   return files.write(path, text)
 end
 
--- What an agent wrote to its output file itself, for conditions and later phases.
-local function read_output(path)
-  local text = files.read(path)
-  if text and path:find("%.json$") then
-    local value = json.decode(text)
-    if value ~= nil then
-      return value
-    end
-  end
-  return text
-end
+local MAX_TAKEN = 8 * 1024 * 1024
 
--- The phase's output: returned and written here, or written by the agent already (R23, F5).
-local function settle_output(run, definition, outcome)
-  local name = definition.output
-  if not name then
-    return outcome.output
-  end
-  if outcome.output ~= nil then
-    if run.ledger.context_strategy ~= "memory" then
-      local ok, message = M.write_output(run.work_dir, name, outcome.output)
-      if not ok then
-        return nil, message
-      end
-    end
-    return outcome.output
-  end
-  if run.ledger.context_strategy == "memory" then
+-- What an agent wrote to its output file itself, for conditions and later phases; what is not
+-- text, or is very long, stays in its file only.
+local function read_output(path)
+  local info = files.stat(path)
+  local text = info and info.size <= MAX_TAKEN and files.read(path)
+  if not text or not utf8.len(text) then
     return json.null
   end
-  local path = files.join(run.work_dir, name)
-  if not files.stat(path) then
-    return nil, ("its output %s was neither returned nor written to %s"):format(name, path)
+  local value = path:find("%.json$") and json.decode(text)
+  return value ~= nil and value ~= false and value or text
+end
+
+-- The output: returned and written here, or written by the agent already (R23, F5).
+---@return any output
+---@return string? file
+---@return string? message
+local function settle_output(run, step, definition, outcome)
+  local name, memory = definition.output, run.ledger.context_strategy == "memory"
+  if not name or memory then
+    return outcome.output, name
+  elseif outcome.output ~= nil then
+    local ok, message = M.write_output(run.work_dir, name, outcome.output)
+    if not ok then
+      return nil, nil, message
+    end
+    return outcome.output, name
   end
-  return read_output(path) or json.null
+  for _, file in ipairs({ name, outcome.output_file }) do
+    local path = files.join(run.work_dir, file)
+    if files.stat(path) then
+      return read_output(path), file
+    end
+  end
+  if step.kind == "action" then
+    return nil -- its updates are its result
+  end
+  return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.work_dir)
+end
+
+local function add_output(run, step, definition, outcome, entry)
+  local output, file, message = settle_output(run, step, definition, outcome)
+  if message then
+    return message
+  end
+  entry.file = file
+  if step.kind == "phase" then
+    entry.out = output == nil and json.null or output
+    if run.ledger.context_strategy == "memory" and output ~= nil then
+      entry.context = entry.context or {}
+      entry.context[step.id .. "_output"] = output
+    end
+  end
+  return nil
 end
 
 ---Turns an outcome into the `done` record of its step.
 ---@param run table  { skill, ledger, work_dir }
 ---@param step skillrt.Step
 ---@param definition table
----@param outcome table  { status, updates, summary, output, context, concerns }
+---@param outcome table  { status, updates, summary, output, output_file, context, concerns }
 ---@return table|nil record
 ---@return table? failure  { class, message }
 function M.settle(run, step, definition, outcome)
   local updates, problem, refused = judge_updates(run.skill, outcome.updates or {})
-  if not updates then
+  local context
+  if updates then
+    context, problem = judge_context(step, outcome)
+  end
+  if problem then
     return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, problem) }
   end
   local root = run.ledger.state.root
-  keep_lists(root, updates)
-  local record = {
+  updates = keep_lists(root, updates)
+  local entry = {
     t = "done",
     step = step.number,
     set = next(updates) ~= nil and updates or nil,
     refused = refused,
-    summary = outcome.summary,
-    why = outcome.concerns,
+    summary = outcome.summary and record.printable(outcome.summary),
+    why = outcome.concerns and record.printable(outcome.concerns),
     partial = outcome.status == "partial" or nil,
+    context = context,
   }
-  if step.context and next(step.context) ~= nil then
-    record.context = step.context
-  elseif outcome.context and next(outcome.context) ~= nil then
-    record.context = outcome.context
-  end
-  if step.kind == "phase" and not record.partial then
-    local output, message = settle_output(run, definition, outcome)
-    if output == nil and message then
+  if not entry.partial then
+    local message = add_output(run, step, definition, outcome, entry)
+    if message then
       return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, message) }
     end
-    record.out = output
-    record.file = definition.output
-    if run.ledger.context_strategy == "memory" and output ~= nil then
-      record.context = record.context or {}
-      record.context[step.id .. "_output"] = output
+  end
+  if #definition.effects > 0 then
+    entry.missed = broken_effects(definition, root, preview(root, updates))
+  end
+  return entry
+end
+
+---Writes outputs again that were deleted since their phase completed.
+---@param run table  { ledger, work_dir }
+---@return string[] files  that were written
+---@return string? message  why one could not be
+function M.restore(run)
+  local again, root = {}, run.ledger.state.root
+  for file, id in pairs(run.ledger.outputs) do
+    local value = root.outputs[id]
+    if value ~= nil and value ~= json.null and not files.stat(files.join(run.work_dir, file)) then
+      local ok, message = M.write_output(run.work_dir, file, value)
+      if not ok then
+        return again, message
+      end
+      again[#again + 1] = file
     end
   end
-  if definition.effects and #definition.effects > 0 then
-    record.missed = broken_effects(definition, root, preview(root, updates))
-  end
-  return record
+  table.sort(again)
+  return again
 end
 
 return M

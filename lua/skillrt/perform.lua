@@ -9,23 +9,27 @@ local state = require("skillrt.state")
 
 local M = {}
 
--- An error raised by the function: a text gets a traceback, a table may name its class.
-local function raised(step, problem)
-  if type(problem) == "table" and problem.message then
-    return { class = problem.class or "permanent", message = tostring(problem.message) }
-  end
-  local text = type(problem) == "string" and problem or ("error object: " .. tostring(problem))
-  return { class = "permanent", message = text, traceback = debug.traceback(step.thread, text) }
-end
-
 local FAILURE_CLASSES = {
   transient = true,
   rate_limit = true,
   timeout = true,
   invalid_output = true,
   permanent = true,
-  canceled = true,
 }
+
+-- An error raised by the function: a text gets a traceback, a table may name its class.
+local function raised(step, problem)
+  if type(problem) == "table" and problem.code == "stopped" then
+    error(problem, 0) -- from outside: not the function's failure
+  elseif type(problem) == "table" and problem.message ~= nil then
+    local class = FAILURE_CLASSES[problem.class] and problem.class or problem.code
+    return { class = FAILURE_CLASSES[class] and class or "permanent", message = tostring(problem.message) }
+  end
+  local ok, text = pcall(tostring, problem)
+  text = type(problem) == "string" and problem
+    or ("%s raised an error object: %s"):format(step.id, ok and text or type(problem))
+  return { class = "permanent", message = text, traceback = debug.traceback(step.thread, text) }
+end
 
 -- What the function returned, as an outcome or a failure.
 local function returned(step, count, first, second, third)
@@ -68,7 +72,8 @@ local function advance(step, ok, first, ...)
 end
 
 ---Begins a step's function, or goes on with it. `reply`: what the last request came back with.
----@param run table  what ctx needs (see ctx.new), and interpret(step, request, reply) -> values
+---@param run table  what ctx needs (see ctx.new), interpret(step, request, reply) -> values,
+---                   prepare(step, request) -> problem?, is_same(step, number) -> boolean
 ---@param step skillrt.Step
 ---@param perform function  the action's or phase's own
 ---@param reply table|nil  of the request it waits for
@@ -91,6 +96,9 @@ function M.go_on(run, step, perform, reply)
     local known = step.replies[step.asked]
     if not known then
       return what, value
+    elseif not run.is_same(step, step.asked) then
+      local text = "request %d is not the one before the interruption; its recorded reply is used"
+      step.notes[#step.notes + 1] = text:format(step.asked)
     end
     what, value =
       advance(step, coroutine.resume(step.thread, run.interpret(step, value, known)))

@@ -5,7 +5,9 @@
 -- the run, no terminal. Called by C (csrc/lua/script.c) under pcall; made by runner.lua.
 
 local core = require("skillrt.core")
+local doubt = require("skillrt.doubt")
 local exchange = require("skillrt.exchange")
+local files = require("skillrt.files")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
 local record = require("skillrt.record")
@@ -17,7 +19,7 @@ local views = require("skillrt.views")
 local M = {}
 
 -- Messages may hold what a program wrote, and that may be any bytes.
-local printable = exchange.printable
+local printable = record.printable
 
 ---@class skillrt.Policy
 ---@field skill table
@@ -42,8 +44,14 @@ function M.new(run)
       self.watcher.tick()
     end
   end
-  self.interpret = function(step, request, reply)
+  function self.interpret(step, request, reply)
     return exchange.interpret(self, step, request, reply)
+  end
+  function self.prepare(step, request)
+    return exchange.prepare(self, step, request)
+  end
+  function self.is_same(step, number)
+    return exchange.is_same(self, step, number)
   end
   return self
 end
@@ -78,7 +86,7 @@ function Policy:record(payload, seq)
     error(("record %d: %s"):format(seq, message), 0)
   end
   if self.edited and not self.edit_base and seq > self.edited.seq then
-    self.edit_base = state.copy(self.ledger.state.root)
+    self.edit_base = state.copy(views.state(self.ledger))
   end
   self.ledger:apply(entry)
 end
@@ -90,11 +98,38 @@ function Policy:load(fresh)
     assert(self:emit(self.first))
   else
     resume.begin(self)
-    exchange.take_up(self)
   end
-  self.args = self.ledger.args or self.args or {}
-  self.input_dir = self.ledger.input.dir or "."
+  local books = self.ledger
+  local here = files.current()
+  self.args = books.args or self.args or {}
+  self.elsewhere = books.cwd ~= nil and books.cwd ~= here
+  self.input_dir = files.join(books.cwd or here, books.input.dir or ".")
   self.mode = self.make_mode(self)
+  if not fresh then
+    doubt.take_up(self)
+    self:restore_outputs()
+  end
+end
+
+-- What completed phases wrote is there again for those that follow.
+function Policy:restore_outputs()
+  if self.ledger.context_strategy == "memory" then
+    return
+  end
+  local written, message = outcome.restore(self)
+  if message then
+    error({ message = message, code = "system" }, 0)
+  end
+  for _, file in ipairs(written) do
+    assert(self:emit({ t = "note", text = file .. ": was gone, written again from the journal" }))
+  end
+end
+
+---A line for the log.
+---@param step skillrt.Step|nil
+---@param text string
+function Policy:note(step, text)
+  assert(self:emit({ t = "note", step = step and step.number, text = record.printable(text) }))
 end
 
 local function stop_with(self, status, reason, message)
@@ -147,11 +182,11 @@ function Policy:choose()
   elseif self.stopping then
     return stop_with(self, "paused", self.stopping)
   end
-  local question = exchange.undecided(self)
+  local question = doubt.undecided(self)
   if question then
     return ask_person(self, question, "needs_decision")
   end
-  local going_on = exchange.interrupted(self)
+  local going_on = doubt.interrupted(self)
   if going_on then
     return "start", going_on
   end
@@ -165,6 +200,8 @@ function Policy:choose()
       return ask_person(self, what, "waiting_for_person")
     elseif kind == "skip" then
       assert(self:emit({ t = "skip", phase = what, why = why }))
+    elseif kind == "loop" then
+      assert(self:emit({ t = "loop", status = what, reason = why, message = message }))
     elseif kind == "refuse" then
       refuse_phase(self, what, why)
     else
@@ -179,26 +216,32 @@ end
 function Policy:request(number)
   local step = self.ledger.steps[number]
   local definition = self.mode:find(step.id)
-  local wait = step.retry_at and math.max(0, step.retry_at - core.wall_ms()) or 0
-  if not step.asking and exchange.performer(self, step, definition) then
+  local wait = step.retry_at and step.retry_at - core.wall_ms() or 0
+  if wait > 0 then -- nothing has left yet, so nothing is in doubt if the run stops meanwhile
+    step.resting = true
     return { kind = "lua", delay = wait }
+  elseif not step.asking and exchange.performer(self, step, definition) then
+    return { kind = "lua" }
   end
-  local task = exchange.send(self, step, definition)
-  task.delay = wait
+  local task, message = exchange.send(self, step, definition)
+  if not task then
+    step.broken = { class = "permanent", message = ("%s: %s"):format(step.id, message) }
+    return { kind = "lua" }
+  end
   return task
 end
 
 -- What the step's function said in ctx.log; of an attempt that failed, too.
 local function tell_notes(self, step)
   for _, text in ipairs(step.notes or {}) do
-    assert(self:emit({ t = "note", step = step.number, text = printable(text) }))
+    self:note(step, text)
   end
   step.notes = nil
 end
 
 local function fail(self, step, definition, failure)
   perform.forget(step)
-  step.asking = nil
+  step.asking, step.resting, step.broken = nil, nil, nil
   if failure.class == "canceled" then
     return "done" -- stays open in the books: interrupted, and taken up on resume
   end
@@ -209,6 +252,7 @@ local function fail(self, step, definition, failure)
   local delay =
     retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, core.random)
   local link = not delay and exchange.next_link(self, step, definition, failure) or nil
+  tell_notes(self, step)
   assert(self:emit({
     t = "fail",
     step = step.number,
@@ -267,10 +311,15 @@ end
 function Policy:accept(number, reply)
   local step = self.ledger.steps[number]
   local definition = self.mode:find(step.id)
-  if not reply then
-    return perform_step(self, step, definition)
-  elseif reply.status == "canceled" then
+  if reply and reply.status == "canceled" then
     return fail(self, step, definition, { class = "canceled", message = "stopped" })
+  elseif step.resting then
+    step.resting = nil
+    return "exchange"
+  elseif step.broken then
+    return fail(self, step, definition, step.broken)
+  elseif not reply then
+    return perform_step(self, step, definition)
   elseif step.asking then
     step.asking = nil
     exchange.received(self, step, reply)

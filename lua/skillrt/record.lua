@@ -80,6 +80,24 @@ function M.encode(record)
   return text, text and blobs or message, code
 end
 
+---Bytes as valid UTF-8: what is not is replaced by U+FFFD.
+---@param text string
+---@return string
+function M.printable(text)
+  local out, at = {}, 1
+  while at <= #text do
+    local bad = select(2, utf8.len(text, at))
+    if not bad then
+      break
+    end
+    out[#out + 1] = text:sub(at, bad - 1)
+    out[#out + 1] = "\u{FFFD}"
+    at = bad + 1
+  end
+  out[#out + 1] = text:sub(at)
+  return table.concat(out)
+end
+
 ---@param payload string
 ---@param read_blob fun(digest: string): string|nil, string?, string?
 ---@return table|nil record

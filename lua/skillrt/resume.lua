@@ -3,7 +3,10 @@
 -- Refuses what must not go on (a finished run, changed files), then records what was decided.
 -- Knows the policy and its ledger, no files. Called by policy.lua.
 
+local json = require("skillrt.json")
+local names = require("skillrt.names")
 local state = require("skillrt.state")
+local views = require("skillrt.views")
 
 local M = {}
 
@@ -66,20 +69,19 @@ local function check_pins(policy)
   assert(policy:emit({ t = "accept", pins = policy.pins, changed = changed }))
 end
 
-local function take_edit(policy)
-  local edited = policy.edited
-  if not edited then
-    return
-  end
-  local base = policy.edit_base or policy.ledger.state.root
-  local patch = {}
-  for key, value in pairs(state.diff(base, edited.state)) do
-    if not state.is_reserved(key) then
+-- What a person changed in state.json, against what it showed; what came later stays.
+local function take_edit(policy, base)
+  local patch, ignored = {}, json.array({})
+  for key, value in pairs(state.diff(base, policy.edited.state)) do
+    if state.is_reserved(key) then
+      ignored[#ignored + 1] = key
+    else
       patch[key] = value
     end
   end
-  if next(patch) ~= nil then
-    assert(policy:emit({ t = "edit", set = patch }))
+  table.sort(ignored)
+  if next(patch) ~= nil or #ignored > 0 then
+    assert(policy:emit({ t = "edit", set = patch, ignored = #ignored > 0 and ignored or nil }))
   end
 end
 
@@ -88,21 +90,53 @@ local function take_retry(policy)
   if not failed then
     refuse("finished", "%s: no step of this run has failed; there is nothing to retry", policy.work_dir)
   end
-  assert(policy:emit({ t = "retry", [failed.kind] = failed.id }))
+  local forget = json.array({})
+  for _, one in ipairs(policy.skill.actions) do
+    local over = policy.ledger.completed[one.id] or policy.ledger.failed[one.id]
+    if one.terminal and over and one.id ~= failed.id then
+      forget[#forget + 1] = one.id
+    end
+  end
+  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = #forget > 0 and forget or nil }))
 end
 
 local function take_rewind(policy)
-  local phases, on = {}, false
+  local phases, on, loop = json.array({}), false, false
   for _, phase in ipairs(policy.skill.phases) do
     on = on or phase.id == policy.from
     if on then
       phases[#phases + 1] = phase.id
+      loop = loop or not phase.trailing
     end
   end
   if not on then
     refuse("missing", "Phase not found: %s", policy.from)
   end
-  assert(policy:emit({ t = "rewind", phases = phases }))
+  assert(policy:emit({ t = "rewind", phases = phases, loop = loop or nil }))
+end
+
+-- An answer must be one that the question offers; false: the person gave up.
+local function check_answer(policy)
+  local question, answer = policy.ledger.question, policy.answer
+  if not question then
+    refuse("invalid", "%s: no question is open in this run", policy.work_dir)
+  end
+  local ids = {}
+  for i, option in ipairs(question.options or {}) do
+    if option.id == answer then
+      return
+    end
+    ids[i] = option.id
+  end
+  if #ids > 0 and (answer ~= false or question.step) and not (question.more and question.more > 0) then
+    refuse(
+      "invalid",
+      "%s: %s is no answer to its question; it must be one of %s",
+      policy.work_dir,
+      names.show(answer),
+      table.concat(ids, ", ")
+    )
+  end
 end
 
 ---Records that the run goes on, after every reason not to.
@@ -113,13 +147,16 @@ function M.begin(policy)
     refuse("changed", "%s: is a run of %s, not of %s", policy.work_dir, ledger.skill, policy.skill.name)
   end
   check_status(policy)
+  if policy.answer ~= nil then
+    check_answer(policy)
+  end
+  local base = policy.edited and (policy.edit_base or state.copy(views.state(ledger)))
   check_pins(policy)
   assert(policy:emit({ t = "resume", by = policy.by }))
-  take_edit(policy)
+  if base then
+    take_edit(policy, base)
+  end
   if policy.answer ~= nil then
-    if not ledger.question then
-      refuse("invalid", "%s: no question is open in this run", policy.work_dir)
-    end
     assert(policy:emit({ t = "answer", value = policy.answer, step = ledger.question.step }))
   end
   if policy.decide and ledger.question and ledger.question.step then

@@ -8,10 +8,10 @@ local files = require("skillrt.files")
 local json = require("skillrt.json")
 local ledger = require("skillrt.ledger")
 local policy = require("skillrt.policy")
+local prepare = require("skillrt.runner.prepare")
 local record = require("skillrt.record")
 local skill_of = require("skillrt.skill")
 local state = require("skillrt.state")
-local strategy = require("skillrt.strategy")
 
 local M = {}
 
@@ -54,105 +54,6 @@ local function absolute(path)
   return files.join(files.current(), path)
 end
 
--- Strategies: a file of the author's (relative to the skill), else one that travels with us.
-local function strategy_loader(dir)
-  return function(name)
-    if name:find("[/.]") then
-      local path = files.join(dir, name)
-      local text, message, code = files.read(path)
-      if not text then
-        return nil, message, code
-      end
-      return text, path
-    end
-    local ours = core.asset("strategies/" .. name .. ".lua")
-    if ours then
-      return ours, name
-    end
-    local path = files.join(dir, "strategies/" .. name .. ".lua")
-    return files.read(path) or nil, path
-  end
-end
-
--- The digests of everything that decides: script, prompts, strategy (R23, DESIGN "The journal pins").
-local function pins_of(skill)
-  local pins, prompts = {}, {}
-  local function pin(name, text)
-    pins[name] = core.sha256(text)
-  end
-  if skill.source then
-    local text, message, code = files.read(skill.source)
-    if not text then
-      return nil, message, code
-    end
-    pin(skill.source:match("[^/]+$"), text)
-  end
-  if skill.strategy.text then
-    pin("strategy " .. skill.strategy.name, skill.strategy.text)
-  end
-  for _, list in ipairs({ skill.actions, skill.phases }) do
-    for _, one in ipairs(list) do
-      local prompt = one.prompt
-      if prompt and not prompt:find("[\n ]") and not prompts[prompt] then
-        local text, message, code = files.read(files.join(skill.dir, prompt))
-        if not text then
-          return nil, ("%s: prompt %s"):format(one.id, message), code
-        end
-        prompts[prompt] = text
-        pin(prompt, text)
-      end
-    end
-  end
-  return pins, prompts
-end
-
-local function make_mode(self)
-  local skill, books = self.skill, self.ledger
-  local looks = {
-    exists = function(name)
-      return files.stat(files.join(self.work_dir, name)) ~= nil
-    end,
-  }
-  if skill.mode == "sequential" then
-    return require("skillrt.mode.sequential").new(skill, books, looks)
-  end
-  local ctx = {
-    input = books.input,
-    work_dir = self.work_dir,
-    options = skill.strategy.options,
-    interaction = skill.interaction,
-    now = core.wall_ms,
-    random = core.random,
-  }
-  if skill.mode == "hybrid" then
-    return require("skillrt.mode.hybrid").new(skill, books, looks, ctx)
-  end
-  return require("skillrt.mode.autonomous").new(skill, books, ctx)
-end
-
--- A copy of the skill with the strategy found and the options' choices in place.
-local function prepare(skill, options)
-  if not skill_of.is(skill) then
-    error("skillrt: run needs a skill made by skillrt.skill", 3)
-  end
-  local chosen = options.strategy or skill.strategy
-  local from = options.strategy and files.current() or skill.dir
-  local found, message, code = strategy.resolve(chosen, strategy_loader(from))
-  if not found then
-    return nil, message, code
-  end
-  local prepared = setmetatable({
-    strategy = found,
-    durability = options.durability or skill.durability,
-    context = options.context or skill.context,
-  }, { __index = skill })
-  local pins, prompts, kind = pins_of(prepared)
-  if not pins then
-    return nil, prompts, kind
-  end
-  return prepared, pins, prompts
-end
-
 local function result_of(run, self)
   local status, reason, message = run:status()
   local books = self.ledger
@@ -176,7 +77,7 @@ end
 local function open(self, mode)
   local skill = self.skill
   self.by = "skillrt " .. core.version
-  self.make_mode = make_mode
+  self.make_mode = prepare.mode
   local module = self.http_module or package.searchpath("skillrt.http", package.cpath)
   return core.open(policy.new(self), {
     directory = skill.context ~= "memory" and self.work_dir or nil,
@@ -203,7 +104,7 @@ local function finish(run, report, self)
   return result
 end
 
-local function first_record(self, options)
+local function first_record(self)
   local skill = self.skill
   return {
     t = "run",
@@ -217,8 +118,9 @@ local function first_record(self, options)
     pins = self.pins,
     context = skill.context,
     script = skill.source and absolute(skill.source) or nil,
-    strategy = options.strategy_path,
+    strategy = self.strategy,
     durability = skill.durability,
+    cwd = files.current(),
     skillrt = core.version,
   }
 end
@@ -230,7 +132,7 @@ end
 ---@return table|string report_or_message
 ---@return skillrt.Policy|string self_or_code
 function M.begin(skill, options)
-  local prepared, pins, prompts = prepare(skill, options)
+  local prepared, pins, prompts = prepare.skill(skill, options)
   if not prepared then
     return nil, pins, prompts
   end
@@ -246,9 +148,10 @@ function M.begin(skill, options)
     watcher = options.watcher,
     http_module = options.http_module,
     segment_bytes = options.segment_bytes,
+    strategy = prepare.strategy_name(options.strategy),
     work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(prepared.name, id)),
   }
-  self.first = first_record(self, options)
+  self.first = first_record(self)
   local run, report, code = open(self, "create")
   return run, report, run and self or code
 end
@@ -314,7 +217,18 @@ end
 ---@return table|string report_or_message
 ---@return skillrt.Policy|string self_or_code
 function M.take_up(skill, options)
-  local prepared, pins, prompts = prepare(skill, options)
+  if not skill_of.is(skill) then
+    error("skillrt: resume needs a skill made by skillrt.skill", 2)
+  end
+  local first, why, kind = M.first(options.work_dir)
+  if not first then
+    return nil, why, kind
+  end
+  local prepared, pins, prompts = prepare.skill(skill, {
+    strategy = options.strategy or first.strategy,
+    durability = options.durability or first.durability,
+    context = first.context,
+  })
   if not prepared then
     return nil, pins, prompts
   end
@@ -327,6 +241,7 @@ function M.take_up(skill, options)
     args = options.args or {},
     watcher = options.watcher,
     http_module = options.http_module,
+    segment_bytes = options.segment_bytes,
     work_dir = absolute(options.work_dir),
     accept_changes = options.accept_changes,
     accept_edits = options.accept_edits,

@@ -5,6 +5,7 @@
 -- of actions, journals or agents. Called by ledger.lua and the modes.
 
 local json = require("skillrt.json")
+local view = require("skillrt.view")
 local null = json.null
 
 local M = {}
@@ -26,10 +27,21 @@ end
 ---@class skillrt.State
 ---@field root table<string, any>  the values; read it, never write it
 ---@field revision integer         rises with every change
+---@field progress integer         rises with every change that is not only bookkeeping
 ---@field revisions table<string, integer>  per top-level key
 ---@field dirty table<string, boolean>      keys changed since take_dirty
 local State = {}
 State.__index = State
+
+---A view of a tree that cannot be written to, also deep inside.
+M.view = view.of
+
+---Whether a value is such a view.
+---@param value any
+---@return boolean
+function M.is_view(value)
+  return view.target(value) ~= nil
+end
 
 local function is_object(value)
   return type(value) == "table" and not json.is_array(value)
@@ -42,8 +54,7 @@ function M.copy(value)
   if type(value) ~= "table" then
     return value
   end
-  local meta = getmetatable(value)
-  local source = meta and meta.__json_target or value
+  local source = view.target(value) or value
   local out = {}
   for key, item in pairs(source) do
     out[key] = M.copy(item)
@@ -77,6 +88,7 @@ function M.new(initial)
   local self = setmetatable({
     root = M.copy(initial),
     revision = 0,
+    progress = 0,
     revisions = {},
     dirty = {},
     hashes = {},
@@ -91,6 +103,9 @@ end
 
 function State:touch(key)
   self.revision = self.revision + 1
+  if key == "context" or not M.is_reserved(key) then
+    self.progress = self.progress + 1
+  end
   self.revisions[key] = self.revision
   self.dirty[key] = true
 end
@@ -155,6 +170,38 @@ function State:patch(patch)
   end
 end
 
+---What a value becomes under a merge patch; the value itself is left as it is.
+---@param old any
+---@param patch any
+---@return any
+function M.merge(old, patch)
+  return (merged(old, patch, true))
+end
+
+---Replaces one entry of a table of the runtime's (`nil` or null removes it); no merging.
+---@param key string    the table's
+---@param entry string
+---@param value any
+function State:replace(key, entry, value)
+  local old = self.root[key]
+  if value == null then
+    value = nil
+  end
+  if equal(old[entry], value) then
+    return
+  end
+  local root = self:writable()
+  if self.snapshots > 0 then
+    local copy = {}
+    for name, item in pairs(old) do
+      copy[name] = item
+    end
+    root[key], old = copy, copy
+  end
+  old[entry] = M.copy(value)
+  self:touch(key)
+end
+
 ---Sets one runtime field whole (`nil` removes it); no merging.
 ---@param key string
 ---@param value any
@@ -217,7 +264,8 @@ function State:hash(key)
   return self.hashes[key] or 0
 end
 
----A number for the values of some keys together; nil: of all that are not the runtime's.
+---A number for the values of some keys together; nil: of the context and all that are not the
+---runtime's.
 ---@param keys string[]|nil
 ---@return integer
 function State:fingerprint(keys)
@@ -228,7 +276,7 @@ function State:fingerprint(keys)
     end
   else
     for key in pairs(self.root) do
-      if not M.is_reserved(key) then
+      if key == "context" or not M.is_reserved(key) then
         sum = sum + self:hash(key)
       end
     end
@@ -259,69 +307,6 @@ function M.diff(before, after)
     end
   end
   return patch
-end
-
--- The view scripts get: reads pass through, writes raise with the author's line.
-
-local views = setmetatable({}, { __mode = "k" })
-
--- The author's line, also where a library function such as table.insert did the writing.
-local function authors_level()
-  local level = 3
-  while true do
-    local info = debug.getinfo(level, "l")
-    if not info then
-      return 2
-    elseif info.currentline > 0 then
-      return level - 1
-    end
-    level = level + 1
-  end
-end
-
-local function refuse(_, key)
-  error(
-    ("the state is read-only: instead of assigning to %q return the update, as in return { %s = ... }"):format(
-      tostring(key),
-      tostring(key)
-    ),
-    authors_level()
-  )
-end
-
----A view of `tree` that cannot be written to, also deep inside.
----@param tree any
----@return any
-function M.view(tree)
-  if type(tree) ~= "table" then
-    return tree
-  end
-  local known = views[tree]
-  if known then
-    return known
-  end
-  local function step(_, key)
-    local k, value = next(tree, key)
-    return k, M.view(value)
-  end
-  local proxy = setmetatable({}, {
-    __index = function(_, key)
-      local value = tree[key]
-      return type(value) == "table" and M.view(value) or value
-    end,
-    __newindex = refuse,
-    __len = function()
-      return #tree
-    end,
-    __pairs = function(view)
-      return step, view, nil
-    end,
-    __json_target = tree,
-    __is_json_array = json.is_array(tree),
-    __name = "read-only state",
-  })
-  views[tree] = proxy
-  return proxy
 end
 
 return M

@@ -21,6 +21,7 @@ local ORDERS = { priority = true, declaration = true }
 ---@field select fun(state: table, available: skillrt.Available, ctx: table): any, any
 ---@field order "priority"|"declaration"
 ---@field description string?
+---@field decides_end boolean?  asked also when nothing is runnable
 ---@field options table?  given to select as ctx.options
 ---@field path string?    the file it came from
 ---@field text string?    what was read there; its digest is pinned by the journal
@@ -102,6 +103,7 @@ local function normal(value, name, where)
     order = value.order or "priority",
     select = value.select,
     options = value.options,
+    decides_end = value.decides_end == true or nil,
   }
 end
 

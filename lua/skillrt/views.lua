@@ -68,6 +68,12 @@ function M.list(policy, seq)
   if revision ~= known.context then
     known.context = revision
     known.values = known.values or {}
+    for key in pairs(known.values) do
+      if books.state.root.context[key] == nil and known.values[key] ~= "null\n" then
+        known.values[key] = "null\n" -- taken away: reads as if nobody had set it (R43)
+        list[#list + 1] = { ("context/%s.json"):format(key), "null\n" }
+      end
+    end
     for key, value in pairs(books.state.root.context) do
       local text = pretty(value)
       if known.values[key] ~= text then

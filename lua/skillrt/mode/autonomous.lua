@@ -14,6 +14,7 @@ local M = {}
 
 local COMPLETE, ABORT = "action-complete", "action-abort"
 local REMEMBERED = 128 -- distinct states kept per action in the search for progress
+local BUILT_IN = { [COMPLETE] = true, [ABORT] = true }
 
 ---@class skillrt.Autonomous
 local Autonomous = {}
@@ -33,9 +34,10 @@ function M.new(skill, ledger, ctx)
     select = skill.strategy.select,
   }, Autonomous)
   self.by_id, self.terminals = {}, {}
-  local choosable = {}
+  local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
   for _, one in ipairs(skill.actions) do
     self.by_id[one.id] = one
+    built_in[one.id] = nil
     if one.terminal or one.id == COMPLETE or one.id == ABORT then
       self.terminals[#self.terminals + 1] = one
     end
@@ -51,7 +53,7 @@ function M.new(skill, ledger, ctx)
       return action.holds(one, ledger.state.root)
     end,
     quick = action.quick,
-  }, skill.strategy.order)
+  }, skill.strategy.order, built_in)
   return self
 end
 
@@ -82,7 +84,7 @@ local function abort(self)
   end
   local errors = self.ledger.state.root.errors
   local last = errors[#errors]
-  return "stop", "failed", "error_limit", last and ("last error: " .. last.message)
+  return "stop", "failed", "error_limit", last and ("last error: %s"):format(last.message)
 end
 
 -- The same action with the same relevant state too often: nothing moves (F33).
@@ -91,25 +93,38 @@ local function stuck(self, one)
   if limit == 0 or one.max_runs == 1 then
     return false
   end
-  local print = self.ledger.state:fingerprint(one.reads)
+  local books = self.ledger.state
+  local print = one.reads and books:fingerprint(one.reads) or 0
   local seen = self.seen[one.id]
   if not seen or seen.size >= REMEMBERED then
-    seen = { size = 0, times = {} }
+    seen = { size = 0, by_print = {} }
     self.seen[one.id] = seen
   end
-  local times = (seen.times[print] or 0) + 1
-  if times == 1 then
+  local entry = seen.by_print[print]
+  if not entry then
+    seen.by_print[print] = { times = 1, progress = books.progress, whole = {} }
+    seen.size = seen.size + 1
+    return false
+  end
+  -- What its conditions read is as before. Has anything else moved since? Only then, and only
+  -- here, the whole state is looked at: it may go round in a circle.
+  if books.progress == entry.progress then
+    entry.times = entry.times + 1
+    return entry.times > limit
+  end
+  local whole = books:fingerprint()
+  if not entry.whole[whole] then
     seen.size = seen.size + 1
   end
-  seen.times[print] = times
-  return times > limit
+  entry.whole[whole] = (entry.whole[whole] or 0) + 1
+  return entry.whole[whole] > limit
 end
 
 local function unmet_list(self)
   local lines = {}
   for _, one in ipairs(self.skill.actions) do
-    local waiting = not one.terminal and not one.optional and not self.ledger.completed[one.id]
-    if waiting and one.id ~= COMPLETE and one.id ~= ABORT then
+    local over = self.ledger.completed[one.id] or self.ledger.skipped[one.id]
+    if not over and not one.terminal and not one.optional and not BUILT_IN[one.id] then
       local unmet = action.unmet(one, self.ledger.state.root)
       if (self.ledger.runs[one.id] or 0) >= one.max_runs then
         unmet = { ("ran %d times without completing"):format(one.max_runs) }
@@ -120,7 +135,8 @@ local function unmet_list(self)
   return lines
 end
 
--- Nothing can be chosen: done, or blocked with the conditions nobody met (F28).
+-- Nothing can be chosen: done, or blocked with the conditions nobody met (F28); or, where
+-- something could be, the strategy's reason not to choose it.
 local function finish(self, why)
   local hook = self.by_id[COMPLETE]
   local lines = unmet_list(self)
@@ -134,7 +150,11 @@ local function finish(self, why)
   if #lines > 10 then
     shown = shown .. ("\nand %d more"):format(#lines - 10)
   end
-  return "stop", "paused", why or "blocked", shown
+  if #self.available > 0 then
+    local who = "strategy " .. self.skill.strategy.name
+    return "stop", "paused", "no_action_selected", ("%s: %s\n%s"):format(who, why or "chose nothing", shown)
+  end
+  return "stop", "paused", "blocked", shown
 end
 
 -- A terminal action that completed ends the run with its status.
@@ -155,6 +175,12 @@ end
 local function start_chosen(self, ids)
   local limit = self.skill.limits.max_parallel
   local starting = {}
+  if #ids == 1 and not self.by_id[ids[1]] then -- a terminal step that needs no declaration (F27)
+    if ids[1] == COMPLETE then
+      return "stop", "completed", "task_completed"
+    end
+    return "stop", "failed", ABORT, "the strategy chose action-abort"
+  end
   for i = 1, math.min(#ids, limit) do
     local one = self.by_id[ids[i]]
     if stuck(self, one) then
@@ -171,26 +197,38 @@ local function start_chosen(self, ids)
   return "start", starting
 end
 
+-- The strategy is at fault: the run waits until its file is repaired.
+local function strategy_failed(self, problem)
+  if type(problem) == "table" then
+    if problem.code == "stopped" then
+      error(problem, 0) -- from outside: not the strategy's fault
+    end
+    problem = problem.message
+  end
+  return "stop", "paused", "strategy_error", ("strategy %s: %s"):format(self.skill.strategy.name, tostring(problem))
+end
+
 local function ask_strategy(self)
   local list = self.available
   self.ctx.answer = self.ledger.answer
-  local result, why = self.select(state.view(self.ledger.state.root), list, self.ctx)
-  self.ledger.answer = nil
-  if result == nil then
+  local ok, result, why = pcall(self.select, state.view(self.ledger.state.root), list, self.ctx)
+  if not ok then
+    return strategy_failed(self, result)
+  elseif result == nil then
     if type(why) == "table" and why.ask then
       return "ask", why.ask
     end
     if why == "user_exit" then
       return "stop", "paused", "user_exit"
     end
-    return finish(self, type(why) == "string" and why or "no_action_selected")
+    return finish(self, type(why) == "string" and why or nil)
   end
   if type(result) == "string" and list:has(result) then
     return start_chosen(self, { result })
   end
   local ids, message = strategy.check(result, list)
   if not ids then
-    return "stop", "failed", "strategy_error", ("strategy %s: %s"):format(self.skill.strategy.name, message)
+    return strategy_failed(self, message)
   end
   return start_chosen(self, ids)
 end
@@ -220,7 +258,7 @@ function Autonomous:choose()
     return abort(self)
   end
   self.available:update(ledger.state:take_dirty(), ledger.state.root)
-  if self.available.count > 0 then
+  if self.available.count > 0 or self.skill.strategy.decides_end then
     return ask_strategy(self)
   end
   return finish(self)

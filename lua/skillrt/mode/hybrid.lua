@@ -25,6 +25,7 @@ function M.new(skill, ledger, files, ctx)
   end
   return setmetatable({
     skill = skill,
+    trails = #after > 0,
     ledger = ledger,
     before = sequential.new(skill, ledger, files, before),
     loop = autonomous.new(skill, ledger, ctx),
@@ -41,19 +42,23 @@ function Hybrid:choose()
   if kind ~= "stop" or what ~= "completed" then
     return kind, what, why, message
   end
-  local loop_kind, status, reason, text = self.loop:choose()
-  if loop_kind ~= "stop" then
-    return loop_kind, status, reason, text
-  end
-  local failed = status ~= "completed"
-  if status == "paused" or (failed and self.skill.on_loop_failed ~= "run_finalize") then
-    return "stop", status, reason, text
+  local over = self.ledger.loop_end
+  if not over then
+    local loop_kind, status, reason, text = self.loop:choose()
+    if loop_kind ~= "stop" then
+      return loop_kind, status, reason, text
+    end
+    local failed = status ~= "completed"
+    if status == "paused" or (failed and self.skill.on_loop_failed ~= "run_finalize") or not self.trails then
+      return "stop", status, reason, text
+    end
+    return "loop", status, reason, text -- recorded: what trailing phases change does not reopen it
   end
   kind, what, why, message = self.after:choose()
   if kind ~= "stop" or what ~= "completed" then
     return kind, what, why, message
   end
-  return "stop", status, reason, text
+  return "stop", over.status, over.reason, over.message
 end
 
 function Hybrid:finished(id)

@@ -84,7 +84,7 @@ end
 local function stop_failed(self)
   local errors = self.ledger.state.root.errors
   local last = errors[#errors]
-  return "stop", "failed", "phase_failed", last and ("%s: %s"):format(last.phase, last.message)
+  return "stop", "failed", "phase_failed", last and ("%s: %s"):format(last.phase or last.action, last.message)
 end
 
 -- Decides for one phase whose turn has come: nil (it is over or under way), or a verdict.

@@ -1,0 +1,114 @@
+-- runs.lua: what specs of whole runs share: folders that go away, skills in few words, files,
+-- a journal cut short, the test server. Required by tests/run/*_spec.lua and tests/lua/*_spec.lua.
+local json = require "skillrt.json"
+local skillrt = require "skillrt"
+
+local M = {}
+local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
+local made = {}
+
+function M.folder()
+  local name = os.tmpname()
+  os.remove(name)
+  assert(os.execute(("mkdir '%s'"):format(name)))
+  made[#made + 1] = name
+  return name
+end
+
+---To be called after each test.
+function M.clean()
+  for i = #made, 1, -1 do
+    os.execute(("rm -rf '%s'"):format(made[i]))
+    made[i] = nil
+  end
+end
+
+function M.read(path)
+  local file <close> = io.open(path, "rb")
+  return file and file:read "a"
+end
+
+function M.write(path, text)
+  local file <close> = assert(io.open(path, "wb"))
+  assert(file:write(text))
+end
+
+function M.exists(path)
+  local file <close> = io.open(path, "rb")
+  return file ~= nil
+end
+
+function M.json(path)
+  return assert(json.decode(assert(M.read(path), path .. " is not there")))
+end
+
+-- Retries without waiting, unless a test says otherwise.
+function M.skill(definition)
+  definition.name = definition.name or "tested"
+  definition.durability = definition.durability or "process"
+  definition.retry = definition.retry or { base = 0.001, cap = 0.002, jitter = false }
+  return skillrt.skill(definition)
+end
+
+function M.run(definition, options)
+  options = options or {}
+  options.work_dir = options.work_dir or M.folder() .. "/run"
+  local result, message, code = M.skill(definition):run(options)
+  return result, message, code
+end
+
+---The records of a run, in order.
+function M.records(dir, kind)
+  local list = {}
+  local books = assert(require("skillrt.runner").read(dir, function(record)
+    if not kind or record.t == kind then
+      list[#list + 1] = record
+    end
+  end))
+  return list, books
+end
+
+---Copies a run and keeps only the first `keep` records behind the journal's head.
+function M.cut(from, to, keep)
+  assert(os.execute(("mkdir -p '%s/journal' && cp -r '%s'/. '%s/'"):format(to, from, to)))
+  os.execute(("cd '%s' && rm -rf state.json execution-state.json run.lock context"):format(to))
+  local path, kept, lines = to .. "/journal/00000001.sj", {}, 0
+  for line in assert(M.read(path)):gmatch "[^\n]*\n" do
+    lines = lines + 1
+    if lines <= keep + 1 then
+      kept[#kept + 1] = line
+    end
+  end
+  -- the last record kept has to close its batch, else recovery takes the batch away
+  M.write(path, table.concat(kept))
+  return lines - 1
+end
+
+---The test server, as { url =, log = function() -> lines, stop = function() }.
+function M.server(plan)
+  local folder = M.folder()
+  local log, plan_file = folder .. "/log", folder .. "/plan"
+  M.write(plan_file, plan or "/echo\n")
+  local fifo = folder .. "/in"
+  assert(os.execute(("mkfifo '%s'"):format(fifo)))
+  local pipe = assert(io.popen(
+    ("'%s/tests/agent_server' --log '%s' --plan '%s' --seconds 60 < '%s'"):format(BUILD, log, plan_file, fifo)))
+  local hold = assert(io.open(fifo, "w")) -- it ends when this end is closed
+  local port = assert(pipe:read "l"):match "port (%d+)"
+  return {
+    url = "http://127.0.0.1:" .. port,
+    log = function()
+      local lines = {}
+      for line in (M.read(log) or ""):gmatch "[^\n]+" do
+        lines[#lines + 1] = line
+      end
+      return lines
+    end,
+    stop = function()
+      hold:close()
+      pipe:close()
+    end,
+  }
+end
+
+return M
