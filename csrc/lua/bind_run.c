@@ -275,7 +275,8 @@ static int core_read(lua_State *L) {
   lua_pushcfunction(L, store_collect);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, 4);
-  struct directory_options options = {.mode = STORE_READ};
+  /* The journal tells how the run stands, whatever somebody wrote into a view. */
+  struct directory_options options = {.mode = STORE_READ, .accept_edits = true};
   struct directory_report report = {0};
   struct error error = {0};
   if (!directory_open(bind_sys(L), directory, &options, &box->store, &report, &error))

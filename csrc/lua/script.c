@@ -75,8 +75,12 @@ static bool ask(struct question *question, lua_CFunction body, struct error *err
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, question);
   int status = lua_pcall(L, 1, 0, top + 1);
-  limits_leave(script->limits);
   if (status != LUA_OK) take_error(L, status, error);
+  if (status != LUA_OK && error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
+    limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
+    limits_notice(script->limits);
+  }
+  limits_leave(script->limits);
   lua_settop(L, top);
   return status == LUA_OK;
 }

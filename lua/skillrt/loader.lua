@@ -32,7 +32,8 @@ function M.script(path)
   end
   local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), "@" .. path, "t")
   if not chunk then
-    return nil, problem, "invalid"
+    local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
+    return nil, place, "invalid"
   end
   local ok, value, why, kind = xpcall(chunk, function(raised)
     if type(raised) == "table" then

@@ -77,7 +77,7 @@ function M.parser(command)
   local parser = argparse("skillrt " .. command.name, command.summary .. ".")
   parser:add_help(false):help_max_width(80):help_description_margin(26)
   for _, argument in ipairs(command.arguments) do
-    parser:argument(key_of(argument.name), argument.help):argname(argument.name)
+    parser:argument(argument.name, argument.help):target(key_of(argument.name))
   end
   for _, option in ipairs(command.options) do
     local one

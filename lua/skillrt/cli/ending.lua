@@ -43,7 +43,7 @@ function M.refused(message, code, traceback, dir)
   local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)))
   M.complain(tostring(message or "the run could not be opened, and nobody said why"), hint)
   if code == "script" and traceback then
-    for _, line in ipairs(text_of.lines(traceback)) do
+    for _, line in ipairs(require("skillrt.report.trace").lines(traceback)) do
       output.say("detail", "  " .. line)
     end
   end

@@ -26,7 +26,8 @@ end
 
 local BY_STATUS = { completed = M.completed, failed = M.failed, aborted = M.aborted, paused = M.paused }
 
-local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited = M.changed, changed = M.changed }
+local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited = M.changed, changed = M.changed,
+  stopped = M.interrupted }
 
 ---The code of a run that has ended; main.c makes 143 of 130 where it was SIGTERM.
 ---@param result skillrt.Result

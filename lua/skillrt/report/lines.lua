@@ -5,6 +5,7 @@
 -- ledger.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
 
 local text_of = require("skillrt.report.text")
+local trace = require("skillrt.report.trace")
 
 local M = {}
 
@@ -133,13 +134,16 @@ function format.fail(self, record, out)
   end
   self.steps[record.step] = nil
   self.failed = self.failed + 1
+  self.last_error = fail_text(record)
   if step.kind == "action" then
     add_block(out, "error", ("%sError: "):format(prefix(step)), fail_text(record))
   else
     add_block(out, "error", ("%sFailed at %s: "):format(prefix(step), escape(step.id)), fail_text(record))
   end
   if self.detail and record.traceback then
-    add_block(out, "detail", "    ", record.traceback)
+    for _, line in ipairs(trace.lines(record.traceback)) do
+      add(out, "detail", "    %s", line)
+    end
   end
 end
 
@@ -175,7 +179,9 @@ function format.skip(self, record, out)
   if record.step then
     self.steps[record.step] = nil
   end
-  add(out, "info", "%sSkipping %s (%s)", prefix(step), escape(id), escape(record.why or "condition not met"))
+  local why = record.why or "condition not met"
+  local short, more = why:match("^(condition not met)(: .*)$")
+  add(out, "info", "%sSkipping %s (%s)%s", prefix(step), escape(id), escape(short or why), escape(more or ""))
 end
 
 function format.note(self, record, out)
@@ -206,7 +212,9 @@ function format.stop(self, record, out)
   elseif reason == "blocked" or reason == "no_action_selected" then
     add(out, "warning", "No action selected, terminating.")
   end
-  if record.message and reason ~= "needs_decision" and reason ~= "waiting_for_person" then
+  local asks = reason == "needs_decision" or reason == "waiting_for_person"
+  local said = self.last_error and record.message and record.message:sub(-#self.last_error) == self.last_error
+  if record.message and not asks and not said then
     local kind = status == "completed" and "info" or status == "paused" and "warning" or "error"
     add_block(out, kind, "  ", tostring(record.message))
   end

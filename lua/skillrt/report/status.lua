@@ -78,6 +78,7 @@ function M.of(dir, books, report)
     retries_under_way = retries_of(books),
     question = books.question,
     records = report.records,
+    edited = report.view_edited or nil,
   }
   status.next = M.next(books, status, dir)
   return status
@@ -167,6 +168,9 @@ function M.lines(status, books)
     for i, line in ipairs(question.lines(status.question)) do
       add(out, i == 1 and "question" or "", line)
     end
+  end
+  if status.edited then
+    add(out, "note", "state.json was edited by hand; skillrt resume --accept-edits takes it over")
   end
   if status.next then
     add(out, "next", status.next)

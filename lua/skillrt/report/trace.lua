@@ -1,0 +1,24 @@
+-- report/trace.lua: a traceback with only the author's own frames.
+--
+-- Where the runtime itself was on the way tells an author nothing. Called by lines.lua and
+-- cli/ending.lua.
+
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+---The frames of the author's code, escaped; none where the message names the only one.
+---@param traceback string
+---@return string[]
+function M.lines(traceback)
+  local list = {}
+  for line in traceback:gmatch("\n\t([^\n]+)") do
+    local ours = line:find("^%[C%]") or line:find("^skillrt/") or line:find("^%(%.%.%.tail calls")
+    if not ours and not line:find("^lua/skillrt/") and not line:find("/lua/skillrt/[%w_/]+%.lua:") then
+      list[#list + 1] = "in " .. text_of.escape(line)
+    end
+  end
+  return #list > 1 and list or {}
+end
+
+return M

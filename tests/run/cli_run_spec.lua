@@ -1,0 +1,206 @@
+-- cli_run_spec.lua: `skillrt SCRIPT`, driven as people do: its lines, its options, what it says
+-- of bad input, and its exit codes.
+local kit = require "tests.support.cli_kit"
+
+local COUNT = [[
+local skillrt = require "skillrt"
+return skillrt.skill {
+  name = "count", mode = "autonomous", state = { n = 0 },
+  actions = { { id = "more", when = "n < 2", max_runs = 5, run = function(s) return { n = s.n + 1 } end } },
+}]]
+
+local PHASES = [[
+local skillrt = require "skillrt"
+return skillrt.skill {
+  name = "steps", mode = "sequential",
+  phases = {
+    { id = "01-in", output = "in.json", run = function() return { a = 1 } end },
+    { id = "02-never", when = "false", run = function() return {} end },
+    { id = "03-bad", run = function() return nil, "no luck\27[2J" end },
+  },
+}]]
+
+describe("skillrt SCRIPT", function()
+  it("prints the lines of an autonomous run and its end (R67, R83)", function()
+    local folder <close> = kit.folder()
+    folder.file("count.lua", COUNT)
+    local run = kit.run(folder, { "count.lua", "--work-dir", "w" })
+    assert.equal(0, run.code)
+    assert.equal("", run.err)
+    local expected = {
+      "=== Orchestrator Started ===", "Context Strategy: file", "[Iteration 1] Status: running, Completed: 0",
+      "[Iteration 1] Executing: more", "[Iteration 1] Completed: more", "[Iteration 2] Status: running, Completed: 1",
+      "[Iteration 2] Completed: more", "=== All actions completed ===", "=== Orchestrator Finished ===",
+      "completed (task_completed): 2 steps in ",
+    }
+    local at = 1
+    for _, line in ipairs(expected) do
+      local from = run.out:find(line, at, true)
+      assert.truthy(from, line .. " is missing in\n" .. run.out)
+      at = from
+    end
+    assert.truthy(run.out:find(", in w\n", 1, true))
+  end)
+
+  it("prints the lines of phases, skipped and failed, and stops with code 1 (R29, R30, R33)", function()
+    local folder <close> = kit.folder()
+    folder.file("steps.lua", PHASES)
+    local run = kit.run(folder, { "run", "steps.lua", "--work-dir=w" })
+    assert.equal(1, run.code)
+    assert.truthy(run.out:find("[Orchestrator] Executing: 01-in\n", 1, true))
+    assert.truthy(run.out:find("[Orchestrator] Skipping 02-never (condition not met): false\n", 1, true))
+    assert.truthy(run.out:find("[Orchestrator] Failed at 03-bad: no luck\\x1B[2J\n", 1, true))
+    assert.is_nil(run.out:find "\27")
+    assert.truthy(run.err:find("next: skillrt retry w ", 1, true))
+  end)
+
+  it("says that no action was selected and what each one waits for, and pauses with code 5 (R83, F29)", function()
+    local folder <close> = kit.folder()
+    folder.file("b.lua", (COUNT:gsub("n < 2", "n === 9")))
+    local run = kit.run(folder, { "b.lua", "--work-dir", "w" })
+    assert.equal(5, run.code)
+    assert.truthy(run.out:find("No action selected, terminating.\n", 1, true))
+    assert.truthy(run.out:find("more: ", 1, true))
+    assert.truthy(run.out:find("paused (blocked): 0 steps", 1, true))
+  end)
+
+  it("aborts with code 4 (F29)", function()
+    local folder <close> = kit.folder()
+    folder.file("a.lua", (COUNT:gsub("max_runs = 5", 'terminal = "aborted"')))
+    local run = kit.run(folder, { "a.lua", "--work-dir", "w" })
+    assert.equal(4, run.code)
+  end)
+
+  it("hands --set to the skill as texts, JSON values and nested objects, and what follows -- as ctx.args", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "s", state = { seen = {} }, schema = { seen = "object" }, actions = { { id = "look",
+        run = function(s, ctx)
+          print(ctx.input.dir, ctx.input.limits.deep, #ctx.input.list, ctx.args[1], ctx.args[2], arg[0], arg[1])
+        end } } }]])
+    local run = kit.run(folder, {
+      "s.lua", "--set", "dir=a=b", "--set", "limits.deep:=3", "--set", "list:=[1,2]", "--work-dir", "w", "--", "--x", "y",
+    })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(run.out:find("a=b\t3\t2\t--x\ty\ts.lua\t--x\n", 1, true), run.out)
+  end)
+
+  it("names a --set that cannot be read", function()
+    local folder <close> = kit.folder()
+    folder.file("count.lua", COUNT)
+    for word, why in pairs {
+      ["novalue"] = "write key=value", ["a:={"] = "--set a: not JSON", ["a..b=1"] = "a part of the key is empty",
+    } do
+      local run = kit.run(folder, { "count.lua", "--set", word })
+      assert.equal(2, run.code)
+      assert.truthy(run.err:find(why, 1, true), run.err)
+    end
+    local run = kit.run(folder, { "count.lua", "--set", "a=1", "--set", "a.b=2" })
+    assert.truthy(run.err:find("a is a value already, so a.b cannot be set", 1, true), run.err)
+  end)
+
+  it("is quiet: only the last line, and on the error stream what went wrong", function()
+    local folder <close> = kit.folder()
+    folder.file("count.lua", COUNT)
+    folder.file("steps.lua", PHASES)
+    local run = kit.run(folder, { "--quiet", "count.lua", "--work-dir", "w" })
+    assert.truthy(run.out:find "^completed %(task_completed%): 2 steps in [^\n]*, in w\n$")
+    assert.equal("", run.err)
+    run = kit.run(folder, { "--quiet", "steps.lua", "--work-dir", "v" })
+    assert.truthy(run.out:find "^failed [^\n]*\n$")
+    assert.truthy(run.err:find("Failed at 03-bad: no luck", 1, true))
+  end)
+
+  it("gives one JSON object a line, the last one the result", function()
+    local folder <close> = kit.folder()
+    folder.file("count.lua", 'print("loud")\n' .. COUNT)
+    local run = kit.run(folder, { "count.lua", "--json", "--work-dir", "w" })
+    local events = kit.objects(run.out)
+    local kinds = {}
+    for i, event in ipairs(events) do
+      kinds[i] = event.t
+      assert.equal(events[1].run, event.run_id)
+    end
+    assert.same({ "run", "start", "done", "start", "done", "stop", "result" }, kinds)
+    assert.same({ "completed", "task_completed", 2, 0 },
+      { events[7].status, events[7].reason, events[7].steps, events[7].exit_code })
+    assert.equal("loud\n", run.err)
+  end)
+
+  it("runs a script that runs its skill itself, and keeps the command line's work dir for it", function()
+    local folder <close> = kit.folder()
+    folder.file("self.lua", (COUNT:gsub("return skillrt.skill", "local s = skillrt.skill")) .. "\ns:run()\n")
+    local run = kit.run(folder, { "self.lua", "--work-dir", "w" })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(run.out:find("[Iteration 2] Completed: more\n", 1, true))
+    assert.truthy(run.out:find(", in w\n", 1, true))
+    assert.truthy(folder.read "w/state.json")
+  end)
+
+  it("takes a person's own strategy, and keeps it when the run goes on (F45)", function()
+    local folder <close> = kit.folder()
+    folder.file("two.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "two", state = { order = "" }, actions = {
+        { id = "a", run = function(s) return { order = s.order .. "a" } end },
+        { id = "b", run = function(s) return { order = s.order .. "b" } end } } }]])
+    folder.file("last.lua", [[return { name = "last", select = function(state, available, ctx)
+      if state.order == "b" and not ctx.answer then return nil, { ask = { question = "go?", options = {} } } end
+      return available[#available].id end }]])
+    local run = kit.run(folder, { "two.lua", "--strategy", "last.lua", "--work-dir", "w" })
+    assert.equal(3, run.code, run.err)
+    run = kit.run(folder, { "answer", "w", "yes" })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(folder.read("w/state.json"):find('"order": "ba"', 1, true))
+  end)
+end)
+
+describe("bad input", function()
+  local function says(code, words, files, ...)
+    local folder <close> = kit.folder()
+    for name, text in pairs(files) do folder.file(name, text) end
+    local run = kit.run(folder, words)
+    assert.equal(code, run.code, run.err)
+    for _, text in ipairs { ... } do
+      assert.truthy(run.err:find(text, 1, true), text .. " is missing in\n" .. run.err)
+    end
+    assert.is_nil(run.err:find "stack traceback")
+    assert.equal("", run.out)
+  end
+
+  it("names a script that is missing, and the command that may be meant", function()
+    says(2, { "nowhere.lua" }, {}, "skillrt: nowhere.lua: no such file", "skillrt --help")
+    says(2, { "reusme" }, {}, "reusme: no such file", "did you mean the command skillrt resume?")
+  end)
+  it("names file and line of a syntax error", function()
+    says(2, { "x.lua" }, { ["x.lua"] = "local a = 1\nreturn }\n" }, "x.lua:2:", "near '}'")
+  end)
+  it("names an unknown field and the nearest known one", function()
+    says(2, { "x.lua" }, { ["x.lua"] = (COUNT:gsub("actions", "action", 1)) }, "x.lua:2:", '"actions"')
+  end)
+  it("says what a script has to return", function()
+    says(2, { "x.lua" }, { ["x.lua"] = "return 5" }, "x.lua: must return a skill", "a number")
+  end)
+  it("refuses a binary chunk", function()
+    says(2, { "x.lua" }, { ["x.lua"] = string.dump(function() end) }, "x.lua")
+  end)
+  it("refuses a work dir that holds a run, and says how to go on with it", function()
+    local folder <close> = kit.folder()
+    folder.file("c.lua", COUNT)
+    kit.run(folder, { "c.lua", "--work-dir", "w" })
+    local run = kit.run(folder, { "c.lua", "--work-dir", "w" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("holds a run already", 1, true))
+    assert.truthy(run.err:find("skillrt resume w", 1, true))
+  end)
+  it("refuses a work dir that cannot be made", function()
+    says(2, { "c.lua", "--work-dir", "c.lua/w" }, { ["c.lua"] = COUNT }, "c.lua", "Not a directory")
+  end)
+  it("names an option that is not known, and the nearest", function()
+    says(2, { "c.lua", "--work-dri", "w" }, { ["c.lua"] = COUNT }, "unknown option '--work-dri'", "--work-dir", "Usage:")
+    says(2, { "c.lua", "--durability", "no" }, { ["c.lua"] = COUNT }, "--durability", "power")
+    says(2, { "c.lua", "d.lua" }, { ["c.lua"] = COUNT }, "too many arguments")
+    says(2, { "resume" }, {}, "missing argument 'DIR'")
+  end)
+end)

@@ -1,0 +1,103 @@
+-- cli_kit.lua: drives the real program in tests: a folder of its own, files in it, runs of the
+-- program with their output and exit code, and processes that are signalled.
+--
+-- Called by tests/run/cli_*_spec.lua.
+
+local core = require "skillrt.core"
+local json = require "skillrt.json"
+
+local M = {}
+
+local here = core.files.current()
+M.program = here .. "/build/" .. (os.getenv "SKILLRT_MODE" or "release") .. "/skillrt"
+
+local function quoted(word) return "'" .. tostring(word):gsub("'", [['\'']]) .. "'" end
+M.quoted = quoted
+
+function M.read(path)
+  local file <close> = io.open(path, "rb")
+  return file and file:read "a"
+end
+
+---A folder that is removed when it goes out of scope.
+function M.folder()
+  local path = os.tmpname()
+  os.remove(path)
+  assert(os.execute("mkdir -p " .. quoted(path)))
+  local folder = { path = path }
+  function folder.file(name, text)
+    local full = path .. "/" .. name
+    local file <close> = assert(io.open(full, "wb"))
+    file:write(text)
+    return full
+  end
+  function folder.read(name) return M.read(path .. "/" .. name) end
+  return setmetatable(folder, { __close = function() os.execute("rm -rf " .. quoted(path)) end })
+end
+
+-- The command line of a call, run in the folder.
+local function line(folder, words, redirect)
+  local parts = { "cd " .. quoted(folder.path) .. " && exec" }
+  if words.env then parts[#parts + 1] = "env " .. words.env end
+  parts[#parts + 1] = "timeout -s KILL 20 " .. quoted(M.program)
+  for _, word in ipairs(words) do parts[#parts + 1] = quoted(word) end
+  return table.concat(parts, " ") .. " " .. redirect
+end
+
+---Runs the program: { code, out, err }. `words`: its arguments; env: "A=b"; input: a text.
+function M.run(folder, words)
+  local out, err, input = folder.path .. "/.out", folder.path .. "/.err", "/dev/null"
+  if words.input then
+    input = folder.file(".in", words.input)
+  end
+  local _, how, code = os.execute(line(folder, words, (">%s 2>%s <%s"):format(quoted(out), quoted(err), quoted(input))))
+  return { code = how == "signal" and 128 + code or code, out = M.read(out), err = M.read(err) }
+end
+
+---Starts the program in the background: { pid, wait() -> { code, out, err }, signal(name) }.
+function M.start(folder, words)
+  local name = folder.path .. "/.bg" .. core.uuid():sub(1, 8)
+  local command = line(folder, words, ("& echo $! >%s.pid; wait $!; echo $? >%s.code"):format(name, name))
+  -- the program itself is to be signalled: no `exec timeout` before it
+  command = command:gsub("&& exec", "&&", 1):gsub("timeout %-s KILL 20 ", "", 1)
+  assert(os.execute(("(%s) >%s.out 2>%s.err </dev/null &"):format(command, name, name)))
+  local self = {}
+  local function wait_for(path, ms)
+    local deadline = core.mono_ns() + ms * 1000000
+    while core.mono_ns() < deadline do
+      local text = M.read(path)
+      if text and text:find "\n" then return text end
+      os.execute "sleep 0.01"
+    end
+  end
+  self.pid = tonumber((assert(wait_for(name .. ".pid", 2000), "the program did not start"):match "%d+"))
+  function self.signal(signal) os.execute(("kill -%s %d 2>/dev/null"):format(signal, self.pid)) end
+  function self.output() return M.read(name .. ".out") end
+  ---Until the output holds the text.
+  function self.says(text)
+    local deadline = core.mono_ns() + 5000000000
+    while core.mono_ns() < deadline do
+      if (self.output() or ""):find(text, 1, true) then return true end
+      os.execute "sleep 0.01"
+    end
+    return false
+  end
+  ---Until it has ended; one that does not is killed and gives no code.
+  function self.wait(ms)
+    local began = core.mono_ns()
+    local code = wait_for(name .. ".code", ms or 5000)
+    local took = (core.mono_ns() - began) / 1e6
+    if not code then self.signal "KILL" end
+    return { code = code and tonumber((code:match "%d+")), out = self.output(), err = M.read(name .. ".err"), ms = took }
+  end
+  return self
+end
+
+---The JSON object of each line.
+function M.objects(text)
+  local list = {}
+  for one in text:gmatch "[^\n]+" do list[#list + 1] = assert(json.decode(one)) end
+  return list
+end
+
+return M
