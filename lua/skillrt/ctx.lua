@@ -20,6 +20,7 @@ local function recorded(step, make)
   local value = step.recorded[step.cursor]
   if value == nil then
     value = make()
+    step.fresh = step.fresh or {}
     step.fresh[#step.fresh + 1] = value
   end
   return value
@@ -33,9 +34,15 @@ local function context_of(step)
   local context = {}
   ---Gives a value of the shared context; nil where nobody set it (F14).
   function context.get(key)
+<<<<<<< HEAD
     local value = step.context[key]
     if value == nil then
       value = step.root.context[key]
+=======
+    local own = step.context and step.context[key]
+    if own ~= nil then
+      return own
+>>>>>>> e09c3f5 (ctx: its parts are made when a script first asks for them)
     end
     if value == json.null then
       return nil
@@ -48,6 +55,7 @@ local function context_of(step)
     if not id then
       error("context.set: the key " .. problem, 2)
     end
+    step.context = step.context or {}
     step.context[key] = value == nil and json.null or value
   end
   return context
@@ -64,6 +72,7 @@ local function confined(work_dir, path, what)
   return files.join(work_dir, path)
 end
 
+<<<<<<< HEAD
 -- Where reads start: a relative path may not climb out.
 local function source(base, path, what)
   if type(path) ~= "string" then
@@ -90,9 +99,116 @@ local function add_files(ctx, run)
   ---The text of a file; a relative path is looked up below input.dir (or the current folder).
   function ctx.read(path)
     return files.read(source(base, path, "read"))
+=======
+-- Each part of a ctx, made when the script first asks for it: most steps ask for few.
+local parts = {}
+
+function parts.input(run)
+  return run.ledger.input
+end
+
+function parts.args(run)
+  return run.args
+end
+
+function parts.dir(run)
+  return run.skill.dir
+end
+
+function parts.work_dir(run)
+  return run.work_dir
+end
+
+function parts.run_id(run)
+  return run.ledger.run_id
+end
+
+function parts.step(_, step)
+  return step.number
+end
+
+function parts.id(_, step)
+  return step.id
+end
+
+function parts.attempt(_, step)
+  return step.attempt
+end
+
+function parts.interaction(run)
+  return run.skill.interaction
+end
+
+function parts.context(run, step)
+  return context_of(step, run.ledger)
+end
+
+---Milliseconds since the epoch (UTC), recorded.
+function parts.now(run, step)
+  return function()
+    return recorded(step, run.core.wall_ms)
   end
-  ---Writes a file below the work directory, whole or not at all.
-  function ctx.write(path, text)
+end
+
+---Like math.random, recorded.
+function parts.random(run, step)
+  return function(low, high)
+    local unit = recorded(step, run.core.random)
+    if not low then
+      return unit
+    end
+    if not high then
+      low, high = 1, low
+    end
+    return low + math.floor(unit * (high - low + 1))
+>>>>>>> e09c3f5 (ctx: its parts are made when a script first asks for them)
+  end
+end
+
+---A random UUID (version 4), recorded.
+function parts.uuid(run, step)
+  return function()
+    return recorded(step, run.core.uuid)
+  end
+end
+
+---A line for the log of the run.
+function parts.log(_, step)
+  return function(text)
+    step.notes = step.notes or {}
+    step.notes[#step.notes + 1] = tostring(text)
+  end
+end
+
+---Waits for another task: gives its reply, or nil, message, class.
+function parts.await(_, step)
+  return function(request)
+    if type(request) ~= "table" then
+      error("ctx.await: needs a request (a table), not " .. type(request), 2)
+    elseif coroutine.running() ~= step.thread then
+      error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
+    end
+    return coroutine.yield(M.AWAIT, request)
+  end
+end
+
+---Files that match, sorted, relative to input.dir (or the current folder).
+function parts.glob(run)
+  return function(pattern, dir)
+    return files.glob(files.join(run.input_dir, dir or "."), pattern)
+  end
+end
+
+---The text of a file; a relative path is looked up below input.dir (or the current folder).
+function parts.read(run)
+  return function(path)
+    return files.read(files.join(run.input_dir, path))
+  end
+end
+
+---Writes a file below the work directory, whole or not at all.
+function parts.write(run)
+  return function(path, text)
     local target = confined(run.work_dir, path, "write")
     if type(text) ~= "string" then
       error("ctx.write: the text must be a string, not " .. type(text), 2)
@@ -105,10 +221,28 @@ local function add_files(ctx, run)
   end
 end
 
+local STEP = {} -- where a ctx keeps its step
+
+local function face_of(run)
+  return {
+    __index = function(ctx, name)
+      local make = parts[name]
+      if not make then
+        return nil
+      end
+      local part = make(run, ctx[STEP])
+      rawset(ctx, name, part)
+      return part
+    end,
+    __name = "ctx",
+  }
+end
+
 ---@param run { skill: table, ledger: skillrt.Ledger, work_dir: string, input_dir: string, core: table, args: string[] }
 ---@param step skillrt.Step
 ---@return table ctx
 function M.new(run, step)
+<<<<<<< HEAD
   step.cursor, step.fresh, step.context, step.notes = 0, {}, {}, {}
   local ledger, core = run.ledger, run.core
   local ctx = {
@@ -165,6 +299,11 @@ function M.new(run, step)
   end
   add_files(ctx, run)
   return ctx
+=======
+  step.cursor, step.fresh, step.context, step.notes = 0, nil, nil, nil
+  run.ctx_face = run.ctx_face or face_of(run)
+  return setmetatable({ [STEP] = step }, run.ctx_face)
+>>>>>>> e09c3f5 (ctx: its parts are made when a script first asks for them)
 end
 
 return M

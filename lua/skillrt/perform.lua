@@ -98,6 +98,7 @@ function M.go_on(run, step, perform, reply)
       return what, value
     elseif not run.is_same(step, step.asked) then
       local text = "request %d is not the one before the interruption; its recorded reply is used"
+      step.notes = step.notes or {}
       step.notes[#step.notes + 1] = text:format(step.asked)
     end
     what, value =

@@ -61,13 +61,13 @@ end
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Policy:emit(entry)
-  entry.at = core.wall_ms()
+  entry.at = entry.at or core.wall_ms()
   local payload, blobs = record.encode(entry)
   if not payload then
     return nil, blobs --[[@as string]]
   end
-  for _, blob in ipairs(blobs or {}) do
-    self.blobs[#self.blobs + 1] = blob
+  if blobs then
+    table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
   end
   self.out[#self.out + 1] = payload
   self.ledger:apply(entry)
@@ -233,7 +233,10 @@ end
 
 -- What the step's function said in ctx.log; of an attempt that failed, too.
 local function tell_notes(self, step)
-  for _, text in ipairs(step.notes or {}) do
+  if not step.notes then
+    return
+  end
+  for _, text in ipairs(step.notes) do
     self:note(step, text)
   end
   step.notes = nil
@@ -276,7 +279,8 @@ local function settle(self, step, definition, result)
   if not entry then
     return fail(self, step, definition, failure)
   end
-  entry.ms = core.wall_ms() - step.started_at
+  entry.at = core.wall_ms()
+  entry.ms = entry.at - step.started_at
   if step.fresh and #step.fresh > 0 then
     entry.rec = step.fresh
   end
