@@ -60,7 +60,7 @@ lua_floors() {
     BEGIN {
       put(1, "view action effect expr files json names phase schema state")
       put(2, "agent budget gate retry strategy template")
-      put(3, "generate load loader skill")
+      put(3, "generate load loader skill writer")
       put(4, "available ledger mode")
       put(5, "again await call ctx doubt exchange outcome perform policy record report resume runner views")
       put(6, "cli cmd host init")

@@ -11,6 +11,16 @@ local M = core.files
 ---@type fun(name: string): string?
 M.asset = core.asset
 
+---The SHA-256 of a text, in hex.
+---@type fun(text: string): string
+M.digest = core.sha256
+
+---A part of a name that no other process uses: 8 hex digits.
+---@return string
+function M.random_name()
+  return (core.uuid():sub(1, 8))
+end
+
 ---@param path string
 ---@return boolean
 function M.is_absolute(path)

@@ -1,0 +1,151 @@
+-- cli/writing.lua: a config into a folder, told to a person: findings, differences, progress, the
+-- tree of what was written.
+--
+-- Called by cmd/generate.lua and cmd/new.lua.
+
+local core = require("skillrt.core")
+local ending = require("skillrt.cli.ending")
+local exit_codes = require("skillrt.cli.exit_codes")
+local output = require("skillrt.report.output")
+local text_of = require("skillrt.report.text")
+local tree = require("skillrt.report.tree")
+local writer = require("skillrt.writer")
+
+local M = {}
+
+local MOST_FINDINGS = 50
+
+-- What runs generation and writing alike take.
+---@class skillrt.cli.Writing
+---@field out string
+---@field lang string?
+---@field templates string?
+---@field source string?   the config's text, as it was read
+---@field force boolean?
+---@field dry_run boolean?
+---@field strict boolean?
+---@field quiet boolean?
+
+local function paint(kind, text)
+  return output.paint(1, kind, text)
+end
+
+local function write_lines(lines)
+  if #lines > 0 then
+    output.write(table.concat(lines, "\n") .. "\n")
+  end
+end
+
+-- Errors are the message already; warnings are told here.
+local function tell_findings(findings, where)
+  local count = 0
+  for _, finding in ipairs(findings or {}) do
+    if finding.level == "warning" then
+      count = count + 1
+      if count <= MOST_FINDINGS then
+        output.say("warning", ("%s: warning: %s"):format(text_of.escape(where), text_of.escape(finding.message)))
+      end
+    end
+  end
+  if count > MOST_FINDINGS then
+    output.say("warning", ("%s: and %d more warnings"):format(text_of.escape(where), count - MOST_FINDINGS))
+  end
+  return count
+end
+
+-- On a terminal a line that counts; at most ten times a second.
+local function progress()
+  if not output.is_terminal(2) then
+    return nil
+  end
+  local last = core.mono_ns()
+  local function show(done, total)
+    local now = core.mono_ns()
+    if now - last > 100000000 then
+      last = now
+      core.terminal.write(2, ("\rwriting %d%% of %d files\27[K"):format(100 * done // total, total))
+    end
+    if done >= total then
+      core.terminal.write(2, "\r\27[K")
+    end
+  end
+  return show
+end
+
+-- The language the folder has already, where none is asked for.
+local function language(options)
+  local manifest = not options.lang and require("skillrt.writer.manifest").read(options.out)
+  local known = manifest and manifest.lang
+  return options.lang or (known == "zh" and "zh") or "en"
+end
+
+local function tell_settled(plan)
+  local settled = plan.settled
+  if settled and settled.finished > 0 then
+    local dir = text_of.escape(plan.dir)
+    output.say("info", dir .. ": an earlier generation was interrupted; it was finished first")
+  end
+end
+
+-- Says what a person would lose, and how to go on.
+local function refused(plan, options)
+  local count = plan.counts.edited
+  local message = ("%s: %d file%s changed by hand since generated (or never generated); nothing was written"):format(
+    plan.dir,
+    count,
+    count == 1 and " was" or "s were"
+  )
+  local hint = options.dry_run and "--force overwrites them" or "--dry-run shows what differs, --force overwrites"
+  ending.complain(message, hint)
+  return exit_codes.changed
+end
+
+local function finish(plan, options)
+  local edited = plan.counts.edited
+  if not options.quiet or (edited and not options.force) then
+    write_lines(tree.lines(plan, paint))
+  end
+  if edited and (options.force or options.dry_run) then
+    write_lines(tree.diffs(plan, paint))
+  end
+  if edited and not options.force then
+    return refused(plan, options)
+  elseif options.dry_run then
+    output.write(tree.sum(plan) .. "; nothing was written (--dry-run)\n")
+    return exit_codes.completed
+  end
+  local ok, message, code = writer.write(plan, { force = options.force, progress = progress() })
+  if not ok then
+    return ending.refused(message, code == "edited" and "changed" or code)
+  end
+  output.write(tree.sum(plan, true) .. "\n")
+  return exit_codes.completed
+end
+
+---Generates a config's folder.
+---@param config any       decoded
+---@param where string     what the config is called in messages
+---@param options skillrt.cli.Writing
+---@return integer exit_code
+function M.generate(config, where, options)
+  local lang = language(options)
+  local list, message, code, findings = require("skillrt.generate").generate(config, {
+    lang = lang,
+    templates = options.templates,
+  })
+  local warnings = tell_findings(findings, where)
+  if not list then
+    return ending.refused(("%s: %s"):format(where, message), code)
+  elseif warnings > 0 and options.strict then
+    return ending.refused(where .. ": has warnings, and --strict takes them for errors; nothing was written", "invalid")
+  end
+  local plan
+  plan, message, code = writer.plan(options.out, list, { lang = lang, source = options.source, dry = options.dry_run })
+  if not plan then
+    return ending.refused(message, code)
+  end
+  tell_settled(plan)
+  return finish(plan, options)
+end
+
+return M
