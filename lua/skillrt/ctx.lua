@@ -34,15 +34,9 @@ local function context_of(step)
   local context = {}
   ---Gives a value of the shared context; nil where nobody set it (F14).
   function context.get(key)
-<<<<<<< HEAD
-    local value = step.context[key]
+    local value = step.context and step.context[key]
     if value == nil then
       value = step.root.context[key]
-=======
-    local own = step.context and step.context[key]
-    if own ~= nil then
-      return own
->>>>>>> e09c3f5 (ctx: its parts are made when a script first asks for them)
     end
     if value == json.null then
       return nil
@@ -72,7 +66,6 @@ local function confined(work_dir, path, what)
   return files.join(work_dir, path)
 end
 
-<<<<<<< HEAD
 -- Where reads start: a relative path may not climb out.
 local function source(base, path, what)
   if type(path) ~= "string" then
@@ -87,19 +80,6 @@ local function source(base, path, what)
   return files.join(base, path)
 end
 
-local function add_files(ctx, run)
-  local base = run.input_dir
-  ---Files that match, sorted, relative to input.dir (or the current folder).
-  function ctx.glob(pattern, dir)
-    if type(pattern) ~= "string" then
-      error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
-    end
-    return files.glob(source(base, dir or ".", "glob"), pattern)
-  end
-  ---The text of a file; a relative path is looked up below input.dir (or the current folder).
-  function ctx.read(path)
-    return files.read(source(base, path, "read"))
-=======
 -- Each part of a ctx, made when the script first asks for it: most steps ask for few.
 local parts = {}
 
@@ -139,8 +119,8 @@ function parts.interaction(run)
   return run.skill.interaction
 end
 
-function parts.context(run, step)
-  return context_of(step, run.ledger)
+function parts.context(_, step)
+  return context_of(step)
 end
 
 ---Milliseconds since the epoch (UTC), recorded.
@@ -156,12 +136,13 @@ function parts.random(run, step)
     local unit = recorded(step, run.core.random)
     if not low then
       return unit
-    end
-    if not high then
+    elseif not high then
       low, high = 1, low
     end
+    if not math.tointeger(low) or not math.tointeger(high) or low > high then
+      error(("ctx.random: needs whole numbers from low to high, not %s and %s"):format(low, high), 2)
+    end
     return low + math.floor(unit * (high - low + 1))
->>>>>>> e09c3f5 (ctx: its parts are made when a script first asks for them)
   end
 end
 
@@ -181,12 +162,16 @@ function parts.log(_, step)
 end
 
 ---Waits for another task: gives its reply, or nil, message, class.
-function parts.await(_, step)
+function parts.await(run, step)
   return function(request)
     if type(request) ~= "table" then
       error("ctx.await: needs a request (a table), not " .. type(request), 2)
     elseif coroutine.running() ~= step.thread then
       error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
+    end
+    local problem = run.prepare(step, request)
+    if problem then
+      error("ctx.await: " .. problem, 2)
     end
     return coroutine.yield(M.AWAIT, request)
   end
@@ -195,14 +180,17 @@ end
 ---Files that match, sorted, relative to input.dir (or the current folder).
 function parts.glob(run)
   return function(pattern, dir)
-    return files.glob(files.join(run.input_dir, dir or "."), pattern)
+    if type(pattern) ~= "string" then
+      error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
+    end
+    return files.glob(source(run.input_dir, dir or ".", "glob"), pattern)
   end
 end
 
 ---The text of a file; a relative path is looked up below input.dir (or the current folder).
 function parts.read(run)
   return function(path)
-    return files.read(files.join(run.input_dir, path))
+    return files.read(source(run.input_dir, path, "read"))
   end
 end
 
@@ -242,68 +230,9 @@ end
 ---@param step skillrt.Step
 ---@return table ctx
 function M.new(run, step)
-<<<<<<< HEAD
-  step.cursor, step.fresh, step.context, step.notes = 0, {}, {}, {}
-  local ledger, core = run.ledger, run.core
-  local ctx = {
-    input = ledger.input,
-    args = run.args,
-    dir = run.skill.dir,
-    work_dir = run.work_dir,
-    run_id = ledger.run_id,
-    step = step.number,
-    id = step.id,
-    attempt = step.attempt,
-    interaction = run.skill.interaction,
-    context = context_of(step),
-  }
-  ---Milliseconds since the epoch (UTC), recorded.
-  function ctx.now()
-    return recorded(step, core.wall_ms)
-  end
-  ---Like math.random, recorded.
-  function ctx.random(low, high)
-    local unit = recorded(step, function()
-      return core.random()
-    end)
-    if not low then
-      return unit
-    elseif not high then
-      low, high = 1, low
-    end
-    if not math.tointeger(low) or not math.tointeger(high) or low > high then
-      error(("ctx.random: needs whole numbers from low to high, not %s and %s"):format(low, high), 2)
-    end
-    return low + math.floor(unit * (high - low + 1))
-  end
-  ---A random UUID (version 4), recorded.
-  function ctx.uuid()
-    return recorded(step, core.uuid)
-  end
-  ---A line for the log of the run.
-  function ctx.log(text)
-    step.notes[#step.notes + 1] = tostring(text)
-  end
-  ---Waits for another task: gives its reply, or nil, message, class.
-  function ctx.await(request)
-    if type(request) ~= "table" then
-      error("ctx.await: needs a request (a table), not " .. type(request), 2)
-    elseif coroutine.running() ~= step.thread then
-      error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
-    end
-    local problem = run.prepare(step, request)
-    if problem then
-      error("ctx.await: " .. problem, 2)
-    end
-    return coroutine.yield(M.AWAIT, request)
-  end
-  add_files(ctx, run)
-  return ctx
-=======
   step.cursor, step.fresh, step.context, step.notes = 0, nil, nil, nil
   run.ctx_face = run.ctx_face or face_of(run)
   return setmetatable({ [STEP] = step }, run.ctx_face)
->>>>>>> e09c3f5 (ctx: its parts are made when a script first asks for them)
 end
 
 return M
