@@ -88,7 +88,8 @@ function M.start(folder, words)
     local code = wait_for(name .. ".code", ms or 5000)
     local took = (core.mono_ns() - began) / 1e6
     if not code then self.signal "KILL" end
-    return { code = code and tonumber((code:match "%d+")), out = self.output(), err = M.read(name .. ".err"), ms = took }
+    local number = code and tonumber((code:match "%d+"))
+    return { code = number, out = self.output(), err = M.read(name .. ".err"), ms = took }
   end
   return self
 end

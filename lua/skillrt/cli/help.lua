@@ -81,7 +81,7 @@ end
 ---@return string
 function M.overview()
   local lines = {
-    "skillrt runs a skill, written as a Lua script, to its end, and loses nothing on the way.",
+    "skillrt runs a skill, written as a Lua script, to its end and loses nothing.",
     "",
     "Usage:",
     "  skillrt SCRIPT [OPTION ...] [-- ARG ...]     the same as skillrt run SCRIPT",

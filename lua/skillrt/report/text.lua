@@ -130,13 +130,12 @@ end
 local function escaped_run(run)
   local out, at = {}, 1
   while at <= #run do
-    local good = utf8.len(run, at, at)
-    local size = good and (utf8.offset(run, 2, at) or #run + 1) - at
-    if not good then
+    local size = 1
+    if not utf8.len(run, at, at) then
       out[#out + 1] = escaped_byte(run:sub(at, at))
-      size = 1
     else
       local code = utf8.codepoint(run, at)
+      size = #utf8.char(code)
       out[#out + 1] = within(HIDDEN, code) and ("\\u{%X}"):format(code) or run:sub(at, at + size - 1)
     end
     at = at + size

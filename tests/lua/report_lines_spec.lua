@@ -1,0 +1,82 @@
+-- report_lines_spec.lua: each record as the lines people read, in the words of R67.
+local lines = require "skillrt.report.lines"
+
+local function told(records, options)
+  local formatter, out = lines.new(options), {}
+  for _, record in ipairs(records) do
+    for _, line in ipairs(formatter:of(record)) do out[#out + 1] = line.text end
+  end
+  return out, formatter
+end
+
+describe("report.lines", function()
+  it("tells iterations, errors, retries and warnings of actions (R67, R83)", function()
+    local out, formatter = told {
+      { t = "start", step = 1, action = "a", n = 1 },
+      { t = "fail", step = 1, attempt = 1, class = "timeout", message = "slow\nvery", retry = 2500 },
+      { t = "done", step = 1, summary = "all \27 fine", refused = { "status" }, missed = { "x=1: x is 2" }, why = "doubts" },
+      { t = "start", step = 2, action = "b", n = 2 },
+      { t = "fail", step = 2, attempt = 1, class = "permanent", message = "broken" },
+      { t = "stop", status = "failed", reason = "error_limit", message = "last error: broken" },
+    }
+    assert.same({
+      "[Iteration 1] Status: running, Completed: 0",
+      "[Iteration 1] Executing: a",
+      "[Iteration 1] Retry: a: attempt 1 failed (timeout), again in 2.5 s: slow",
+      "    very",
+      "[Iteration 1] Completed: all \\x1B fine",
+      "[Iteration 1] Concerns: doubts",
+      "[Iteration 1] Warning: a: only the runtime writes status; the update was left out",
+      "[Iteration 1] Warning: a: its effect did not come true: x=1: x is 2",
+      "[Iteration 2] Status: running, Completed: 1",
+      "[Iteration 2] Executing: b",
+      "[Iteration 2] Error: broken",
+      "=== Orchestrator Finished ===",
+    }, out)
+    assert.same({ 1, 1, 1 }, { formatter.done, formatter.failed, formatter.retries })
+  end)
+
+  it("tells phases: executing, skipping, failed (R29, R30, R33)", function()
+    assert.same({
+      "[Orchestrator] Executing: p",
+      "[Orchestrator] Completed: p -> out.json",
+      "[Orchestrator] Skipping q (condition not met): x is undefined",
+      "[Orchestrator] Skipping r (condition not met)",
+      "[Orchestrator] Executing: s",
+      "[Orchestrator] Failed at s: no",
+    }, (told {
+      { t = "start", step = 1, phase = "p", n = 1 }, { t = "done", step = 1, file = "out.json" },
+      { t = "skip", phase = "q", why = "condition not met: x is undefined" },
+      { t = "skip", phase = "r", why = "condition not met" },
+      { t = "start", step = 2, phase = "s", n = 2 }, { t = "fail", step = 2, attempt = 1, message = "no" },
+    }))
+  end)
+
+  it("tells both ends of a run (R67)", function()
+    assert.same({ "=== All actions completed ===", "=== Orchestrator Finished ===" },
+      (told { { t = "stop", status = "completed", reason = "task_completed" } }))
+    assert.same({ "No action selected, terminating.", "  a: n < 2", "=== Orchestrator Paused (blocked) ===" },
+      (told { { t = "stop", status = "paused", reason = "blocked", message = "a: n < 2" } }))
+  end)
+
+  it("tells what a run goes on with (R69), retries and repeats", function()
+    local records = {
+      { t = "start", step = 1, action = "b", n = 1 }, { t = "done", step = 1 },
+      { t = "start", step = 2, action = "a", n = 2 },
+    }
+    local _, formatter = told(records)
+    local out = {}
+    for _, record in ipairs { { t = "resume" }, { t = "retry", action = "a" }, { t = "rewind", phases = { "b" } } } do
+      for _, line in ipairs(formatter:of(record)) do out[#out + 1] = line.text end
+    end
+    assert.same({ "Resuming from: a", "Already completed: b", "Retrying: a", "Running again: b" }, out)
+    assert.equal(0, formatter.completed)
+  end)
+
+  it("survives records that do not fit each other", function()
+    for _, kind in ipairs { "done", "fail", "skip", "note", "send", "reply" } do
+      assert.has_no.errors(function() told({ { t = kind, step = 9, x = 1, attempt = 1 } }, { detail = true }) end)
+    end
+    assert.same({}, (told { { t = "of a newer skillrt" } }))
+  end)
+end)

@@ -1,0 +1,133 @@
+-- cli_terminal_spec.lua: the live view and the questions, looked at in a real terminal (tmux).
+local core = require "skillrt.core"
+local kit = require "tests.support.cli_kit"
+
+local has_tmux = os.execute "command -v tmux >/dev/null 2>&1"
+
+-- A terminal of tmux with a server of its own; ends with its scope.
+local function terminal(folder, columns, rows)
+  local tmux = ("TERM=xterm env -u TMUX tmux -f /dev/null -S %s/tmux "):format(folder.path)
+  local self = {}
+  local function call(words) return os.execute(tmux .. words .. " 2>/dev/null") end
+  function self.screen(escapes)
+    local pipe <close> = io.popen(tmux .. "capture-pane -p -S -200 " .. (escapes and "-e " or ""))
+    return (pipe:read("a"):gsub("%s+$", "\n"))
+  end
+  function self.type(text)
+    call("send-keys -l " .. kit.quoted(text))
+    call "send-keys Enter"
+  end
+  function self.key(name) call("send-keys " .. name) end
+  function self.resize(x, y) call(("resize-window -x %d -y %d"):format(x, y)) end
+  function self.shows(text, ms)
+    local deadline, screen = core.mono_ns() + (ms or 4000) * 1000000, ""
+    while core.mono_ns() < deadline do
+      screen = self.screen()
+      if screen:find(text, 1, true) then return screen end
+      os.execute "sleep 0.03"
+    end
+    error(text .. " is not on the screen:\n" .. screen, 2)
+  end
+  assert(call(("new-session -d -x %d -y %d 'cd %s && PS1=\"> \" exec sh'"):format(columns, rows, folder.path)))
+  return setmetatable(self, { __close = function() call "kill-server" end })
+end
+
+local SLOW = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "slow", state = { n = 0 },
+  agents = { sh = skillrt.agent.command { "sh", "-c",
+    'i=0; while [ ! -e go ]; do i=$((i+1)); printf "line %d \033[31m日本日本日本日本日本日本日本日本日本日本日本日本日本\n" $i; sleep 0.1; done; echo {}' } },
+  actions = {
+    { id = "fast", run = function() print("said\27[2J so") return { n = 1 } end },
+    { id = "sleepy", when = "n === 1", agent = "sh", prompt = "sleep a while" } } }]]
+
+local ASK = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "ask", state = { n = 0 }, strategy = "user_driven", actions = {
+  { id = "left", name = "To the left", max_runs = 2, when = "n < 2", run = function(s) return { n = s.n + 1 } end },
+  { id = "right", when = "n < 2", optional = true, run = function(s) return { n = s.n + 1 } end } } }]]
+
+describe("on a terminal", function()
+  local function see(name, columns, rows, act)
+    it(name, function()
+      if not has_tmux then return pending "tmux is not installed" end
+      local folder <close> = kit.folder()
+      folder.file("slow.lua", SLOW)
+      folder.file("ask.lua", ASK)
+      local screen <close> = terminal(folder, columns, rows)
+      act(screen, folder)
+    end)
+  end
+
+  see("a run shows what is under way, what it says, and how long; it survives a resize", 80, 24, function(screen, folder)
+    screen.type(kit.program .. " slow.lua --work-dir w")
+    local text = screen.shows "| line 4 "
+    assert.truthy(text:find "\nslow  [%d.]+ m?s  1 done, 0 failed, 0 retries\n> sleepy  [%d.]+ m?s  command sh\n  | line %d+ ")
+    assert.truthy(text:find("said\\x1B[2J so\n", 1, true))
+    screen.resize(40, 10)
+    screen.shows "| line 9 "
+    screen.resize(100, 30)
+    screen.shows "| line 14 "
+    folder.file("go", "")
+    text = screen.shows "completed (task_completed): 2 steps in "
+    assert.is_nil(text:find("  | line", 1, true), text)
+    assert.is_nil(text:find("> sleepy", 1, true), text)
+    assert.equal(1, select(2, text:gsub("Executing: sleepy", "")))
+    assert.truthy(text:find("[Iteration 2] Completed: sleepy\n=== All actions completed ===\n", 1, true), text)
+  end)
+
+  see("a small terminal shows what fits", 40, 5, function(screen, folder)
+    screen.type(kit.program .. " slow.lua --work-dir w")
+    screen.shows "| line 5 "
+    folder.file("go", "")
+    screen.shows "completed"
+  end)
+
+  see("Ctrl-C pauses the run and leaves the screen in order", 80, 24, function(screen)
+    screen.type(kit.program .. " slow.lua --work-dir w; echo code $?")
+    screen.shows "| line 3 "
+    screen.key "C-c"
+    local text = screen.shows "code 130"
+    assert.truthy(text:find "paused %(user_exit%): 1 step in [^\n]+, in w\nnext: skillrt resume w   %(goes on%)\ncode 130\n")
+  end)
+
+  see("a question is asked, wrong answers are told, and the run goes on in the same process", 80, 24, function(screen)
+    screen.type(kit.program .. " ask.lua --work-dir w; echo code $?")
+    screen.shows "  1. To the left\n  2. right\nanswer (empty: later)>"
+    screen.type "7"
+    screen.shows "there is no option 7"
+    screen.type "1"
+    screen.shows "[Iteration 1] Completed: left"
+    screen.type "left"
+    screen.shows "code 0"
+  end)
+
+  see("an empty answer leaves the run paused, and Ctrl-C at the question too", 80, 24, function(screen)
+    screen.type(kit.program .. " ask.lua --work-dir w; echo code $?")
+    screen.shows "answer (empty: later)>"
+    screen.type ""
+    local text = screen.shows "code 3"
+    assert.truthy(text:find("next: skillrt answer w left|right", 1, true))
+    screen.type(kit.program .. " resume w; echo again $?")
+    screen.shows "Resuming from: start"
+    screen.shows "answer (empty: later)>"
+    screen.key "C-c"
+    screen.shows "again 130"
+  end)
+
+  see("lines are coloured", 80, 24, function(screen, folder)
+    folder.file("go", "")
+    screen.type(kit.program .. " slow.lua --work-dir w")
+    screen.shows "completed (task"
+    assert.truthy(screen.screen(true):find("\27[32m", 1, true))
+  end)
+
+  see("NO_COLOR and TERM=dumb are respected", 80, 24, function(screen, folder)
+    folder.file("go", "")
+    screen.type("NO_COLOR=1 " .. kit.program .. " slow.lua --work-dir v")
+    screen.shows ", in v"
+    screen.type("TERM=dumb " .. kit.program .. " slow.lua --work-dir u; echo end")
+    screen.shows "\nend"
+    assert.is_nil(screen.screen(true):find("\27[3", 1, true))
+  end)
+end)
