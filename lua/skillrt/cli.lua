@@ -45,9 +45,12 @@ function M.main(...)
   if first == nil or (GENERAL[first] and not core.files.stat(first)) then
     return require("skillrt.cli.help").general(GENERAL[first], argv)
   end
-  local name = "run"
-  if is_command(first) then
-    name = table.remove(argv, 1)
+  local name, at = "run", 1
+  while argv[at] == "--quiet" or argv[at] == "--json" do
+    at = at + 1 -- flags may stand before the command, too
+  end
+  if is_command(argv[at]) then
+    name = table.remove(argv, at)
   end
   local command = require("skillrt.cmd." .. name)
   local args, code = require("skillrt.cli.arguments").read(command, argv)
