@@ -35,6 +35,7 @@ local M = {}
 ---@field inputs string[]?       absolute paths
 ---@field input_text string?     phases under the memory strategy: the inputs' values
 ---@field output string?         absolute path
+---@field specs { name: string, path: string, size: integer, text: string? }[]?  what binds every step
 ---@field timeout number?        seconds; wins over the agent's own
 
 ---@class skillrt.Outcome

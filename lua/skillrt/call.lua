@@ -99,6 +99,19 @@ function LATER.prompt(call)
   return prompt and prompt_text(call._policy, prompt)
 end
 
+-- The documents that bind every step: their texts while they fit, else where they lie (F15).
+function LATER.specs(call)
+  local skill, list = call._policy.skill, {}
+  local room = skill.limits.max_prompt_specs
+  for i, name in ipairs(skill.specs or {}) do
+    local text = prompt_text(call._policy, name)
+    local path = files.join(files.join(files.current(), skill.dir), name)
+    list[i] = { name = name, path = path, size = #text, text = #text <= room and text or nil }
+    room = list[i].text and room - #text or room
+  end
+  return list[1] and list
+end
+
 function LATER.inputs(call)
   return in_memory(call) and {} or input_paths(call._policy, call._definition)
 end

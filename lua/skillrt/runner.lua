@@ -116,6 +116,7 @@ local function first_record(self)
     args = self.args and #self.args > 0 and json.array(self.args) or nil,
     state = skill.state,
     pins = self.pins,
+    specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
     context = skill.context,
     script = skill.source and absolute(skill.source) or nil,
     strategy = self.strategy,

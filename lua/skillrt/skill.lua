@@ -45,6 +45,8 @@ local M = {}
 ---@field reserved table<string, boolean>  state fields that only the runtime writes
 ---@field dir string
 ---@field source string?             the script
+---@field specs string[]?            documents below dir that are read before anything starts; pinned (F15)
+---@field config string?             the file it was made from; pinned
 ---@field project string[]?          the state keys that prompts carry; nil: all
 ---@field x any                      untouched
 
@@ -74,6 +76,7 @@ local FIELDS = {
       run_timeout = { kind = "seconds" },
       soft_step_timeout = { kind = "seconds", default = 300 },
       max_prompt_state = { kind = "positive", default = 65536 },
+      max_prompt_specs = { kind = "count", default = 65536 },
     },
   },
   retry = {
@@ -88,6 +91,8 @@ local FIELDS = {
   on_loop_failed = { enum = { "stop", "run_finalize" }, default = "stop" },
   on_indoubt = { default = "ask" },
   interaction = { enum = { "autonomous", "interactive", "supervised" }, default = "autonomous" },
+  specs = { kind = "path", list = true },
+  config = { kind = "text" },
   project = { kind = "text", list = true },
   dir = { kind = "text" },
   source = { kind = "text" },

@@ -15,6 +15,7 @@ local M = {}
 
 ---@class skillrt.load.ConfigOptions
 ---@field folder string? the skill's folder: prompts are taken from its phases/
+---@field config string? the config's file: pinned with a run
 ---@field source string? the script or config that a resumed run loads again
 ---@field agents table<string, table>? by type or tool; "*" for all others
 ---@field agents_required boolean? false: an agent nobody provides is no error (checks)
@@ -103,6 +104,14 @@ local function phases_of(config, options, agents)
   return list
 end
 
+local function paths_of(documents)
+  local paths = {}
+  for i, document in ipairs(documents) do
+    paths[i] = document.path
+  end
+  return paths
+end
+
 local function limits_of(config)
   local own, times = object(config.x_skillrt.limits), object(config.x_skillrt.timeouts_s)
   local termination = object(config.x_skillrt.termination)
@@ -171,6 +180,8 @@ function M.definition(raw, options)
     on_error = object(own.termination).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),
+    specs = list_or_nil(paths_of(config.specs)),
+    config = options.config,
     x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },
   }
   definition.phases = phases_of(config, options, agents)
@@ -212,7 +223,7 @@ local MAX_CONFIG = 16 << 20
 -- What lies beside a config: the documents that are the prompts, the script that is run.
 local function beside(path, options)
   local folder = options.folder or files.dirname(path)
-  local out = { folder = files.stat(folder .. "/phases") and folder or nil, source = options.source }
+  local out = { folder = files.stat(folder .. "/phases") and folder or nil, source = options.source, config = path }
   out.agents, out.agents_required = options.agents, options.agents_required
   if not out.source then
     local script = folder .. "/skill.lua"

@@ -4,6 +4,7 @@
 local core = require("skillrt.core")
 local files = require("skillrt.files")
 local skill_of = require("skillrt.skill")
+local specs = require("skillrt.runner.specs")
 local strategy = require("skillrt.strategy")
 
 local M = {}
@@ -28,7 +29,7 @@ local function strategy_loader(dir)
   end
 end
 
--- The digests of everything that decides: script, prompts, strategy (R23, DESIGN "The journal pins").
+-- The digests of everything that decides: script, prompts, specs, strategy (R23, DESIGN "The journal pins").
 local function pins_of(skill)
   local pins, prompts = {}, {}
   local function pin(name, text)
@@ -43,6 +44,13 @@ local function pins_of(skill)
   end
   if skill.strategy.text then
     pin("strategy " .. skill.strategy.name, skill.strategy.text)
+  end
+  local ok, problem, kind = specs.read(skill, function(name, text)
+    prompts[name] = text
+    pin(name, text)
+  end)
+  if not ok then
+    return nil, problem, kind
   end
   for _, list in ipairs({ skill.actions, skill.phases }) do
     for _, one in ipairs(list) do
