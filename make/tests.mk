@@ -71,6 +71,9 @@ lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), d
 requirements: ## write docs/requirements.md from the tests' own names
 	$(LUA) tests/requirements.lua > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md
+.PHONY: architecture
+architecture: ## write the list of files in docs/architecture.md from their first sentences
+	$(LUA) tests/files.lua
 check-requirements: | $(NEED) ## fail when docs/requirements.md is out of date
 	@$(LUA) tests/requirements.lua | cmp -s - docs/requirements.md || \
 	  { echo "docs/requirements.md: out of date: run make requirements and commit it"; exit 1; }

@@ -19,8 +19,9 @@ local null = skillrt.json.null
 -- that meets it is repeated with one a hundred times as long, and the next batch begins with what
 -- sufficed. So the first batch of a real tree is tried twice, the others once.
 local FIRST_DEADLINE, MORE, LAST_DEADLINE = 0.25, 100, 600
-local function deadline(state, tool, attempt)
-  return math.min(LAST_DEADLINE, (state.deadlines[tool] or FIRST_DEADLINE) * MORE ^ (attempt - 1))
+local function deadline(state, ctx, tool)
+  local first = state.deadlines[tool] or tonumber(ctx.input.deadline) or FIRST_DEADLINE
+  return math.min(LAST_DEADLINE, first * MORE ^ (ctx.attempt - 1))
 end
 
 -- Adds to an update how long the function took; ctx.now is recorded, so a resumed run agrees.
@@ -61,7 +62,7 @@ end
 -- One batch through one of the declared agents.
 local function check_with(tool)
   return timed(tool, function(state, ctx)
-    local seconds = deadline(state, tool, ctx.attempt)
+    local seconds = deadline(state, ctx, tool)
     local outcome, message, class = ctx.await { agent = tool, timeout = seconds }
     if not outcome then
       return nil, message, class

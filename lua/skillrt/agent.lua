@@ -254,10 +254,14 @@ local CLASSES = {
   killed = "transient",
 }
 
--- A program that could not be started will not start the next time either.
-local function class_of(agent, reply)
+---The class of an exchange that did not end well. A program that could not be started will not
+---start the next time either.
+---@param kind string   of the request: "http", "command", ...
+---@param reply table
+---@return skillrt.FailureClass
+function M.class(kind, reply)
   local why = reply.message or ""
-  if reply.status == "broken" and agent.kind == "command" then
+  if reply.status == "broken" and kind == "command" then
     for _, sign in ipairs({ "No such file", "no such file", "not found", "ermission denied", "ENOENT", "EACCES" }) do
       if why:find(sign, 1, true) then
         return "permanent"
@@ -307,7 +311,7 @@ function M.reply(agent, reply, call)
   local outcome, failure
   if reply.status ~= "ok" then
     local why = reply.message ~= "" and reply.message or nil
-    failure = { class = class_of(agent, reply), message = why or "the exchange ended: " .. tostring(reply.status) }
+    failure = { class = M.class(agent.kind, reply), message = why or "the exchange ended: " .. tostring(reply.status) }
   elseif agent.kind == "http" then
     outcome, failure = answered(agent, reply, call)
   else

@@ -16,15 +16,6 @@ local agent = setmetatable({}, {
 
 local M = {}
 
-local TRANSPORT_CLASS = {
-  timeout = "timeout",
-  canceled = "canceled",
-  too_large = "invalid_output",
-  broken = "transient",
-  refused = "permanent",
-  killed = "transient",
-}
-
 -- The agent an action or phase is declared to go to; a chain stands whole.
 local function declared(policy, definition)
   local name = definition.agent
@@ -236,7 +227,7 @@ function M.interpret(policy, step, request, reply)
     given.stdout, given.stderr = reply.body, reply.extra
     return given
   end
-  return nil, reply.message, TRANSPORT_CLASS[reply.status] or "permanent"
+  return nil, reply.message, agent.class(request.kind, reply)
 end
 
 ---What an agent's reply means: an outcome, "again" (one request to reformat), or a failure.

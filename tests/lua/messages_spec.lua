@@ -81,6 +81,20 @@ describe("a function's log", function()
   end)
 end)
 
+describe("ctx.await of a program that is not there", function()
+  it("fails for good: another attempt would not find it either", function()
+    local result, records = run({
+      id = "x",
+      run = function(_, ctx)
+        return select(2, nil, ctx.await { kind = "command", argv = { "no-such-program-here" } })
+      end,
+    }, { limits = { max_errors = 1 } })
+    assert.equal("error_limit", result.reason)
+    assert.equal("permanent", records[5].class)
+    assert.is_nil(records[5].retry)
+  end)
+end)
+
 describe("ctx.await of an agent", function()
   it("takes a deadline of its own, that may grow with the attempts", function()
     local result, records = run({

@@ -1,110 +1,89 @@
 -- docs_spec.lua: what README.md and docs/*.md show is true: every Lua block parses, every block
 -- marked `run` runs with the program in a folder of its own, and prints what the page says.
 --
--- ```lua           has to parse (a statement or an expression, so that extracts may be short)
--- ```lua run       is run by the program; has to end with exit code 0
--- ```text output   what the block before prints; a line "..." stands for any number of lines
+-- ```lua            has to parse (a statement or an expression, so that extracts may be short)
+-- ```lua run        is run by the program; has to end with exit code 0
+-- ```lua run N      the same; has to end with exit code N
+-- ```lua plain      is run by plain lua5.4, in the folder of the block before
+-- ```lua file NAME  is a file that the blocks behind it find in their folder
+-- ```text output    what the block before prints; "..." stands for any lines, or any text in one
 -- Links between the pages have to lead somewhere.
+
+local pages = require "tests.support.pages"
 
 local build = os.getenv "SKILLRT_BUILD" or "build/release"
 local here = io.popen("pwd"):read "l"
+local SETUP = ('package.path = "%s/lua/?.lua;%s/lua/?/init.lua;" .. package.path\n'):format(here, here)
+  .. ('package.cpath = "%s/%s/lib/?.so;" .. package.cpath\n'):format(here, build)
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
-
-local pages = {}
+local paths = {}
 for path in io.popen("ls README.md docs/*.md 2>/dev/null | grep -v docs/requirements.md"):lines() do
-  pages[#pages + 1] = path
+  paths[#paths + 1] = path
 end
 
--- The fenced blocks of a page: { info, text, line }.
-local function blocks(page)
-  local found, block, number = {}, nil, 0
-  for line in (page .. "\n"):gmatch "(.-)\n" do
-    number = number + 1
-    local info = line:match "^```(.*)$"
-    if info and block then
-      found[#found + 1] = block
-      block = nil
-    elseif info then
-      block = { info = info, text = "", line = number }
-    elseif block then
-      block.text = block.text .. line .. "\n"
-    end
-  end
-  return found
-end
-
--- Runs a script with the program in a folder of its own; its output and whether it went well.
-local function run(text)
-  local folder = os.tmpname()
-  os.remove(folder)
-  assert(os.execute(("mkdir '%s'"):format(folder)))
-  local file = assert(io.open(folder .. "/example.lua", "w"))
+local function write(path, text)
+  local file <close> = assert(io.open(path, "wb"))
   file:write(text)
-  file:close()
-  local pipe = assert(io.popen(("cd '%s' && timeout 20 '%s/%s/skillrt' example.lua 2>&1"):format(folder, here, build)))
-  local output = pipe:read "a"
-  local ok = pipe:close()
-  os.execute(("rm -rf '%s'"):format(folder))
-  return output, ok
 end
 
--- Whether the lines are those wanted, "..." standing for any number of them.
-local function matches(output, wanted)
-  local lines, want = {}, {}
-  for line in output:gmatch "[^\n]*" do
-    lines[#lines + 1] = line
-  end
-  for line in wanted:gmatch "[^\n]+" do
-    want[#want + 1] = line
-  end
-  local function from(i, k)
-    if k > #want then
-      return i > #lines or table.concat(lines, "", i) == ""
-    elseif want[k] == "..." then
-      for next_line = i, #lines + 1 do
-        if from(next_line, k + 1) then
-          return true
-        end
-      end
-      return false
+-- The files that blocks before this one put into its folder.
+local function lay_out(folder, all, last)
+  for i = 1, last do
+    local name = all[i].info:match "^lua file (%S+)$"
+    if name then
+      write(folder .. "/" .. name, all[i].text)
+    elseif all[i].info:find "^lua run" then
+      write(folder .. "/example.lua", all[i].text)
     end
-    return lines[i] == want[k] and from(i + 1, k + 1)
   end
-  return from(1, 1)
+end
+
+local function parses(block, path, place)
+  if not load("return " .. block.text, "=" .. place) then
+    assert(load(("\n"):rep(block.line) .. block.text, "=" .. path))
+  end
+end
+
+local function runs(all, i, place)
+  local block, wanted = all[i], all[i + 1]
+  local folder <close> = pages.folder()
+  lay_out(folder.path, all, i)
+  local command = ("cd '%s' && NO_COLOR=1 timeout 20 '%s/%s/skillrt' example.lua"):format(folder.path, here, build)
+  if block.info == "lua plain" then
+    write(folder.path .. "/plain.lua", SETUP .. block.text)
+    command = ("cd '%s' && timeout 20 lua5.4 plain.lua"):format(folder.path)
+  end
+  local output, code = pages.run(command)
+  local expected = tonumber(block.info:match "^lua run (%d+)$") or 0
+  assert(code == expected, ("%s: ended with %s:\n%s"):format(place, code, output))
+  if wanted and wanted.info == "text output" then
+    assert(pages.matches(output, wanted.text), ("%s: it printed:\n%s"):format(place, output))
+  end
 end
 
 describe("the pages", function()
-  for _, path in ipairs(pages) do
-    local all = blocks(read(path))
+  for _, path in ipairs(paths) do
+    local all = pages.blocks(pages.read(path))
     for i, block in ipairs(all) do
       local place = ("%s:%d"):format(path, block.line)
-      if block.info == "lua" then
+      if block.info == "lua" or block.info:find "^lua file " then
         it("hold Lua that parses: " .. place, function()
-          if not load("return " .. block.text, "=" .. place) then
-            assert(load(("\n"):rep(block.line) .. block.text, "=" .. path))
-          end
+          parses(block, path, place)
         end)
-      elseif block.info == "lua run" then
+      elseif block.info:find "^lua run" or block.info == "lua plain" then
         it("hold a script that does what the page says: " .. place, function()
-          if not (io.open(build .. "/skillrt") and io.open "lua/skillrt/cli.lua") then
-            return pending "the program is not built"
-          end
-          local output, ok = run(block.text)
-          assert(ok, ("%s: the script failed:\n%s"):format(place, output))
-          local wanted = all[i + 1]
-          if wanted and wanted.info == "text output" then
-            assert(matches(output, wanted.text), ("%s: it printed:\n%s"):format(place, output))
-          end
+          runs(all, i, place)
+        end)
+      elseif block.info ~= "" then
+        it("mark their blocks with words that are known: " .. place, function()
+          local known = { sh = true, c = true, json = true, text = true, ["text output"] = true }
+          assert(known[block.info], ("%s: a block marked %q"):format(place, block.info))
         end)
       end
     end
 
     it("link to what is there: " .. path, function()
-      for target in read(path):gmatch "%]%(([^)#:]+)[^):]*%)" do
+      for target in pages.read(path):gmatch "%]%(([^)#:]+)[^):]*%)" do
         local file = io.open((path:match "^(.*/)" or "") .. target)
         assert(file, ("%s: leads to %s, which is not there"):format(path, target))
         file:close()
@@ -113,9 +92,33 @@ describe("the pages", function()
   end
 
   it("compare output line by line, with gaps where the page leaves them", function()
-    assert.is_true(matches("a\nb\nc\n", "a\n...\nc\n"))
-    assert.is_true(matches("a\n", "...\na\n...\n"))
-    assert.is_false(matches("a\nb\n", "a\n"))
-    assert.is_false(matches("a\nb\n", "...\nc\n"))
+    assert.is_true(pages.matches("a\nb\nc\n", "a\n...\nc\n"))
+    assert.is_true(pages.matches("a\n", "...\na\n...\n"))
+    assert.is_true(pages.matches("in 8 ms (x)\n", "in ... ms (x)\n"))
+    assert.is_false(pages.matches("a\nb\n", "a\n"))
+    assert.is_false(pages.matches("a\nb\n", "...\nc\n"))
+    assert.is_false(pages.matches("a.b\n", "a-b\n"))
+  end)
+end)
+
+describe("docs/architecture.md", function()
+  local page = pages.read "docs/architecture.md"
+
+  it("has a line for every file of csrc, lua and strategies, in the file's own words", function()
+    local list, code = pages.run "lua5.4 tests/files.lua print"
+    assert.equal(0, code)
+    assert(page:find(list, 1, true), "docs/architecture.md: its list of files is not the tree's: run make architecture")
+    for path in io.popen "find csrc lua strategies -type f":lines() do
+      local name = path:match "[^/]+$"
+      local told = page:find("| `" .. name .. "` |", 1, true)
+        or page:find("| `" .. name:gsub("%.[ch]$", "") .. "` |", 1, true)
+      assert(told, ("docs/architecture.md: nothing is said about %s: run make architecture"):format(path))
+    end
+  end)
+
+  it("knows every type of record", function()
+    for kind in pages.read "lua/skillrt/ledger.lua":gmatch "\nfunction apply%.([%w_]+)" do
+      assert(page:find("\n| `" .. kind .. "` |", 1, true), "docs/architecture.md: no row for the record " .. kind)
+    end
   end)
 end)

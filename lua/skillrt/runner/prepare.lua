@@ -121,7 +121,9 @@ function M.skill(skill, options)
   if not found then
     return nil, message, code
   end
+  local here = files.current()
   local prepared = setmetatable({
+    dir = skill.dir == "." and here or files.join(here, skill.dir), -- it stays, whoever changes the folder
     strategy = found,
     durability = options.durability or skill.durability,
     context = options.context or skill.context,

@@ -1,0 +1,109 @@
+-- files.lua: writes the list of files in docs/architecture.md from the files' own first sentences.
+--
+-- Run by `make architecture`; with the argument `print` it only prints the list, which a spec
+-- compares with the page. A file x.c that says "see x.h" stands in one row with x.h.
+
+local PAGE = "docs/architecture.md"
+local BEGIN, END = "<!-- files: written by make architecture -->\n", "<!-- end of files -->\n"
+
+-- What the folders are for, in the order of the floors from the top; one that is not among them
+-- holds the parts of the file it is named after, and comes last.
+local FOLDERS = {
+  { "csrc", "the program, the library's header, the embedding of Lua files" },
+  { "csrc/lua", "where Lua calls C and C calls Lua" },
+  { "csrc/engine", "one run put together; the only sleeper; one iteration" },
+  { "csrc/transport", "how a request leaves and returns" },
+  { "csrc/store", "where a run lives" },
+  { "csrc/base", "bytes and the world; knows nothing of skillrt" },
+  { "lua/skillrt", "the doors, the rules and the values" },
+  { "lua/skillrt/cli", "what all commands share" },
+  { "lua/skillrt/cmd", "a file for each command" },
+  { "lua/skillrt/report", "runs as lines, live views and tables" },
+  { "lua/skillrt/mode", "what choose() does" },
+  { "lua/skillrt/agent", "what is sent to an agent and what its answer means" },
+  { "lua/skillrt/load", "skills from configurations and folders" },
+  { "lua/skillrt/generate", "configurations to the files of a skill's folder" },
+  { "lua/skillrt/expr", "the language of conditions" },
+  { "lua/skillrt/template", "the language of templates" },
+  { "strategies", "which action is next; each requires nothing" },
+}
+
+local function read(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read "a"
+end
+
+-- The first sentence of the comment a file opens with.
+local function sentence(path)
+  local lines = {}
+  for line in read(path):gmatch "([^\n]*)\n" do
+    local text = line:match "^/%*%s?(.*)$" or line:match "^ %*%s?(.*)$" or line:match "^%-%-%s?(.*)$"
+    if not text or text == "" then
+      break
+    end
+    lines[#lines + 1] = text
+  end
+  local text = table.concat(lines, " "):gsub("%s*%*/%s*$", "")
+  local said = text:match "^[%w_/.-]+: (.*)$" or text
+  said = said:match "^(.-)%.%s" or said:match "^(.-)%.?$"
+  return said
+end
+
+-- { name = sentence } of the files in one folder; a pair x.c and x.h is the one name x.
+local function rows_of(folder)
+  local said, names = {}, {}
+  for path in io.popen(("find %s -maxdepth 1 -type f | LC_ALL=C sort"):format(folder)):lines() do
+    said[path:match "[^/]+$"] = sentence(path)
+  end
+  for name, text in pairs(said) do
+    local stem, kind = name:match "^(.*)%.([ch])$"
+    local other = stem and said[stem .. (kind == "c" and ".h" or ".c")]
+    if not other then
+      names[#names + 1] = { name, text }
+    elseif kind == "h" then
+      names[#names + 1] = { stem, text }
+    end
+  end
+  table.sort(names, function(a, b)
+    return a[1] < b[1]
+  end)
+  return names
+end
+
+local function folders()
+  local all, known = {}, {}
+  for i, folder in ipairs(FOLDERS) do
+    all[i], known[folder[1]] = folder, true
+  end
+  for path in io.popen("find csrc lua strategies -type d | LC_ALL=C sort"):lines() do
+    if not known[path] then
+      all[#all + 1] = { path, ("parts of %s.lua"):format(path:match "[^/]+$") }
+    end
+  end
+  return all
+end
+
+local function list()
+  local out = {}
+  for _, folder in ipairs(folders()) do
+    local rows = rows_of(folder[1])
+    if #rows > 0 then
+      out[#out + 1] = ("\n### `%s/`: %s\n\n| file | what it is |\n|---|---|\n"):format(folder[1], folder[2])
+      for _, row in ipairs(rows) do
+        out[#out + 1] = ("| `%s` | %s |\n"):format(row[1], (row[2]:gsub("|", "\\|")))
+      end
+    end
+  end
+  return table.concat(out) .. "\n"
+end
+
+if arg and arg[1] == "print" then
+  io.write(list())
+  return
+end
+local page = read(PAGE)
+local _, first = page:find(BEGIN, 1, true)
+local last = page:find(END, 1, true)
+assert(first and last, PAGE .. ": the marks around the list of files are not there")
+local file <close> = assert(io.open(PAGE, "wb"))
+file:write(page:sub(1, first) .. list() .. page:sub(last))
