@@ -37,7 +37,7 @@ local function check_status(policy)
     return
   elseif ledger.status == "completed" or ledger.status == "aborted" then
     refuse(
-      "finished",
+      "invalid",
       "%s: the run is %s (%s); there is nothing to go on with",
       policy.work_dir,
       ledger.status,
@@ -45,7 +45,7 @@ local function check_status(policy)
     )
   elseif ledger.status == "failed" then
     refuse(
-      "finished",
+      "invalid",
       "%s: the run has failed (%s); `skillrt retry %s` tries its last failed step again",
       policy.work_dir,
       ledger.reason,
@@ -88,7 +88,7 @@ end
 local function take_retry(policy)
   local failed = policy.ledger.last_failed
   if not failed then
-    refuse("finished", "%s: no step of this run has failed; there is nothing to retry", policy.work_dir)
+    refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.work_dir)
   end
   local forget = json.array({})
   for _, one in ipairs(policy.skill.actions) do

@@ -39,7 +39,8 @@ function M.exists(path)
 end
 
 function M.json(path)
-  return assert(json.decode(assert(M.read(path), path .. " is not there")))
+  local text = assert(M.read(path), path .. " is not there")
+  return assert(json.decode(text))
 end
 
 -- Retries without waiting, unless a test says otherwise.
