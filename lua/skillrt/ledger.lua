@@ -291,6 +291,9 @@ end
 
 function apply.stop(self, record)
   self.status, self.reason, self.message = record.status, record.reason, record.message
+  if self.answer == false then -- the person gave up, and may be asked again later
+    self.answer = nil
+  end
   self.state:set("status", record.status)
   if record.status == "completed" then
     self.state:set("completed_at", M.iso(record.at))

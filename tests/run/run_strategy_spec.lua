@@ -1,0 +1,275 @@
+-- run_strategy_spec.lua: who chooses: built-in strategies, a function, a file of one's own; and
+-- what happens when that goes wrong. Whole runs.
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+local function order(dir)
+  local out = {}
+  for i, record in ipairs(R.records(dir, "start")) do
+    out[i] = record.action
+  end
+  return table.concat(out, " ")
+end
+
+local function nothing() end
+
+local function three()
+  return { { id = "a", run = nothing }, { id = "b", priority = 5, run = nothing }, { id = "c", run = nothing } }
+end
+
+local function run(definition, options)
+  local dir = R.folder() .. "/run"
+  options = options or {}
+  options.work_dir = dir
+  local result, message = R.run(definition, options)
+  return assert(result, message), dir
+end
+
+-- The skill of seed 001: its action names, its three rules.
+local function conventional()
+  return {
+    strategy = "state_driven",
+    actions = {
+      { id = "action-init", run = function() return { pending_items = { "x", "y" } } end },
+      { id = "action-process", repeatable = true, run = function(state)
+        local rest = { table.unpack(state.pending_items, 2) }
+        return { pending_items = rest, needs_review = #rest == 0 }
+      end },
+      { id = "action-review", repeatable = true, run = function() return { needs_review = false } end },
+    },
+  }
+end
+
+describe("a strategy", function()
+  after_each(R.clean)
+
+  it("chooses by declaration as sequential, by priority as priority (R91, F8)", function()
+    local _, dir = run { strategy = "sequential", actions = three() }
+    assert.equal("a b c", order(dir))
+    _, dir = run { strategy = "priority", actions = three() }
+    assert.equal("b a c", order(dir))
+  end)
+
+  it("state_driven goes from pending over items and review to action-complete (R93, R94, F27)", function()
+    local result, dir = run(conventional())
+    assert.equal("action-init action-process action-process action-review", order(dir))
+    assert.same({ "completed", "task_completed" }, { result.status, result.reason })
+  end)
+
+  it("may be a function; it sees the state read-only and only what can run (F45)", function()
+    local seen = {}
+    local _, dir = run {
+      state = { n = 1 },
+      strategy = function(state, available)
+        seen.n, seen.count, seen.missing = state.n, #available, available:has("no")
+        seen.writes = seen.writes or select(2, pcall(function() state.n = 2 end))
+        return available[#available].id
+      end,
+      actions = three(),
+    }
+    assert.equal("c a b", order(dir))
+    assert.same({ 1, 1, false }, { seen.n, seen.count, seen.missing })
+    assert.matches("run_strategy_spec.lua:%d+: the state is read%-only", seen.writes)
+  end)
+
+  it("may be a file of one's own, given for one run, and is found again on resume (R196, F45)", function()
+    local folder = R.folder()
+    R.write(folder .. "/last.lua", [[return { select = function(_, a) return a[#a].id end }]])
+    local function definition()
+      return {
+        terminate = { { when = "completed_actions.length === 1", status = "paused", reason = "tea" } },
+        actions = three(),
+      }
+    end
+    local _, dir = run(definition(), { strategy = folder .. "/last.lua" })
+    local again = definition()
+    again.terminate = nil
+    local result = assert(skillrt.resume(dir, { skill = R.skill(again) }))
+    assert.equal("completed", result.status)
+    assert.equal("c a b", order(dir))
+  end)
+
+  it("may start several at once (F22)", function()
+    local folder = R.folder()
+    local function meet(own, other)
+      return skillrt.agent.command { "sh", "-c",
+        ("touch %s/%s; i=0; while [ ! -e %s/%s ]; do i=$((i+1)); [ $i -gt 200 ] && exit 1; sleep 0.01; done")
+          :format(folder, own, folder, other) }
+    end
+    local result, dir = run {
+      strategy = function(_, available)
+        local ids = {}
+        for i = 1, #available do ids[i] = available[i].id end
+        return ids
+      end,
+      actions = { { id = "a", agent = meet("a", "b") }, { id = "b", agent = meet("b", "a") } },
+    }
+    assert.equal("completed", result.status, result.message)
+    assert.equal("a b", order(dir))
+  end)
+
+  it("that chooses what cannot run pauses the run, naming what can (F45)", function()
+    local result = run { strategy = function() return "nobody" end, actions = three() }
+    assert.same({ "paused", "strategy_error" }, { result.status, result.reason })
+    assert.matches('"nobody", which cannot run now', result.message)
+    assert.matches("available: b, a, c", result.message)
+  end)
+
+  it("that chooses nothing pauses the run with its reason (R61, R83, F28)", function()
+    local result = run { strategy = function() return nil, "not in the mood" end, actions = three() }
+    assert.same({ "paused", "no_action_selected" }, { result.status, result.reason })
+    assert.matches("not in the mood", result.message)
+  end)
+
+  it("that raises pauses the run; repaired and accepted, the run goes on (F48)", function()
+    local folder = R.folder()
+    local path = folder .. "/mine.lua"
+    R.write(path, [[return { select = function(_, a) if #a < 3 then error "lost" end return a[1].id end }]])
+    local function definition()
+      return { strategy = { path = path }, actions = three() }
+    end
+    local result, dir = run(definition())
+    assert.same({ "paused", "strategy_error" }, { result.status, result.reason })
+    assert.matches("mine.lua:1: lost", result.message)
+    R.write(path, [[return { select = function(_, a) return a[1].id end }]])
+    local refused, message, code = skillrt.resume(dir, { skill = R.skill(definition()) })
+    assert.is_nil(refused)
+    assert.equal("changed", code)
+    assert.matches("strategy mine", message)
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), accept_changes = true }))
+    assert.equal("completed", result.status)
+    assert.equal("b a c", order(dir))
+  end)
+end)
+
+describe("a strategy that asks a person", function()
+  after_each(R.clean)
+
+  local function definition()
+    return { strategy = "user_driven", actions = three() }
+  end
+
+  it("pauses with the question, and goes on with each answer (R92)", function()
+    local result, dir = run(definition())
+    assert.same({ "paused", "waiting_for_person" }, { result.status, result.reason })
+    local ids = {}
+    for i, option in ipairs(result.question.options) do
+      ids[i] = option.id
+    end
+    assert.same({ "b", "a", "c" }, ids)
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "c" }))
+    assert.same({ "paused", "waiting_for_person" }, { result.status, result.reason })
+    assert.equal(2, #result.question.options)
+    assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "a" }))
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "b" }))
+    assert.equal("completed", result.status)
+    assert.equal("c a b", order(dir))
+  end)
+
+  it("is not given an answer that the question does not offer", function()
+    local _, dir = run(definition())
+    local result, message, code = skillrt.resume(dir, { skill = R.skill(definition()), answer = "x" })
+    assert.is_nil(result)
+    assert.equal("invalid", code)
+    assert.matches('"x" is no answer.*b, a, c', message)
+  end)
+
+  it("asks the same question again when resumed without an answer (R87)", function()
+    local first, dir = run(definition())
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition()) }))
+    assert.same(first.question, result.question)
+  end)
+
+  it("stops when the person gives up, and can be resumed (R87, R92)", function()
+    local _, dir = run(definition())
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = false }))
+    assert.same({ "paused", "user_exit" }, { result.status, result.reason })
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()) }))
+    assert.equal("waiting_for_person", result.reason)
+  end)
+
+  it("refuses an answer where nothing is asked", function()
+    local d = { terminate = { { when = "true", status = "paused", reason = "tea" } }, actions = three() }
+    local _, dir = run(d)
+    local result, message = skillrt.resume(dir, { skill = R.skill(d), answer = "a" })
+    assert.is_nil(result)
+    assert.matches("no question is open", message)
+  end)
+end)
+
+describe("a hybrid run", function()
+  after_each(R.clean)
+  local trace
+
+  local function mark(id, value, updates)
+    return function()
+      trace[#trace + 1] = id
+      return value, updates
+    end
+  end
+
+  local function definition(more)
+    local d = {
+      phases = {
+        { id = "01-init", run = mark("init", "i", { ready = true }) },
+        { id = "03-end", trailing = true, run = mark("end", "e", { again = true }) },
+        { id = "04-last", trailing = true, run = mark("last", "l") },
+      },
+      actions = {
+        { id = "work", when = "ready", run = mark("work", { worked = true }) },
+        { id = "extra", optional = true, when = "again", run = mark "extra" },
+      },
+    }
+    for key, value in pairs(more or {}) do
+      d[key] = value
+    end
+    return d
+  end
+
+  before_each(function()
+    trace = {}
+  end)
+
+  it("runs leading phases, the loop, trailing phases; what these change does not reopen the loop (F7)", function()
+    local result, dir = run(definition())
+    assert.equal("completed", result.status, result.message)
+    assert.equal("task_completed", result.reason)
+    assert.equal("init work end last", table.concat(trace, " "))
+    assert.equal(3, #R.json(dir .. "/execution-state.json").phases_completed)
+  end)
+
+  it("stops without the trailing phases when the loop failed, or runs them if told so (F7)", function()
+    local failing = { { id = "work", run = function() error "no" end } }
+    local result = run(definition { actions = failing })
+    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
+    assert.equal("init", table.concat(trace, " "))
+    trace = {}
+    result = run(definition { actions = failing, on_loop_failed = "run_finalize" })
+    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
+    assert.equal("init end last", table.concat(trace, " "))
+  end)
+
+  it("does not begin the loop when a leading phase failed (F17)", function()
+    local d = definition()
+    d.phases[1].run = function() error "no" end
+    local result = run(d)
+    assert.same({ "failed", "phase_failed" }, { result.status, result.reason })
+    assert.equal("", table.concat(trace, " "))
+  end)
+
+  it("retries the phase or action that failed (R70)", function()
+    local d = definition()
+    local broken = true
+    d.phases[2].run = function()
+      if broken then error "no" end
+      return "e"
+    end
+    local result, dir = run(d)
+    assert.same({ "failed", "phase_failed" }, { result.status, result.reason })
+    broken = false
+    d.terminate = nil
+    result = assert(skillrt.retry(dir, { skill = R.skill(d), accept_changes = true }))
+    assert.equal("completed", result.status, result.message)
+    assert.equal("init work last", table.concat(trace, " "))
+  end)
+end)
