@@ -69,20 +69,46 @@ function M.records(dir, kind)
   return list, books
 end
 
----Copies a run and keeps only the first `keep` records behind the journal's head.
+---Runs a skill and stops it from outside when a record for which `wanted` holds is written.
+---@return string status
+---@return string reason
+function M.stopped(definition, dir, wanted)
+  local run
+  local watcher = {
+    observe = function(record)
+      if wanted(record) then
+        run:stop()
+      end
+    end,
+    flush = function() end,
+  }
+  run = assert(require("skillrt.runner").begin(M.skill(definition), { work_dir = dir, watcher = watcher }))
+  local open <close> = run
+  open:wait()
+  local status, reason = open:status()
+  return status, reason
+end
+
+---Copies a run and keeps only its first `keep` records. What is left of a batch that was cut
+---in two is a torn tail: recovery takes it away.
 function M.cut(from, to, keep)
   assert(os.execute(("mkdir -p '%s/journal' && cp -r '%s'/. '%s/'"):format(to, from, to)))
   os.execute(("cd '%s' && rm -rf state.json execution-state.json run.lock context"):format(to))
-  local path, kept, lines = to .. "/journal/00000001.sj", {}, 0
-  for line in assert(M.read(path)):gmatch "[^\n]*\n" do
-    lines = lines + 1
-    if lines <= keep + 1 then
-      kept[#kept + 1] = line
+  for name in io.popen(("ls '%s/journal'"):format(to)):lines() do
+    local path, kept = to .. "/journal/" .. name, {}
+    for line in assert(M.read(path)):gmatch "[^\n]*\n" do
+      local own = line:find('{"t":"journal",', 1, true) -- the journal's own record: a head, or its end
+      if keep > 0 or #kept == 0 then
+        keep = own and keep or keep - 1
+        kept[#kept + 1] = line
+      end
+    end
+    if #kept > 1 then
+      M.write(path, table.concat(kept))
+    else
+      os.remove(path)
     end
   end
-  -- the last record kept has to close its batch, else recovery takes the batch away
-  M.write(path, table.concat(kept))
-  return lines - 1
 end
 
 ---The test server, as { url =, log = function() -> lines, stop = function() }.

@@ -1,0 +1,204 @@
+-- run_doubt_spec.lua: requests that left and whose reply is not there: who decides, and what is
+-- sent again with which key. Whole runs, cut behind the intent.
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+-- A run cut just behind the intent of its agent's exchange; the folder, and how often it ran.
+local function in_doubt(definition)
+  local folder = R.folder()
+  local dir, copy = folder .. "/run", folder .. "/cut"
+  assert(R.run(definition(folder), { work_dir = dir }))
+  for keep, record in ipairs(R.records(dir)) do
+    if record.t == "send" then
+      R.cut(dir, copy, keep)
+      break
+    end
+  end
+  return copy, folder, function()
+    return select(2, (R.read(folder .. "/ran") or ""):gsub("x", ""))
+  end
+end
+
+local function plain(more)
+  return function(folder)
+    local agent = { "sh", "-c", ("printf x >> %s/ran"):format(folder) }
+    local d = {
+      agents = { one = skillrt.agent.command(agent) },
+      actions = { { id = "a", priority = 1, agent = "one" }, { id = "b", run = function() end } },
+    }
+    for key, value in pairs(more or {}) do
+      if key == "idempotent" then
+        d.actions[1].idempotent = value
+      else
+        d[key] = value
+      end
+    end
+    return d
+  end
+end
+
+local function resume(copy, folder, make, options)
+  options = options or {}
+  options.skill = R.skill(make(folder))
+  local result, message, code = skillrt.resume(copy, options)
+  return result, message, code
+end
+
+describe("a request in doubt", function()
+  after_each(R.clean)
+
+  it("leaves again with the same key where that is harmless (F40)", function()
+    local make = plain { idempotent = true }
+    local copy, folder, ran = in_doubt(make)
+    local result = assert(resume(copy, folder, make))
+    assert.equal("completed", result.status)
+    assert.equal(2, ran())
+    local sends = R.records(copy, "send")
+    assert.equal(sends[1].key, sends[2].key)
+    assert.equal(sends[1].digest, sends[2].digest)
+  end)
+
+  it("pauses the run with a question, and waits for retry, skip or fail (F40)", function()
+    local make = plain()
+    local copy, folder, ran = in_doubt(make)
+    local result = assert(resume(copy, folder, make))
+    assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
+    assert.matches("a: its request to sh left", result.question.question)
+    assert.equal(1, ran())
+    local refused, message = resume(copy, folder, make, { answer = "perhaps" })
+    assert.is_nil(refused)
+    assert.matches("retry, skip, fail", message)
+    result = assert(resume(copy, folder, make))
+    assert.equal("needs_decision", result.reason)
+    result = assert(resume(copy, folder, make, { answer = "retry" }))
+    assert.equal("completed", result.status)
+    assert.equal(2, ran())
+    assert.same({ "a", "b" }, result.state.completed_actions)
+  end)
+
+  it("is given up by the answer skip: the run goes on without its result", function()
+    local make = plain()
+    local copy, folder, ran = in_doubt(make)
+    assert(resume(copy, folder, make))
+    local result = assert(resume(copy, folder, make, { answer = "skip" }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "b" }, result.state.completed_actions)
+    assert.equal(1, ran())
+  end)
+
+  it("counts as failed by the answer fail", function()
+    local make = plain { limits = { max_errors = 1 } }
+    local copy, folder, ran = in_doubt(make)
+    assert(resume(copy, folder, make))
+    local result = assert(resume(copy, folder, make, { answer = "fail" }))
+    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
+    assert.matches("decided to have failed", result.state.errors[1].message)
+    assert.equal(1, ran())
+  end)
+
+  it("is decided by the skill's on_indoubt, a word or a function", function()
+    for choice, expected in pairs { retry = 2, skip = 1, fail = 2 } do
+      local make = plain { on_indoubt = choice }
+      local copy, folder, ran = in_doubt(make)
+      local result = assert(resume(copy, folder, make))
+      assert.equal("completed", result.status, choice)
+      assert.equal(expected, ran(), choice) -- what failed may be chosen again, as a new step
+    end
+    local asked
+    local make = plain { on_indoubt = function(what)
+      asked = what
+      return "retry"
+    end }
+    local copy, folder, ran = in_doubt(make)
+    assert.equal("completed", assert(resume(copy, folder, make)).status)
+    assert.same({ id = "a", step = 1, attempt = 1, to = "sh" }, asked)
+    assert.equal(2, ran())
+  end)
+
+  it("asks a person where on_indoubt fails or says nonsense", function()
+    for _, wrong in ipairs { function() error "lost" end, function() return "dunno" end } do
+      local make = plain { on_indoubt = wrong }
+      local copy, folder = in_doubt(make)
+      assert.equal("needs_decision", assert(resume(copy, folder, make)).reason)
+      assert.matches("on_indoubt", R.records(copy, "note")[1].text)
+    end
+  end)
+
+  it("is not repeated by an old decision when it comes into doubt again", function()
+    local make = plain()
+    local copy, folder = in_doubt(make)
+    assert(resume(copy, folder, make))
+    assert(resume(copy, folder, make, { answer = "retry" }))
+    local again, sends = folder .. "/again", 0
+    for keep, record in ipairs(R.records(copy)) do
+      sends = sends + (record.t == "send" and 1 or 0)
+      if sends == 2 and record.t == "send" then
+        R.cut(copy, again, keep)
+      end
+    end
+    assert.equal(2, sends)
+    assert.equal("needs_decision", assert(resume(again, folder, make)).reason)
+  end)
+
+  it("stands for itself: of two, each is asked about, and skipped phases are recorded (F21, F40)", function()
+    local function make(folder)
+      local agent = skillrt.agent.command { "sh", "-c", ("printf x >> %s/ran"):format(folder) }
+      return { phases = {
+        { id = "p", parallel = true, output = "p.txt", agent = agent },
+        { id = "q", parallel = true, output = "q.txt", agent = agent },
+      } }
+    end
+    local folder = R.folder()
+    local dir, copy = folder .. "/run", folder .. "/cut"
+    assert(R.run(make(folder), { work_dir = dir }))
+    local sends = 0
+    for keep, record in ipairs(R.records(dir)) do
+      sends = sends + (record.t == "send" and 1 or 0)
+      if sends == 2 then
+        R.cut(dir, copy, keep)
+        break
+      end
+    end
+    local result = assert(resume(copy, folder, make))
+    assert.equal(1, result.question.step)
+    result = assert(resume(copy, folder, make, { answer = "skip" }))
+    assert.equal(2, result.question.step)
+    result = assert(resume(copy, folder, make, { answer = "retry" }))
+    assert.equal("completed", result.status)
+    assert.equal("p", result.state.phases_skipped[1].id)
+    assert.equal("q", result.state.phases_completed[1].id)
+  end)
+
+  it("does not arise from a request that waits for its next attempt (F19)", function()
+    local folder = R.folder()
+    local function definition()
+      return {
+        limits = { max_retries = 1 }, retry = { base = 0.1, jitter = false },
+        agents = { one = skillrt.agent.command { "sh", "-c", ("printf x >> %s/ran; exit 75"):format(folder) } },
+        actions = { { id = "a", agent = "one" } },
+      }
+    end
+    local status, reason = R.stopped(definition(), folder .. "/run", function(record)
+      return record.t == "fail"
+    end)
+    assert.same({ "paused", "user_exit" }, { status, reason })
+    assert.equal("x", R.read(folder .. "/ran"))
+    local result = assert(skillrt.resume(folder .. "/run", { skill = R.skill(definition()) }))
+    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
+    assert.equal("xxxxxx", R.read(folder .. "/ran")) -- three steps of two attempts
+  end)
+
+  it("arises from a request that was under way when the run was stopped (R87, F40)", function()
+    local folder = R.folder()
+    local function definition()
+      return { actions = { { id = "a", agent = skillrt.agent.command { "sleep", "5" } } } }
+    end
+    local status, reason = R.stopped(definition(), folder .. "/run", function(record)
+      return record.t == "send"
+    end)
+    assert.same({ "paused", "user_exit" }, { status, reason })
+    assert.equal("paused", R.json(folder .. "/run/state.json").status)
+    local result = assert(skillrt.resume(folder .. "/run", { skill = R.skill(definition()) }))
+    assert.equal("needs_decision", result.reason)
+  end)
+end)

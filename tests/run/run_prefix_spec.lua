@@ -1,0 +1,249 @@
+-- run_prefix_spec.lua: a crash after any record: each mode's reference run is cut short behind
+-- every record in turn, resumed, and has to arrive at the same state, doing nothing twice.
+local R = require "tests.support.runs"
+local json = require "skillrt.json"
+local skillrt = require "skillrt"
+
+local function sh(script, parse)
+  return skillrt.agent.command { "sh", "-c", script, parse = parse or "text", idempotent = true }
+end
+
+local TIMES = { completed_at = true, timestamp = true, skipped_at = true, failed_at = true, updated_at = true }
+
+-- A state as text, without the times that differ from run to run.
+local function told(state)
+  local function strip(value)
+    if type(value) ~= "table" then
+      return value
+    end
+    local out = json.is_array(value) and json.array {} or {}
+    for key, item in pairs(value) do
+      if not TIMES[key] then
+        out[key] = strip(item)
+      end
+    end
+    return out
+  end
+  return assert(json.encode(strip(state), { indent = 1 }))
+end
+
+-- Nothing that was recorded as over or answered is done again.
+local function check_once(dir)
+  local seen = {}
+  for _, record in ipairs(R.records(dir)) do
+    local what = record.t == "done" and ("done %d"):format(record.step)
+      or record.t == "reply" and ("reply %d"):format(record.step) .. "/" .. record.x
+    if what then
+      assert(not seen[what], what .. " was recorded twice")
+      seen[what] = true
+    end
+  end
+end
+
+-- Resumes behind every record. `definition` is called anew for each run.
+local function prefixes(definition, status)
+  local dir = R.folder() .. "/run"
+  local reference = assert(R.run(definition(), { work_dir = dir }))
+  assert.equal(status or "completed", reference.status, reference.message)
+  local wanted, count = told(reference.state), #R.records(dir)
+  for keep = 1, count - 1 do
+    local copy = R.folder() .. "/cut"
+    R.cut(dir, copy, keep)
+    local result, message = skillrt.resume(copy, { skill = R.skill(definition()) })
+    assert(result, ("cut behind record %d: %s"):format(keep, message))
+    assert.equal(wanted, told(result.state), ("cut behind record %d of %d"):format(keep, count))
+    check_once(copy)
+    os.execute(("rm -rf '%s'"):format(copy))
+  end
+  return count
+end
+
+describe("a run that is resumed from every prefix of its journal", function()
+  after_each(R.clean)
+
+  it("ends the same in sequential mode, with parallel phases, a skip and a failure (F17, F19, F23, F40)", function()
+    local count = prefixes(function()
+      return {
+        on_error = "continue",
+        phases = {
+          { id = "a", run = function() return { n = 1 } end },
+          { id = "skipped", when = "outputs.a.n > 1", run = function() return 0 end },
+          { id = "p1", parallel = true, output = "p1.txt", agent = sh "sleep 0.004; echo one" },
+          { id = "p2", parallel = true, output = "p2.txt", agent = sh "echo two" },
+          { id = "bad", output = "bad.txt", agent = sh "exit 1" },
+          { id = "z", input = { "p1.txt", "p2.txt" }, output = "z.md", run = function(state)
+            return state.outputs.p1 .. state.outputs.p2
+          end },
+        },
+      }
+    end, "failed")
+    assert.is_true(count > 14)
+  end)
+
+  it("ends the same in autonomous mode, with waiting, context, retries and errors (R69, F26, F39, F40)", function()
+    local count = prefixes(function()
+      local tries = 0
+      return {
+        state = { n = 0, list = {}, text = "ä\0b" },
+        agents = { add = sh([[echo '{"status":"completed","stateUpdates":{"box":{"x":[]}}}']], "json") },
+        actions = {
+          { id = "loop", priority = 9, when = "n < 2", max_runs = 2, run = function(state, ctx)
+            local said = ctx.await { kind = "command", argv = { "echo", "say " .. state.n }, idempotent = true }
+            ctx.await { kind = "sleep", seconds = 0.001 }
+            ctx.context.set("k" .. state.n, said.stdout)
+            local list = { table.unpack(state.list) }
+            list[#list + 1] = said.stdout
+            return { n = state.n + 1, list = list }
+          end },
+          { id = "agent", priority = 8, agent = "add" },
+          { id = "again", priority = 7, run = function(_, ctx)
+            tries = ctx.attempt
+            if ctx.attempt < 3 then
+              return nil, "not yet", "transient"
+            end
+            return { tries = tries }
+          end },
+          { id = "bad", priority = 6, when = "error_count < 2", run = function() error("never works", 0) end },
+        },
+        limits = { max_errors = 5 },
+      }
+    end, "paused")
+    assert.is_true(count > 24)
+  end)
+
+  it("ends the same in hybrid mode, with a loop that failed and its finalizing phases (F7, F40)", function()
+    prefixes(function()
+      return {
+        on_loop_failed = "run_finalize",
+        limits = { max_errors = 2 },
+        phases = {
+          { id = "init", run = function() return "i", { ready = true } end },
+          { id = "end-1", trailing = true, parallel = true, run = function() return "1", { more = true } end },
+          { id = "end-2", trailing = true, parallel = true, output = "end.txt", agent = sh "echo 2" },
+        },
+        actions = {
+          { id = "good", priority = 2, when = "ready", run = function() return { good = 1 } end },
+          { id = "bad", run = function() error("no", 0) end },
+          { id = "late", when = "more", run = function() return { late = true } end },
+        },
+      }
+    end, "failed")
+  end)
+
+  it("ends the same where several actions run at once (F22)", function()
+    prefixes(function()
+      local function put(key)
+        return function(state, ctx)
+          ctx.await { kind = "sleep", seconds = 0.001 }
+          return { box = { [key] = (state.box[key] or 0) + 1 } }
+        end
+      end
+      return {
+        state = { box = { x = 0 } },
+        strategy = function(_, available)
+          local ids = {}
+          for i = 1, #available do
+            ids[i] = available[i].id
+          end
+          return ids
+        end,
+        actions = { { id = "a", run = put "a" }, { id = "b", run = put "b" }, { id = "c", run = put "c" } },
+      }
+    end)
+  end)
+end)
+
+describe("a function that runs again after a crash", function()
+  after_each(R.clean)
+
+  it("is given the times, numbers and ids it was given before, and the recorded replies", function()
+    local seen = {}
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        local mine = { ctx.now(), ctx.random(), ctx.random(1, 1000000), ctx.uuid() }
+        seen[#seen + 1] = mine
+        local reply = ctx.await { kind = "command", argv = { "date", "+%s%N" }, idempotent = true }
+        mine[5] = reply.stdout
+        ctx.await { kind = "sleep", seconds = 0 }
+        return { all = mine }
+      end } } }
+    end
+    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
+    local first = assert(R.run(definition(), { work_dir = dir }))
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "send" and record.x == 2 then
+        R.cut(dir, copy, keep)
+      end
+    end
+    local again = assert(skillrt.resume(copy, { skill = R.skill(definition()) }))
+    assert.same(first.state.all, again.state.all)
+    assert.same(seen[1], seen[2])
+    assert.equal("integer", math.type(seen[1][1]))
+    assert.matches("^%x+%-%x+%-4%x+%-[89ab]%x+%-%x+$", seen[1][4])
+  end)
+
+  it("is told in the log when it asks for something else than before", function()
+    local word = "one"
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        local reply = ctx.await { kind = "command", argv = { "cat" }, stdin = word, idempotent = true }
+        ctx.await { kind = "sleep", seconds = 0 }
+        return { said = reply.stdout }
+      end } } }
+    end
+    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
+    assert(R.run(definition(), { work_dir = dir }))
+    R.cut(dir, copy, 5)
+    word = "two"
+    local result = assert(skillrt.resume(copy, { skill = R.skill(definition()) }))
+    assert.equal("one", result.state.said)
+    assert.matches("request 1 is not the one before", R.records(copy, "note")[1].text)
+  end)
+
+  it("sees the state and context as they were when its step began, not what others changed since (F36)", function()
+    local function definition()
+      return {
+        state = { n = 0 },
+        strategy = function(_, available)
+          local ids = {}
+          for i = 1, #available do
+            ids[i] = available[i].id
+          end
+          return ids
+        end,
+        actions = {
+          { id = "quick", run = function(_, ctx)
+            ctx.context.set("k", "new")
+            return { n = 1 }
+          end },
+          { id = "slow", run = function(state, ctx)
+            local before = { state.n, ctx.context.get "k" or "none" }
+            ctx.await { kind = "sleep", seconds = 0.01 }
+            return { seen = { before, { state.n, ctx.context.get "k" or "none" } } }
+          end },
+        },
+      }
+    end
+    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
+    local first = assert(R.run(definition(), { work_dir = dir }))
+    assert.same({ { 0, "none" }, { 0, "none" } }, first.state.seen)
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "done" and record.step == 1 then
+        R.cut(dir, copy, keep)
+      end
+    end
+    assert.same(first.state.seen, assert(skillrt.resume(copy, { skill = R.skill(definition()) })).state.seen)
+  end)
+
+  it("is not run again when its definition has gone from the skill; that is said (F23)", function()
+    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
+    local function definition(id)
+      return { actions = { { id = id, run = function(_, ctx) ctx.await { kind = "sleep", seconds = 0 } end } } }
+    end
+    assert(R.run(definition "a", { work_dir = dir }))
+    R.cut(dir, copy, 3)
+    local result = assert(skillrt.resume(copy, { skill = R.skill(definition "b") }))
+    assert.same({ "b" }, result.state.completed_actions)
+    assert.matches("no longer part of the skill", R.records(copy, "skip")[1].why)
+  end)
+end)
