@@ -219,7 +219,8 @@ function M.normalise(raw)
   end
   local config = fields.copy(raw)
   if not config then
-    found:error("type", "skill-config", "is nested too deep or holds something that is no JSON")
+    local message = "is nested too deep or holds something that is no JSON (a function, a text that is no UTF-8)"
+    found:error("type", "skill-config", message)
     return nil, found:errors(), "invalid", found
   end
   move_old_keys(config, found)

@@ -40,7 +40,9 @@ end
 function M.copy(value, depth, keep_null)
   depth = depth or 0
   local kind = type(value)
-  if kind == "string" or kind == "number" or kind == "boolean" or value == json.null then
+  if kind == "string" then
+    return utf8.len(value) and value -- JSON is UTF-8
+  elseif kind == "number" or kind == "boolean" or value == json.null then
     return value
   elseif kind ~= "table" or depth > MAX_DEPTH then
     return nil

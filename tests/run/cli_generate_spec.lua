@@ -1,0 +1,209 @@
+-- cli_generate_spec.lua: `skillrt generate` as people use it: files, findings, differences, and
+-- what is left when it is killed.
+local core = require "skillrt.core"
+local json = require "skillrt.json"
+local kit = require "tests.support.cli_kit"
+
+local here = core.files.current()
+
+local function golden(name)
+  return ("%s/tests/golden/configs/%s.json"):format(here, name)
+end
+
+local function generate(folder, words)
+  return kit.run(folder, { "generate", table.unpack(words) })
+end
+
+-- The texts of all files below a folder.
+local function tree(path)
+  local found = {}
+  for _, name in ipairs(require("skillrt.files").glob(path, "**/*") or {}) do
+    found[name] = kit.read(path .. "/" .. name)
+  end
+  return found
+end
+
+local function without_staged(found)
+  for name in pairs(found) do
+    if name:find "^%.skillrt%-new%-" then
+      found[name] = nil
+    end
+  end
+  return found
+end
+
+-- A config with so many actions that a generation takes a while.
+local function large(count, word)
+  local actions = {}
+  for i = 1, count do
+    actions[i] = { id = "action-" .. i, name = word .. i, preconditions = { "n > " .. i }, effects = { "n++" } }
+  end
+  local fields = { { name = "n", type = "number" } }
+  return json.encode {
+    skill_name = "large-one",
+    description = "Many actions",
+    execution_mode = "autonomous",
+    autonomous_config = { state_schema = { fields = fields }, actions = actions },
+  }
+end
+
+describe("skillrt generate", function()
+  for _, lang in ipairs { "en", "zh" } do
+    for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
+      it(("writes what the golden files of %s in %s hold, byte for byte (R2)"):format(name, lang), function()
+        local folder <close> = kit.folder()
+        local result = generate(folder, { golden(name), "--out", "skill", "--lang", lang })
+        assert.equal(0, result.code, result.err)
+        local wanted = tree(("%s/tests/golden/%s/%s"):format(here, name, lang))
+        assert.is_string(wanted["SKILL.md"])
+        local written = tree(folder.path .. "/skill")
+        written[".skillrt-generated.json"] = nil
+        assert.same(wanted, written)
+        assert.truthy(result.out:find("SKILL.md", 1, true))
+        assert.truthy(result.out:find("%d+ files: %d+ new\n$"), result.out)
+      end)
+    end
+  end
+
+  it("shows with --dry-run what it would do, and does nothing", function()
+    local folder <close> = kit.folder()
+    local result = generate(folder, { golden "link-fixer", "--out", "skill", "--dry-run" })
+    assert.equal(0, result.code, result.err)
+    assert.truthy(result.out:find("13 files: 13 new; nothing was written", 1, true), result.out)
+    assert.is_nil(core.files.stat(folder.path .. "/skill"))
+  end)
+
+  it("does not overwrite what a person changed, shows what differs, and then does by --force", function()
+    local folder <close> = kit.folder()
+    generate(folder, { golden "link-fixer", "--out", "skill" })
+    local was = folder.read "skill/SKILL.md"
+    folder.file("skill/SKILL.md", was .. "my \27[31mline\n")
+    local refused = generate(folder, { golden "link-fixer", "--out", "skill", "--lang", "zh" })
+    assert.equal(8, refused.code)
+    assert.truthy(refused.err:find("1 file was changed by hand", 1, true), refused.err)
+    assert.truthy(refused.err:find("--force overwrites", 1, true), refused.err)
+    assert.equal(was .. "my \27[31mline\n", folder.read "skill/SKILL.md")
+    local dry = generate(folder, { golden "link-fixer", "--out", "skill", "--dry-run" })
+    assert.truthy(dry.out:find("\n-my \\x1B[31mline\n", 1, true), dry.out)
+    local forced = generate(folder, { golden "link-fixer", "--out", "skill", "--force" })
+    assert.equal(0, forced.code, forced.err)
+    assert.truthy(forced.out:find("\n-my \\x1B[31mline\n", 1, true), forced.out)
+    assert.truthy(forced.out:find("1 overwritten", 1, true), forced.out)
+    assert.equal(was, folder.read "skill/SKILL.md")
+  end)
+
+  it("goes on from the config in the folder, in the folder's language", function()
+    local folder <close> = kit.folder()
+    generate(folder, { golden "link-fixer", "--out", "skill", "--lang", "zh" })
+    local config = folder.read("skill/skill-config.json"):gsub('"Scan"', '"Search"') .. "\n"
+    folder.file("skill/skill-config.json", config)
+    local result = generate(folder, { "skill", "--out", "skill" })
+    assert.equal(0, result.code, result.err)
+    assert.equal(config, folder.read "skill/skill-config.json")
+    assert.truthy(folder.read("skill/phases/actions/action-scan.md"):find("# Action: Search", 1, true))
+    assert.truthy(folder.read("skill/phases/orchestrator.md"):find("执行循环", 1, true))
+  end)
+
+  it("tells every fault of a config by its key and writes nothing (R1, F1, F2)", function()
+    local folder <close> = kit.folder()
+    for text, sign in pairs {
+      ['{"skill_name":"x"'] = "bad.json: ",
+      ["[]"] = "must be an object",
+      ['{"skill_name":"Bad Name","description":"d","execution_mode":"autonomous"}'] = "autonomous_config: is missing",
+      ['{"skill_name":"abc","description":"d","autonomous_config":{"actions":[]}}'] = "autonomous_config.actions: is empty",
+      ['{"skill_name":"abc","description":"d","sequential_config":{"phases":[{"id":"../../x"}]}}'] = "sequential_config.phases[1].id",
+      ['{"skill_name":"abc","description":"d","sequential_config":{"phases":[{"id":"01-a"}]},"specs":["../x"]}'] = "specs[1].path",
+    } do
+      folder.file("bad.json", text)
+      local result = generate(folder, { "bad.json", "--out", "skill" })
+      assert.equal(2, result.code)
+      assert.truthy(result.err:find(sign, 1, true), result.err)
+      assert.is_nil(core.files.stat(folder.path .. "/skill"))
+    end
+  end)
+
+  it("tells warnings, and stops at them with --strict", function()
+    local folder <close> = kit.folder()
+    folder.file("c.json", '{"skill_name":"abc","description":"d","colour":1,"sequential_config":{"phases":[{"id":"01-a"}]}}')
+    local strict = generate(folder, { "c.json", "--out", "skill", "--strict" })
+    assert.equal(2, strict.code)
+    assert.truthy(strict.err:find("c.json: warning: colour: ", 1, true), strict.err)
+    assert.is_nil(core.files.stat(folder.path .. "/skill"))
+    assert.equal(0, generate(folder, { "c.json", "--out", "skill" }).code)
+  end)
+
+  it("keeps odd text as it is: $&, {{x}}, pipes, brackets, backticks, line breaks (F9)", function()
+    local folder <close> = kit.folder()
+    local odd = "a $& $1 {{x}} {{{y}}} | b ] `c` \\ <d>\nsecond line"
+    local config = json.encode {
+      skill_name = "odd-one",
+      description = odd,
+      execution_mode = "sequential",
+      sequential_config = { phases = { { id = "01-a", name = "A ] | `b` {{z}}", description = odd } } },
+    }
+    folder.file("odd.json", config)
+    assert.equal(0, generate(folder, { "odd.json", "--out", "skill" }).code)
+    assert.truthy(folder.read("skill/phases/01-a.md"):find("a $& $1 {{x}} {{{y}}} | b ] `c`", 1, true))
+    local kept = assert(json.decode(folder.read "skill/skill-config.json"))
+    assert.equal(odd, kept.description)
+    assert.equal(0, generate(folder, { "odd.json", "--out", "skill" }).code)
+  end)
+
+  it("takes templates of the user's, file by file, and says when there are none", function()
+    local folder <close> = kit.folder()
+    os.execute(("mkdir -p '%s/mine/en'"):format(folder.path))
+    local none = generate(folder, { golden "data-import", "--out", "skill", "--templates", "mine" })
+    assert.equal(2, none.code)
+    assert.truthy(none.err:find("mine: holds no template", 1, true), none.err)
+    folder.file("mine/en/phase.mustache", "My {{name_line}} {{nothing}}\n")
+    local wrong = generate(folder, { golden "data-import", "--out", "skill", "--templates", "mine" })
+    assert.truthy(wrong.err:find("phase.mustache:1:", 1, true), wrong.err)
+    folder.file("mine/en/phase.mustache", "My {{name_line}}\n")
+    assert.equal(0, generate(folder, { golden "data-import", "--out", "skill", "--templates", "mine" }).code)
+    assert.equal("My Open\n", folder.read "skill/phases/01-open.md")
+  end)
+
+  it("says what it needs", function()
+    local folder <close> = kit.folder()
+    assert.truthy(generate(folder, { golden "data-import" }).err:find("--out DIR is needed", 1, true))
+    assert.truthy(generate(folder, { "no.json", "--out", "x" }).err:find("no.json: No such file", 1, true))
+    folder.file("file", "")
+    local result = generate(folder, { golden "data-import", "--out", "file" })
+    assert.equal(2, result.code)
+    assert.truthy(result.err:find("file", 1, true))
+  end)
+
+  it("leaves all or nothing when it is killed, and finishes when it is run again", function()
+    local folder <close> = kit.folder()
+    folder.file("one.json", large(250, "One"))
+    folder.file("two.json", large(250, "Two"))
+    assert.equal(0, generate(folder, { "one.json", "--out", "one" }).code)
+    assert.equal(0, generate(folder, { "two.json", "--out", "two" }).code)
+    local one, two = tree(folder.path .. "/one"), tree(folder.path .. "/two")
+    local killed = 0
+    for turn = 1, 12 do
+      local is_new = turn % 2 == 0
+      os.execute(("cd '%s' && rm -rf out && %s"):format(folder.path, is_new and "true" or "cp -r one out"))
+      local run = kit.start(folder, { "generate", "two.json", "--out", "out", "--quiet" })
+      os.execute(("sleep %.3f"):format(turn * 0.013))
+      run.signal "KILL"
+      killed = killed + ((run.wait(5000).code or 137) == 137 and 1 or 0)
+      if is_new then
+        local there = core.files.stat(folder.path .. "/out")
+        assert.is_true(there == nil or folder.read "out/skill.lua" == two["skill.lua"])
+      end
+      local again = generate(folder, { is_new and "two.json" or "one.json", "--out", "out", "--dry-run" })
+      if again.code == 0 and not is_new then -- nothing to finish: then it is the one or the other
+        local now = folder.read "out/phases/actions/action-250.md"
+        local wanted = now == one["phases/actions/action-250.md"] and one or two
+        assert.same(wanted, without_staged(tree(folder.path .. "/out")))
+      end
+      assert.equal(0, generate(folder, { "two.json", "--out", "out", "--quiet" }).code)
+      assert.same(two, tree(folder.path .. "/out"))
+    end
+    assert.is_true(killed > 2, killed .. " were killed")
+    for _, entry in ipairs(core.files.list(folder.path)) do
+      assert.is_nil(entry.name:find(".skillrt-new-", 1, true))
+    end
+  end)
+end)

@@ -1,0 +1,94 @@
+-- cli_new_spec.lua: `skillrt new`: from a name to a skill that runs, by flags or by answers.
+local core = require "skillrt.core"
+local json = require "skillrt.json"
+local kit = require "tests.support.cli_kit"
+
+local AGENT = [[
+#!/usr/bin/env lua5.4
+io.read "a"
+print '{"status":"completed","summary":"done","output":{"done":true}}'
+]]
+
+local function agent(folder)
+  local path = folder.file("agent", AGENT)
+  os.execute(("chmod +x '%s'"):format(path))
+  return "SKILLRT_AGENT=" .. path
+end
+
+describe("skillrt new", function()
+  for _, mode in ipairs { "sequential", "autonomous", "hybrid" } do
+    it(("makes a skill that runs %s as it stands"):format(mode), function()
+      local folder <close> = kit.folder()
+      local made = kit.run(folder, { "new", "first-skill", "--mode", mode, "--yes" })
+      assert.equal(0, made.code, made.err)
+      assert.truthy(made.err:find("next: edit first-skill/skill-config.json", 1, true), made.err)
+      local run = kit.run(folder, { "run", "first-skill/skill.lua", "--work-dir", "w", env = agent(folder) })
+      assert.equal(0, run.code, run.out .. run.err)
+      assert.truthy(run.out:find("completed", 1, true), run.out)
+    end)
+  end
+
+  it("takes what flags say", function()
+    local folder <close> = kit.folder()
+    local made = kit.run(folder, { "new", "tidy-up", "--mode", "hybrid", "--description", "Tidies | up", "--phases",
+      "Look around, 收尾", "--actions", "Pick up,Put away", "--context", "memory", "--triggers", "tidy，clean",
+      "--display-name", "Tidy!", "--lang", "zh", "--out", "deep/er" })
+    assert.equal(0, made.code, made.err)
+    local config = assert(json.decode(folder.read "deep/er/skill-config.json"))
+    assert.equal("Tidies | up", config.description)
+    assert.equal("Tidy!", config.display_name)
+    assert.equal("memory", config.context_strategy)
+    assert.same({ "tidy", "clean" }, { table.unpack(config.triggers) })
+    local phases, actions = config.sequential_config.phases, config.autonomous_config.actions
+    assert.same({ "01-look-around", "02-step-2" }, { phases[1].id, phases[2].id })
+    assert.equal("收尾", phases[2].name)
+    assert.same({ "action-pick-up", "action-put-away", "action-complete" }, { actions[1].id, actions[2].id, actions[3].id })
+    assert.truthy(folder.read("deep/er/phases/orchestrator.md"):find("动作目录", 1, true))
+  end)
+
+  it("asks nobody where there is no terminal, and says what is missing", function()
+    local folder <close> = kit.folder()
+    local result = kit.run(folder, { "new", "first-skill" })
+    assert.equal(2, result.code)
+    assert.truthy(result.err:find("give --description and --mode, or --yes", 1, true), result.err)
+    assert.is_nil(core.files.stat(folder.path .. "/first-skill"))
+  end)
+
+  it("refuses names and answers that cannot be used, and a folder that holds a skill", function()
+    local folder <close> = kit.folder()
+    for words, sign in pairs {
+      [{ "No", "--yes" }] = "NAME must",
+      [{ "../up", "--yes" }] = "NAME must",
+      [{ "first-skill", "--yes", "--phases", " , " }] = "--phases: needs at least one name",
+      [{ "first-skill", "--yes", "--description", "\xFF" }] = "--description: is no UTF-8",
+      [{ "first-skill", "--yes", "--mode", "other" }] = "mode",
+    } do
+      local result = kit.run(folder, { "new", table.unpack(words) })
+      assert.equal(2, result.code, sign)
+      assert.truthy(result.err:find(sign, 1, true), result.err)
+    end
+    assert.equal(0, kit.run(folder, { "new", "first-skill", "--yes" }).code)
+    local again = kit.run(folder, { "new", "first-skill", "--yes" })
+    assert.truthy(again.err:find("holds a skill already", 1, true), again.err)
+  end)
+
+  it("asks on a terminal, with a default for each answer", function()
+    if not os.execute "command -v script >/dev/null 2>&1" then
+      return pending "script (util-linux) is not installed"
+    end
+    local folder <close> = kit.folder()
+    local answers = folder.file("answers", "\nFinds things\nsideways\nautonomous\nLook, Find\n\n\n")
+    local line = ("cd '%s' && script -qec '%s new find-it' /dev/null <'%s' >said 2>&1"):format(folder.path, kit.program, answers)
+    assert.is_true(os.execute(line), folder.read "said")
+    local said, config = folder.read "said", assert(json.decode(folder.read "find-it/skill-config.json"))
+    assert.truthy(said:find("Display name [Find It]: ", 1, true), said)
+    assert.truthy(said:find("must be one of sequential, autonomous, hybrid", 1, true), said)
+    assert.equal("Finds things", config.description)
+    assert.equal("autonomous", config.execution_mode)
+    assert.equal("action-look", config.autonomous_config.actions[1].id)
+    assert.same({ "find it" }, { table.unpack(config.triggers) })
+    local ended = folder.file("answers", "\n")
+    os.execute(("cd '%s' && script -qec '%s new find-not' /dev/null <'%s' >said 2>&1"):format(folder.path, kit.program, ended))
+    assert.is_nil(core.files.stat(folder.path .. "/find-not"))
+  end)
+end)
