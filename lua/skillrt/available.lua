@@ -152,24 +152,24 @@ local function retire(self)
 end
 
 ---Takes the changes of the state into account.
----@param dirty table<string, any>  keys changed since the last call
+---@param keys string[]    changed since the last call
+---@param count integer    how many of the list they are
 ---@param state table
-function methods:update(dirty, state)
+function methods:update(keys, count, state)
   if self.fresh then
     local all = self.fresh
     self.fresh = false
     retire(self)
     return ask(self, all, state)
   end
-  local readers, changed = self.readers, false
-  for key in next, dirty do
-    changed = true
-    local list = readers[key]
+  local readers = self.readers
+  for i = 1, count do
+    local list = readers[keys[i]]
     if list then
       ask(self, list, state)
     end
   end
-  if changed and #self.always > 0 then
+  if count > 0 and #self.always > 0 then
     ask(self, self.always, state)
   end
 end

@@ -157,7 +157,7 @@ local function close_step(self, step)
   local field = step.kind == "phase" and "current_phase" or "current_action"
   if self.state.root[field] == step.id then
     local other
-    for _, one in pairs(self.steps) do
+    for _, one in next, self.open > 0 and self.steps or EMPTY do
       if one.kind == step.kind and (not other or one.number > other.number) then
         other = one
       end
@@ -230,7 +230,7 @@ function apply.done(self, record)
   if record.set then
     books:patch(record.set)
   end
-  for key, value in pairs(record.context or EMPTY) do
+  for key, value in next, record.context or EMPTY do
     books:replace("context", key, value)
   end
   self.runs[id] = (self.runs[id] or 0) + 1

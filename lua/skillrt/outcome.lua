@@ -44,11 +44,30 @@ local function describe(value)
   return "a " .. type(value)
 end
 
+-- Names of fields that were found good before: scripts update the same few again and again.
+local PLAIN_MOST = 4096
+local plain, plain_count = {}, 0
+
+local function remember_plain(key)
+  if plain_count >= PLAIN_MOST then
+    plain, plain_count = {}, 0
+  end
+  plain[key], plain_count = true, plain_count + 1
+end
+
 -- The updates that may be merged, the reserved names that were left out, or what is wrong.
+---@return table|nil kept
+---@return string|nil problem
+---@return table|nil refused
+---@return boolean|nil has_tables
 local function judge_updates(skill, updates)
-  local kept, refused = {}, nil
+  local kept, refused, has_tables = {}, nil, false
+  local declared_types = skill.schema
   for key, value in pairs(updates) do
-    if type(key) ~= "string" then
+    if plain[key] and not declared_types then
+      kept[key] = value
+      has_tables = has_tables or type(value) == "table"
+    elseif type(key) ~= "string" then
       return nil, ("updates must be named fields, found the key %s"):format(tostring(key))
     elseif key:find(".", 1, true) then
       return nil,
@@ -57,7 +76,8 @@ local function judge_updates(skill, updates)
       refused = refused or json.array({})
       refused[#refused + 1] = key
     else
-      local declared = skill.schema and skill.schema[key]
+      remember_plain(key)
+      local declared = declared_types and declared_types[key]
       if declared and not fits(declared, value) then
         return nil, ("update %q: declared as %s, got %s"):format(key, declared, describe(value))
       end
@@ -66,12 +86,13 @@ local function judge_updates(skill, updates)
         value = json.array(value)
       end
       kept[key] = value
+      has_tables = has_tables or type(value) == "table"
     end
   end
   if refused then
     table.sort(refused)
   end
-  return kept, nil, refused
+  return kept, nil, refused, has_tables
 end
 
 -- An empty table replaces a list by a list, not by an object, also deep inside.
@@ -245,7 +266,7 @@ end
 ---@return table|nil record
 ---@return table? failure  { class, message }
 function M.settle(run, step, definition, outcome)
-  local updates, problem, refused = judge_updates(run.skill, outcome.updates or {})
+  local updates, problem, refused, has_tables = judge_updates(run.skill, outcome.updates or {})
   local context
   if updates then
     context, problem = judge_context(step, outcome)
@@ -254,7 +275,7 @@ function M.settle(run, step, definition, outcome)
     return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, problem) }
   end
   local root = run.ledger.state.root
-  updates = keep_lists(root, updates)
+  updates = has_tables and keep_lists(root, updates) or updates
   local entry = {
     t = "done",
     step = step.number,

@@ -32,8 +32,8 @@ local function raised(step, problem)
 end
 
 -- What the function returned, as an outcome or a failure.
-local function returned(step, count, first, second, third)
-  if count > 0 and first == nil and type(second) == "string" then
+local function returned(step, first, second, third)
+  if first == nil and type(second) == "string" then
     return nil, { class = FAILURE_CLASSES[third] and third or "permanent", message = second }
   end
   if step.kind == "phase" then
@@ -63,8 +63,7 @@ local function advance(step, ok, first, ...)
     end
     return "await", (...)
   end
-  local count = select("#", ...) + 1
-  local outcome, failure = returned(step, count, first, ...)
+  local outcome, failure = returned(step, first, ...)
   if outcome then
     return "over", outcome
   end

@@ -18,11 +18,23 @@ for name in ([[skill_name run_id status current_action completed_actions errors 
   M.RESERVED[name] = true
 end
 
+local KNOWN_MOST = 4096
+local known, known_count = {}, 0 -- names that were asked before: they are asked with every change
+
 ---@param key string
 ---@return boolean
 function M.is_reserved(key)
-  return M.RESERVED[key] == true or key:sub(1, 1) == "_"
+  local reserved = known[key]
+  if reserved == nil then
+    if known_count >= KNOWN_MOST then
+      known, known_count = {}, 0
+    end
+    reserved = M.RESERVED[key] == true or key:sub(1, 1) == "_"
+    known[key], known_count = reserved, known_count + 1
+  end
+  return reserved
 end
+local is_reserved = M.is_reserved
 
 ---@class skillrt.State
 ---@field root table<string, any>  the values; read it, never write it
@@ -30,6 +42,8 @@ end
 ---@field progress integer         rises with every change that is not only bookkeeping
 ---@field revisions table<string, integer>  per top-level key
 ---@field dirty table<string, boolean>      keys changed since take_dirty
+---@field changed string[]                  the same as a list, as far as change_count
+---@field change_count integer
 local State = {}
 State.__index = State
 
@@ -91,6 +105,8 @@ function M.new(initial)
     progress = 0,
     revisions = {},
     dirty = {},
+    changed = {},
+    change_count = 0,
     hashes = {},
     hashed_at = {},
     snapshots = 0,
@@ -103,11 +119,15 @@ end
 
 function State:touch(key)
   self.revision = self.revision + 1
-  if key == "context" or not M.is_reserved(key) then
+  if key == "context" or not is_reserved(key) then
     self.progress = self.progress + 1
   end
   self.revisions[key] = self.revision
-  self.dirty[key] = true
+  if not self.dirty[key] then
+    self.dirty[key] = true
+    local count = self.change_count + 1
+    self.changed[count], self.change_count = key, count
+  end
 end
 
 -- RFC 7396 for one value: what `old` becomes under `patch`, and whether that differs. Where
@@ -153,6 +173,8 @@ function State:writable()
   return self.root
 end
 
+local PLAIN = { string = "plain", boolean = "plain", number = "number" }
+
 ---Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
@@ -161,10 +183,17 @@ function State:patch(patch)
     return
   end
   local root, shared = self:writable(), self.snapshots > 0
-  for key, value in pairs(patch) do
-    local new, differs = merged(root[key], value, shared)
-    if differs then
-      root[key] = new
+  for key, value in next, patch do
+    local old = root[key]
+    local kind = PLAIN[type(value)]
+    if not kind then
+      local new, differs = merged(old, value, shared)
+      if differs then
+        root[key] = new
+        self:touch(key)
+      end
+    elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
+      root[key] = value
       self:touch(key)
     end
   end
@@ -239,14 +268,16 @@ function State:release()
   self.snapshots = self.snapshots - 1
 end
 
----The keys changed since the last call.
----@return table<string, boolean>
+---The keys changed since the last call: the first `count` of a list that is good until the next change.
+---@return string[] keys
+---@return integer count
 function State:take_dirty()
-  local dirty = self.dirty
-  if next(dirty) ~= nil then
-    self.dirty = {}
+  local dirty, list, count = self.dirty, self.changed, self.change_count
+  for i = 1, count do
+    dirty[list[i]] = false
   end
-  return dirty
+  self.change_count = 0
+  return list, count
 end
 
 -- A number that differs when the value differs; worked out again only after a change.
@@ -254,11 +285,9 @@ function State:hash(key)
   local revision = self.revisions[key] or 0
   if self.hashed_at[key] ~= revision then
     local value = self.root[key]
-    local text = type(value) == "table" and json.encode(value) or math.type(value) or type(value)
-    if type(value) ~= "table" then
-      text = text .. tostring(value)
-    end
-    self.hashes[key] = json.hash(key .. "\0" .. (text or ""))
+    local kind = type(value)
+    local text = kind == "table" and json.encode(value) or (kind == "string" or kind == "number") and value
+    self.hashes[key] = json.hash(key .. "\0" .. kind .. (text or tostring(value)))
     self.hashed_at[key] = revision
   end
   return self.hashes[key] or 0
@@ -271,8 +300,8 @@ end
 function State:fingerprint(keys)
   local sum = 0
   if keys then
-    for _, key in ipairs(keys) do
-      sum = sum + self:hash(key)
+    for i = 1, #keys do
+      sum = sum + self:hash(keys[i])
     end
   else
     for key in pairs(self.root) do

@@ -257,7 +257,8 @@ function Autonomous:choose()
   if ledger.state.root.error_count >= self.skill.limits.max_errors then
     return abort(self)
   end
-  self.available:update(ledger.state:take_dirty(), ledger.state.root)
+  local keys, count = ledger.state:take_dirty()
+  self.available:update(keys, count, ledger.state.root)
   if self.available.count > 0 or self.skill.strategy.decides_end then
     return ask_strategy(self)
   end

@@ -16,7 +16,28 @@ function M.new(options)
   local fd = options.quiet and 2 or 1
   local self = {}
 
+  -- Quietly only failures are told: a step's beginning is read when there is something to say.
+  local begun = {}
+
+  local function is_dull(record)
+    local number = record.step
+    if record.t == "start" then
+      begun[number] = record
+      return true
+    elseif record.t == "done" and begun[number] then
+      begun[number] = nil
+      return true
+    elseif number and begun[number] then
+      formatter:of(begun[number])
+      begun[number] = nil
+    end
+    return false
+  end
+
   function self.observe(record, books)
+    if options.quiet and is_dull(record) then
+      return
+    end
     for _, line in ipairs(formatter:of(record, books)) do
       if not options.quiet or line.kind == "error" then
         queue[#queue + 1] = output.paint(fd, line.kind, line.text)
