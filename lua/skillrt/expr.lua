@@ -71,6 +71,7 @@ end
 ---@return string? reason
 function Condition:__call(state)
   if type(state) ~= "table" then check_state(state, 2) end
+  if self.is_quiet then return self.test(state) end
   meter.left = self.max_steps
   local try = self.quick_test or self:quickly()
   local ok, result
@@ -155,6 +156,7 @@ local function parse(text, options, class)
     reads_all = needs.reads_all,
     ast = ast,
     has_arrows = needs.has_arrows,
+    is_quiet = not needs.may_throw,
     max_steps = options and options.max_steps or M.MAX_STEPS,
     test = compile.build_test(ast, text),
   }, class)

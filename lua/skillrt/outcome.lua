@@ -55,6 +55,19 @@ local function remember_plain(key)
   plain[key], plain_count = true, plain_count + 1
 end
 
+-- Only known names and values that nothing has to be done to: they are taken as they are.
+local function are_plain(updates)
+  if getmetatable(updates) then
+    return false
+  end
+  for key, value in next, updates do
+    if not plain[key] or type(value) == "table" then
+      return false
+    end
+  end
+  return true
+end
+
 -- The updates that may be merged, the reserved names that were left out, or what is wrong.
 ---@return table|nil kept
 ---@return string|nil problem
@@ -63,11 +76,11 @@ end
 local function judge_updates(skill, updates)
   local kept, refused, has_tables = {}, nil, false
   local declared_types = skill.schema
+  if not declared_types and are_plain(updates) then
+    return updates
+  end
   for key, value in pairs(updates) do
-    if plain[key] and not declared_types then
-      kept[key] = value
-      has_tables = has_tables or type(value) == "table"
-    elseif type(key) ~= "string" then
+    if type(key) ~= "string" then
       return nil, ("updates must be named fields, found the key %s"):format(tostring(key))
     elseif key:find(".", 1, true) then
       return nil,
@@ -268,7 +281,7 @@ end
 function M.settle(run, step, definition, outcome)
   local updates, problem, refused, has_tables = judge_updates(run.skill, outcome.updates or {})
   local context
-  if updates then
+  if updates and (step.context or outcome.context) then
     context, problem = judge_context(step, outcome)
   end
   if problem then

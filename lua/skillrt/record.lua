@@ -61,6 +61,42 @@ local function split(record)
   return copy, blobs
 end
 
+-- A value that JSON can hold for certain, and is no blob. NaN and infinities differ from 0 by NaN.
+local function is_plain(value)
+  local kind = type(value)
+  if kind == "number" then
+    return value - value == 0
+  elseif kind == "string" then
+    return #value <= M.BLOB_BYTES and utf8.len(value) ~= nil
+  end
+  return kind == "boolean"
+end
+
+local SIMPLE = { t = true, step = true, at = true, ms = true, set = true }
+
+---Whether a record can be encoded for certain: one of a step that sets few simple fields. Where
+---nothing is kept, such a record is not made into text.
+---@param record table
+---@return boolean
+function M.is_simple(record)
+  if record.t == "start" then
+    return true
+  elseif record.t ~= "done" then
+    return false
+  end
+  for key in next, record do
+    if not SIMPLE[key] then
+      return false
+    end
+  end
+  for key, value in next, record.set or SIMPLE do
+    if not is_plain(value) or not utf8.len(key) then
+      return false
+    end
+  end
+  return true
+end
+
 ---@param record table
 ---@return string|nil payload  one line
 ---@return table[]|string blobs  { digest, text } each; or what cannot be encoded

@@ -96,6 +96,19 @@ local function equal(a, b)
 end
 M.equal = equal
 
+local function touch(self, key)
+  self.revision = self.revision + 1
+  if key == "context" or not is_reserved(key) then
+    self.progress = self.progress + 1
+  end
+  self.revisions[key] = self.revision
+  if not self.dirty[key] then
+    self.dirty[key] = true
+    local count = self.change_count + 1
+    self.changed[count], self.change_count = key, count
+  end
+end
+
 ---@param initial table<string, any>  copied deeply
 ---@return skillrt.State
 function M.new(initial)
@@ -112,22 +125,9 @@ function M.new(initial)
     snapshots = 0,
   }, State)
   for key in pairs(self.root) do
-    self:touch(key)
+    touch(self, key)
   end
   return self
-end
-
-function State:touch(key)
-  self.revision = self.revision + 1
-  if key == "context" or not is_reserved(key) then
-    self.progress = self.progress + 1
-  end
-  self.revisions[key] = self.revision
-  if not self.dirty[key] then
-    self.dirty[key] = true
-    local count = self.change_count + 1
-    self.changed[count], self.change_count = key, count
-  end
 end
 
 -- RFC 7396 for one value: what `old` becomes under `patch`, and whether that differs. Where
@@ -182,7 +182,8 @@ function State:patch(patch)
   if next(patch) == nil then
     return
   end
-  local root, shared = self:writable(), self.snapshots > 0
+  local shared = self.snapshots > 0
+  local root = shared and self:writable() or self.root
   for key, value in next, patch do
     local old = root[key]
     local kind = PLAIN[type(value)]
@@ -190,11 +191,11 @@ function State:patch(patch)
       local new, differs = merged(old, value, shared)
       if differs then
         root[key] = new
-        self:touch(key)
+        touch(self, key)
       end
     elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
       root[key] = value
-      self:touch(key)
+      touch(self, key)
     end
   end
 end
@@ -228,16 +229,20 @@ function State:replace(key, entry, value)
     root[key], old = copy, copy
   end
   old[entry] = M.copy(value)
-  self:touch(key)
+  touch(self, key)
 end
 
 ---Sets one runtime field whole (`nil` removes it); no merging.
 ---@param key string
 ---@param value any
 function State:set(key, value)
-  if self.root[key] ~= value or type(value) == "table" then
-    self:writable()[key] = value
-    self:touch(key)
+  local root = self.root
+  if root[key] ~= value or type(value) == "table" then
+    if self.snapshots > 0 then
+      root = self:writable()
+    end
+    root[key] = value
+    touch(self, key)
   end
 end
 
@@ -252,7 +257,7 @@ function State:append(key, item)
     self:set(key, list)
   else
     list[#list + 1] = item
-    self:touch(key)
+    touch(self, key)
   end
 end
 

@@ -87,6 +87,17 @@ local function abort(self)
   return "stop", "failed", "error_limit", last and ("last error: %s"):format(last.message)
 end
 
+-- What tells the values of some keys from others: a single plain value is told by itself.
+local function print_of(books, keys)
+  if #keys == 1 then
+    local value = books.root[keys[1]]
+    if value == value and value ~= nil and type(value) ~= "table" then
+      return value
+    end
+  end
+  return books:fingerprint(keys)
+end
+
 -- The same action with the same relevant state too often: nothing moves (F33).
 local function stuck(self, one)
   local limit = self.skill.limits.no_progress
@@ -94,7 +105,7 @@ local function stuck(self, one)
     return false
   end
   local books = self.ledger.state
-  local print = one.reads and books:fingerprint(one.reads) or 0
+  local print = one.reads and print_of(books, one.reads) or 0
   local seen = self.seen[one.id]
   if not seen or seen.size >= REMEMBERED then
     seen = { size = 0, by_print = {} }
@@ -102,7 +113,7 @@ local function stuck(self, one)
   end
   local entry = seen.by_print[print]
   if not entry then
-    seen.by_print[print] = { times = 1, progress = books.progress, whole = {} }
+    seen.by_print[print] = { times = 1, progress = books.progress }
     seen.size = seen.size + 1
     return false
   end
@@ -113,6 +124,7 @@ local function stuck(self, one)
     return entry.times > limit
   end
   local whole = books:fingerprint()
+  entry.whole = entry.whole or {}
   if not entry.whole[whole] then
     seen.size = seen.size + 1
   end
@@ -174,15 +186,15 @@ end
 
 local function start_chosen(self, ids)
   local limit = self.skill.limits.max_parallel
-  local starting = {}
   if #ids == 1 and not self.by_id[ids[1]] then -- a terminal step that needs no declaration (F27)
     if ids[1] == COMPLETE then
       return "stop", "completed", "task_completed"
     end
     return "stop", "failed", ABORT, "the strategy chose action-abort"
   end
-  for i = 1, math.min(#ids, limit) do
-    local one = self.by_id[ids[i]]
+  local starting = #ids > limit and table.move(ids, 1, limit, 1, {}) or ids
+  for i = 1, #starting do
+    local one = self.by_id[starting[i]]
     if stuck(self, one) then
       return "stop",
         "failed",
@@ -192,7 +204,6 @@ local function start_chosen(self, ids)
           self.skill.limits.no_progress
         )
     end
-    starting[i] = one.id
   end
   return "start", starting
 end
