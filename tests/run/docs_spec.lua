@@ -122,3 +122,37 @@ describe("docs/architecture.md", function()
     end
   end)
 end)
+
+describe("docs/scripting.md", function()
+  local page = pages.read "docs/scripting.md"
+
+  it("names every field of a skill, an action and a phase", function()
+    local internal = { source = true, config = true } -- given by loaders
+    for _, path in ipairs { "lua/skillrt/skill.lua", "lua/skillrt/action.lua" } do
+      local text = pages.read(path)
+      for list in text:gmatch "\nlocal [A-Z]+ = (%b{})" do
+        for name in list:gmatch "\n  ([%l_]+) = {" do
+          assert(internal[name] or page:find("`" .. name .. "[`.]"), "docs/scripting.md: says nothing of " .. name)
+        end
+      end
+      for list in text:gmatch "\nlocal [A-Z]+ = with%((%b{})%)" do
+        for name in list:gmatch "\n  ([%l_]+) = {" do
+          assert(page:find("`" .. name .. "[` ]"), "docs/scripting.md: says nothing of " .. name)
+        end
+      end
+    end
+  end)
+
+  it("has every exit code in the words of --help", function()
+    for _, row in ipairs(require("skillrt.cli.exit_codes").TABLE) do
+      local wanted = ("| %d | %s |"):format(row.code, row.text)
+      assert(page:find(wanted, 1, true), "docs/scripting.md: has no row " .. wanted)
+    end
+  end)
+
+  it("names every field that the runtime alone writes (F34, F35)", function()
+    for name in pairs(require("skillrt.state").RESERVED) do
+      assert(page:find("`" .. name .. "`", 1, true), "docs/scripting.md: says nothing of the reserved field " .. name)
+    end
+  end)
+end)
