@@ -18,6 +18,9 @@ local M = {}
 ---@return string? code
 function M.skill_for(work_dir, options, load)
   if options.skill then
+    if not skill_of.is(options.skill) then
+      error("skillrt: options.skill must be made by skillrt.skill", 3)
+    end
     return options.skill
   end
   local first, message, code = runner.first(work_dir)

@@ -52,8 +52,8 @@ describe("an autonomous run", function()
   end)
 
   it("begins as pending, and is running once the first action was chosen (R56, R94, F38)", function()
-    local seen, result = {}, nil
-    result = run {
+    local seen = {}
+    local result = run {
       actions = {
         { id = "init", when = "status === 'pending'", run = function(state)
           seen[1], seen[2] = state.status, state.current_action
