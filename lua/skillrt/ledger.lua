@@ -49,6 +49,7 @@ local M = {}
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field retry_at integer|nil  UTC ms: not before
+---@field failures table[]      failed attempts: their `fail` records
 ---@field link integer|nil      which member of a fallback chain is asked
 ---@field decision string|nil   what a person said about a request in doubt
 
@@ -142,6 +143,7 @@ function apply.start(self, record)
     replies = EMPTY,
     digests = EMPTY,
     recorded = EMPTY,
+    failures = EMPTY,
     started_at = record.at,
     root = books:hold(),
   }
@@ -204,6 +206,7 @@ end
 function apply.fail(self, record)
   local step = self.steps[record.step]
   step.sent = nil
+  table.insert(own(step, "failures"), record)
   if record.retry then
     step.attempt = record.link and 1 or record.attempt + 1
     step.link = record.link or step.link
@@ -261,18 +264,16 @@ function apply.done(self, record)
 end
 
 function apply.skip(self, record)
-  local id = record.phase
-  if record.step then
-    local step = self.steps[record.step]
-    id = step.id
+  local step = self.steps[record.step]
+  local id = step and step.id or record.phase
+  self.skipped[id] = record.why
+  if step then
     close_step(self, step)
     self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more
-    self.skipped[id] = record.why
     if step.kind == "action" then
       return
     end
   end
-  self.skipped[id] = record.why
   self.state:append("phases_skipped", { id = id, reason = record.why, skipped_at = M.iso(record.at) })
 end
 
