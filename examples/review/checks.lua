@@ -8,6 +8,12 @@ local M = {}
 
 M.MAX_FILE, M.MAX_FUNCTION, M.MAX_LINE = 400, 50, 120
 
+-- Words out of the reviewed files may be any bytes; the state takes text only.
+local function readable(text)
+  text = text:gsub("%c", " ")
+  return utf8.len(text) and text or (text:gsub("[\128-\255]", "?"))
+end
+
 local FROM_CPPCHECK = {
   error = "error", warning = "warning", portability = "warning", style = "style", performance = "style",
 }
@@ -29,7 +35,7 @@ function M.from_cppcheck(output)
     local file, number, severity, rule, message = line:match "^([^\t]*)\t(%d+)\t(%a+)\t([^\t]*)\t(.*)$"
     if file and file ~= "" then
       list[#list + 1] = {
-        file = file, line = math.tointeger(tonumber(number)), rule = rule, message = message,
+        file = file, line = math.tointeger(tonumber(number)), rule = rule, message = readable(message),
         severity = FROM_CPPCHECK[severity] or "note", from = "cppcheck",
       }
     end
@@ -44,7 +50,7 @@ function M.from_luacheck(output)
     local file, number, code, message = line:match "^(.-):(%d+):%d+: %((%u%d+)%) (.*)$"
     if file then
       list[#list + 1] = {
-        file = file, line = math.tointeger(tonumber(number)), rule = code, message = message,
+        file = file, line = math.tointeger(tonumber(number)), rule = code, message = readable(message),
         severity = luacheck_severity(code), from = "luacheck",
       }
     end
@@ -121,7 +127,7 @@ local function check_line(line, add)
   for _, mark in ipairs(MARKS) do
     local comment = line:match("[-/*][-/*].*") or line:match "^%s*%*.*"
     if comment and comment:find("%f[%w]" .. mark .. "%f[%W]") then
-      add("mark", "note", comment:gsub("^[-/* ]+", ""):gsub("[ */]+$", ""):gsub("%s+", " "):sub(1, 100))
+      add("mark", "note", comment:gsub("^[-/* ]+", ""):gsub("[ */]+$", ""):gsub("%s+", " "))
     end
   end
 end
@@ -135,7 +141,7 @@ function M.file(file, text, list)
   local function add_at(line)
     return function(rule, severity, message)
       list[#list + 1] =
-        { file = file, line = line, rule = rule, severity = severity, from = "own", message = message }
+        { file = file, line = line, rule = rule, severity = severity, from = "own", message = readable(message) }
     end
   end
   local lines = lines_of(text)

@@ -22,7 +22,7 @@ end
 
 -- A path and line as code: no backtick gets out of it.
 local function place(finding)
-  return ("`%s:%d`"):format(finding.file:gsub("[%c`]", "?"), finding.line)
+  return ("`%s:%d`"):format(finding.file:gsub("[%c`|]", "?"), finding.line)
 end
 
 local function sorted_keys(map)
@@ -157,14 +157,17 @@ local function write_list(out, title, list, worst, last, most)
 end
 
 local function write_files(out, rows)
-  if #rows == 0 then
-    return
+  if #rows == 0 or rows[1].count < 2 then
+    return -- the list above says it all
   end
   out("\n## Files with the most\n")
   out("| file | errors | warnings | style | notes |")
   out("|---|---:|---:|---:|---:|")
   for i = 1, math.min(10, #rows) do
     local row = rows[i]
+    if row.count < 2 then
+      break
+    end
     out("| `%s` | %d | %d | %d | %d |", row.file:gsub("[%c`|]", "?"), row.error, row.warning, row.style, row.note)
   end
 end

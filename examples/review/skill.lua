@@ -91,7 +91,7 @@ local function collect(_, ctx)
   if not reply then
     return nil, message, class
   end
-  local root, files = reply.stdout:gsub("\n$", ""), {}
+  local root, files, unnamed = reply.stdout:gsub("\n$", ""), {}, 0
   local patterns = ctx.input.dir and { "**/*.c", "**/*.h", "**/*.lua" }
     or { "csrc/**/*.c", "csrc/**/*.h", "lua/**/*.lua", "strategies/*.lua" }
   for _, pattern in ipairs(patterns) do
@@ -100,7 +100,9 @@ local function collect(_, ctx)
       return nil, problem
     end
     for _, name in ipairs(names) do
-      if not name:find "\n" then
+      if name:find "%c" or not utf8.len(name) then
+        unnamed = unnamed + 1
+      else
         files[#files + 1] = name
       end
     end
@@ -109,6 +111,9 @@ local function collect(_, ctx)
   if #files > most then
     skipped.files = ("%d files: only the first %d are reviewed (--set max_files=...)"):format(#files - most, most)
     files = table.move(files, 1, most, 1, {})
+  end
+  if unnamed > 0 then
+    skipped["unusual names"] = ("%d files with control characters or bytes that are not UTF-8"):format(unnamed)
   end
   if #files == 0 then
     return nil, ("%s: holds no .c, .h or .lua file; give another --set dir="):format(root)
