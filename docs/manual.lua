@@ -1,4 +1,4 @@
--- manual.lua: writes the man page from the commands' own tables: lua5.4 docs/manual.lua > docs/skillrt.1
+-- manual.lua: writes the man page from the commands' own tables: make manual
 --
 -- What --help says and what the page says cannot differ; tests/run/cli_manual_spec.lua checks that
 -- the page is current and runs its examples. Needs the built core (SKILLRT_MODE, default release).
@@ -41,7 +41,7 @@ end
 local function command(one)
   put(".SS " .. one.name)
   put(".B " .. roff(help.usage(one)))
-  paragraph(one.summary .. ". " .. (one.description or ""))
+  paragraph(one.summary .. "." .. (one.description and " " .. one.description or ""))
   for _, argument in ipairs(one.arguments) do
     put ".TP"
     put(".I " .. roff(argument.name))

@@ -67,7 +67,10 @@ FORMATTED := $(shell find csrc tests bench examples -name '*.[ch]' 2>/dev/null |
 lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), docs/requirements.md, cppcheck
 	@LUA='$(LUA)' sh make/lint.sh $(FORMATTED)
 
-.PHONY: requirements check-requirements
+.PHONY: requirements check-requirements manual
+manual: all ## write docs/skillrt.1 from the commands' own tables
+	SKILLRT_MODE=$(MODE) $(LUA) docs/manual.lua > docs/skillrt.1.new
+	mv docs/skillrt.1.new docs/skillrt.1
 requirements: ## write docs/requirements.md from the tests' own names
 	$(LUA) tests/requirements.lua > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md

@@ -44,6 +44,7 @@ M.last = nil
 ---@field run_id string
 ---@field steps integer   steps that are over
 ---@field work_dir string
+---@field trouble string?  what went wrong in the engine itself: a full disk, an error in a question
 ---@field question table? what a person has to answer before the run goes on
 ---@field in_memory boolean   there is no work directory to go on from
 ---@field interrupted boolean  stopped from outside
@@ -67,7 +68,8 @@ local function result_of(run, self)
     steps = books.finished,
     work_dir = self.work_dir,
     in_memory = self.skill.context == "memory",
-    interrupted = status == "paused" and self.stopping ~= nil,
+    trouble = message,
+    interrupted = status == "paused" and self.stopping ~= nil and not message,
     failed_step = books.last_failed and books.last_failed.id,
     stats = run:stats(),
   }

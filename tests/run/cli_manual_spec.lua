@@ -37,9 +37,9 @@ local function as_pattern(text)
 end
 
 describe("the man page", function()
-  it("is current: lua5.4 docs/manual.lua > docs/skillrt.1", function()
+  it("is what the commands' tables say", function()
     local pipe <close> = io.popen((os.getenv "LUA" or "lua5.4") .. " docs/manual.lua")
-    assert.equal(pipe:read "a", page)
+    assert.is_true(pipe:read "a" == page, "docs/skillrt.1 is out of date: run make manual and commit it")
   end)
 
   it("has only examples that run as shown", function()

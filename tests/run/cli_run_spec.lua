@@ -156,6 +156,37 @@ describe("skillrt SCRIPT", function()
   end)
 end)
 
+describe("a run in trouble", function()
+  it("pauses with code 5 where the disk is full, says so, and goes on once there is room", function()
+    local folder <close> = kit.folder()
+    folder.file("count.lua", (COUNT:gsub("n < 2", "n < 90"):gsub("max_runs = 5", "max_runs = 90")))
+    local pipe <close> = io.popen(("cd %s; trap '' XFSZ; ulimit -f 8; %s count.lua --work-dir w 2>&1 >out; echo code $?")
+      :format(folder.path, kit.program))
+    local said = pipe:read "a"
+    assert.truthy(said:find("00000001.sj: ", 1, true), said)
+    assert.truthy(said:find("next: skillrt resume w ", 1, true), said)
+    assert.truthy(said:find("code 5\n", 1, true), said)
+    assert.truthy(folder.read("out"):find("paused (store_failed): ", 1, true))
+    local status = kit.run(folder, { "status", "w" })
+    assert.equal(0, status.code, status.err)
+    local run = kit.run(folder, { "resume", "w", "--quiet" })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(run.out:find("90 steps", 1, true))
+  end)
+
+  it("goes on to its end when nobody reads its lines any more", function()
+    local folder <close> = kit.folder()
+    folder.file("count.lua", (COUNT:gsub("n < 2", "n < 90"):gsub("max_runs = 5", "max_runs = 90")))
+    local pipe <close> = io.popen(("cd %s; (%s count.lua --work-dir w; echo code $? >&2) 2>&1 >/dev/full; (%s count.lua --work-dir v; echo code $? >&2) 2>&1 | head -1")
+      :format(folder.path, kit.program, kit.program))
+    local said = pipe:read "a"
+    assert.truthy(said:find("code 0\n", 1, true), said)
+    for _, dir in ipairs { "w", "v" } do
+      assert.truthy(kit.run(folder, { "status", dir }).out:find("completed (task_completed)", 1, true))
+    end
+  end)
+end)
+
 describe("bad input", function()
   local function says(code, words, files, ...)
     local folder <close> = kit.folder()

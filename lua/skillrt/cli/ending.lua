@@ -94,8 +94,8 @@ local function show(result, args, started)
       output.write(line .. "\n")
     end
   end
-  if args.quiet and result.message and result.status ~= "completed" then
-    M.complain(tostring(result.message))
+  if result.trouble or (args.quiet and result.message and result.status ~= "completed") then
+    M.complain(tostring(result.trouble or result.message))
   end
   local elapsed = (core.mono_ns() - started) / 1e6
   output.write(output.paint(1, closing.kind(result.status), closing.line(result, elapsed, dir)) .. "\n")

@@ -35,7 +35,7 @@ end
 local function retries_of(books)
   local sum = 0
   for _, step in pairs(books.steps) do
-    sum = sum + #step.failures
+    sum = sum + step.attempt - 1
   end
   return sum
 end
