@@ -1,7 +1,8 @@
 /* bind_files.c: core.files: whole files and folders for Lua, through struct sys.
  *
- * read(path, max?) write(path, text) list(path) stat(path) make_folders(path) remove(path).
- * No descriptor ever reaches Lua. Called by bind_core.c; joined by lua/skillrt/files.lua. */
+ * read(path, max?) write(path, text) sync(path) list(path) stat(path) make_folders(path)
+ * remove(path). No descriptor ever reaches Lua. Called by bind_core.c; joined by
+ * lua/skillrt/files.lua. */
 #include "lua/bind.h"
 
 #include <errno.h>
@@ -55,6 +56,28 @@ static int files_write(lua_State *L) {
   const char *text = luaL_checklstring(L, 2, &size);
   struct error error = {0};
   if (!sys_replace_file(bind_sys(L), path, text, size, false, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* sync(path): a file's bytes, or a folder's names, survive a power cut from here on. */
+static int files_sync(lua_State *L) {
+  const char *path = check_path(L, 1);
+  const struct sys *sys = bind_sys(L);
+  struct error error = {0};
+  int fd = sys->open(sys, path, O_RDONLY, 0), failed;
+  if (fd < 0) {
+    error_system(&error, -fd, "%s", path);
+    return bind_fail(L, &error);
+  }
+  do {
+    failed = sys->fsync(sys, fd);
+  } while (failed == -EINTR);
+  sys->close(sys, fd);
+  if (failed < 0) {
+    error_system(&error, -failed, "%s: sync", path);
+    return bind_fail(L, &error);
+  }
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -189,15 +212,12 @@ static int files_current(lua_State *L) {
 }
 
 int bind_files(lua_State *L) {
-  static const luaL_Reg functions[] = {{"read", files_read},
-                                       {"write", files_write},
-                                       {"list", files_list},
-                                       {"stat", files_stat},
-                                       {"make_folders", files_make_folders},
-                                       {"remove", files_remove},
-                                       {"rename", files_rename},
-                                       {"current", files_current},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"read", files_read},       {"write", files_write},
+      {"sync", files_sync},       {"list", files_list},
+      {"stat", files_stat},       {"make_folders", files_make_folders},
+      {"remove", files_remove},   {"rename", files_rename},
+      {"current", files_current}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

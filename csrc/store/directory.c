@@ -135,14 +135,26 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
   return NULL;
 }
 
-/* ERROR_EXISTS where the directory holds a run. A creation that died before the first segment
- * got its name left none. */
-static bool directory_vacant(struct directory *d, struct error *e) {
-  uint32_t count;
-  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
-  if (count == 0) return true;
+/* ERROR_EXISTS where the directory holds a run. A creation that died before its first payload
+ * was whole left none: nobody was told of it. */
+static bool directory_vacant(struct directory *d, uint32_t *segments, struct error *e) {
+  struct journal_end end;
+  if (!journal_segments(d->sys, d->folder, segments, e)) return false;
+  if (*segments == 0) return true;
+  if (journal_scan(d->sys, d->folder, &end, NULL) && end.records == 0) return true;
   return error_set(e, ERROR_EXISTS,
                    "%s: holds a run already; resume it or choose another directory", d->path);
+}
+
+/* What such a creation left, but for the first segment, which the new one takes the place of. */
+static bool directory_clear(struct directory *d, uint32_t segments, struct error *e) {
+  char path[PATH_MAX];
+  for (; segments > 1; segments--) {
+    if (!journal_segment_path(path, d->folder, segments, e)) return false;
+    int failed = d->sys->unlink(d->sys, path);
+    if (failed < 0) return error_system(e, -failed, "%s", path);
+  }
+  return true;
 }
 
 static bool directory_create(struct directory *d, const struct directory_options *o,
@@ -155,11 +167,14 @@ static bool directory_create(struct directory *d, const struct directory_options
   if (!journal_run_id_valid(o->run_id))
     return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
                      o->run_id ? o->run_id : "");
-  if (!directory_vacant(d, e) || !file_make_folders(d->sys, d->path, power, e)) return false;
+  uint32_t segments;
+  if (!directory_vacant(d, &segments, e) || !file_make_folders(d->sys, d->path, power, e))
+    return false;
   d->lock = lock_take(d->sys, d->path, e);
-  if (d->lock < 0 || !directory_vacant(d, e)) return false; /* somebody was faster */
+  if (d->lock < 0 || !directory_vacant(d, &segments, e)) return false; /* somebody was faster */
   lock_sign(d->sys, d->lock);
-  if (!file_make_folders(d->sys, d->folder, power, e)) return false;
+  if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
+    return false;
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
 }
 

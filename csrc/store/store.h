@@ -73,7 +73,7 @@ struct store_ops {
 void store_close(struct store **store);
 
 enum store_open {
-  STORE_CREATE, /* the directory must hold no run; it is made if missing */
+  STORE_CREATE, /* the directory must hold no run (no payload); it is made if missing */
   STORE_RESUME, /* must hold a run; takes the lock, recovers, seals after an unclean stop */
   STORE_READ    /* looks only: no lock, changes nothing, append and view fail */
 };

@@ -194,18 +194,15 @@ function parts.read(run)
   end
 end
 
----Writes a file below the work directory, whole or not at all.
+---Writes a file below the work directory, whole or not at all; with durability "power" it
+---survives a power cut.
 function parts.write(run)
   return function(path, text)
-    local target = confined(run.work_dir, path, "write")
+    confined(run.work_dir, path, "write")
     if type(text) ~= "string" then
       error("ctx.write: the text must be a string, not " .. type(text), 2)
     end
-    local ok, message, code = files.make_folders(files.dirname(target))
-    if not ok then
-      return nil, message, code
-    end
-    return files.write(target, text)
+    return files.keep(run.work_dir, path, text, files.lasts(run.skill))
   end
 end
 

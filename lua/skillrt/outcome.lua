@@ -199,19 +199,15 @@ end
 ---@param work_dir string
 ---@param name string  relative
 ---@param value any
+---@param durable boolean  it survives a power cut, as its record will
 ---@return boolean|nil ok
 ---@return string? message
-function M.write_output(work_dir, name, value)
+function M.write_output(work_dir, name, value, durable)
   local text, message = M.output_text(name, value)
   if not text then
     return nil, ("%s: %s"):format(name, message)
   end
-  local path = files.join(work_dir, name)
-  local ok, why = files.make_folders(files.dirname(path))
-  if not ok then
-    return nil, why
-  end
-  return files.write(path, text)
+  return files.keep(work_dir, name, text, durable)
 end
 
 local MAX_TAKEN = 8 * 1024 * 1024
@@ -236,8 +232,10 @@ local function settle_output(run, step, definition, outcome)
   local name, memory = definition.output, run.ledger.context_strategy == "memory"
   if not name or memory then
     return outcome.output, name
-  elseif outcome.output ~= nil then
-    local ok, message = M.write_output(run.work_dir, name, outcome.output)
+  end
+  local durable = files.lasts(run.skill)
+  if outcome.output ~= nil then
+    local ok, message = M.write_output(run.work_dir, name, outcome.output, durable)
     if not ok then
       return nil, nil, message
     end
@@ -246,6 +244,13 @@ local function settle_output(run, step, definition, outcome)
   for _, file in ipairs({ name, outcome.output_file }) do
     local path = files.join(run.work_dir, file)
     if files.stat(path) then
+      local kept, message = true, nil
+      if durable then
+        kept, message = files.settle(path)
+      end
+      if not kept then
+        return nil, nil, message
+      end
       return read_output(path), file
     end
   end

@@ -293,7 +293,10 @@ function M.first(work_dir)
   if not report then
     return nil, message, code
   elseif not entry then
-    return nil, ("%s: %s"):format(work_dir, why or "the journal holds no run yet"), "corrupt"
+    if why then
+      return nil, ("%s: %s"):format(work_dir, why), "corrupt"
+    end
+    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(work_dir), "missing"
   end
   return entry
 end

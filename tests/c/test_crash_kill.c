@@ -1,0 +1,103 @@
+/* test_crash_kill.c: whole runs of reference skills die, or lose their power, at every call to
+ * the disk in turn, and are taken up again: each comes to the same end. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/crash.h"
+#include "support/http_server.h"
+
+struct harm {
+  const char *name;
+  unsigned mask;
+  bool halfway;
+  int cut; /* -1: the process dies, the power stays */
+  uint64_t seed;
+};
+
+static const struct harm harms[] = {
+    {"kill", FAULTY_DISK, false, -1, 0},
+    {"kill halfway", FAULTY_BIT(FAULTY_WRITE), true, -1, 0},
+    {"power cut", FAULTY_DISK, true, FAULTY_STRICT, 0},
+    {"torn power cut", FAULTY_DISK, true, FAULTY_TORN, 1},
+    {"torn power cut", FAULTY_DISK, true, FAULTY_TORN, 2},
+};
+
+static struct crash all;
+
+static void at_every_point(struct crash *c, const struct harm *harm) {
+  uint64_t stride = crash_stride();
+  for (uint64_t n = 1 + harm->seed % stride; n < c->disk_calls * 3 + 100; n += stride) {
+    char where[96];
+    snprintf(where, sizeof where, "%s at call %lu", harm->name, (unsigned long)n);
+    crash_fresh(c);
+    if (harm->cut >= 0) faulty_power(c->faulty, c->scratch.path);
+    faulty_kill(c->faulty, harm->mask, n, harm->halfway);
+    crash_episode(c, false, NULL);
+    bool killed = faulty_killed(c->faulty);
+    if (harm->cut >= 0) faulty_power_cut(c->faulty, (enum faulty_cut)harm->cut, harm->seed + n);
+    crash_survey(c, where);
+    if (!killed) return;
+  }
+}
+
+static void everywhere(const char *script, const char *input, const char *const *files) {
+  struct crash c;
+  char path[128];
+  snprintf(path, sizeof path, "tests/run/skills/%s.lua", script);
+  CHECK(crash_init(&c, path, input, files));
+  for (size_t i = 0; i < sizeof harms / sizeof *harms; i++)
+    at_every_point(&c, &harms[i]);
+  CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
+  CHECK(c.points > (long)(c.disk_calls / crash_stride()));
+  printf("# %s: %ld points, %ld lost, %ld duplicated\n", script, c.points, c.lost, c.duplicated);
+  all.points += c.points;
+  all.lost += c.lost + c.refused + c.different;
+  all.duplicated += c.duplicated;
+  crash_clear(&c);
+}
+
+static void over_http(void) {
+  struct http_server *server = http_server_start(NULL, NULL, 0);
+  static const char *const files[] = {NULL};
+  static const char form[] =
+      "{\"first\":\"http://127.0.0.1:%d/say/%%7B%%22status%%22:%%22completed%%22,%%22stateUpdates"
+      "%%22:%%7B%%22asked%%22:1%%7D%%7D\",\"second\":\"http://127.0.0.1:%d/say/%%7B%%22status%%22:"
+      "%%22completed%%22,%%22stateUpdates%%22:%%7B%%22asked%%22:2%%7D%%7D\"}";
+  char input[512];
+  CHECK(server != NULL);
+  if (!server) return;
+  snprintf(input, sizeof input, form, http_server_port(server), http_server_port(server));
+  everywhere("http", input, files);
+  struct http_counts counts = http_server_counts(server);
+  CHECK(counts.keys == 2); /* a request that left twice had the same key */
+  if (counts.keys > 2) all.duplicated += counts.keys - 2;
+  http_server_stop(server);
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  TEST("a sequential run killed anywhere comes to the same end (R87, R27, F40, F41)") {
+    static const char *const files[] = {"plan.json", "out/collected.md", "out/deep/written.json",
+                                        "notes/written.txt", NULL};
+    everywhere("sequential", NULL, files);
+  }
+  TEST(
+      "an autonomous run with blobs and retries killed anywhere comes to the same end (R87, F41)") {
+    static const char *const files[] = {NULL};
+    everywhere("autonomous", NULL, files);
+  }
+  TEST("a run of parallel commands killed anywhere comes to the same end (R87, F41)") {
+    static const char *const files[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
+    everywhere("parallel", NULL, files);
+  }
+  TEST("a run of HTTP tasks killed anywhere sends each task under one key (R87, F41)") {
+    over_http();
+  }
+  TEST("a function that waits for several tasks and is killed anywhere pays none twice (F41)") {
+    static const char *const files[] = {NULL};
+    everywhere("await", NULL, files);
+  }
+  printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
+  return check_finish();
+}

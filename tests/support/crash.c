@@ -1,0 +1,239 @@
+/* crash.c: see crash.h. */
+#include "support/crash.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/core.h"
+
+enum { STAND_STILL_MS = 20000, EPISODES = 12 };
+static const int64_t wall = 1700000000000;
+
+/* ---- a world that repeats itself ---- */
+
+static int random_again(const struct sys *sys, void *to, size_t size) {
+  uint64_t *seed = sys->self;
+  for (size_t i = 0; i < size; i++) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    ((unsigned char *)to)[i] = (unsigned char)(*seed >> 56);
+  }
+  return 0;
+}
+
+/* ---- auditing ---- */
+
+static void open_audit(struct crash *c) {
+  lua_State *L = c->audit = luaL_newstate();
+  luaL_openlibs(L);
+  core_install(L);
+  if (luaL_dofile(L, "tests/support/crash_audit.lua") != LUA_OK) {
+    fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    abort();
+  }
+  lua_newtable(L); /* 1: audit, 2: reported */
+}
+
+static void forget_reports(struct crash *c) {
+  lua_newtable(c->audit);
+  lua_replace(c->audit, 2);
+  c->reports = 0;
+}
+
+static void on_record(void *data, const char *json, size_t size) {
+  struct crash *c = data;
+  lua_pushlstring(c->audit, json, size);
+  lua_rawseti(c->audit, 2, ++c->reports);
+}
+
+/* The summary, to be freed; counts what was lost and what was done twice. */
+static char *audit(struct crash *c, long *lost, long *duplicated) {
+  lua_State *L = c->audit;
+  lua_settop(L, 2);
+  lua_pushvalue(L, 1);
+  lua_pushstring(L, c->directory);
+  lua_pushvalue(L, 2);
+  char *summary;
+  if (lua_pcall(L, 2, 3, 0) == LUA_OK) {
+    summary = strdup(lua_tostring(L, 3));
+    *lost = (long)lua_tointeger(L, 4);
+    *duplicated = (long)lua_tointeger(L, 5);
+  } else {
+    summary = strdup(lua_tostring(L, -1));
+    *lost = c->reports;
+    *duplicated = 0;
+  }
+  lua_settop(L, 2);
+  return summary;
+}
+
+/* ---- episodes ---- */
+
+static void wait_for(struct skillrt *run) {
+  struct pollfd readable = {.fd = skillrt_fd(run), .events = POLLIN};
+  int timeout = skillrt_timeout_ms(run);
+  if (timeout < 0 || timeout > 1000) timeout = 1000;
+  poll(&readable, 1, timeout);
+}
+
+static void drive(struct crash *c, struct skillrt *run) {
+  int64_t end = sys_real()->mono_ns(sys_real()) + (int64_t)STAND_STILL_MS * 1000000;
+  c->hung = false;
+  while (skillrt_step(run) == SKILLRT_RUNNING) {
+    if (sys_real()->mono_ns(sys_real()) > end) {
+      c->hung = true;
+      return;
+    }
+    wait_for(run);
+  }
+}
+
+bool crash_episode(struct crash *c, bool resume, const char *answer) {
+  struct skillrt_options options = {.script = resume ? NULL : c->script,
+                                    .work_dir = c->directory,
+                                    .resume = resume,
+                                    .answer = answer,
+                                    .input_json = resume ? NULL : c->input,
+                                    .http_module = c->module,
+                                    .on_record = on_record,
+                                    .data = c,
+                                    .sys = faulty_sys(c->faulty)};
+  c->status[0] = c->reason[0] = c->message[0] = c->error[0] = 0;
+  struct skillrt *run = skillrt_open(&options, c->error, sizeof c->error);
+  if (!run) return false;
+  drive(c, run);
+  snprintf(c->status, sizeof c->status, "%s", skillrt_status(run));
+  snprintf(c->reason, sizeof c->reason, "%s", skillrt_reason(run));
+  snprintf(c->message, sizeof c->message, "%s", skillrt_message(run));
+  skillrt_close(run);
+  return true;
+}
+
+/* Goes on until the run is completed. */
+static bool complete(struct crash *c) {
+  bool resume = true;
+  const char *answer = NULL;
+  for (int i = 0; i < EPISODES; i++) {
+    if (!crash_episode(c, resume, answer)) {
+      if (strstr(c->error, "the run is completed")) return true;
+      if (!resume || c->reports > 0 || !strstr(c->error, "holds no ")) return false;
+      resume = false; /* it died before it was anything */
+      c->seed = 0;
+      continue;
+    }
+    if (c->hung) return false;
+    if (strcmp(c->status, "completed") == 0) return true;
+    answer = strcmp(c->reason, "needs_decision") == 0 ? "retry" : NULL;
+    resume = true;
+  }
+  return false;
+}
+
+/* ---- comparing ---- */
+
+static char *file_of(struct crash *c, int i) {
+  char name[256];
+  snprintf(name, sizeof name, "run/%s", c->files[i]);
+  return scratch_read(&c->scratch, name, NULL);
+}
+
+static bool same_files(struct crash *c, const char *where) {
+  for (int i = 0; c->files[i]; i++) {
+    char *found = file_of(c, i);
+    bool same = found && strcmp(found, c->wanted_files[i]) == 0;
+    if (!same) printf("# %s: %s is %s\n", where, c->files[i], found ? "another text" : "not there");
+    free(found);
+    if (!same) return false;
+  }
+  return true;
+}
+
+void crash_survey(struct crash *c, const char *where) {
+  long lost = 0, duplicated = 0;
+  faulty_reset(c->faulty);
+  faulty_clock(c->faulty, wall, 0);
+  c->points++;
+  c->seed = 1000 + (uint64_t)c->points;
+  if (!complete(c)) {
+    c->refused++;
+    printf("# %s: cannot be completed: %s%s %s %s%s\n", where, c->error, c->status, c->reason,
+           c->message, c->hung ? " (hangs)" : "");
+  }
+  char *summary = audit(c, &lost, &duplicated);
+  if (strcmp(summary, c->wanted) != 0) {
+    c->different++;
+    printf("# %s: came to another end: %.600s\n", where, summary);
+  } else if (!same_files(c, where)) {
+    c->different++;
+  }
+  if (lost || duplicated) printf("# %s: %ld lost, %ld duplicated\n", where, lost, duplicated);
+  c->lost += lost;
+  c->duplicated += duplicated;
+  free(summary);
+  if (faulty_outstanding(c->faulty) > 0 || faulty_open_files(c->faulty) > 0) {
+    printf("# %s: %zu bytes and %d descriptors left\n", where, faulty_outstanding(c->faulty),
+           faulty_open_files(c->faulty));
+    c->different++;
+  }
+}
+
+/* ---- life ---- */
+
+void crash_fresh(struct crash *c) {
+  scratch_empty(&c->scratch);
+  faulty_free(c->faulty);
+  c->faulty = faulty_new(&c->below);
+  faulty_clock(c->faulty, wall, 0);
+  forget_reports(c);
+  c->seed = 0;
+}
+
+static void remember(struct crash *c) {
+  long lost = 0, duplicated = 0;
+  c->disk_calls = faulty_count(c->faulty, FAULTY_DISK);
+  c->file_calls = faulty_count(c->faulty, FAULTY_FILES);
+  c->allocations = faulty_count(c->faulty, FAULTY_BIT(FAULTY_ALLOC));
+  c->wanted = audit(c, &lost, &duplicated);
+  for (int i = 0; c->files[i]; i++)
+    c->wanted_files[i] = file_of(c, i);
+  c->lost += lost;
+  c->duplicated += duplicated;
+}
+
+bool crash_init(struct crash *c, const char *script, const char *input, const char *const *files) {
+  const char *build = getenv("SKILLRT_BUILD");
+  *c = (struct crash){.script = script, .input = input};
+  for (int i = 0; files[i]; i++)
+    c->files[i] = files[i];
+  scratch_make(&c->scratch);
+  c->below = *sys_real();
+  c->below.self = &c->seed;
+  c->below.random = random_again;
+  snprintf(c->module, sizeof c->module, "./%s/lib/skillrt/http.so",
+           build ? build : "build/release");
+  snprintf(c->directory, sizeof c->directory, "%.500s/run", c->scratch.path);
+  open_audit(c);
+  crash_fresh(c);
+  bool ok = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
+  if (!ok) printf("# %s: %s%s %s %s\n", script, c->error, c->status, c->reason, c->message);
+  remember(c);
+  return ok && c->lost == 0 && c->reports > 0;
+}
+
+void crash_clear(struct crash *c) {
+  lua_close(c->audit);
+  faulty_free(c->faulty);
+  scratch_remove(&c->scratch);
+  free(c->wanted);
+  for (int i = 0; i < 6; i++)
+    free(c->wanted_files[i]);
+}
+
+uint64_t crash_stride(void) {
+  const char *asked = getenv("CRASH_STRIDE"), *mode = getenv("SKILLRT_MODE");
+  if (asked && atoi(asked) > 0) return (uint64_t)atoi(asked);
+  return mode && strcmp(mode, "asan") == 0 ? 9 : 1;
+}

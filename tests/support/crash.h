@@ -1,0 +1,58 @@
+/* crash.h: whole runs of reference skills, harmed and taken up again.
+ *
+ * A run goes through the C library with a struct sys that faulty_sys.h harms; time stands
+ * still and randomness repeats, so that two runs of a skill come to the same bytes. Called by
+ * tests/c/test_crash_*.c. */
+#ifndef SKILLRT_TESTS_CRASH_H
+#define SKILLRT_TESTS_CRASH_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "skillrt.h"
+#include "support/faulty_sys.h"
+#include "support/scratch.h"
+
+struct crash {
+  struct scratch scratch;
+  struct sys below; /* the real world, but for its randomness */
+  struct faulty *faulty;
+  uint64_t seed;
+  const char *script, *input;
+  const char *files[6]; /* what the skill leaves in its directory; NULL ends the list */
+  char module[512];     /* http.so */
+  char directory[600];
+  lua_State *audit;
+  int reported; /* registry reference of the list of records told to be durable */
+  lua_Integer reports;
+
+  /* of the last episode */
+  char error[1024], status[16], reason[64], message[1024];
+  bool hung;
+
+  /* of the undisturbed run */
+  char *wanted;
+  char *wanted_files[6];
+  uint64_t disk_calls, file_calls, allocations;
+
+  /* what came of it */
+  long points, lost, duplicated, refused, different;
+};
+
+/* `script` is below tests/run/skills. Performs the undisturbed run. */
+bool crash_init(struct crash *, const char *script, const char *input, const char *const *files);
+void crash_clear(struct crash *);
+/* Forgets the run and its harm: an empty folder, nothing reported, the same randomness. */
+void crash_fresh(struct crash *);
+
+/* Opens the run (again, with `resume`), steps it until it stops, closes it. False: it could
+ * not be opened, `error` says why. */
+bool crash_episode(struct crash *, bool resume, const char *answer);
+/* Heals the world, goes on until the run is completed, and compares with the undisturbed one;
+ * what is wrong is counted and printed with `where`. */
+void crash_survey(struct crash *, const char *where);
+/* Every how many points one is taken: CRASH_STRIDE, else 1, or 9 under ASan. */
+uint64_t crash_stride(void);
+
+#endif

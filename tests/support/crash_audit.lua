@@ -1,0 +1,43 @@
+-- crash_audit.lua: what the journal of a run amounts to, read by itself, for tests that harm runs.
+--
+-- audit(directory, reported) -> summary, lost, duplicated. The summary is a text that is equal
+-- for two runs that came to the same end; `reported` holds the records that were told to be
+-- durable. Called by tests/support/crash.c in a Lua state with the core.
+
+local json = require "skillrt.json"
+local runner = require "skillrt.runner"
+local views = require "skillrt.views"
+
+local OVER = { done = true, skip = true }
+
+local function by_id(list)
+  table.sort(list, function(a, b)
+    return a.id < b.id
+  end)
+end
+
+return function(directory, reported)
+  local there, over, duplicated = {}, {}, 0
+  local books, message = runner.read(directory, function(record)
+    there[json.encode(record)] = true
+    if record.step and (OVER[record.t] or (record.t == "fail" and not record.retry)) then
+      duplicated = duplicated + (over[record.step] and 1 or 0)
+      over[record.step] = true
+    end
+  end)
+  if not books then
+    return "unreadable: " .. message, #reported, 0
+  end
+  local lost = 0
+  for _, text in ipairs(reported) do
+    if not there[text] then
+      lost = lost + 1
+    end
+  end
+  local state = views.state(books)
+  by_id(state.phases_completed) -- parallel phases end in any order
+  local copy = json.decode(json.encode(state))
+  return json.encode { state = copy, runs = books.runs, finished = books.finished, open = books.open },
+    lost,
+    duplicated
+end
