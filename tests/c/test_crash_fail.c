@@ -1,0 +1,130 @@
+/* test_crash_fail.c: whole runs in which the n-th allocation or the n-th call fails, for every
+ * n: the run ends in order, gives everything back, and comes to the same end when taken up. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/crash.h"
+#include "support/http_server.h"
+
+struct failure {
+  const char *name;
+  unsigned mask; /* of the calls; 0: allocations */
+  int number;
+  enum faulty_how how;
+  bool twice;
+};
+
+static const struct failure call_failures[] = {
+    {"EIO", FAULTY_FILES, EIO, FAULTY_ONCE, false},
+    {"ENOSPC", FAULTY_DISK, ENOSPC, FAULTY_ONCE, false},
+    {"ENOSPC from", FAULTY_DISK, ENOSPC, FAULTY_FROM, false},
+    {"EINTR", FAULTY_BIT(FAULTY_READ) | FAULTY_BIT(FAULTY_WRITE) | FAULTY_BIT(FAULTY_FSYNC) |
+                  FAULTY_BIT(FAULTY_FDATASYNC) | FAULTY_BIT(FAULTY_OPEN), EINTR, FAULTY_ONCE,
+     false},
+    {"short write", FAULTY_BIT(FAULTY_WRITE), 0, FAULTY_SHORT, false},
+    {"no process", FAULTY_BIT(FAULTY_SPAWN), EAGAIN, FAULTY_ONCE, false},
+    {"no socket", FAULTY_BIT(FAULTY_SOCKET), EMFILE, FAULTY_ONCE, false},
+};
+static const struct failure allocation_failures[] = {
+    {"allocation", 0, 0, FAULTY_ONCE, false},
+    {"two allocations", 0, 0, FAULTY_ONCE, true},
+    {"all allocations from", 0, 0, FAULTY_FROM, false},
+};
+
+static struct crash all;
+
+static uint64_t taken(const struct crash *c, const struct failure *failure) {
+  return faulty_count(c->faulty, failure->mask ? failure->mask : FAULTY_BIT(FAULTY_ALLOC));
+}
+
+static bool left_nothing(struct crash *c, const char *where) {
+  if (faulty_outstanding(c->faulty) == 0 && faulty_open_files(c->faulty) == 0) return true;
+  printf("# %s: %zu bytes and %d descriptors left\n", where, faulty_outstanding(c->faulty),
+         faulty_open_files(c->faulty));
+  return false;
+}
+
+/* Whether what became of the run is said: a message, or a status with a reason. */
+static bool told(const struct crash *c, bool opened, const char *where) {
+  bool ok = opened ? c->status[0] && c->reason[0] && !c->hung : c->error[0] != 0;
+  if (!ok) printf("# %s: says %s%s %s\n", where, c->status, c->hung ? " hangs" : "", c->error);
+  return ok;
+}
+
+/* A run that a failing call has made fail for good (a step that failed for good is a result,
+ * not a harm) is as good as one that goes on. */
+static void at_every_point(struct crash *c, const struct failure *failure, uint64_t stride) {
+  for (uint64_t n = 1;; n += stride) {
+    char where[96];
+    snprintf(where, sizeof where, "%s %lu", failure->name, (unsigned long)n);
+    crash_fresh(c);
+    if (failure->mask)
+      faulty_fail(c->faulty, failure->mask, n, failure->number, failure->how);
+    else
+      faulty_fail_alloc(c->faulty, n, failure->twice, failure->how == FAULTY_FROM);
+    bool opened = crash_episode(c, false, NULL);
+    bool reached = taken(c, failure) >= n;
+    if (!told(c, opened, where) || !left_nothing(c, where)) c->different++;
+    crash_survey(c, where);
+    if (!reached) return;
+  }
+}
+
+static void everywhere(const char *script, const char *input, const char *const *files,
+                       const struct failure *failures, size_t count, uint64_t points) {
+  struct crash c;
+  char path[128];
+  snprintf(path, sizeof path, "tests/run/skills/%s.lua", script);
+  CHECK(crash_init(&c, path, input, files));
+  uint64_t stride = crash_stride();
+  if (points && c.allocations > points) stride *= c.allocations / points;
+  for (size_t i = 0; i < count; i++)
+    at_every_point(&c, &failures[i], stride);
+  CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
+  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", script, c.points,
+         (unsigned long)stride, (unsigned long)(points ? c.allocations : c.file_calls), c.lost,
+         c.duplicated);
+  all.points += c.points;
+  all.lost += c.lost + c.refused + c.different;
+  all.duplicated += c.duplicated;
+  crash_clear(&c);
+}
+
+#define CALLS call_failures, sizeof call_failures / sizeof *call_failures, 0
+#define ALLOCATIONS allocation_failures, sizeof allocation_failures / sizeof *allocation_failures
+
+int main(void) {
+  static const char *const none[] = {NULL};
+  static const char *const written[] = {"plan.json", "out/collected.md", "out/deep/written.json",
+                                        "notes/written.txt", NULL};
+  static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  TEST("a sequential run survives every failing call (R87, F42)") {
+    everywhere("sequential", NULL, written, CALLS);
+  }
+  TEST("an autonomous run survives every failing call (R87, F42)") {
+    everywhere("autonomous", NULL, none, CALLS);
+  }
+  TEST("a run of parallel commands survives every failing call (R87, F42)") {
+    everywhere("parallel", NULL, printed, CALLS);
+  }
+  TEST("a function that waits survives every failing call (F42)") {
+    everywhere("await", NULL, none, CALLS);
+  }
+  TEST("a sequential run survives failing allocations") {
+    everywhere("sequential", NULL, written, ALLOCATIONS, 500);
+  }
+  TEST("an autonomous run survives failing allocations") {
+    everywhere("autonomous", NULL, none, ALLOCATIONS, 400);
+  }
+  TEST("a run of parallel commands survives failing allocations") {
+    everywhere("parallel", NULL, printed, ALLOCATIONS, 300);
+  }
+  TEST("a function that waits survives failing allocations") {
+    everywhere("await", NULL, none, ALLOCATIONS, 300);
+  }
+  printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
+  return check_finish();
+}
