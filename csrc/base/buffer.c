@@ -128,7 +128,7 @@ static bool read_all(struct buffer *to, int fd, const char *path, struct error *
 
 bool buffer_read_file(struct buffer *to, const char *path, struct error *error) {
   const struct sys *sys = to->sys;
-  int fd = sys->open(sys, path, O_RDONLY, 0);
+  int fd = sys_open(sys, path, O_RDONLY, 0);
   if (fd == -ENOENT) {
     error_system(error, ENOENT, "%s", path);
     if (error) error->code = ERROR_MISSING;

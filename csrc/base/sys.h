@@ -88,6 +88,9 @@ bool sys_write_all(const struct sys *, int fd, const void *from, size_t size, co
 /* Reads exactly `size` bytes at `offset`; a shorter file is ERROR_CORRUPT. */
 bool sys_pread_all(const struct sys *, int fd, void *to, size_t size, int64_t offset,
                    const char *object, struct error *);
+/* open and fsync, tried again after EINTR. */
+int sys_open(const struct sys *, const char *path, int flags, unsigned mode);
+int sys_fsync(const struct sys *, int fd);
 /* fsync of a directory, so that a name created in it survives a power cut. */
 bool sys_sync_directory(const struct sys *, const char *path, struct error *);
 /* Writes `path` whole: temporary file beside it ("<path>.new-<8 hex digits>", which a crash

@@ -42,10 +42,26 @@ bool sys_pread_all(const struct sys *sys, int fd, void *to, size_t size, int64_t
   return true;
 }
 
+int sys_open(const struct sys *sys, const char *path, int flags, unsigned mode) {
+  int fd;
+  do {
+    fd = sys->open(sys, path, flags, mode);
+  } while (fd == -EINTR);
+  return fd;
+}
+
+int sys_fsync(const struct sys *sys, int fd) {
+  int failed;
+  do { /* EINTR reports no lost write */
+    failed = sys->fsync(sys, fd);
+  } while (failed == -EINTR);
+  return failed;
+}
+
 bool sys_sync_directory(const struct sys *sys, const char *path, struct error *e) {
-  int fd = sys->open(sys, path, O_RDONLY | O_DIRECTORY, 0);
+  int fd = sys_open(sys, path, O_RDONLY | O_DIRECTORY, 0);
   if (fd < 0) return error_system(e, -fd, "%s", path);
-  int failed = sys->fsync(sys, fd);
+  int failed = sys_fsync(sys, fd);
   sys->close(sys, fd);
   return failed < 0 ? error_system(e, -failed, "%s: sync", path) : true;
 }
@@ -59,7 +75,7 @@ static int replace_create(const struct sys *sys, const char *path, char *name, s
     int length = snprintf(name, room, "%s.new-%02x%02x%02x%02x", path, random[0], random[1],
                           random[2], random[3]);
     if (length < 0 || (size_t)length >= room) return -ENAMETOOLONG;
-    int fd = sys->open(sys, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    int fd = sys_open(sys, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd != -EEXIST) return fd;
   }
   return -EEXIST;
@@ -69,7 +85,7 @@ static bool replace_fill(const struct sys *sys, int fd, const void *from, size_t
                          const char *path, struct error *e) {
   bool good = sys_write_all(sys, fd, from, size, path, e);
   if (good && durable) {
-    int failed = sys->fsync(sys, fd);
+    int failed = sys_fsync(sys, fd);
     good = failed < 0 ? error_system(e, -failed, "%s: sync", path) : true;
   }
   int failed = sys->close(sys, fd);

@@ -113,6 +113,7 @@ static bool question_failed(struct engine *e, size_t mark, const char *question)
   batch_cut(&e->out, mark);
   if (e->trouble.code == ERROR_NONE)
     error_set(&e->trouble, ERROR_SCRIPT, "policy: %s failed without saying why", question);
+  if (e->trouble.code == ERROR_MEMORY) return give_up(e, "paused", "out_of_memory");
   if (e->trouble.code != ERROR_STOPPED) return give_up(e, "failed", "script_error");
   if (e->interrupted) return give_up(e, "paused", e->why[0] ? e->why : "user_exit");
   e->interrupted = true;

@@ -8,8 +8,9 @@
  * How a run ends, besides what the policy chooses:
  *   paused  store_failed   an append failed; the policy's last words are in the journal
  *   failed  sync_failed    a sync failed: nothing is written or reported after it
- *   paused  out_of_memory  the engine's own allocation failed, or a reply could not be kept
- *   failed  script_error   a question failed
+ *   paused  out_of_memory  the engine's own allocation failed, a question failed for want of
+ *                          memory, or a reply could not be kept
+ *   failed  script_error   a question failed otherwise
  *   failed  internal       the policy broke its contract (it waits for nothing ...)
  *
  * Views are saved when a new run was loaded, when a run stopped, and in between when it is

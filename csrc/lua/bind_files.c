@@ -65,14 +65,12 @@ static int files_sync(lua_State *L) {
   const char *path = check_path(L, 1);
   const struct sys *sys = bind_sys(L);
   struct error error = {0};
-  int fd = sys->open(sys, path, O_RDONLY, 0), failed;
+  int fd = sys_open(sys, path, O_RDONLY, 0);
   if (fd < 0) {
     error_system(&error, -fd, "%s", path);
     return bind_fail(L, &error);
   }
-  do {
-    failed = sys->fsync(sys, fd);
-  } while (failed == -EINTR);
+  int failed = sys_fsync(sys, fd);
   sys->close(sys, fd);
   if (failed < 0) {
     error_system(&error, -failed, "%s: sync", path);

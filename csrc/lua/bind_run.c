@@ -126,6 +126,7 @@ static int core_open(lua_State *L) {
   if (!options.loop) return bind_fail(L, &error);
   struct run *run = lua_newuserdatauv(L, sizeof *run, 1);
   memset(run, 0, sizeof *run);
+  run->script.anchor = run->script.table = run->script.kept = LUA_NOREF;
   luaL_setmetatable(L, RUN_TYPE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
@@ -158,14 +159,16 @@ static int run_step(lua_State *L) {
   return 1;
 }
 
-/* Waits until the run has stopped; a stop from outside (a signal) is meant for this run. */
+/* Waits until the run has stopped; a stop from outside (a signal) is meant for this run, and
+ * then for the one whose function waits for it. */
 static int run_wait(lua_State *L) {
   struct run *run = check_run(L);
-  limits_watch(run->script.limits, run->runtime);
-  if (limits_interrupted(run->script.limits))
-    runtime_stop(run->runtime, limits_why(run->script.limits));
+  struct limits *limits = run->script.limits;
+  struct runtime *outer = limits_watch(limits, run->runtime);
+  if (limits_interrupted(limits)) runtime_stop(run->runtime, limits_why(limits));
   runtime_wait(run->runtime);
-  limits_watch(run->script.limits, NULL);
+  limits_watch(limits, outer);
+  if (outer && limits_interrupted(limits)) runtime_stop(outer, limits_why(limits));
   return 0;
 }
 
@@ -213,7 +216,9 @@ static int run_close(lua_State *L) {
   if (run->runtime) {
     struct runtime *runtime = run->runtime;
     run->runtime = NULL;
-    limits_watch(run->script.limits, NULL);
+    struct limits *limits = run->script.limits;
+    struct runtime *watched = limits_watch(limits, NULL);
+    if (watched != runtime) limits_watch(limits, watched);
     runtime_close(runtime);
   }
   script_clear(&run->script, L);
@@ -228,13 +233,31 @@ struct reader {
   bool raised;
 };
 
+/* each(payload, seq), with all that may raise inside the protected call. */
+static int read_one_body(lua_State *L) {
+  const struct record *record = lua_touserdata(L, 2);
+  lua_settop(L, 1);
+  lua_pushlstring(L, record->payload.data, record->payload.length);
+  lua_pushinteger(L, (lua_Integer)record->seq);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+static void *unconst(const void *pointer) {
+  union {
+    const void *in;
+    void *out;
+  } cast = {pointer};
+  return cast.out;
+}
+
 static bool read_one(void *data, const struct record *record, struct error *error) {
   struct reader *reader = data;
   lua_State *L = reader->L;
   if (!lua_checkstack(L, 8)) return error_set(error, ERROR_MEMORY, "not enough memory");
+  lua_pushcfunction(L, read_one_body);
   lua_pushvalue(L, reader->each);
-  lua_pushlstring(L, record->payload.data, record->payload.length);
-  lua_pushinteger(L, (lua_Integer)record->seq);
+  lua_pushlightuserdata(L, unconst(record));
   if (lua_pcall(L, 2, 1, 0) != LUA_OK) {
     reader->raised = true;
     return false;

@@ -6,7 +6,10 @@
 
 #include "engine/runtime.h"
 
-enum { DEPTH = 250 }; /* a little more than Lua's own limit of nested C calls */
+enum {
+  DEPTH = 250,   /* a little more than Lua's own limit of nested C calls */
+  GRACE = 100000 /* instructions a question may take after the stop: some milliseconds */
+};
 
 struct limits {
   lua_State *entered[DEPTH];
@@ -33,22 +36,27 @@ struct limits *limits_of(lua_State *L) {
   return limits;
 }
 
-static void interrupt_hook(lua_State *L, lua_Debug *where) {
-  (void)where;
-  limits_notice(limits_of(L));
-  lua_createtable(L, 0, 2);
-  lua_pushliteral(L, "interrupted");
-  lua_setfield(L, -2, "message");
-  lua_pushliteral(L, "stopped");
-  lua_setfield(L, -2, "code");
-  lua_error(L);
-}
+static void interrupt_hook(lua_State *L, lua_Debug *where);
 
 static void set_hooks(struct limits *limits, lua_Hook hook) {
   int depth = atomic_load(&limits->depth);
   int mask = hook ? LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET : 0;
   for (int i = 0; i < depth; i++)
     lua_sethook(limits->entered[i], hook, mask, hook ? 1 : 0);
+}
+
+/* From here on at every instruction of all that is entered: a script's pcall may catch one. */
+static void interrupt_hook(lua_State *L, lua_Debug *where) {
+  (void)where;
+  struct limits *limits = limits_of(L);
+  limits_notice(limits);
+  set_hooks(limits, interrupt_hook);
+  lua_createtable(L, 0, 2);
+  lua_pushliteral(L, "interrupted");
+  lua_setfield(L, -2, "message");
+  lua_pushliteral(L, "stopped");
+  lua_setfield(L, -2, "code");
+  lua_error(L);
 }
 
 bool limits_enter(struct limits *limits, lua_State *L) {
@@ -59,13 +67,17 @@ bool limits_enter(struct limits *limits, lua_State *L) {
   return true;
 }
 
+void limits_bound(struct limits *limits, lua_State *L) {
+  if (limits_interrupted(limits)) lua_sethook(L, interrupt_hook, LUA_MASKCOUNT, GRACE);
+}
+
 void limits_leave(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
   if (depth > 1) atomic_store(&limits->depth, depth - 1);
 }
 
-void limits_watch(struct limits *limits, struct runtime *runtime) {
-  atomic_store(&limits->watched, runtime);
+struct runtime *limits_watch(struct limits *limits, struct runtime *runtime) {
+  return atomic_exchange(&limits->watched, runtime);
 }
 
 void limits_interrupt(struct limits *limits, const char *why) {
@@ -101,6 +113,7 @@ static int noted_resume(lua_State *L) {
   luaL_argexpected(L, co, 1, "coroutine");
   struct limits *limits = limits_of(L);
   if (!limits_enter(limits, co)) return luaL_error(L, "coroutines nested too deep");
+  limits_bound(limits, co);
   int count = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

@@ -21,10 +21,13 @@ int limits_install(lua_State *L);
 
 /* Between the two, L runs Lua code. Nests; false: too deep. */
 bool limits_enter(struct limits *, lua_State *L);
+/* Behind an enter of code that a script may have written: where the interruption was before,
+ * it may take a moment to end in order, and is interrupted then. */
+void limits_bound(struct limits *, lua_State *L);
 void limits_leave(struct limits *);
 
-/* The run that a stop is meant for; NULL: none. */
-void limits_watch(struct limits *, struct runtime *);
+/* The run that a stop is meant for; NULL: none. Gives the one before. */
+struct runtime *limits_watch(struct limits *, struct runtime *);
 
 /* Async-signal-safe. Stops the watched run and interrupts Lua code under way. */
 void limits_interrupt(struct limits *, const char *why);

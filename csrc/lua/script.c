@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/raised.h"
 #include "lua/task_table.h"
 
 /* One question on its way through the protected call. */
@@ -22,6 +23,7 @@ struct question {
   enum verdict *verdict;
   struct store *store;
   const char *why;
+  bool own;           /* none of a script's functions is called: it takes the time it takes */
   struct error error; /* of C calls made inside */
 };
 
@@ -33,36 +35,6 @@ static int add_traceback(lua_State *L) {
   return 1;
 }
 
-static enum error_code code_named(const char *name) {
-  for (int code = ERROR_NONE; code <= ERROR_STOPPED; code++)
-    if (strcmp(error_name((enum error_code)code), name) == 0) return (enum error_code)code;
-  return ERROR_SCRIPT;
-}
-
-/* The error value on top: a text, or { message =, code = }. Must not allocate. */
-static void take_error(lua_State *L, int status, struct error *error) {
-  if (status == LUA_ERRMEM) {
-    error_set(error, ERROR_MEMORY, "not enough memory for the script");
-  } else if (lua_type(L, -1) == LUA_TSTRING) {
-    error_set(error, ERROR_SCRIPT, "%s", lua_tostring(L, -1));
-  } else if (lua_type(L, -1) == LUA_TTABLE) {
-    const char *message = "error without a message", *code = "script";
-    lua_pushnil(L);
-    while (lua_next(L, -2)) { /* not lua_getfield: it would make its key's string */
-      if (lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING) {
-        if (strcmp(lua_tostring(L, -2), "message") == 0)
-          message = lua_tostring(L, -1);
-        else if (strcmp(lua_tostring(L, -2), "code") == 0)
-          code = lua_tostring(L, -1);
-      }
-      lua_pop(L, 1);
-    }
-    error_set(error, code_named(code), "%s", message);
-  } else {
-    error_set(error, ERROR_SCRIPT, "the script raised a %s", luaL_typename(L, -1));
-  }
-}
-
 static bool ask(struct question *question, lua_CFunction body, struct error *error) {
   struct script *script = question->script;
   lua_State *L = script->L;
@@ -71,11 +43,13 @@ static bool ask(struct question *question, lua_CFunction body, struct error *err
   if (!limits_enter(script->limits, L))
     return error_set(error, ERROR_LIMIT, "runs nested too deep");
   int top = lua_gettop(L);
+  lua_sethook(L, NULL, 0, 0);
+  if (!question->own) limits_bound(script->limits, L);
   lua_pushcfunction(L, add_traceback);
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, question);
   int status = lua_pcall(L, 1, 0, top + 1);
-  if (status != LUA_OK) take_error(L, status, error);
+  if (status != LUA_OK) raised_take(L, status, error);
   if (status != LUA_OK && error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
     limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
     limits_notice(script->limits);
@@ -317,12 +291,13 @@ static bool script_accept(void *self, uint64_t step, const struct reply *reply, 
 }
 
 static bool script_save(void *self, uint64_t seq, struct store *store, struct error *error) {
-  struct question question = {.script = self, .method = "save", .number = seq, .store = store};
+  struct question question = {
+      .script = self, .method = "save", .number = seq, .store = store, .own = true};
   return ask(&question, save_body, error);
 }
 
 static void script_durable(void *self, uint64_t seq) {
-  struct question question = {.script = self, .method = "durable", .number = seq};
+  struct question question = {.script = self, .method = "durable", .number = seq, .own = true};
   struct error ignored;
   ask(&question, notice_body, &ignored);
 }
@@ -341,34 +316,44 @@ static void script_tick(void *self) {
 
 static void script_stop(void *self, const char *why) {
   struct script *script = self;
-  struct question question = {.script = script, .method = "stop", .why = why};
+  struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;
   limits_calm(script->limits);
   limits_notice(script->limits);
   ask(&question, notice_body, &ignored);
 }
 
-/* read_blob(digest) -> text, or nil, message, code; upvalue: the script. */
+/* read_blob(digest) -> text, or nil, message, code; upvalue: a box with the script, empty once
+ * that is gone. */
 static int read_blob(lua_State *L) {
-  struct script *script = lua_touserdata(L, lua_upvalueindex(1));
+  struct script **box = lua_touserdata(L, lua_upvalueindex(1));
   const char *digest = luaL_checkstring(L, 1);
   struct error error = {0};
   struct buffer *value = bind_buffer(L, (size_t)1 << 30);
-  if (!script->store || !script->store->ops->blob_get(script->store, digest, value, &error))
-    return bind_fail(L, &error);
+  struct store *store = *box ? (*box)->store : NULL;
+  if (!store) return luaL_error(L, "read_blob: the run is closed");
+  if (!store->ops->blob_get(store, digest, value, &error)) return bind_fail(L, &error);
   lua_pushlstring(L, value->data ? value->data : "", value->length);
   buffer_clear(value);
   return 1;
 }
 
+/* Any of these may raise: what was taken until then is given back by script_clear. */
 void script_init(struct script *script, lua_State *L, int at) {
+  *script = (struct script){.anchor = LUA_NOREF, .table = LUA_NOREF, .kept = LUA_NOREF};
   luaL_checktype(L, at, LUA_TTABLE);
   lua_pushvalue(L, at);
   script->table = luaL_ref(L, LUA_REGISTRYINDEX);
-  script->L = lua_newthread(L);
+  lua_State *thread = lua_newthread(L);
   script->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
+  script->L = thread;
   script->limits = limits_of(L);
-  script->store = NULL;
+  struct script **box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = NULL;
+  lua_pushvalue(L, -1);
+  script->kept = luaL_ref(L, LUA_REGISTRYINDEX);
+  script->box = box;
+  *box = script;
   script->policy = (struct policy){.self = script,
                                    .load = script_load,
                                    .choose = script_choose,
@@ -378,18 +363,18 @@ void script_init(struct script *script, lua_State *L, int at) {
                                    .durable = script_durable,
                                    .progress = script_progress,
                                    .stop = script_stop};
-  lua_pushvalue(L, at);
-  if (lua_getfield(L, -1, "tick") == LUA_TFUNCTION) script->policy.tick = script_tick;
-  lua_pop(L, 1);
-  lua_pushlightuserdata(L, script);
-  lua_pushcclosure(L, read_blob, 1);
-  lua_setfield(L, -2, "read_blob");
+  lua_pushcclosure(L, read_blob, 1); /* takes the box */
+  lua_setfield(L, at, "read_blob");
+  if (lua_getfield(L, at, "tick") == LUA_TFUNCTION) script->policy.tick = script_tick;
   lua_pop(L, 1);
 }
 
 void script_clear(struct script *script, lua_State *L) {
-  if (!script->L) return;
+  if (script->box) *script->box = NULL;
+  luaL_unref(L, LUA_REGISTRYINDEX, script->kept);
   luaL_unref(L, LUA_REGISTRYINDEX, script->anchor);
   luaL_unref(L, LUA_REGISTRYINDEX, script->table);
-  script->L = NULL;
+  script->anchor = script->table = script->kept = LUA_NOREF;
+  script->box = NULL;
+  script->store = NULL;
 }

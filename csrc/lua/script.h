@@ -16,11 +16,14 @@ struct script {
   lua_State *L;         /* the thread the questions run on */
   int anchor;           /* registry reference of that thread */
   int table;            /* registry reference of the Lua policy */
+  int kept;             /* registry reference of the box */
+  struct script **box;  /* what read_blob, which may outlive the script, finds it by */
   struct limits *limits;
   struct store *store; /* known since load */
 };
 
-/* The policy table is at `at`. Raises on memory. `script` is in a userdata of the caller. */
+/* The policy table is at `at` (not negative). Raises on memory. `script` is in a userdata of the
+ * caller, whose finalizer clears it also after that. */
 void script_init(struct script *, lua_State *L, int at);
 void script_clear(struct script *, lua_State *L);
 

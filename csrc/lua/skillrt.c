@@ -1,7 +1,7 @@
 /* skillrt.c: the C library (skillrt.h): a Lua state of its own around one run.
  *
  * Everything that could raise happens inside a protected call. The Lua side is
- * lua/skillrt/embedded.lua, which opens the run and hands back the core's userdata. */
+ * lua/skillrt/host.lua, which opens the run and hands back the core's userdata. */
 #include "skillrt.h"
 
 #include <lauxlib.h>
@@ -14,6 +14,7 @@
 #include "lua/bind.h"
 #include "lua/core.h"
 #include "lua/limits.h"
+#include "lua/raised.h"
 #include "lua/run.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -31,6 +32,14 @@ struct skillrt {
 };
 
 enum { HOST = 1, RUN, WORK_DIR, KEPT }; /* stack slots of a run's Lua state */
+
+static void *unconst(const void *pointer) {
+  union {
+    const void *in;
+    void *out;
+  } cast = {pointer};
+  return cast.out;
+}
 
 static void *allocate(void *data, void *block, size_t old_size, size_t new_size) {
   const struct sys *sys = data;
@@ -93,20 +102,11 @@ static int open_body(lua_State *L) {
   return 3;
 }
 
-static void explain(lua_State *L, char *error, size_t size) {
-  const char *message = lua_tostring(L, -1);
-  snprintf(error, size, "%s", message ? message : "not enough memory");
-}
-
 EXPORT struct skillrt *skillrt_open(const struct skillrt_options *options, char *error,
                                     size_t size) {
   const struct sys *sys = options->sys ? options->sys : sys_real();
   struct skillrt *run = sys_alloc(sys, sizeof *run);
-  union {
-    const struct sys *in;
-    void *out;
-  } cast = {sys};
-  lua_State *L = run ? lua_newstate(allocate, cast.out) : NULL;
+  lua_State *L = run ? lua_newstate(allocate, unconst(sys)) : NULL;
   if (!L) {
     snprintf(error, size, "not enough memory");
     sys_free(sys, run, sizeof *run);
@@ -119,8 +119,11 @@ EXPORT struct skillrt *skillrt_open(const struct skillrt_options *options, char 
                           .data = options->data};
   lua_pushcfunction(L, open_body);
   lua_pushlightuserdata(L, run);
-  if (lua_pcall(L, 1, 3, 0) != LUA_OK) {
-    explain(L, error, size);
+  int status = lua_pcall(L, 1, 3, 0);
+  if (status != LUA_OK) {
+    struct error why;
+    raised_take(L, status, &why);
+    snprintf(error, size, "%s", why.text);
     skillrt_close(run);
     return NULL;
   }
@@ -158,7 +161,7 @@ EXPORT const char *skillrt_reason(const struct skillrt *run) {
 
 /* Calls host[name]() and leaves the text it gives in slot KEPT. */
 static int ask_host(lua_State *L) {
-  lua_getfield(L, 1, lua_tostring(L, 2));
+  lua_getfield(L, 1, lua_touserdata(L, 2));
   lua_call(L, 0, 1);
   return 1;
 }
@@ -169,19 +172,15 @@ static const char *host_text(struct skillrt *run, const char *name, size_t *size
   if (!lua_checkstack(L, 8)) return NULL;
   lua_pushcfunction(L, ask_host);
   lua_pushvalue(L, HOST);
-  lua_pushstring(L, name);
-  if (lua_pcall(L, 2, 1, 0) != LUA_OK) return NULL;
+  lua_pushlightuserdata(L, unconst(name)); /* a string would be made outside of the call */
+  if (lua_pcall(L, 2, 1, 0) != LUA_OK || lua_type(L, KEPT) != LUA_TSTRING) return NULL;
   return lua_tolstring(L, KEPT, size);
 }
 
 EXPORT const char *skillrt_message(const struct skillrt *run) {
   const struct error *error = runtime_error(run->runtime);
   if (error && error->code != ERROR_NONE) return error->text;
-  union {
-    const struct skillrt *in;
-    struct skillrt *out;
-  } cast = {run};
-  const char *text = host_text(cast.out, "message", NULL);
+  const char *text = host_text(unconst(run), "message", NULL);
   return text ? text : "";
 }
 

@@ -127,17 +127,39 @@ bool view_write(const struct sys *sys, const char *folder, const char *name, str
   return file_make_folders(sys, parent, false, e) && file_replace(sys, path, content, false, e);
 }
 
+/* Whether brackets stay open or a string does: an editor leaves no such file, a power cut does.
+ * So do zeros. */
 static bool view_torn(struct span content) {
-  size_t length = content.length;
-  if (memchr(content.data, '\0', length)) return true;
-  while (length > 0 && strchr(" \t\r\n", content.data[length - 1]))
-    length--;
-  return length == 0 || content.data[length - 1] != '}';
+  size_t depth = 0;
+  bool text = false, any = false;
+  for (size_t i = 0; i < content.length; i++) {
+    char byte = content.data[i];
+    if (byte == '\0') return true;
+    if (text && byte == '\\')
+      i++;
+    else if (byte == '"')
+      text = !text;
+    else if (!text && (byte == '{' || byte == '['))
+      depth++, any = true;
+    else if (!text && (byte == '}' || byte == ']'))
+      depth -= depth > 0;
+  }
+  return text || depth > 0 || !any;
+}
+
+/* The digest is that of the text we write, which ends in a newline: a power cut may take it. */
+static bool view_intact(struct buffer *bytes, const struct view_mark *mark) {
+  char digest[DIGEST + 1];
+  view_hash(buffer_span(bytes), mark->digest, digest);
+  if (memcmp(bytes->data + mark->digest, digest, DIGEST) == 0) return true;
+  if (bytes->data[bytes->length - 1] == '\n' || !buffer_byte(bytes, '\n', NULL)) return false;
+  view_hash(buffer_span(bytes), mark->digest, digest);
+  return memcmp(bytes->data + mark->digest, digest, DIGEST) == 0;
 }
 
 bool view_check(const struct sys *sys, const char *folder, struct view_state *found,
                 struct error *e) {
-  char path[PATH_MAX], digest[DIGEST + 1];
+  char path[PATH_MAX];
   struct error why = {0};
   struct buffer bytes;
   struct view_mark mark;
@@ -155,11 +177,8 @@ bool view_check(const struct sys *sys, const char *folder, struct view_state *fo
     struct span content = buffer_span(&bytes);
     found->torn = view_torn(content);
     found->edited = !view_locate(content, &mark);
-    if (!found->edited) {
-      view_hash(content, mark.digest, digest);
-      found->edited = memcmp(content.data + mark.digest, digest, DIGEST) != 0;
-      if (!found->edited) found->seq = mark.seq;
-    }
+    if (!found->edited) found->edited = !view_intact(&bytes, &mark);
+    if (!found->edited) found->seq = mark.seq;
   }
   buffer_clear(&bytes);
   return good;

@@ -7,6 +7,7 @@
 local effect = require("skillrt.effect")
 local expr = require("skillrt.expr")
 local json = require("skillrt.json")
+local fatal = require("skillrt.fatal")
 local names = require("skillrt.names")
 local schema = require("skillrt.schema")
 local state_of = require("skillrt.state")
@@ -322,6 +323,7 @@ function M.test(condition, state)
   end
   local ok, result = pcall(condition, view_of(state))
   if not ok then
+    fatal.pass_on(result)
     return false, ("%s failed: %s"):format(named_function(condition), tostring(result))
   end
   return result and true or false

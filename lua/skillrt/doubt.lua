@@ -3,6 +3,7 @@
 -- A request whose reply is not there leaves again only where that does no harm; else the skill
 -- or a person decides (F40). Knows the ledger through policy.lua, which alone calls it.
 
+local fatal = require("skillrt.fatal")
 local names = require("skillrt.names")
 
 local M = {}
@@ -16,9 +17,7 @@ local function decide(policy, step)
   end
   local ok, said = pcall(choice, { id = step.id, step = step.number, attempt = step.attempt, to = step.sent.to })
   if not ok then
-    if type(said) == "table" and said.code == "stopped" then
-      error(said, 0)
-    end
+    fatal.pass_on(said)
     said = "on_indoubt failed: " .. tostring(said)
   elseif CHOICES[said] then
     return said

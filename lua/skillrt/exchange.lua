@@ -4,6 +4,7 @@
 -- Knows agents and the ledger through policy.lua, which alone calls it.
 
 local call_of = require("skillrt.call")
+local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local record = require("skillrt.record")
 
@@ -85,10 +86,9 @@ local function guarded(builder, ...)
   local ok, task, message = pcall(builder, ...)
   if ok then
     return task, message
-  elseif type(task) == "table" then
-    if task.code == "stopped" then
-      error(task, 0)
-    end
+  end
+  fatal.pass_on(task)
+  if type(task) == "table" then
     return nil, tostring(task.message)
   end
   return nil, tostring(task)

@@ -5,6 +5,7 @@
 -- mode. Called by policy.lua.
 
 local context = require("skillrt.ctx")
+local fatal = require("skillrt.fatal")
 local state = require("skillrt.state")
 
 local M = {}
@@ -19,9 +20,8 @@ local FAILURE_CLASSES = {
 
 -- An error raised by the function: a text gets a traceback, a table may name its class.
 local function raised(step, problem)
-  if type(problem) == "table" and problem.code == "stopped" then
-    error(problem, 0) -- from outside: not the function's failure
-  elseif type(problem) == "table" and problem.message ~= nil then
+  fatal.pass_on(problem) -- from outside: not the function's failure
+  if type(problem) == "table" and problem.message ~= nil then
     local class = FAILURE_CLASSES[problem.class] and problem.class or problem.code
     return { class = FAILURE_CLASSES[class] and class or "permanent", message = tostring(problem.message) }
   end

@@ -7,6 +7,7 @@
 local core = require("skillrt.core")
 local doubt = require("skillrt.doubt")
 local exchange = require("skillrt.exchange")
+local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
@@ -66,8 +67,9 @@ function Policy:emit(entry)
   if self.skill.context == "memory" and record.is_simple(entry) then
     out[#out + 1] = "{}" -- it counts, and nobody will read it
   else
-    local payload, blobs = record.encode(entry)
+    local payload, blobs, code = record.encode(entry)
     if not payload then
+      fatal.pass_on({ message = blobs, code = code })
       return nil, blobs --[[@as string]]
     elseif blobs then
       table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)

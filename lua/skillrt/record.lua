@@ -150,10 +150,13 @@ function M.decode(payload, read_blob)
       holder, key = record[path[1]], path[2]
     end
     local text, why, kind = read_blob(holder[key].sha256)
-    if not text then
+    if text then
+      text, why, kind = json.decode(text)
+    end
+    if text == nil then
       return nil, why, kind
     end
-    holder[key] = json.decode(text)
+    holder[key] = text
   end
   record.blobs = nil
   return record

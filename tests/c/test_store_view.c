@@ -82,11 +82,12 @@ static void test_edits(struct scratch *s) {
   TEST("a truncated, empty or deleted state.json is missing: the journal has it all (F41, F48)") {
     size_t length;
     char *bytes = scratch_read(s, "run/state.json", &length);
-    for (size_t cut = 0; cut < length - 2; cut += 5) {
+    for (size_t cut = 0; cut < length - 1; cut++) { /* also behind an inner bracket */
       scratch_write(s, "run/state.json", bytes, cut);
-      if (cut > 0 && bytes[cut - 1] == '}') continue;
       CHECK(resumed(&k, false) == ERROR_NONE && k.report.view_missing);
     }
+    scratch_write(s, "run/state.json", bytes, length - 1); /* all but its newline */
+    CHECK(resumed(&k, false) == ERROR_NONE && k.report.view_seq == 2);
     unlink(scratch_path(s, "run/state.json"));
     CHECK(resumed(&k, false) == ERROR_NONE && k.report.view_missing);
     scratch_write(s, "run/state.json", bytes, length);

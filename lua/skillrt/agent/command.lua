@@ -4,6 +4,7 @@
 -- Its environment is a short allow-list and what the script declares. The request is returned,
 -- the process is started by the C core. Called by agent.lua.
 
+local fatal = require("skillrt.fatal")
 local names = require("skillrt.names")
 local place = require("skillrt.agent.place")
 local reply_of = require("skillrt.agent.reply")
@@ -236,6 +237,7 @@ end
 local function parsed_by_function(agent, reply)
   local ok, updates, problem, class = pcall(agent.parse, reply.body or "", reply.extra or "", reply.code)
   if not ok then
+    fatal.pass_on(updates)
     return nil, { class = "permanent", message = "parse failed: " .. tostring(updates), reformat = false }
   elseif updates == nil and problem ~= nil then
     class = retry.CLASSES[class] ~= nil and class or "invalid_output"

@@ -4,6 +4,7 @@
 -- Knows the words of a task (prompt.lua), not what a reply's JSON says (reply.lua). Called by
 -- agent.lua.
 
+local fatal = require("skillrt.fatal")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
 local place = require("skillrt.agent.place")
@@ -126,6 +127,7 @@ local function body_of(agent, call, text)
   end
   local ok, body, problem = pcall(agent.body, call, text)
   if not ok then
+    fatal.pass_on(body)
     return nil, "its body function failed: " .. tostring(body)
   elseif type(body) == "table" then
     return json.encode(body, { sorted = true })

@@ -3,11 +3,23 @@ local skillrt = require "skillrt"
 
 local function work(_, ctx)
   local before, token = ctx.now(), ctx.uuid()
-  local first = assert(ctx.await { kind = "command", argv = { "printf", "one" } })
-  assert(ctx.await { kind = "sleep", seconds = 0.001 })
+  local first, message, class = ctx.await { kind = "command", argv = { "printf", "one" } }
+  if not first then
+    return nil, message, class
+  end
+  local slept, why, how = ctx.await { kind = "sleep", seconds = 0.001 }
+  if not slept then
+    return nil, why, how
+  end
   local draw = ctx.random(1, 6)
-  local second = assert(ctx.await { kind = "command", argv = { "printf", "two" } })
-  local third = assert(ctx.await { agent = "echo", prompt = "say it" })
+  local second, message2, class2 = ctx.await { kind = "command", argv = { "printf", "two" } }
+  if not second then
+    return nil, message2, class2
+  end
+  local third, message3, class3 = ctx.await { agent = "echo", prompt = "say it" }
+  if not third then
+    return nil, message3, class3
+  end
   assert(before == ctx.now() or before > 0)
   return {
     words = { first.stdout, second.stdout, third.output },
@@ -19,6 +31,7 @@ return skillrt.skill {
   name = "crash-await",
   mode = "autonomous",
   state = { words = {}, closed = false },
+  retry = { base = 0.001, jitter = false },
   agents = { echo = skillrt.agent.command { "printf", "%s", "three" } },
   actions = {
     { id = "work", priority = 10, run = work },

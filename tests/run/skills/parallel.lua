@@ -8,6 +8,7 @@ end
 return skillrt.skill {
   name = "crash-parallel",
   mode = "sequential",
+  retry = { base = 0.001, jitter = false },
   agents = {
     one = say "first",
     two = say "second",

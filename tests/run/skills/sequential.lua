@@ -16,7 +16,10 @@ local function collect(state, ctx)
 end
 
 local function write(state, ctx)
-  assert(ctx.write("notes/written.txt", "count " .. state.count .. "\n"))
+  local ok, message = ctx.write("notes/written.txt", "count " .. state.count .. "\n")
+  if not ok then
+    return nil, message, "transient"
+  end
   return { ok = true }, { count = state.count + 1 }
 end
 
