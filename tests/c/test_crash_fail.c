@@ -69,6 +69,7 @@ static void at_every_point(struct crash *c, const struct failure *failure, uint6
     bool reached = taken(c, failure) >= n;
     if (!told(c, opened, where) || !left_nothing(c, where)) c->different++;
     crash_survey(c, where);
+    if (c->hung) return; /* once is enough */
     if (!reached) return;
   }
 }

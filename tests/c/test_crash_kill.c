@@ -37,6 +37,7 @@ static void at_every_point(struct crash *c, const struct harm *harm) {
     bool killed = faulty_killed(c->faulty);
     if (harm->cut >= 0) faulty_power_cut(c->faulty, (enum faulty_cut)harm->cut, harm->seed + n);
     crash_survey(c, where);
+    if (c->hung) return; /* once is enough */
     if (!killed) return;
   }
 }

@@ -10,7 +10,7 @@
 
 #include "lua/core.h"
 
-enum { STAND_STILL_MS = 20000, EPISODES = 12 };
+enum { STAND_STILL_MS = 10000, EPISODES = 12 };
 static const int64_t wall = 1700000000000;
 
 /* ---- a world that repeats itself ---- */
@@ -154,7 +154,7 @@ static bool same_files(struct crash *c, const char *where) {
 void crash_survey(struct crash *c, const char *where) {
   long lost = 0, duplicated = 0;
   faulty_reset(c->faulty);
-  faulty_clock(c->faulty, wall, 0);
+  faulty_clock(c->faulty, wall, 1);
   c->points++;
   c->seed = 1000 + (uint64_t)c->points;
   if (!complete(c)) {
@@ -186,7 +186,7 @@ void crash_fresh(struct crash *c) {
   scratch_empty(&c->scratch);
   faulty_free(c->faulty);
   c->faulty = faulty_new(&c->below);
-  faulty_clock(c->faulty, wall, 0);
+  faulty_clock(c->faulty, wall, 1);
   forget_reports(c);
   c->seed = 0;
 }

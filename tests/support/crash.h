@@ -1,7 +1,7 @@
 /* crash.h: whole runs of reference skills, harmed and taken up again.
  *
- * A run goes through the C library with a struct sys that faulty_sys.h harms; time stands
- * still and randomness repeats, so that two runs of a skill come to the same bytes. Called by
+ * A run goes through the C library with a struct sys that faulty_sys.h harms; time begins
+ * anew and randomness repeats, so that two runs of a skill come to the same bytes. Called by
  * tests/c/test_crash_*.c. */
 #ifndef SKILLRT_TESTS_CRASH_H
 #define SKILLRT_TESTS_CRASH_H

@@ -10,6 +10,25 @@ local views = require "skillrt.views"
 
 local OVER = { done = true, skip = true }
 
+-- Moments differ, and nothing else.
+local MOMENTS = {
+  started_at = true,
+  completed_at = true,
+  failed_at = true,
+  skipped_at = true,
+  updated_at = true,
+  timestamp = true,
+}
+
+local function without_moments(value)
+  if type(value) == "table" then
+    for key, inner in pairs(value) do
+      if MOMENTS[key] then value[key] = nil else without_moments(inner) end
+    end
+  end
+  return value
+end
+
 local function by_id(list)
   table.sort(list, function(a, b)
     return a.id < b.id
@@ -36,7 +55,7 @@ return function(directory, reported)
   end
   local state = views.state(books)
   by_id(state.phases_completed) -- parallel phases end in any order
-  local copy = json.decode(json.encode(state))
+  local copy = without_moments(json.decode(json.encode(state)))
   return json.encode { state = copy, runs = books.runs, finished = books.finished, open = books.open },
     lost,
     duplicated
