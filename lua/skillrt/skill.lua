@@ -360,7 +360,6 @@ local function any_source(definition)
       end
     end
   end
-  return nil
 end
 
 ---A constructor that knows where the script named it: for a door whose `skill` is looked up anew
