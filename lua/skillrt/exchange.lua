@@ -9,11 +9,7 @@ local files = require("skillrt.files")
 local record = require("skillrt.record")
 
 -- Loaded when the first agent is met: a skill of functions only starts without it.
-local agent = setmetatable({}, {
-  __index = function(_, key)
-    return require("skillrt.agent")[key]
-  end,
-})
+local agent = setmetatable({}, { __index = function(_, key) return require("skillrt.agent")[key] end })
 
 local M = {}
 

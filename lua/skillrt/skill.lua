@@ -13,11 +13,7 @@ local state = require("skillrt.state")
 local terminate = require("skillrt.skill.terminate")
 
 -- Loaded when the first agent is met: a skill of functions only starts without it.
-local agent = setmetatable({}, {
-  __index = function(_, key)
-    return require("skillrt.agent")[key]
-  end,
-})
+local agent = setmetatable({}, { __index = function(_, key) return require("skillrt.agent")[key] end })
 
 local M = {}
 

@@ -67,6 +67,14 @@ static double now_ms(void) {
 
 static const char *const true_argv[] = {"true", NULL}, *const sleep_argv[] = {"sleep", "30", NULL};
 
+static const char *const short_sleep_argv[] = {"sleep", "0.35", NULL};
+static int ticks;
+
+static void count_tick(void *self) {
+  (void)self;
+  ticks++;
+}
+
 static void whole(void) {
   TEST("a run in memory goes from its first step to its end") {
     setup();
@@ -91,6 +99,19 @@ static void whole(void) {
     check_end(&one, "completed", "task_completed");
     CHECK(store->ops->syncs(store) - before == 10 + 1); /* the first intent, ten results */
     CHECK(fake_log_count(&one.log, "save(") >= 2);
+    runtime_close(one.runtime);
+    teardown();
+  }
+  TEST("a policy with a tick is told that time goes by while a step waits, and only then") {
+    setup();
+    ticks = 0;
+    prepare(&one, TASK_PROCESS, 1, 1);
+    one.policy.argv = short_sleep_argv;
+    one.policy.policy.tick = count_tick;
+    CHECK(start(&one, NULL));
+    runtime_wait(one.runtime);
+    check_end(&one, "completed", "task_completed");
+    CHECK(ticks >= 2 && ticks <= 20); /* 350 ms of a busy machine, a tick each 100 */
     runtime_close(one.runtime);
     teardown();
   }

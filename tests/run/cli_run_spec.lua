@@ -177,8 +177,9 @@ describe("a run in trouble", function()
   it("goes on to its end when nobody reads its lines any more", function()
     local folder <close> = kit.folder()
     folder.file("count.lua", (COUNT:gsub("n < 2", "n < 90"):gsub("max_runs = 5", "max_runs = 90")))
-    local pipe <close> = io.popen(("cd %s; (%s count.lua --work-dir w; echo code $? >&2) 2>&1 >/dev/full; (%s count.lua --work-dir v; echo code $? >&2) 2>&1 | head -1")
-      :format(folder.path, kit.program, kit.program))
+    local to_full = "(%s count.lua --work-dir w; echo code $? >&2) 2>&1 >/dev/full"
+    local to_head = "(%s count.lua --work-dir v; echo code $? >&2) 2>&1 | head -1"
+    local pipe <close> = io.popen(("cd %s; " .. to_full .. "; " .. to_head):format(folder.path, kit.program, kit.program))
     local said = pipe:read "a"
     assert.truthy(said:find("code 0\n", 1, true), said)
     for _, dir in ipairs { "w", "v" } do
