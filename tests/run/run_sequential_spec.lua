@@ -132,6 +132,18 @@ describe("a sequential run", function()
     assert.is_nil(record.completed_at)
   end)
 
+  it("waits for an agent with a deadline, and refuses one that would only give a handle (F24)", function()
+    local result = assert(R.run {
+      limits = { max_retries = 0 },
+      phases = { { id = "a", output = "a.txt", timeout = 0.03, agent = sh "sleep 5" } },
+    })
+    assert.equal("failed", result.status)
+    assert.equal("timeout", result.state.errors[1].class)
+    assert.has_error(function()
+      skillrt.agent.http { url = "http://x/", run_in_background = true }
+    end)
+  end)
+
   it("gives an agent no path of a skipped phase that it did not ask for (F21)", function()
     local result = assert(R.run {
       phases = {
@@ -358,6 +370,19 @@ describe("resume --from", function()
     assert.equal("completed", result.status)
     assert.same({ a = 1, b = 2, c = 2 }, counts)
     assert.equal("a b c", ids(result.state.phases_completed))
+  end)
+
+  it("takes phases back, but never the counters or the journal (F42)", function()
+    local dir = R.folder() .. "/run"
+    local first = assert(R.run(definition(), { work_dir = dir }))
+    local before = #R.records(dir)
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition()), from = "b" }))
+    assert.equal(3, first.state.iteration_count)
+    assert.equal(5, result.state.iteration_count)
+    local starts = R.records(dir, "start")
+    assert.equal(5, starts[#starts].step)
+    assert.is_true(#R.records(dir) > before)
+    assert.equal(first.run_id, result.run_id)
   end)
 
   it("names a phase that is not there (R35)", function()
