@@ -148,9 +148,29 @@ local function broken_effects(definition, before, after)
   return broken
 end
 
+-- The updates and the context apart: an agent may set keys of the context among its updates, as
+-- `context = { key = value }` (R6, R49); they are merged, never taken for the whole of it.
+local function split_context(outcome)
+  local updates, context = outcome.updates or {}, outcome.context
+  local among = updates.context
+  if type(among) ~= "table" or json.is_array(among) then
+    return updates, context
+  end
+  local rest, merged = {}, {}
+  for key, value in pairs(updates) do
+    rest[key] = key ~= "context" and value or nil
+  end
+  for _, part in ipairs({ among, context }) do
+    for key, value in pairs(part) do
+      merged[key] = value
+    end
+  end
+  return rest, merged
+end
+
 -- The context an agent or function set, or what is wrong with a name in it (F13).
-local function judge_context(step, outcome)
-  local context = step.context and next(step.context) ~= nil and step.context or outcome.context
+local function judge_context(step, given)
+  local context = step.context and next(step.context) ~= nil and step.context or given
   if not context or next(context) == nil then
     return nil
   end
@@ -284,10 +304,10 @@ end
 ---@return table|nil record
 ---@return table? failure  { class, message }
 function M.settle(run, step, definition, outcome)
-  local updates, problem, refused, has_tables = judge_updates(run.skill, outcome.updates or {})
-  local context
-  if updates and (step.context or outcome.context) then
-    context, problem = judge_context(step, outcome)
+  local given, context = split_context(outcome)
+  local updates, problem, refused, has_tables = judge_updates(run.skill, given)
+  if updates and (step.context or context) then
+    context, problem = judge_context(step, context)
   end
   if problem then
     return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, problem) }

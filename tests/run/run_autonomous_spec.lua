@@ -243,6 +243,20 @@ describe("the updates of a step", function()
     assert.same({ "_x", "completed_actions", "error_count", "errors", "status" }, R.records(dir, "done")[1].refused)
   end)
 
+  it("may set keys of the context, which are merged into it (R6, R49)", function()
+    local result, dir = run {
+      context = "file",
+      actions = {
+        { id = "a", run = sets { context = { files = { "x" }, kept = 1 }, ok = true } },
+        { id = "b", when = "context.files.length === 1", run = sets { context = { files = { "y", "z" } } } },
+      },
+    }
+    assert.same({ "a", "b" }, result.state.completed_actions)
+    assert.same({ files = { "y", "z" }, kept = 1 }, result.state.context)
+    assert.is_nil(R.records(dir, "done")[1].refused)
+    assert.same({ "y", "z" }, R.json(dir .. "/context/files.json"))
+  end)
+
   it("are refused with a dotted key, or in the wrong type (F34, F36)", function()
     local result = run { limits = { max_errors = 1, max_retries = 0 },
       actions = { { id = "a", run = sets { ["findings.security"] = 1 } } } }
