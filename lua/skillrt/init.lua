@@ -40,11 +40,13 @@ end
 
 ---A skill from a script, a configuration or a folder.
 ---@param path string
+---@param options skillrt.load.Options?  agent = who performs the steps of what is no script
 ---@return skillrt.Skill|nil skill
 ---@return string? message
 ---@return string? code
-function M.load(path)
-  return require("skillrt.loader").load(path)
+---@return skillrt.load.Finding[]|nil findings  what could not be read, or was read another way
+function M.load(path, options)
+  return require("skillrt.loader").load(path, options)
 end
 
 ---A skill from a skill-config: the path of its file, or the decoded table.

@@ -56,18 +56,20 @@ end
 
 ---A skill from whatever lies at `path`.
 ---@param path string
+---@param options skillrt.load.Options?  agents for what is no script
 ---@return skillrt.Skill|table|nil skill
 ---@return string? message
 ---@return string? code
-function M.load(path)
-  if path:find("%.lua$") or not files.stat(path) then
-    return M.script(path)
-  end
+---@return any more  findings about what was read, or a script's traceback
+function M.load(path, options)
   local info = files.stat(path)
-  if info.kind ~= "directory" and not path:find("%.json$") and not path:find("%.ya?ml$") then
+  local ours = info and (info.kind == "directory" or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
+  if not ours and options and (options.agent or options.agents) then
+    return require("skillrt.load").script(path, options)
+  elseif not ours then
     return M.script(path)
   end
-  return require("skillrt.load").load(path)
+  return require("skillrt.load").load(path, options)
 end
 
 return M

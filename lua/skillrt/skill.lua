@@ -5,6 +5,7 @@
 -- skillrt.skill{...} and by the loaders of configurations and folders.
 
 local action = require("skillrt.action")
+local chosen_strategy = require("skillrt.skill.chosen_strategy")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
 local phase = require("skillrt.phase")
@@ -43,6 +44,8 @@ local M = {}
 ---@field source string?             the script
 ---@field specs string[]?            documents below dir that are read before anything starts; pinned (F15)
 ---@field config string?             the file it was made from; pinned
+---@field documents string[]?        other files below dir that decide; pinned
+---@field missing string[]?          names of agents nobody performs: no run starts
 ---@field project string[]?          the state keys that prompts carry; nil: all
 ---@field x any                      untouched
 
@@ -92,6 +95,8 @@ local FIELDS = {
   project = { kind = "text", list = true },
   dir = { kind = "text" },
   source = { kind = "text" },
+  documents = { kind = "path", list = true },
+  missing = { kind = "text", list = true },
   x = {},
 }
 
@@ -214,40 +219,6 @@ local function check_mode(skill)
   return nil
 end
 
-local STRATEGY_FIELDS = {
-  name = { kind = "text" },
-  description = { kind = "string" },
-  path = { kind = "text" },
-  select = { kind = "function" },
-  order = { enum = { "priority", "declaration" } },
-  options = { kind = "table" },
-}
-
-local function check_strategy(skill)
-  local given = skill.strategy
-  if type(given) == "function" then
-    skill.strategy = { name = "function", select = given }
-    return nil
-  elseif type(given) == "string" then
-    if given == "" or given:find("%c") then
-      return 'field "strategy" must be a name or the path of a Lua file, not ' .. names.show(given)
-    end
-    local is_path = given:find("/", 1, true) or given:find("%.lua$")
-    local short = given:match("([^/]+)%.lua$") or given:match("([^/]+)$") or given
-    skill.strategy = { name = is_path and short or given, path = is_path and given or nil }
-    return nil
-  end
-  local strategy, message = schema.record(given, STRATEGY_FIELDS, 'field "strategy"')
-  if not strategy then
-    return message
-  elseif not (strategy.name or strategy.path or strategy.select) then
-    return 'field "strategy" must have a function `select`, a name or a path'
-  end
-  strategy.name = strategy.name or strategy.path and strategy.path:match("([^/]+)%.lua$") or "table"
-  skill.strategy = strategy
-  return nil
-end
-
 local INDOUBT = { ask = true, retry = true, skip = true, fail = true }
 
 local function check_indoubt(skill)
@@ -256,10 +227,9 @@ local function check_indoubt(skill)
     return nil
   end
   local near = type(value) == "string" and names.nearest(value, INDOUBT)
-  return ('field "on_indoubt" must be "ask", "retry", "skip", "fail" or a function, not %s%s'):format(
-    names.show(value),
-    near and (' (did you mean "%s"?)'):format(near) or ""
-  )
+  local hint = near and (' (did you mean "%s"?)'):format(near) or ""
+  local message = 'field "on_indoubt" must be "ask", "retry", "skip", "fail" or a function, not %s%s'
+  return message:format(names.show(value), hint)
 end
 
 local function check_parts(skill, where)
@@ -281,7 +251,7 @@ local function check_parts(skill, where)
   if not linked then
     return message:sub(#where + 3)
   end
-  return terminate.check(skill) or check_strategy(skill) or check_indoubt(skill)
+  return terminate.check(skill) or chosen_strategy.check(skill) or check_indoubt(skill)
 end
 
 ---What people call a skill: methods that the doors (init) add.

@@ -191,10 +191,12 @@ function M.definition(raw, options)
   if definition.mode == "hybrid" and #definition.phases == 0 then
     definition.mode, definition.on_loop_failed = "autonomous", nil
   end
-  definition.agents, message = agents:all()
+  local missing
+  definition.agents, missing = agents:all()
   if not definition.agents then
-    return nil, ("%s: %s"):format(config.skill_name, message), "invalid", findings
+    return nil, ("%s: %s"):format(config.skill_name, missing), "invalid", findings
   end
+  definition.missing = missing
   return definition, nil, nil, findings
 end
 

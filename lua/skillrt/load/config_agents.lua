@@ -9,16 +9,48 @@ local M = {}
 -- The environment's agent: an address, or a program that reads the task on its standard input.
 M.VARIABLE = "SKILLRT_AGENT"
 
+-- The agents of who loads a script, for the time it runs; see M.with.
+local ambient
+
 local Agents = {}
 Agents.__index = Agents
+
+---Runs a function; what it loads finds these agents when it names none itself, and may do
+---without: a run is what needs them.
+---@param agents table<string, table>?
+---@param work function
+---@return any ...  what it returns
+function M.with(agents, work)
+  local before = ambient
+  ambient = agents or {}
+  local results = table.pack(pcall(work))
+  ambient = before
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return table.unpack(results, 2, results.n)
+end
+
+---An agent from what a person types: an address, or a program that reads the task on its
+---standard input.
+---@param value string|table  a table is an agent already
+---@return table
+function M.from_text(value)
+  if type(value) ~= "string" then
+    return value
+  elseif value:find "^https?://" then
+    return { kind = "http", url = value }
+  end
+  return { kind = "command", argv = { value }, stdin = "{prompt}", parse = "json" }
+end
 
 ---@param config skillrt.generate.Config
 ---@param options skillrt.load.ConfigOptions
 function M.new(config, options)
   local own = config.x_skillrt.agents
   return setmetatable({
-    given = { options.agents or {}, type(own) == "table" and own or {} },
-    required = options.agents_required ~= false,
+    given = { options.agents or {}, type(own) == "table" and own or {}, ambient or {} },
+    required = options.agents_required ~= false and not ambient,
     found = {},
     missing = {},
   }, Agents)
@@ -26,12 +58,7 @@ end
 
 local function from_environment()
   local value = os.getenv(M.VARIABLE)
-  if not value or value == "" then
-    return nil
-  elseif value:find "^https?://" then
-    return { kind = "http", url = value }
-  end
-  return { kind = "command", argv = { value }, stdin = "{prompt}", parse = "json" }
+  return value and value ~= "" and M.from_text(value) or nil
 end
 
 local function absent(name)
@@ -49,7 +76,7 @@ function Agents:need(name, more)
   if not self.found[id] then
     local agent
     for _, key in ipairs { name, more or name, "*" } do
-      agent = agent or self.given[1][key] or self.given[2][key]
+      agent = agent or self.given[1][key] or self.given[2][key] or self.given[3][key]
     end
     agent = agent or from_environment()
     if not agent then
@@ -97,15 +124,26 @@ end
 
 ---All agents the steps asked for.
 ---@return table<string, table>? agents
----@return string? message
+---@return string|string[]|nil missing  the message; or, where agents may be missing, their names
 function Agents:all()
+  table.sort(self.missing)
   if self.required and #self.missing > 0 then
-    table.sort(self.missing)
     local message = 'nobody performs %s: give them in agents = { ["%s"] = ... }, '
       .. "in x_skillrt.agents of the config, or set %s to a program or an address"
     return nil, message:format(table.concat(self.missing, ", "), self.missing[1], M.VARIABLE)
   end
-  return self.found
+  return self.found, #self.missing > 0 and self.missing or nil
+end
+
+---The agents of a definition whose steps all name the same one.
+---@param name string
+---@param agents table<string, table>?
+---@return table<string, table> agents
+---@return string[]? missing
+function M.only(name, agents)
+  local own = M.new({ x_skillrt = {} }, { agents = agents, agents_required = false })
+  own:need(name)
+  return own:all()
 end
 
 return M

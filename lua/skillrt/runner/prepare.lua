@@ -52,6 +52,13 @@ local function pins_of(skill)
   if not ok then
     return nil, problem, kind
   end
+  for _, path in ipairs(skill.documents or {}) do
+    local text, message, code = files.read(files.join(skill.dir, path))
+    if not text then
+      return nil, message, code
+    end
+    pin(path, text)
+  end
   for _, list in ipairs({ skill.actions, skill.phases }) do
     for _, one in ipairs(list) do
       local prompt = one.prompt
@@ -105,6 +112,13 @@ function M.strategy_name(given)
   return given:find("[/.]") and files.join(files.current(), given) or given
 end
 
+-- What to give where nobody performs a step.
+local function nobody(skill)
+  local message = "%s: nobody performs %s: give an agent (skillrt run --agent, or agent = in skillrt.load), "
+    .. "or set SKILLRT_AGENT to a program or an address"
+  return message:format(skill.name, table.concat(skill.missing, ", "))
+end
+
 ---A copy of the skill with the strategy found and the options' choices in place.
 ---@param skill skillrt.Skill
 ---@param options table  { strategy, durability, context }
@@ -114,6 +128,8 @@ end
 function M.skill(skill, options)
   if not skill_of.is(skill) then
     error("skillrt: run needs a skill made by skillrt.skill", 3)
+  elseif skill.missing then
+    return nil, nobody(skill), "invalid"
   end
   local chosen = options.strategy or skill.strategy
   local from = options.strategy and files.current() or skill.dir

@@ -1,0 +1,192 @@
+-- load.lua: a skill from a folder, a skill-config.json, a workflow.json or an agent.yml: one
+-- normal form comes out, the table that skillrt.skill takes, with findings about what was read.
+--
+-- In a folder skill.lua comes first, then the JSON files, then what documents say. Called by
+-- loader.lua and cmd/*.
+local agents_of = require "skillrt.load.config_agents"
+local files = require "skillrt.files"
+local findings = require "skillrt.load.findings"
+local json = require "skillrt.json"
+local skill = require "skillrt.skill"
+
+local M = {}
+
+local MAX_CONFIG = 16 << 20
+
+---@class skillrt.load.Options
+---@field agent table|string|nil  who performs what no other agent does: an agent, an address or a program
+---@field agents table<string, table>?  by the name a step asks for; "*" for all others
+---@field script boolean?  false: a skill.lua in the folder is not run
+
+local function given_agents(options)
+  local agents = {}
+  for name, agent in pairs(options.agents or {}) do
+    agents[name] = agent
+  end
+  if options.agent ~= nil then
+    agents["*"] = agents_of.from_text(options.agent)
+  end
+  return next(agents) and agents or nil
+end
+
+local function at_path(path, text)
+  local lines
+  return function(key)
+    lines = lines or require("skillrt.load.json_lines").of(text)
+    return { file = path, line = require("skillrt.load.json_lines").nearest(lines, key) }
+  end
+end
+
+local function read_text(path, document)
+  local text, message, code = files.read(path, MAX_CONFIG)
+  if not text then
+    document.findings:error("unreadable", { file = path }, message)
+    document.code = code
+  end
+  return text and require("skillrt.load.markdown").normal(text)
+end
+
+local function use_config(document, raw, agents, own)
+  local load_config = require "skillrt.load.config"
+  local options = { agents = agents, agents_required = false, source = document.path, folder = own.folder }
+  local definition, _, _, list = load_config.definition(raw, options)
+  document.findings:take(list, document.place)
+  document.definition, document.config = definition, raw
+end
+
+local function is_workflow(raw, path)
+  return path:find "workflow%.json$" ~= nil or type(raw) == "table" and raw.phases_to_run ~= nil
+end
+
+local function read_json(document, agents)
+  local path = document.path
+  local text = read_text(path, document)
+  if not text then
+    return
+  end
+  local raw, problem = json.decode(text)
+  document.place = at_path(path, text)
+  if raw == nil then
+    local line = tonumber(tostring(problem):match "line (%d+)")
+    document.findings:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem))
+  elseif is_workflow(raw, path) then
+    document.kind = "workflow"
+    local place
+    raw, place = require("skillrt.load.workflow").config(raw, document.place, document.findings)
+    if raw then
+      raw.skill_name, raw.description = raw.skill_name or "workflow", raw.description or "A workflow"
+      document.place = place
+      use_config(document, raw, agents, {})
+    end
+  else
+    document.kind = "config"
+    local folder = files.dirname(path)
+    use_config(document, raw, agents, { folder = files.stat(folder .. "/phases") and folder or nil })
+  end
+end
+
+local function read_yaml(document, agents)
+  document.kind = "agent"
+  local text = read_text(document.path, document)
+  local name = (document.path:match "([^/]+)%.ya?ml$" or "agent"):gsub("[^%w._-]", "-")
+  document.place = function()
+    return { file = document.path }
+  end
+  local agent_yml = require "skillrt.load.agent_yml"
+  local definition = text and agent_yml.definition(text, document.path, name, document.findings)
+  if definition then
+    definition.dir, definition.source = document.dir, document.path
+    definition.agents, definition.missing = agents_of.only("default", agents)
+    document.definition = definition
+  end
+end
+
+-- A config or workflow that lies in a skill's folder is the folder's.
+local function folder_of(path)
+  local name = path:match "([^/]+)$"
+  if name ~= "skill-config.json" and name ~= "workflow.json" and name ~= "SKILL.md" then
+    return nil
+  end
+  local dir = files.dirname(path)
+  return (name == "SKILL.md" or files.stat(dir .. "/SKILL.md") or files.stat(dir .. "/phases")) and dir or nil
+end
+
+---Reads whatever lies at a path, without running any of it: for checks and lists. A document
+---without a definition holds nothing that can run; its findings say why.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.load.Document? document
+---@return string? message  where there is nothing at the path
+---@return string? code
+function M.read(path, options)
+  local agents = given_agents(options or {})
+  local info, message, code = files.stat(path)
+  if not info then
+    return nil, message, code
+  end
+  local dir = info.kind == "directory" and (path:gsub("(.)/+$", "%1")) or folder_of(path)
+  if dir then
+    return require("skillrt.load.folder").read(dir, { agents = agents })
+  end
+  local document = { path = path, dir = files.dirname(path), findings = findings.new() }
+  if path:find "%.json$" then
+    read_json(document, agents)
+  elseif path:find "%.ya?ml$" then
+    read_yaml(document, agents)
+  else
+    local what = "is neither a folder nor a .lua, .json or .yml file"
+    document.findings:error("kind", { file = path }, what, nil, "give a skill's folder, script or config")
+  end
+  document.name = document.definition and document.definition.name
+  return document
+end
+
+local function refused(document)
+  local found = document.findings
+  found:sort()
+  local message = found:errors() or "nothing in it can be run"
+  return nil, ("%s: %s"):format(document.path, message), document.code or "invalid", found
+end
+
+---Runs a script that gives a skill; a config it reads finds the agents given here.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.Skill|table|nil skill
+---@return string? message
+---@return string? code
+---@return any traceback
+function M.script(path, options)
+  return agents_of.with(given_agents(options or {}), function()
+    return require("skillrt.loader").script(path)
+  end)
+end
+
+---A skill from a folder, a config, a workflow or an agent.yml.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.Skill? skill
+---@return string? message
+---@return string? code
+---@return skillrt.load.Finding[]? findings
+function M.load(path, options)
+  options = options or {}
+  local info = files.stat(path)
+  local script = path:gsub("(.)/+$", "%1") .. "/skill.lua"
+  if info and info.kind == "directory" and options.script ~= false and files.stat(script) then
+    return M.script(script, options)
+  end
+  local document, message, code = M.read(path, options)
+  if not document then
+    return nil, message, code
+  elseif not document.definition then
+    return refused(document)
+  end
+  local checked, problem = skill.check(document.definition)
+  document.findings:sort()
+  if not checked then
+    return nil, ("%s: %s"):format(path, problem), "invalid", document.findings
+  end
+  return checked, nil, nil, document.findings
+end
+
+return M

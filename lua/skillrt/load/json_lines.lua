@@ -1,0 +1,91 @@
+-- json_lines.lua: on which line a key of a JSON text stands: "autonomous_config.actions[2].id".
+--
+-- The text has been decoded before, so this only walks. Called where a finding about a key
+-- needs a place.
+local M = {}
+
+local function skip(text, at)
+  return text:match("^[%s]*()", at)
+end
+
+local function string_end(text, at)
+  local i = at + 1
+  while true do
+    local stop, c = text:match('()(["\\])', i)
+    if not stop then
+      return #text + 1
+    elseif c == '"' then
+      return stop + 1
+    end
+    i = stop + 2
+  end
+end
+
+-- Walks with a stack of its own: a text may be nested as deep as the codec allows.
+local function walk(text, visit)
+  local stack, at = {}, skip(text, 1)
+  local path = ""
+  while at <= #text do
+    local c = text:sub(at, at)
+    local top = stack[#stack]
+    if c == "{" or c == "[" then
+      stack[#stack + 1] = { path = path, list = c == "[", index = 0 }
+      at = at + 1
+      if c == "[" and not text:find("^%s*%]", at) then
+        stack[#stack].index, path = 1, path .. "[1]"
+        visit(path, skip(text, at))
+      end
+    elseif c == "}" or c == "]" then
+      stack[#stack] = nil
+      at = at + 1
+    elseif c == "," then
+      at = at + 1
+      if top and top.list then
+        top.index = top.index + 1
+        path = ("%s[%d]"):format(top.path, top.index)
+        visit(path, skip(text, at))
+      end
+    elseif c == '"' then
+      local stop = string_end(text, at)
+      if top and not top.list and text:find("^%s*:", stop) then
+        local key = text:sub(at + 1, stop - 2)
+        path = top.path == "" and key or top.path .. "." .. key
+        visit(path, at)
+        stop = text:match("^%s*:()", stop)
+      end
+      at = stop
+    else
+      at = at + 1
+    end
+    at = skip(text, at)
+  end
+end
+
+---The line of each key and item of a JSON text.
+---@param text string
+---@return table<string, integer>
+function M.of(text)
+  local lines, line, last = {}, 1, 1
+  walk(text, function(path, at)
+    line = line + select(2, text:sub(last, at - 1):gsub("\n", ""))
+    last = at
+    lines[path] = lines[path] or line
+  end)
+  return lines
+end
+
+---The line of a key, or of the nearest key above it that is there.
+---@param lines table<string, integer>
+---@param key string
+---@return integer?
+function M.nearest(lines, key)
+  while key ~= "" do
+    if lines[key] then
+      return lines[key]
+    end
+    key = key:match "^(.*)%[[^%[%]]*%]$" or key:match "^(.*)%.[^.]*$" or ""
+  end
+  return nil
+end
+
+return M
