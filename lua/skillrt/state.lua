@@ -96,18 +96,11 @@ local function equal(a, b)
 end
 M.equal = equal
 
--- 1 for a key whose change is progress, 0 for bookkeeping; remembered, as keys are few.
-local Worth = {
-  __index = function(known, key)
-    local worth = (key == "context" or not is_reserved(key)) and 1 or 0
-    known[key] = worth
-    return worth
-  end,
-}
-
 local function touch(self, key)
   self.revision = self.revision + 1
-  self.progress = self.progress + self.worth[key]
+  if key == "context" or not is_reserved(key) then
+    self.progress = self.progress + 1
+  end
   self.revisions[key] = self.revision
   if not self.dirty[key] then
     self.dirty[key] = true
@@ -123,7 +116,6 @@ function M.new(initial)
     root = M.copy(initial),
     revision = 0,
     progress = 0,
-    worth = setmetatable({}, Worth),
     revisions = {},
     dirty = {},
     changed = {},
