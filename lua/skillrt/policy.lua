@@ -326,7 +326,7 @@ end
 function Policy:accept(number, reply)
   local step = self.ledger.steps[number]
   local definition = self.mode:find(step.id)
-  if reply and reply.status == "canceled" then
+  if step.given or (reply and reply.status == "canceled") then
     return fail(self, step, definition, { class = "canceled", message = "stopped" })
   elseif step.resting then
     step.resting = nil
@@ -337,8 +337,11 @@ function Policy:accept(number, reply)
     return perform_step(self, step, definition)
   elseif step.asking then
     step.asking = nil
+    step.given = true -- if its function is interrupted, the same reply comes again
     exchange.received(self, step, reply)
-    return perform_step(self, step, definition, reply)
+    local verdict = perform_step(self, step, definition, reply)
+    step.given = nil
+    return verdict
   end
   local result, failure = exchange.judge(self, step, definition, reply)
   if result == "again" then

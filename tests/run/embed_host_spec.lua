@@ -1,0 +1,62 @@
+-- embed_host_spec.lua: examples/embed/host, a program that runs a skill in its own loop.
+local kit = require "tests.support.cli_kit"
+local core = require "skillrt.core"
+
+local here = core.files.current()
+local host = ("%s/build/%s/examples/embed/host"):format(here, os.getenv "SKILLRT_MODE" or "release")
+
+local function run(folder, words)
+  local command = ("cd %s && printf '%%s' %s | timeout 20 %s %s >.out 2>.err"):format(
+    kit.quoted(folder.path), kit.quoted(words.input or ""), kit.quoted(host), table.concat(words, " "))
+  local _, _, code = os.execute(command)
+  return { code = code, out = folder.read ".out", err = folder.read ".err" }
+end
+
+describe("a program with the C library inside (examples/embed)", function()
+  local script = kit.quoted(here .. "/examples/embed/count.lua")
+
+  it("runs a skill in its own poll loop and hears of each record once it is durable", function()
+    local folder <close> = kit.folder()
+    local result = run(folder, { script, "run" })
+    assert.equal(0, result.code, result.err)
+    assert.equal("", result.err)
+    assert.truthy(result.out:find("completed (task_completed)", 1, true))
+    assert.truthy(result.out:find('"n":5', 1, true))
+    local _, done = result.out:gsub('"t":"done"', "")
+    assert.equal(6, done)
+    local _, kept = folder.read("run/journal/00000001.sj"):gsub('"t":"done"', "")
+    assert.equal(6, kept)
+  end)
+
+  it("says what is wrong in one line, and changes nothing", function()
+    local folder <close> = kit.folder()
+    local result = run(folder, { "missing.lua", "run" })
+    assert.equal(1, result.code)
+    assert.truthy(result.err:find("^host: missing.lua: No such file"), result.err)
+    result = run(folder, { "--resume", "nowhere" })
+    assert.equal(1, result.code)
+    assert.truthy(result.err:find("nowhere", 1, true))
+    assert.is_nil(folder.read "nowhere/run.lock")
+  end)
+
+  it("stops the run when the person says so, and goes on with it later", function()
+    local folder <close> = kit.folder()
+    folder.file("slow.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "slow", state = {}, actions = { { id = "wait", run = function(_, ctx)
+        local go = io.open "go"
+        if not go then
+          ctx.await { kind = "sleep", seconds = 20 }
+        end
+        return { over = true }
+      end } } }
+    ]])
+    local result = run(folder, { "slow.lua", "run", input = "stop\n" })
+    assert.equal(3, result.code, result.err)
+    assert.truthy(result.out:find("paused (user_exit)", 1, true))
+    folder.file("go", "")
+    result = run(folder, { "--resume", "run" })
+    assert.equal(0, result.code, result.err)
+    assert.truthy(result.out:find('"over":true', 1, true))
+  end)
+end)
