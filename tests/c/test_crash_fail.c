@@ -118,16 +118,16 @@ int main(void) {
     everywhere("await", NULL, none, CALLS);
   }
   TEST("a sequential run survives failing allocations") {
-    everywhere("sequential", NULL, written, ALLOCATIONS, 300);
+    everywhere("sequential", NULL, written, ALLOCATIONS, 150);
   }
   TEST("an autonomous run survives failing allocations") {
-    everywhere("autonomous", NULL, none, ALLOCATIONS, 200);
+    everywhere("autonomous", NULL, none, ALLOCATIONS, 100);
   }
   TEST("a run of parallel commands survives failing allocations") {
-    everywhere("parallel", NULL, printed, ALLOCATIONS, 200);
+    everywhere("parallel", NULL, printed, ALLOCATIONS, 100);
   }
   TEST("a function that waits survives failing allocations") {
-    everywhere("await", NULL, none, ALLOCATIONS, 200);
+    everywhere("await", NULL, none, ALLOCATIONS, 100);
   }
   printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
   return check_finish();
