@@ -31,12 +31,15 @@ function M.skill_for(work_dir, options, load)
   end
   options.strategy = options.strategy or first.strategy -- a run keeps what it began with
   options.durability = options.durability or first.durability
+  options.agent = options.agent or first.agent
   local going_on = { work_dir = work_dir, skill_name = first.skill }
   for key, value in pairs(options) do
     going_on[key] = value
   end
   runner.resuming = going_on
-  local ok, value, why, kind, traceback = pcall(load or loader.load, options.script or first.script)
+  local ok, value, why, kind, traceback = pcall(load or loader.load, options.script or first.script, {
+    agent = options.agent,
+  })
   runner.resuming = nil
   if not ok then
     error(value, 0)

@@ -32,6 +32,7 @@ M.last = nil
 ---@field input table?         values the skill reads as state.input and ctx.input
 ---@field args string[]?       ctx.args
 ---@field strategy any?        in place of the skill's own
+---@field agent string|string[]|nil  who was given for steps without an agent: recorded for a resume
 ---@field durability "power"|"process"|nil
 ---@field context "file"|"memory"|nil
 ---@field watcher table?       see policy.lua
@@ -122,6 +123,7 @@ local function first_record(self)
     context = skill.context,
     script = skill.source and absolute(skill.source) or nil,
     strategy = self.strategy,
+    agent = self.agent,
     durability = skill.durability,
     cwd = files.current(),
     skillrt = core.version,
@@ -152,6 +154,7 @@ function M.begin(skill, options)
     http_module = options.http_module,
     segment_bytes = options.segment_bytes,
     strategy = prepare.strategy_name(options.strategy),
+    agent = prepare.agent_name(options.agent),
     work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(prepared.name, id)),
   }
   self.first = first_record(self)

@@ -122,6 +122,7 @@ function M.tell(result, args, started)
     local next_result, message, code, traceback = require("skillrt.again").go_on(result.work_dir, {
       answer = answer,
       accept_changes = args.accept_changes,
+      agent = require("skillrt.cli.agent").read(args.agent),
       watcher = require("skillrt.report.watch").new(args, true),
     })
     if not next_result then
@@ -145,6 +146,11 @@ end
 ---@return integer exit_code
 function M.go_on(dir, options, args)
   local started = core.mono_ns()
+  local agent, problem = require("skillrt.cli.agent").read(args.agent)
+  if problem then
+    return M.refused(problem, "invalid")
+  end
+  options.agent = agent
   options.watcher = require("skillrt.report.watch").new(args)
   local result, message, code, traceback = require("skillrt.again").go_on(dir, options)
   if not result then

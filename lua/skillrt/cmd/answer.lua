@@ -8,6 +8,7 @@ return {
     { name = "VALUE", help = "the id of an option or its number; a text where there are no options" },
   },
   options = {
+    require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },

@@ -5,6 +5,7 @@ return {
   summary = "Goes on with a run that paused or was interrupted; finished steps are not repeated",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
+    require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "accept-edits", help = "take over a state.json that was edited by hand" },
     { name = "from", value = "PHASE", help = "run the phases from this one on again" },

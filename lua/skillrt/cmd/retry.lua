@@ -5,6 +5,7 @@ return {
   summary = "Tries the step that failed last again, and goes on",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
+    require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },

@@ -15,6 +15,7 @@ local M = {
       many = true,
       help = "input for the skill: a text; KEY:=JSON for other values; dots in KEY nest",
     },
+    require("skillrt.cli.agent").OPTION,
     { name = "strategy", value = "FILE", help = "a strategy of your own, or the name of one, for this run" },
     {
       name = "durability",
@@ -54,7 +55,7 @@ end
 local function run_script(script, options)
   local runner = require("skillrt.runner")
   runner.commanded = options
-  local value, message, code, traceback = require("skillrt.loader").load(script)
+  local value, message, code, traceback = require("skillrt.loader").load(script, { agent = options.agent })
   if not value and code == "no_skill" and runner.last then
     return runner.last
   elseif not value then
@@ -80,12 +81,17 @@ function M.run(args)
       return require("skillrt.cli.ending").refused(message, "invalid")
     end
   end
+  local agent, problem = require("skillrt.cli.agent").read(args.agent)
+  if problem then
+    return require("skillrt.cli.ending").refused(problem, "invalid")
+  end
   _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = script })
   local strategy = strategy_of(args.strategy)
   local result, why, code, traceback = run_script(script, {
     work_dir = args.work_dir,
     input = input,
     args = args.rest,
+    agent = agent,
     strategy = strategy,
     strategy_path = strategy,
     durability = args.durability,

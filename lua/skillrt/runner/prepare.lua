@@ -119,6 +119,17 @@ local function nobody(skill)
   return message:format(skill.name, table.concat(skill.missing, ", "))
 end
 
+---The given agent as the journal records it, so that a resume finds it again; an address that
+---may hold a secret is left out.
+---@param given string|string[]|nil
+---@return string|string[]|nil
+function M.agent_name(given)
+  if type(given) == "string" and given:find("[@?]") then
+    return nil
+  end
+  return given
+end
+
 ---A copy of the skill with the strategy found and the options' choices in place.
 ---@param skill skillrt.Skill
 ---@param options table  { strategy, durability, context }
