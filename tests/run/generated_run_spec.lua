@@ -1,0 +1,104 @@
+-- generated_run_spec.lua: from a config to a finished run by the program alone: generate, run the
+-- folder with --agent, kill it, resume it, ask for its status.
+local core = require "skillrt.core"
+local json = require "skillrt.json"
+local kit = require "tests.support.cli_kit"
+
+local here = core.files.current()
+
+-- Answers by what it is asked, and notes it; hangs the first time it is asked for its argument.
+local AGENT = [[
+local task = io.read "a"
+local phase, action = task:match "%[PHASE%] (%S+)", task:match "# Action: ([^\n]*)"
+local log <close> = io.open("LOG", "a")
+log:write((phase or action) .. "\n")
+log:flush()
+local count = 0
+for line in io.lines "LOG" do count = count + (line == arg[1] and 1 or 0) end
+if phase == arg[1] and count == 1 then os.execute "sleep 3" end
+local updates = {
+  Scan = '{"scanned":true,"files":["a.md"]}',
+  ["Probe [all]"] = '{"checked":1,"dead":[{"fixable":true}]}',
+  Repair = '{"dead":[]}',
+  Report = '{"verdict":"good"}',
+  Clean = '{"rows":0,"empty":true}',
+}
+if phase then
+  print('{"status":"completed","summary":"done","output":{"phase":"' .. phase .. '","breaking":[1]}}')
+else
+  print('{"status":"completed","summary":"done","stateUpdates":' .. (updates[action] or "{}") .. "}")
+end
+]]
+
+local function generated(folder, name, lang)
+  local config = ("%s/tests/golden/configs/%s.json"):format(here, name)
+  local result = kit.run(folder, { "generate", config, "--out", name, "--lang", lang or "en" })
+  assert.equal(0, result.code, result.err)
+  folder.file("agent.lua", (AGENT:gsub("LOG", folder.path .. "/log")))
+  return { "lua5.4", folder.path .. "/agent.lua" }
+end
+
+local function seen(folder)
+  local list = {}
+  for line in (folder.read "log" or ""):gmatch "[^\n]+" do
+    list[#list + 1] = line
+  end
+  return list
+end
+
+describe("a generated folder", function()
+  for _, lang in ipairs { "en", "zh" } do
+    for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
+      it(("of %s in %s is run by its path, with an agent from the command line"):format(name, lang), function()
+        local folder <close> = kit.folder()
+        local agent = generated(folder, name, lang)
+        local run = kit.run(folder, { "run", name, "--work-dir", "w", "--agent", json.encode(agent) })
+        assert.equal(0, run.code, run.out .. run.err)
+        assert.truthy(run.out:find("completed", 1, true), run.out)
+        if name ~= "data-import" then -- that one keeps its context in memory
+          assert.truthy(kit.run(folder, { "status", "w" }).out:find("completed", 1, true))
+          local again = kit.run(folder, { "resume", "w" })
+          assert.truthy(again.err:find("the run is completed", 1, true), again.err)
+        end
+      end)
+    end
+  end
+
+  it("goes on after kill -9 with the agent it was started with, and repeats nothing (R67)", function()
+    local folder <close> = kit.folder()
+    local agent = generated(folder, "release-notes")
+    agent[3] = "02.5-check"
+    local run = kit.start(folder, { "run", "release-notes", "--work-dir", "w", "--agent", json.encode(agent) })
+    local deadline = core.mono_ns() + 5000000000
+    repeat
+      os.execute "sleep 0.02"
+      local list = seen(folder)
+    until list[#list] == agent[3] or core.mono_ns() > deadline
+    run.signal "KILL"
+    assert.equal(137, run.wait(5000).code)
+    local resumed = kit.run(folder, { "resume", "w", "--decide", "retry" })
+    assert.equal(0, resumed.code, resumed.out .. resumed.err)
+    local list = seen(folder)
+    table.sort(list)
+    assert.same({ "01-range", "02-commits", "02-issues", "02.5-check", "02.5-check", "03-notes" }, list)
+  end)
+
+  it("says who is missing where nobody performs its steps", function()
+    local folder <close> = kit.folder()
+    generated(folder, "data-import")
+    local run = kit.run(folder, { "run", "data-import", "--work-dir", "w", env = "-u SKILLRT_AGENT" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("nobody performs universal-executor", 1, true), run.err)
+    assert.truthy(run.err:find("--agent", 1, true), run.err)
+    for value, sign in pairs {
+      ["./none"] = "none: No such file",
+      ["[1]"] = "--agent: must be a list of texts",
+      ["[\"a\""] = "--agent: not JSON",
+      [""] = "--agent: needs an address or a program",
+    } do
+      local refused = kit.run(folder, { "run", "data-import", "--agent", value })
+      assert.equal(2, refused.code)
+      assert.truthy(refused.err:find(sign, 1, true), refused.err)
+    end
+  end)
+end)
