@@ -161,6 +161,15 @@ function M.script(path, options)
   end)
 end
 
+-- A folder between two generations is neither the one nor the other.
+local function check_whole(dir)
+  if require("skillrt.writer.commit").is_unfinished(dir) then
+    local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
+    return nil, message:format(dir, dir, dir), "invalid"
+  end
+  return true
+end
+
 ---A skill from a folder, a config, a workflow or an agent.yml.
 ---@param path string
 ---@param options skillrt.load.Options?
@@ -172,6 +181,12 @@ function M.load(path, options)
   options = options or {}
   local info = files.stat(path)
   local script = path:gsub("(.)/+$", "%1") .. "/skill.lua"
+  if info and info.kind == "directory" then
+    local whole, why, kind = check_whole((path:gsub("(.)/+$", "%1")))
+    if not whole then
+      return nil, why, kind
+    end
+  end
   if info and info.kind == "directory" and options.script ~= false and files.stat(script) then
     return M.script(script, options)
   end

@@ -275,6 +275,18 @@ function M.write(plan, options)
   return true
 end
 
+---Finishes what an interrupted generation left undone in a folder, if it is there.
+---@param dir string
+---@return { finished: integer, left: string[] }|nil settled
+---@return string? message
+---@return string? code
+function M.settle(dir)
+  if place.kind(tidy(dir) .. "/.") ~= "directory" then
+    return { finished = 0, left = {} }
+  end
+  return commit.settle(tidy(dir))
+end
+
 ---Whether a folder's generation was interrupted among its changes; M.plan finishes it.
 ---@type fun(dir: string): boolean
 M.is_unfinished = commit.is_unfinished

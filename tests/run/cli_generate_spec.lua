@@ -175,17 +175,17 @@ describe("skillrt generate", function()
 
   it("leaves all or nothing when it is killed, and finishes when it is run again", function()
     local folder <close> = kit.folder()
-    folder.file("one.json", large(250, "One"))
-    folder.file("two.json", large(250, "Two"))
+    folder.file("one.json", large(200, "One"))
+    folder.file("two.json", large(200, "Two"))
     assert.equal(0, generate(folder, { "one.json", "--out", "one" }).code)
     assert.equal(0, generate(folder, { "two.json", "--out", "two" }).code)
     local one, two = tree(folder.path .. "/one"), tree(folder.path .. "/two")
     local killed = 0
-    for turn = 1, 12 do
+    for turn = 1, 10 do
       local is_new = turn % 2 == 0
       os.execute(("cd '%s' && rm -rf out && %s"):format(folder.path, is_new and "true" or "cp -r one out"))
       local run = kit.start(folder, { "generate", "two.json", "--out", "out", "--quiet" })
-      os.execute(("sleep %.3f"):format(turn * 0.013))
+      os.execute(("sleep %.3f"):format(turn * 0.012))
       run.signal "KILL"
       killed = killed + ((run.wait(5000).code or 137) == 137 and 1 or 0)
       if is_new then
@@ -194,8 +194,8 @@ describe("skillrt generate", function()
       end
       local again = generate(folder, { is_new and "two.json" or "one.json", "--out", "out", "--dry-run" })
       if again.code == 0 and not is_new then -- nothing to finish: then it is the one or the other
-        local now = folder.read "out/phases/actions/action-250.md"
-        local wanted = now == one["phases/actions/action-250.md"] and one or two
+        local now = folder.read "out/phases/actions/action-200.md"
+        local wanted = now == one["phases/actions/action-200.md"] and one or two
         assert.same(wanted, without_staged(tree(folder.path .. "/out")))
       end
       assert.equal(0, generate(folder, { "two.json", "--out", "out", "--quiet" }).code)
@@ -205,5 +205,28 @@ describe("skillrt generate", function()
     for _, entry in ipairs(core.files.list(folder.path)) do
       assert.is_nil(entry.name:find(".skillrt-new-", 1, true))
     end
+  end)
+
+  it("finishes a folder whose generation was interrupted, which nobody runs before that", function()
+    local folder <close> = kit.folder()
+    local name = folder.path .. "/skill"
+    assert.equal(0, generate(folder, { golden "link-fixer", "--out", "skill" }).code)
+    local old = folder.read "skill/skill-config.json"
+    local new = old:gsub('"Scan"', '"Search"')
+    os.execute(("mkdir -p '%s/.skillrt-new-0a1b2c3d/files'"):format(name))
+    folder.file("skill/.skillrt-new-0a1b2c3d/files/skill-config.json", new)
+    local entry = { path = "skill-config.json", before = core.sha256(old), after = core.sha256(new) }
+    folder.file("skill/.skillrt-new-0a1b2c3d/commit.json", json.encode(json.array { entry }))
+    local run = kit.run(folder, { "run", "skill" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("skillrt generate skill --out skill", 1, true), run.err)
+    local dry = generate(folder, { "skill", "--out", "skill", "--dry-run" })
+    assert.truthy(dry.err:find("has to be finished first", 1, true), dry.err)
+    local done = generate(folder, { "skill", "--out", "skill" })
+    assert.equal(0, done.code, done.err)
+    assert.truthy(done.err:find("it was finished first", 1, true), done.err)
+    assert.equal(new, folder.read "skill/skill-config.json")
+    assert.truthy(folder.read("skill/phases/actions/action-scan.md"):find("# Action: Search", 1, true))
+    assert.is_nil(core.files.stat(name .. "/.skillrt-new-0a1b2c3d"))
   end)
 end)

@@ -79,12 +79,21 @@ local function language(options)
   return options.lang or (known == "zh" and "zh") or "en"
 end
 
-local function tell_settled(plan)
-  local settled = plan.settled
+local function tell_settled(dir, settled)
   if settled and settled.finished > 0 then
-    local dir = text_of.escape(plan.dir)
-    output.say("info", dir .. ": an earlier generation was interrupted; it was finished first")
+    output.say("info", text_of.escape(dir) .. ": an earlier generation was interrupted; it was finished first")
   end
+end
+
+---Finishes an interrupted generation, before anything in the folder is read.
+---@param dir string
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.settle(dir)
+  local settled, message, code = writer.settle(dir)
+  tell_settled(dir, settled)
+  return settled ~= nil, message, code
 end
 
 -- Says what a person would lose, and how to go on.
@@ -144,7 +153,7 @@ function M.generate(config, where, options)
   if not plan then
     return ending.refused(message, code)
   end
-  tell_settled(plan)
+  tell_settled(plan.dir, plan.settled)
   return finish(plan, options)
 end
 

@@ -64,6 +64,13 @@ function M.run(args)
   if not args.out or args.out == "" then
     return require("skillrt.cli.help").wrong(M, "--out DIR is needed: where the skill's folder is to be")
   end
+  local writing = require("skillrt.cli.writing")
+  if not args.dry_run then
+    local ok, message, kind = writing.settle(args.out)
+    if not ok then
+      return ending.refused(message, kind)
+    end
+  end
   local text, path, code = read(args.config)
   if not text then
     return ending.refused(path, code)
@@ -77,7 +84,7 @@ function M.run(args)
       return ending.refused(message, "missing")
     end
   end
-  return require("skillrt.cli.writing").generate(config, path, {
+  return writing.generate(config, path, {
     out = args.out,
     lang = args.lang,
     templates = args.templates,

@@ -32,16 +32,17 @@ function M.with(agents, work)
 end
 
 ---An agent from what a person types: an address, or a program that reads the task on its
----standard input.
----@param value string|table  a table is an agent already
+---standard input, alone or as a list with its arguments.
+---@param value string|string[]|table  another table is an agent already
 ---@return table
 function M.from_text(value)
-  if type(value) ~= "string" then
+  if type(value) == "table" and type(value[1]) ~= "string" then
     return value
-  elseif value:find "^https?://" then
+  elseif type(value) == "string" and value:find "^https?://" then
     return { kind = "http", url = value }
   end
-  return { kind = "command", argv = { value }, stdin = "{prompt}", parse = "json" }
+  local argv = type(value) == "table" and table.move(value, 1, #value, 1, {}) or { value }
+  return { kind = "command", argv = argv, stdin = "{prompt}", parse = "json" }
 end
 
 ---@param config skillrt.generate.Config
@@ -129,7 +130,7 @@ function Agents:all()
   table.sort(self.missing)
   if self.required and #self.missing > 0 then
     local message = 'nobody performs %s: give them in agents = { ["%s"] = ... }, '
-      .. "in x_skillrt.agents of the config, or set %s to a program or an address"
+      .. "in x_skillrt.agents of the config, by skillrt run --agent, or set %s to a program or an address"
     return nil, message:format(table.concat(self.missing, ", "), self.missing[1], M.VARIABLE)
   end
   return self.found, #self.missing > 0 and self.missing or nil
