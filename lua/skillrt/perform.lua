@@ -21,9 +21,9 @@ local FAILURE_CLASSES = {
 -- An error raised by the function: a text gets a traceback, a table may name its class.
 local function raised(step, problem)
   fatal.pass_on(problem) -- from outside: not the function's failure
-  if type(problem) == "table" and problem.message ~= nil then
+  if type(problem) == "table" and type(problem.message) == "string" then
     local class = FAILURE_CLASSES[problem.class] and problem.class or problem.code
-    return { class = FAILURE_CLASSES[class] and class or "permanent", message = tostring(problem.message) }
+    return { class = FAILURE_CLASSES[class] and class or "permanent", message = problem.message }
   end
   local ok, text = pcall(tostring, problem)
   text = type(problem) == "string" and problem
@@ -109,8 +109,8 @@ end
 ---Forgets a begun function, so that the next attempt starts at its beginning.
 ---@param step skillrt.Step
 function M.forget(step)
-  if step.thread and coroutine.status(step.thread) == "suspended" then
-    coroutine.close(step.thread)
+  if step.thread then
+    coroutine.close(step.thread) -- also one that raised: its to-be-closed variables are closed now
   end
   step.thread = nil
 end

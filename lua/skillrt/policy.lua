@@ -111,6 +111,8 @@ function Policy:load(fresh)
   self.elsewhere = books.cwd ~= nil and books.cwd ~= here
   self.input_dir = files.join(books.cwd or here, books.input.dir or ".")
   self.mode = self.make_mode(self)
+  local limit = self.skill.limits.run_timeout -- of this session: a pause of days is no work
+  self.deadline = limit and core.wall_ms() + math.ceil(limit * 1000)
   if not fresh then
     doubt.take_up(self)
     self:restore_outputs()
@@ -192,6 +194,9 @@ function Policy:choose()
     return "stop", self.stopped.status, self.stopped.reason
   elseif self.stopping then
     return stop_with(self, "paused", self.stopping)
+  elseif self.deadline and core.wall_ms() >= self.deadline then
+    local text = ("the run took longer than run_timeout, %g seconds"):format(self.skill.limits.run_timeout)
+    return stop_with(self, "paused", "run_timeout", text)
   end
   local question = self.waiting and doubt.undecided(self)
   if question then
@@ -228,7 +233,9 @@ function Policy:request(number)
   local step = self.ledger.steps[number]
   local definition = self.mode:find(step.id)
   local wait = step.retry_at and step.retry_at - core.wall_ms() or 0
-  if wait > 0 then -- nothing has left yet, so nothing is in doubt if the run stops meanwhile
+  local left = self.deadline and self.deadline - core.wall_ms()
+  if wait > 0 or (left and left <= 0) then -- nothing has left yet: nothing is in doubt if the run stops meanwhile
+    wait = math.max(0, left and math.min(wait, left) or wait)
     step.resting = true
     return { kind = "lua", delay = wait }
   elseif not step.asking and exchange.performer(self, step, definition) then
@@ -238,6 +245,9 @@ function Policy:request(number)
   if not task then
     step.broken = { class = "permanent", message = ("%s: %s"):format(step.id, message) }
     return { kind = "lua" }
+  end
+  if left then
+    task.timeout = math.min(task.timeout or math.huge, left / 1000)
   end
   return task
 end

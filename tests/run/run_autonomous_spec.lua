@@ -227,6 +227,39 @@ describe("an autonomous run", function()
   end)
 end)
 
+describe("a run with a run_timeout", function()
+  after_each(R.clean)
+
+  it("pauses when its time is over, also in the middle of a request, and can be resumed (R179, R180)", function()
+    local folder = R.folder()
+    local function definition(seconds)
+      return {
+        limits = { run_timeout = seconds },
+        actions = { { id = "a", agent = skillrt.agent.command { "sh", "-c",
+          ("[ -e %s/go ] || exec sleep 5"):format(folder), idempotent = true } } },
+      }
+    end
+    local begun = os.time()
+    local result = assert(R.run(definition(0.1), { work_dir = folder .. "/run" }))
+    assert.same({ "paused", "run_timeout" }, { result.status, result.reason })
+    assert.matches("longer than run_timeout, 0.1 seconds", result.message)
+    assert.is_true(os.time() - begun <= 2)
+    assert.equal(0, result.state.error_count)
+    R.write(folder .. "/go", "")
+    result = assert(skillrt.resume(folder .. "/run", { skill = R.skill(definition(5)) }))
+    assert.equal("completed", result.status, result.message)
+  end)
+
+  it("pauses between two steps", function()
+    local result = run {
+      limits = { run_timeout = 0.05, max_iterations = 1000000 },
+      state = { n = 0 },
+      actions = { { id = "a", repeatable = true, run = function(state) return { n = state.n + 1 } end } },
+    }
+    assert.same({ "paused", "run_timeout" }, { result.status, result.reason })
+  end)
+end)
+
 describe("the updates of a step", function()
   after_each(R.clean)
 

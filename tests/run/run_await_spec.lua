@@ -199,13 +199,39 @@ describe("what a function is given", function()
     assert.same({ "told", "transient" }, { R.records(dir, "fail")[1].message, R.records(dir, "fail")[1].class })
     _, dir = one(function() error { message = "coded", code = "timeout" } end)
     assert.equal("timeout", R.records(dir, "fail")[1].class)
-    for _, raised in ipairs { { message = "x", class = "odd" }, { 1 }, setmetatable({}, { __tostring = error }), "b\255" } do
+    for _, raised in ipairs { { message = "x", class = "odd" }, { 1 },
+      { message = setmetatable({}, { __tostring = error }) }, setmetatable({}, { __tostring = error }), "b\255" } do
       local result
       result, dir = one(function() error(raised, 0) end)
       assert.equal("failed", result.status)
       assert.equal("permanent", R.records(dir, "fail")[1].class)
     end
     assert.equal("error_limit", one(function() error() end).reason)
+  end)
+
+  it("has its to-be-closed variables closed when it fails, and when it is tried again", function()
+    local closed = {}
+    local result, dir = one(function(_, ctx)
+      local guard <close> = setmetatable({}, { __close = function() closed[#closed + 1] = ctx.attempt end })
+      if ctx.attempt == 1 then
+        return guard and nil, "again", "transient"
+      end
+      ctx.await { kind = "sleep", seconds = 0 }
+      error "over"
+    end, { limits = { max_errors = 1, max_retries = 1 } })
+    assert.equal("failed", result.status)
+    assert.same({ 1, 2 }, closed)
+    assert.equal(2, #R.records(dir, "fail"))
+  end)
+
+  it("may run other skills: their runs are their own", function()
+    local inner = R.folder() .. "/inner"
+    local result = one(function()
+      local other = assert(R.run({ name = "inner", actions = { { id = "b", run = function() return { x = 1 } end } } },
+        { work_dir = inner }))
+      return { inner = other.status, x = other.state.x }
+    end)
+    assert.same({ "completed", "completed", 1 }, { result.status, result.state.inner, result.state.x })
   end)
 
   it("fails the step with the value's path where a result cannot be kept, and loses nothing (R66)", function()

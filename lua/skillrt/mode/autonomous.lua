@@ -7,6 +7,7 @@
 
 local action = require("skillrt.action")
 local available = require("skillrt.available")
+local fatal = require("skillrt.fatal")
 local state = require("skillrt.state")
 local strategy = require("skillrt.strategy")
 
@@ -210,10 +211,8 @@ end
 
 -- The strategy is at fault: the run waits until its file is repaired.
 local function strategy_failed(self, problem)
+  fatal.pass_on(problem)
   if type(problem) == "table" then
-    if problem.code == "stopped" then
-      error(problem, 0) -- from outside: not the strategy's fault
-    end
     problem = problem.message
   end
   return "stop", "paused", "strategy_error", ("strategy %s: %s"):format(self.skill.strategy.name, tostring(problem))
