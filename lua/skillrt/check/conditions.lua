@@ -1,0 +1,127 @@
+-- conditions.lua: conditions that never hold or always do, and keys that nobody declares or sets.
+--
+-- Knows the model, no files. Called by check.lua.
+local expr = require "skillrt.expr"
+
+local M = {}
+
+local function constant(condition)
+  return type(condition) == "table" and expr.constant(condition)
+end
+
+-- Two conditions of one action may contradict each other though each could hold.
+local function contradiction(one)
+  local parts, keys, shared = {}, {}, false
+  for _, condition in ipairs(one.when) do
+    if type(condition) == "table" then
+      parts[#parts + 1] = "(" .. condition.text .. ")"
+      for _, key in ipairs(condition.reads) do
+        shared = shared or keys[key]
+        keys[key] = true
+      end
+    end
+  end
+  if #parts < 2 or not shared then
+    return false
+  end
+  local text = table.concat(parts, " && ")
+  local joined = #text <= expr.MAX_BYTES and expr.compile(text)
+  return joined and expr.constant(joined) == false
+end
+
+local function check_one(one, owner, model, found, place)
+  local told = false
+  for _, condition in ipairs(one.when) do
+    local known = constant(condition)
+    if known ~= nil and known ~= false or known == false and type(condition) == "table" then
+      local code = known and "condition.always" or "condition.never"
+      local what = ("%s: condition `%s` %s"):format(owner, condition.text, known and "holds in every state" or "never holds")
+      found:add(code, place(condition.text), what)
+      told = told or not known
+    end
+  end
+  if not told and contradiction(one) then
+    found:add("condition.never", place(), ("%s: its conditions contradict each other, so they never hold together"):format(owner))
+  end
+end
+
+local function each(model, visit)
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      visit(one, ('%s "%s"'):format(one.kind, one.id), function(text)
+        return model.place(text, one.id, one.kind)
+      end)
+    end
+  end
+  for _, one in ipairs(model.ends) do
+    visit(one, "terminate", function(text)
+      return model.place(text)
+    end)
+  end
+end
+
+-- Who reads each key of the skill's own.
+local function readers_of(model)
+  local readers, order = {}, {}
+  each(model, function(one, owner, place)
+    for _, condition in ipairs(one.when) do
+      for _, key in ipairs(type(condition) == "table" and condition.reads or {}) do
+        if not model.is_reserved(key) then
+          if not readers[key] then
+            readers[key] = { place = place, text = condition.text }
+            order[#order + 1] = key
+          end
+          local list = readers[key]
+          if list[#list] ~= owner then
+            list[#list + 1] = owner
+          end
+        end
+      end
+    end
+  end)
+  return readers, order
+end
+
+local function setters_of(model)
+  local setters, code = {}, false
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      for _, effect in ipairs(one.effects) do
+        setters[effect.key] = true
+      end
+      code = code or type(one.given.run) == "function"
+    end
+  end
+  return setters, code
+end
+
+local function named(list)
+  local shown = table.concat(list, ", ", 1, math.min(#list, 4))
+  return #list > 4 and ("%s and %d more"):format(shown, #list - 4) or shown
+end
+
+local function check_keys(model, found)
+  local readers, order = readers_of(model)
+  local setters, code = setters_of(model)
+  for _, key in ipairs(order) do
+    local who = readers[key]
+    local declared = model.state[key] ~= nil or model.schema[key] ~= nil
+    if not declared and not setters[key] then
+      local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it'
+      found:add("key.undeclared", who.place(who.text), what:format(key, named(who)), { level = code and "note" or nil })
+    elseif not setters[key] then
+      found:add("key.never-set", who.place(who.text), ('key "%s" is read by %s, and no effect changes it'):format(key, named(who)))
+    end
+  end
+end
+
+---@param model skillrt.check.Model
+---@param found skillrt.check.Found
+function M.check(model, found)
+  each(model, function(one, owner, place)
+    check_one(one, owner, model, found, place)
+  end)
+  check_keys(model, found)
+end
+
+return M
