@@ -123,7 +123,9 @@ local function next_by(self)
   for _, row in ipairs(self.machine.registry) do
     for _, from in ipairs(row.from) do
       for _, to in ipairs(row.to) do
-        add("registry", from, to)
+        if from ~= to then -- an end that stays is an end
+          add("registry", from, to)
+        end
       end
     end
   end
@@ -184,7 +186,7 @@ local function check_reachable(self, edges)
   end
   local states, order = all_states(self)
   for _, state in ipairs(order) do
-    if not reached[state] then
+    if not reached[state] and not FAILURES[state] then
       self:add("machine.unreachable", states[state], ('state "%s" is reached by no chain of routed actions that the registry allows'):format(state))
     end
   end
