@@ -7,6 +7,7 @@ local runner -- loaded with the first run
 
 ---@class skillrt
 ---@field skill fun(definition: table): skillrt.Skill  makes a skill; raises where it is wrong
+---@field check fun(given: string|table, options: skillrt.check.Options?): skillrt.check.Result?, string?, string?
 ---@field agent table     command, http, lua, chain
 ---@field expr table      compile(text) -> condition
 ---@field json table      encode, decode, null, array
@@ -16,6 +17,7 @@ local M = {}
 
 local MODULES = {
   agent = "skillrt.agent",
+  check = "skillrt.check",
   expr = "skillrt.expr",
   json = "skillrt.json",
   strategy = "skillrt.strategy",

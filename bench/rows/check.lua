@@ -1,0 +1,68 @@
+-- check.lua: checking a skill: states a second in the search, and a skill of a thousand actions.
+-- Pure computing, in this process.
+package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
+local build = os.getenv "SKILLRT_BUILD" or "build/release"
+package.cpath = ("%s/lib/?.so;"):format(build) .. package.cpath
+
+local AGENTS = { worker = { kind = "command", argv = { "true" } } }
+
+-- Counters and flags that a dozen actions move in any order.
+local function wide()
+  local actions = {}
+  for i = 1, 16 do
+    actions[i] = { id = "flag" .. i, agent = "worker", when = ("!f%d"):format(i), effects = { ("f%d=true"):format(i) } }
+  end
+  local state = {}
+  for i = 1, 16 do
+    state["f" .. i] = false
+  end
+  local all = { name = "wide", agents = AGENTS, actions = actions, state = state, strategy = "user_driven" }
+  all.schema = {}
+  for key in pairs(state) do
+    all.schema[key] = "boolean"
+  end
+  return all
+end
+
+local function thousand()
+  local actions = {}
+  for i = 1, 1000 do
+    local after = i > 1 and ("completed_actions.includes('action-%d')"):format(i - 1) or nil
+    actions[i] = { id = "action-" .. i, agent = "worker", when = { after, "files.length > 0" }, priority = i % 100,
+      effects = { "done_count++" } }
+    if i == 1 then
+      actions[i].when = { "files.length > 0" }
+    end
+  end
+  return { name = "thousand", agents = AGENTS, actions = actions, state = { files = { "a" }, done_count = 0 } }
+end
+
+return function(measure)
+  local check = require "skillrt.check"
+  local found_of = require "skillrt.check.found"
+  local model_of = require "skillrt.check.model"
+  local search = require "skillrt.check.reach.search"
+  local space_of = require "skillrt.check.reach.space"
+
+  local function searching()
+    local space = space_of.of(model_of.of(wide(), found_of.new(), function()
+      return {}
+    end))
+    local states
+    local best = measure.cpu(3, function()
+      states = search.run(space, { max_tests = 1 << 40 }).looked
+    end)
+    local detail = ("%d states"):format(states)
+    return measure.finding("searching the state space", states / best * 1e6, ">=", 100, detail, "thousand states/s")
+  end
+
+  local function checking()
+    local definition = thousand()
+    local best = measure.cpu(3, function()
+      assert(check.check(definition))
+    end)
+    return measure.finding("checking 1,000 actions", best / 1e9, "<=", 1, nil, "s")
+  end
+
+  return { searching(), checking() }
+end

@@ -1,0 +1,143 @@
+-- cli_check_spec.lua: `skillrt check` and `skillrt graph` as people use them.
+local files = require "skillrt.files"
+local json = require "skillrt.json"
+local kit = require "tests.support.cli_kit"
+
+local HEAD = [[
+local skillrt = require "skillrt"
+return skillrt.skill {
+  name = "case",
+  state = { stage = "new" },
+  agents = { worker = skillrt.agent.command { "true" } },
+  actions = {
+]]
+
+local function script(folder, actions)
+  return folder.file("case.lua", HEAD .. actions .. "  },\n}\n")
+end
+
+local GOOD = '{ id = "scan", agent = "worker", effects = { "stage=read" } },\n'
+  .. '{ id = "report", agent = "worker", when = "stage === \'read\'" },\n'
+
+local CONFIG = [[{
+  "skill_name": "case",
+  "description": "Reads and reports",
+  "execution_mode": "autonomous",
+  "autonomous_config": {
+    "state_schema": { "fields": [{ "name": "stage", "type": "string", "description": "how far" }] },
+    "actions": [
+      { "id": "action-scan", "name": "Scan", "effects": ["stage=read"] },
+      { "id": "action-report", "name": "Report", "preconditions": ["stage === 'read'"] }
+    ]
+  }
+}]]
+
+-- A generated folder named as its skill.
+local function generated(folder)
+  folder.file("skill-config.json", CONFIG)
+  local made = kit.run(folder, { "generate", "skill-config.json", "--out", "case" })
+  assert.equal(0, made.code, made.err)
+end
+
+describe("skillrt check", function()
+  it("says that a clean skill is clean, with code 0 (R127)", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    local done = kit.run(folder, { "check", "case.lua" })
+    assert.equal(0, done.code, done.out .. done.err)
+    assert.truthy(done.out:find("0 errors, 0 warnings, 0 notes, 3 states searched", 1, true), done.out)
+  end)
+
+  it("tells code, place, what, why and what to do, with code 2 for errors (F28, F33)", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD:gsub("'read'", "'checked'"))
+    local done = kit.run(folder, { "check", "case.lua" })
+    assert.equal(2, done.code)
+    assert.truthy(done.out:find('case.lua:8: warning: action "report" can never run: nobody makes `stage === \'checked\'` true', 1, true), done.out)
+    assert.truthy(done.out:find("[reach.goal]", 1, true))
+    assert.truthy(done.out:find("\n    why: ", 1, true) and done.out:find("\n    do:  ", 1, true))
+  end)
+
+  it("gives one object with --json (R127)", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD:gsub("'read'", "'checked'"))
+    local done = kit.run(folder, { "check", "case.lua", "--json" })
+    local got = assert(json.decode(done.out))
+    assert.equal(1, got.counts.error)
+    assert.equal("reach.goal", got.findings[1].code)
+    assert.same({ "scan" }, { table.unpack(got.findings[1].steps) })
+    assert.is_true(got.complete)
+  end)
+
+  it("names what cannot be read, with code 2, and never a traceback", function()
+    local folder <close> = kit.folder()
+    folder.file("broken.lua", "return skillrt.skill {")
+    folder.file("broken.json", "{ ")
+    for _, path in ipairs { "broken.lua", "broken.json", "no-such-thing" } do
+      local done = kit.run(folder, { "check", path })
+      assert.equal(2, done.code, path)
+      assert.is_nil((done.out .. done.err):find("traceback", 1, true))
+      assert.truthy((done.out .. done.err):find(path, 1, true))
+    end
+    assert.equal(2, kit.run(folder, { "check", "broken.lua", "--max-states", "none" }).code)
+  end)
+
+  it("passes what skillrt generates, in the folder and as a config (R76-R79)", function()
+    local folder <close> = kit.folder()
+    generated(folder)
+    for _, path in ipairs { "case", "case/skill-config.json", "skill-config.json" } do
+      local done = kit.run(folder, { "check", path })
+      assert.equal(0, done.code, path .. "\n" .. done.out .. done.err)
+    end
+  end)
+
+  it("reports PASS on a fresh folder, and less for what is missing (R127)", function()
+    local folder <close> = kit.folder()
+    generated(folder)
+    local done = kit.run(folder, { "check", "case", "--report" })
+    assert.truthy(done.out:find("case: PASS (100 of 100), autonomous", 1, true), done.out)
+    for _, name in ipairs { "phases/actions/action-scan.md", "phases/state-schema.md", "specs/action-catalog.md", "phases/orchestrator.md" } do
+      os.remove(folder.path .. "/case/" .. name)
+    end
+    local got = assert(json.decode(kit.run(folder, { "check", "case", "--report", "--json" }).out))
+    assert.truthy(({ REVIEW = true, FAIL = true })[got.summary.status], got.summary.status)
+    assert.equal(4, got.file_checks.total - got.file_checks.existing)
+    assert.equal("case", got.skill_name)
+    assert.truthy(got.generated_at:find "^%d+%-%d%d%-%d%dT%d%d:%d%d:%d%dZ$")
+    assert.truthy(#got.summary.issues > 0 and #got.summary.recommendations > 0)
+  end)
+
+  it("reports on folders only", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    local done = kit.run(folder, { "check", "case.lua", "--report" })
+    assert.equal(2, done.code)
+    assert.truthy(done.err:find("a report needs a skill's folder", 1, true))
+  end)
+end)
+
+describe("skillrt graph", function()
+  it("writes Mermaid, dot and SVG (F9, R54)", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    local mermaid = kit.run(folder, { "graph", "case.lua" })
+    assert.equal(0, mermaid.code, mermaid.err)
+    assert.truthy(mermaid.out:find("^flowchart TD\n"))
+    assert.truthy(mermaid.out:find("|\"stage === 'read'\"|", 1, true))
+    local dot = kit.run(folder, { "graph", "case.lua", "--format", "dot" })
+    assert.truthy(dot.out:find('^digraph "case" {'))
+    local svg = kit.run(folder, { "graph", "case.lua", "--format", "svg" })
+    assert.equal(0, svg.code)
+    assert.truthy(svg.out:find("<svg", 1, true) or svg.err:find("install graphviz", 1, true))
+  end)
+
+  it("writes Mermaid and a hint where graphviz is not (F9)", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    local done = kit.run(folder, { "graph", "case.lua", "--format", "svg", env = "PATH=/nowhere" })
+    assert.equal(0, done.code, done.err)
+    assert.truthy(done.out:find("^flowchart TD\n"))
+    assert.truthy(done.err:find("install graphviz", 1, true))
+    assert.is_nil(files.stat(folder.path .. "/runs"))
+  end)
+end)
