@@ -38,7 +38,8 @@ function M.of(given)
     return nil, message, code
   elseif not subject.definition then
     local first = found:sorted()[1]
-    return nil, ("%s: %s"):format(subject.path or "skill", first and first.what or "holds nothing that can be run"), "invalid"
+    return nil, ("%s: %s"):format(subject.path or "skill",
+      first and first.what or "holds nothing that can be run"), "invalid"
   end
   local model = require("skillrt.check.model").of(subject.definition, found, subject_of.places(subject))
   return build.of(model, subject)
@@ -49,7 +50,8 @@ end
 ---@param format "mermaid"|"dot"
 ---@return string
 function M.text(graph, format)
-  local writer = WRITERS[format] or error(("graph: format must be mermaid or dot, not %s"):format(tostring(format)), 2)
+  local writer = WRITERS[format] or error(("graph: format must be mermaid or dot, not %s"):format(tostring(format)),
+    2)
   return table.concat(require(writer).lines(graph), "\n") .. "\n"
 end
 

@@ -187,7 +187,8 @@ describe("the search through the state space", function()
     local passed = finding(skill { first, { id = "late", when = "status === 'pending'" } }, "reach.shadowed")
     assert.truthy(passed.what:find('"late" is never chosen: at the start it may run, but "first"', 1, true))
     assert.truthy(finding(skill { first, { id = "late", when = "status === 'completed'" } }, "reach.never"))
-    assert.is_nil(finding(skill { { id = "first", when = "status === 'pending'" }, { id = "late", when = "status === 'running'" } }, "reach.never"))
+    assert.is_nil(finding(skill { { id = "first", when = "status === 'pending'" }, { id = "late", when = "status === 'running'" } },
+      "reach.never"))
   end)
 
   it("says that an error count beyond the limit never comes (R59)", function()

@@ -53,7 +53,8 @@ describe("skillrt check", function()
     script(folder, GOOD:gsub("'read'", "'checked'"))
     local done = kit.run(folder, { "check", "case.lua" })
     assert.equal(2, done.code)
-    assert.truthy(done.out:find('case.lua:8: warning: action "report" can never run: nobody makes `stage === \'checked\'` true', 1, true), done.out)
+    assert.truthy(done.out:find('case.lua:8: warning: action "report" can never run: nobody makes `stage === \'checked\'` true', 1,
+      true), done.out)
     assert.truthy(done.out:find("[reach.goal]", 1, true))
     assert.truthy(done.out:find("\n    why: ", 1, true) and done.out:find("\n    do:  ", 1, true))
   end)
@@ -96,7 +97,8 @@ describe("skillrt check", function()
     generated(folder)
     local done = kit.run(folder, { "check", "case", "--report" })
     assert.truthy(done.out:find("case: PASS (100 of 100), autonomous", 1, true), done.out)
-    for _, name in ipairs { "phases/actions/action-scan.md", "phases/state-schema.md", "specs/action-catalog.md", "phases/orchestrator.md" } do
+    for _, name in ipairs { "phases/actions/action-scan.md", "phases/state-schema.md", "specs/action-catalog.md",
+      "phases/orchestrator.md" } do
       os.remove(folder.path .. "/case/" .. name)
     end
     local got = assert(json.decode(kit.run(folder, { "check", "case", "--report", "--json" }).out))
@@ -134,10 +136,12 @@ describe("skillrt graph", function()
   it("writes Mermaid and a hint where graphviz is not (F9)", function()
     local folder <close> = kit.folder()
     script(folder, GOOD)
-    local done = kit.run(folder, { "graph", "case.lua", "--format", "svg", env = "PATH=/nowhere" })
-    assert.equal(0, done.code, done.err)
-    assert.truthy(done.out:find("^flowchart TD\n"))
-    assert.truthy(done.err:find("install graphviz", 1, true))
+    local command = "cd %s && env PATH=/nowhere %s graph case.lua --format svg 2> hint; echo code $?"
+    local pipe <close> = assert(io.popen(command:format(kit.quoted(folder.path), kit.quoted(kit.program))))
+    local out = pipe:read "a"
+    assert.truthy(out:find("^flowchart TD\n"), out)
+    assert.truthy(out:find("\ncode 0\n$"), out)
+    assert.truthy(folder.read("hint"):find("install graphviz", 1, true))
     assert.is_nil(files.stat(folder.path .. "/runs"))
   end)
 end)

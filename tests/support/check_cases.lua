@@ -11,7 +11,8 @@ local function case(code, example, bad, good)
 end
 
 local function skill(actions, more)
-  local definition = { name = "case", agents = { worker = { kind = "command", argv = { "true" } } }, actions = actions }
+  local definition = { name = "case", agents = { worker = { kind = "command", argv = { "true" } } },
+    actions = actions }
   for _, action in ipairs(actions) do
     action.agent = action.agent or "worker"
   end
@@ -58,91 +59,136 @@ local function config(more, files)
   return all
 end
 
-case("skill.invalid", "agents missing, unknown fields: what the skill's constructor refuses", { name = "case", actions = { { id = "a", wehn = "x" } } }, one())
+case("skill.invalid", "agents missing, unknown fields: what the skill's constructor refuses",
+  { name = "case", actions = { { id = "a", wehn = "x" } } }, one())
 
-case("condition.syntax", "`files.length >`", one("files.length >"), one("files.length > 0", { state = { files = {} } }))
-case("condition.never", "`n > 3 && n < 2`", one("n > 3 && n < 2", { state = { n = 0 } }), one("n > 1 && n < 3", { state = { n = 2 } }))
+case("condition.syntax", "`files.length >`", one("files.length >"),
+  one("files.length > 0", { state = { files = {} } }))
+case("condition.never", "`n > 3 && n < 2`", one("n > 3 && n < 2", { state = { n = 0 } }),
+  one("n > 1 && n < 3", { state = { n = 2 } }))
 case("condition.always", "`1 < 2`", one("1 < 2"), one("n < 2", { state = { n = 0 } }))
-case("effect.syntax", "`files are read`", skill { { id = "scan", effects = { "files are == read ==" } } }, skill { { id = "scan", effects = { "files.length>0" } } })
-case("key.undeclared", "`reviewed` in no state, schema or effect", one("!reviewed"), one("!reviewed", { state = { reviewed = false } }))
-case("key.never-set", "`critical > 0`, and no effect names `critical`", one("critical < 1", { state = { critical = 0 } }),
+case("effect.syntax", "`files are read`", skill { { id = "scan", effects = { "files are == read ==" } } },
+  skill { { id = "scan", effects = { "files.length>0" } } })
+case("key.undeclared", "`reviewed` in no state, schema or effect", one("!reviewed"),
+  one("!reviewed", { state = { reviewed = false } }))
+case("key.never-set", "`critical > 0`, and no effect names `critical`",
+  one("critical < 1", { state = { critical = 0 } }),
   skill({ { id = "scan", when = "critical < 1", effects = { "critical++" } } }, { state = { critical = 0 } }))
 
-case("reference.action", "`completed_actions.includes('scna')`", skill { { id = "scan" }, { id = "report", when = "completed_actions.includes('scna')" } },
+case("reference.action", "`completed_actions.includes('scna')`",
+  skill { { id = "scan" }, { id = "report", when = "completed_actions.includes('scna')" } },
   skill { { id = "scan" }, { id = "report", when = "completed_actions.includes('scan')" } })
-case("reference.phase", "`outputs['02-plan'].ok` without a phase 02-plan", phases({ id = "01-read" }, { id = "03-write", when = "outputs['02-plan'].ok" }),
+case("reference.phase", "`outputs['02-plan'].ok` without a phase 02-plan",
+  phases({ id = "01-read" }, { id = "03-write", when = "outputs['02-plan'].ok" }),
   phases({ id = "01-read" }, { id = "03-write", when = "outputs['01-read'].ok" }))
-case("reference.file", 'prompt = "prompts/scan.md", which is not there', skill { { id = "scan", prompt = "prompts/no-such-file.md" } }, skill { { id = "scan", prompt = "Read the files" } })
-case("reference.template", '"templates": [{ "path": "templates/report.md" }]', config ', "templates": [{ "path": "templates/report.md", "purpose": "p" }]',
-  config(', "templates": [{ "path": "templates/report.md", "purpose": "p" }]', { ["templates/report.md"] = "# Report {{x}}\n" }))
+case("reference.file", 'prompt = "prompts/scan.md", which is not there',
+  skill { { id = "scan", prompt = "prompts/no-such-file.md" } }, skill { { id = "scan", prompt = "Read the files" } })
+case("reference.template", '"templates": [{ "path": "templates/report.md" }]',
+  config ', "templates": [{ "path": "templates/report.md", "purpose": "p" }]',
+  config(', "templates": [{ "path": "templates/report.md", "purpose": "p" }]',
+    { ["templates/report.md"] = "# Report {{x}}\n" }))
 case("reference.tool", "`AskUserQuestion(...)` in an action's code, but not in allowed-tools",
   folder { ["phases/actions/action-scan.md"] = action_file "```javascript\nconst a = AskUserQuestion({})\n```\n" },
   folder { ["phases/actions/action-scan.md"] = action_file "```javascript\nconst a = Read('x')\n```\n" })
 case("reference.tool-set", '"x_skillrt": { "actions": { "scan": { "tool_set": "analyse" } } } without such a set',
   config ', "x_skillrt": { "actions": { "action-scan": { "tool_set": "analyse" } } }',
-  config ', "x_skillrt": { "actions": { "action-scan": { "tool_set": "a" } }, "skills": [{ "name": "a", "tools": ["Read"] }] }')
-case("reference.strategy", 'strategy = "prioritty"', one(nil, { strategy = "prioritty" }), one(nil, { strategy = "sequential" }))
-case("reference.orphan", "phases/actions/action-old.md, which the config does not declare", config("", { ["phases/actions/action-old.md"] = action_file() }), config())
+  config(', "x_skillrt": { "actions": { "action-scan": { "tool_set": "a" } },'
+    .. ' "skills": [{ "name": "a", "tools": ["Read"] }] }'))
+case("reference.strategy", 'strategy = "prioritty"', one(nil, { strategy = "prioritty" }),
+  one(nil, { strategy = "sequential" }))
+case("reference.orphan", "phases/actions/action-old.md, which the config does not declare",
+  config("", { ["phases/actions/action-old.md"] = action_file() }), config())
 local GRAPH = "# Catalog\n\n```mermaid\ngraph TD\n  A[action-scan] --> B[%s]\n```\n"
 case("reference.node", "`MENU --> STATUS[action-status]` without phases/actions/action-status.md",
-  folder { ["specs/action-catalog.md"] = GRAPH:format "action-status" }, folder { ["specs/action-catalog.md"] = GRAPH:format "The end" })
+  folder { ["specs/action-catalog.md"] = GRAPH:format "action-status" },
+  folder { ["specs/action-catalog.md"] = GRAPH:format "The end" })
 
 case("input.skippable", "a phase needs `b.json`, whose phase has a condition of its own",
-  phases({ id = "01-a", output = "a.json" }, { id = "02-b", output = "b.json", when = "outputs['01-a'].ok" }, { id = "03-c", input = { "b.json" } }),
-  phases({ id = "01-a", output = "a.json" }, { id = "02-b", output = "b.json" }, { id = "03-c", input = { "b.json" } }))
-case("output.twice", "two phases with output = \"report.md\"", phases({ id = "01-a", output = "r.md" }, { id = "02-b", output = "r.md" }),
+  phases({ id = "01-a", output = "a.json" }, { id = "02-b", output = "b.json", when = "outputs['01-a'].ok" },
+    { id = "03-c", input = { "b.json" } }),
+  phases({ id = "01-a", output = "a.json" }, { id = "02-b", output = "b.json" },
+    { id = "03-c", input = { "b.json" } }))
+case("output.twice", "two phases with output = \"report.md\"",
+  phases({ id = "01-a", output = "r.md" }, { id = "02-b", output = "r.md" }),
   phases({ id = "01-a", output = "r.md" }, { id = "02-b", output = "s.md" }))
 
 local function machine(changes)
   return folder { ["phases/orchestrator.md"] = machines.text(changes) }
 end
 local GOOD = machine {}
-case("machine.forbidden", "`case 'work': return Action.GATHER`, registered from `idle` only", machine { work_returns = "GATHER" }, GOOD)
-case("machine.unreachable", "a state `waiting` to which no action leads", machine { state = "| `waiting` | waits | `work` |\n" }, GOOD)
-case("machine.differs", "the table goes from `idle` to `work`, the registry to `gathered`", machine { idle_exit = "work" }, GOOD)
+case("machine.forbidden", "`case 'work': return Action.GATHER`, registered from `idle` only",
+  machine { work_returns = "GATHER" }, GOOD)
+case("machine.unreachable", "a state `waiting` to which no action leads",
+  machine { state = "| `waiting` | waits | `work` |\n" }, GOOD)
+case("machine.differs", "the table goes from `idle` to `work`, the registry to `gathered`",
+  machine { idle_exit = "work" }, GOOD)
 case("machine.no-route", "the table has `completed`, the route throws there", machine { without_end = true }, GOOD)
-case("machine.never-routed", "`handle_error` is registered and no case returns it", machine { action = "| `handle_error` | `work` | `failed` | - |\n" }, GOOD)
-case("machine.unregistered", "`return Action.COMPLETE` without such a row", machine { work_returns = "COMPLETE" }, GOOD)
-case("machine.falls-through", "no case for `gathered`; the default returns `finish`", machine { without_gathered = true, default = "return 'finish';" }, GOOD)
-case("machine.no-failure", "states up to `completed`, none called failed or aborted", machine { without_failure = true }, GOOD)
+case("machine.never-routed", "`handle_error` is registered and no case returns it",
+  machine { action = "| `handle_error` | `work` | `failed` | - |\n" }, GOOD)
+case("machine.unregistered", "`return Action.COMPLETE` without such a row", machine { work_returns = "COMPLETE" },
+  GOOD)
+case("machine.falls-through", "no case for `gathered`; the default returns `finish`",
+  machine { without_gathered = true, default = "return 'finish';" }, GOOD)
+case("machine.no-failure", "states up to `completed`, none called failed or aborted",
+  machine { without_failure = true }, GOOD)
 case("machine.loop", "`verify` leads from `checked` back to `gathered`", machine { back = true }, GOOD)
-case("machine.undefined", "`context.complexity > threshold`, neither of them in the state", machine { condition = "context.complexity > threshold" }, GOOD)
-case("machine.recovery", "`return RecoveryAction.TRY_ALTERNATIVE`, which nothing takes up", machine { recovery = "TRY_ALTERNATIVE" }, GOOD)
-case("machine.metric", "metric `state_transitions`, in the state file `steps`", machine { metric = "state_transitions" }, GOOD)
+case("machine.undefined", "`context.complexity > threshold`, neither of them in the state",
+  machine { condition = "context.complexity > threshold" }, GOOD)
+case("machine.recovery", "`return RecoveryAction.TRY_ALTERNATIVE`, which nothing takes up",
+  machine { recovery = "TRY_ALTERNATIVE" }, GOOD)
+case("machine.metric", "metric `state_transitions`, in the state file `steps`",
+  machine { metric = "state_transitions" }, GOOD)
 
-case("prompt.placeholder", "`Review {{target}}`", folder { ["phases/actions/action-scan.md"] = action_file "Review {{target}}.\n" }, GOOD)
-case("prompt.todo", "`TODO: describe the steps`", folder { ["phases/actions/action-scan.md"] = action_file "TODO: describe the steps\n" },
+case("prompt.placeholder", "`Review {{target}}`",
+  folder { ["phases/actions/action-scan.md"] = action_file "Review {{target}}.\n" }, GOOD)
+case("prompt.todo", "`TODO: describe the steps`",
+  folder { ["phases/actions/action-scan.md"] = action_file "TODO: describe the steps\n" },
   folder { ["phases/actions/action-scan.md"] = action_file "Count the words TODO and FIXME.\n" })
-case("prompt.empty", "a document of headings only", folder { ["phases/actions/action-scan.md"] = "# Action: Scan\n" }, GOOD)
-case("spec.empty", "a spec of headings only", config(', "specs": [{ "path": "specs/rules.md", "purpose": "p" }]', { ["specs/rules.md"] = "# Rules\n" }),
-  config(', "specs": [{ "path": "specs/rules.md", "purpose": "p" }]', { ["specs/rules.md"] = "# Rules\n\nBe brief.\n" }))
+case("prompt.empty", "a document of headings only",
+  folder { ["phases/actions/action-scan.md"] = "# Action: Scan\n" }, GOOD)
+case("spec.empty", "a spec of headings only",
+  config(', "specs": [{ "path": "specs/rules.md", "purpose": "p" }]', { ["specs/rules.md"] = "# Rules\n" }),
+  config(', "specs": [{ "path": "specs/rules.md", "purpose": "p" }]',
+    { ["specs/rules.md"] = "# Rules\n\nBe brief.\n" }))
 
 case("reach.never", "`stage === 'checked'`, and effects make it `'read'` only",
-  skill({ { id = "scan", effects = { "stage=read" } }, { id = "report", when = "stage === 'checked'" } }, { state = { stage = "new" } }),
-  skill({ { id = "scan", effects = { "stage=read" } }, { id = "report", when = "stage === 'read'" } }, { state = { stage = "new" } }))
+  skill({ { id = "scan", effects = { "stage=read" } }, { id = "report", when = "stage === 'checked'" } },
+    { state = { stage = "new" } }),
+  skill({ { id = "scan", effects = { "stage=read" } }, { id = "report", when = "stage === 'read'" } },
+    { state = { stage = "new" } }))
 case("reach.blocked", "after `scan` chooses `deep`, nothing is left that may run",
-  skill({ { id = "scan", effects = { "depth!=null" } }, { id = "quick", when = "depth === 'low'", optional = true, effects = { "done=true" } },
-    { id = "action-complete", when = "done" } }, { state = { done = false }, schema = { depth = "'low' | 'high' | null" } }),
-  skill({ { id = "scan", effects = { "depth!=null" } }, { id = "action-complete", when = "depth !== null" } }, { state = {}, schema = { depth = "'low' | 'high' | null" } }))
+  skill({ { id = "scan", effects = { "depth!=null" } },
+    { id = "quick", when = "depth === 'low'", optional = true, effects = { "done=true" } },
+    { id = "action-complete", when = "done" } },
+    { state = { done = false }, schema = { depth = "'low' | 'high' | null" } }),
+  skill({ { id = "scan", effects = { "depth!=null" } }, { id = "action-complete", when = "depth !== null" } },
+    { state = {}, schema = { depth = "'low' | 'high' | null" } }))
 case("reach.goal", "`action-complete` waits for `done`, which only an unreachable action sets",
-  skill({ { id = "scan", effects = { "stage=read" } }, { id = "report", when = "stage === 'checked'", effects = { "done=true" } },
+  skill({ { id = "scan", effects = { "stage=read" } },
+    { id = "report", when = "stage === 'checked'", effects = { "done=true" } },
     { id = "action-complete", when = "done", priority = -1 } }, { state = { stage = "new" } }),
-  skill({ { id = "scan", effects = { "stage=read" } }, { id = "report", when = "stage === 'read'", effects = { "done=true" } },
+  skill({ { id = "scan", effects = { "stage=read" } },
+    { id = "report", when = "stage === 'read'", effects = { "done=true" } },
     { id = "action-complete", when = "done", priority = -1 } }, { state = { stage = "new" } }))
-case("reach.over", "terminate = { \"rounds >= limit\" } where both are null", one(nil, { terminate = { "rounds >= 0" }, state = { rounds = 0 } }),
+case("reach.over", "terminate = { \"rounds >= limit\" } where both are null",
+  one(nil, { terminate = { "rounds >= 0" }, state = { rounds = 0 } }),
   one(nil, { terminate = { "rounds >= 3" }, state = { rounds = 0 } }))
 case("reach.loop", "`open` makes `x` true, `close` makes it false, and no more",
-  skill({ { id = "open", repeatable = true, when = "!x", effects = { "x=true" } }, { id = "close", repeatable = true, when = "x", effects = { "x=false" } } }, { state = { x = false } }),
+  skill({ { id = "open", repeatable = true, when = "!x", effects = { "x=true" } },
+    { id = "close", repeatable = true, when = "x", effects = { "x=false" } } }, { state = { x = false } }),
   skill({ { id = "open", repeatable = true, when = "n < 3", effects = { "n++" } } }, { state = { n = 0 } }))
 case("reach.shadowed", "`count` (priority 5) may run whenever `look` (priority 0) may",
-  skill({ { id = "count", priority = 5, repeatable = true, when = "n < 3", effects = { "n++" } }, { id = "look", when = "n < 2", optional = true },
+  skill({ { id = "count", priority = 5, repeatable = true, when = "n < 3", effects = { "n++" } },
+    { id = "look", when = "n < 2", optional = true },
     { id = "stop", when = "n >= 3", terminal = true } }, { state = { n = 0 } }),
-  skill({ { id = "count", priority = 5, repeatable = true, when = "n < 3", effects = { "n++" } }, { id = "look", when = "n < 2", priority = 6 },
+  skill({ { id = "count", priority = 5, repeatable = true, when = "n < 3", effects = { "n++" } },
+    { id = "look", when = "n < 2", priority = 6 },
     { id = "stop", when = "n >= 3", terminal = true } }, { state = { n = 0 } }))
 local many = {}
 for i = 1, 14 do
   many[i] = { id = "a" .. i }
 end
-case("reach.bound", "--max-states 100 and a skill with more", { skill = skill(many, { strategy = "user_driven" }), options = { max_states = 100 } }, one())
+case("reach.bound", "--max-states 100 and a skill with more",
+  { skill = skill(many, { strategy = "user_driven" }), options = { max_states = 100 } }, one())
 
 return cases

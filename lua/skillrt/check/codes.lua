@@ -24,7 +24,8 @@ code("condition.syntax", "error", "a condition that cannot be read stops the ski
   "write paths, literals, ! && || === !== < <= > >=, .length, .includes(...)")
 code("condition.never", "error", "what waits for it never happens", "remove the contradiction or the condition")
 code("condition.always", "warning", "it is asked every time and decides nothing", "remove it, or say what is meant")
-code("effect.syntax", "error", "a promise that cannot be read cannot be kept", "write k=v, k!=null, k.length>0, k++, k--, k or !k")
+code("effect.syntax", "error", "a promise that cannot be read cannot be kept",
+  "write k=v, k!=null, k.length>0, k++, k--, k or !k")
 
 -- keys ---------------------------------------------------------------------------------------------
 code("key.undeclared", "warning", "a key that nobody declares is null unless an agent happens to set it",
@@ -37,11 +38,13 @@ code("reference.action", "error", "what waits for it, or routes to it, comes to 
   "declare the action, or correct its name")
 code("reference.phase", "error", "the outputs of a phase that does not exist are always null",
   "declare the phase, or correct its name")
-code("reference.file", "error", "the step has no prompt: the file is not there", "write the file, or correct the path")
+code("reference.file", "error", "the step has no prompt: the file is not there",
+  "write the file, or correct the path")
 code("reference.template", "error", "the document cannot be rendered", "write the template, or correct its path")
 code("reference.tool", "warning", "a step may call only the tools its skill allows",
   "add the tool to allowed_tools, or remove it from the step")
-code("reference.tool-set", "error", "without its set the step is given no tools", "declare the set, or correct its name")
+code("reference.tool-set", "error", "without its set the step is given no tools",
+  "declare the set, or correct its name")
 code("reference.strategy", "error", "nobody chooses the next action", "name a strategy that exists")
 code("reference.orphan", "warning", "a document of an action that nothing declares is never used",
   "declare the action, or remove the file")
@@ -67,7 +70,8 @@ code("machine.unregistered", "error", "the route returns an action that is not r
   "register the action, or route to one that is")
 code("machine.falls-through", "warning", "a state without a case takes the default and its own work is left out",
   "give the state a case")
-code("machine.no-failure", "warning", "a run that cannot go on has no state to end in", "add the end states failed and aborted")
+code("machine.no-failure", "warning", "a run that cannot go on has no state to end in",
+  "add the end states failed and aborted")
 code("machine.loop", "warning", "nothing says how often this edge may be taken, so it may go on for ever",
   "put a limit on the edge")
 code("machine.undefined", "warning", "a name that the state does not hold is undefined when it is read",
@@ -80,7 +84,8 @@ code("machine.metric", "warning", "a metric under a name that the state does not
 -- prompts and specs --------------------------------------------------------------------------------
 code("prompt.placeholder", "warning", "the agent is sent the placeholder instead of what it stands for",
   "fill it in, or generate the document again")
-code("prompt.todo", "warning", "the agent is sent an outline instead of instructions", "write what the step has to do")
+code("prompt.todo", "warning", "the agent is sent an outline instead of instructions",
+  "write what the step has to do")
 code("prompt.empty", "warning", "the agent is sent nothing to do", "write what the step has to do")
 code("spec.empty", "warning", "a document that says nothing guides nobody", "write it, or take it out of the list")
 
@@ -96,7 +101,7 @@ code("reach.loop", "warning", "nothing that a condition reads changes, so the ru
   "give it an effect that ends the loop, or a max_runs")
 code("reach.shadowed", "warning", "whenever it may run, an action of higher priority is taken instead",
   "raise its priority, or narrow the conditions of the other")
-code("reach.bound", "note", "beyond the bound nothing is proven: what is reported holds, what is not may still be there",
+code("reach.bound", "note", "what is reported holds; beyond the bound there may be more",
   "split the skill, or read the bound as it is")
 
 ---The codes, sorted.

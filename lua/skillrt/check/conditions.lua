@@ -29,19 +29,20 @@ local function contradiction(one)
   return joined and expr.constant(joined) == false
 end
 
-local function check_one(one, owner, model, found, place)
+local function check_one(one, owner, found, place)
   local told = false
   for _, condition in ipairs(one.when) do
     local known = constant(condition)
     if known ~= nil and known ~= false or known == false and type(condition) == "table" then
       local code = known and "condition.always" or "condition.never"
-      local what = ("%s: condition `%s` %s"):format(owner, condition.text, known and "holds in every state" or "never holds")
+      local what = ("%s: condition `%s` %s"):format(owner, condition.text,
+        known and "holds in every state" or "never holds")
       found:add(code, place(condition.text), what)
       told = told or not known
     end
   end
   if not told and contradiction(one) then
-    found:add("condition.never", place(), ("%s: its conditions contradict each other, so they never hold together"):format(owner))
+    found:add("condition.never", place(), owner .. ": its conditions contradict each other: they never hold together")
   end
 end
 
@@ -108,9 +109,11 @@ local function check_keys(model, found)
     local declared = model.state[key] ~= nil or model.schema[key] ~= nil
     if not declared and not setters[key] then
       local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it'
-      found:add("key.undeclared", who.place(who.text), what:format(key, named(who)), { level = code and "note" or nil })
+      found:add("key.undeclared", who.place(who.text), what:format(key, named(who)),
+        { level = code and "note" or nil })
     elseif not setters[key] then
-      found:add("key.never-set", who.place(who.text), ('key "%s" is read by %s, and no effect changes it'):format(key, named(who)))
+      found:add("key.never-set", who.place(who.text),
+        ('key "%s" is read by %s, and no effect changes it'):format(key, named(who)))
     end
   end
 end
@@ -119,7 +122,7 @@ end
 ---@param found skillrt.check.Found
 function M.check(model, found)
   each(model, function(one, owner, place)
-    check_one(one, owner, model, found, place)
+    check_one(one, owner, found, place)
   end)
   check_keys(model, found)
 end

@@ -27,7 +27,8 @@ function M.check(model, found)
     end
     local output = given.output or phase.id .. ".json"
     if maker[output] then
-      found:add("output.twice", phase.place(), ('phases "%s" and "%s" both write %s'):format(maker[output].id, phase.id, output))
+      found:add("output.twice", phase.place(),
+        ('phases "%s" and "%s" both write %s'):format(maker[output].id, phase.id, output))
     end
     maker[output] = phase
   end

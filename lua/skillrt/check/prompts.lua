@@ -48,7 +48,8 @@ local function scan(path, text, found)
       found:add("prompt.placeholder", { file = path, line = line }, ("the placeholder {{%s}} is left"):format(name))
     elseif told < MAX_TOLD and is_todo(one) then
       told = told + 1
-      found:add("prompt.todo", { file = path, line = line }, ("is left to do: %s"):format(one:match "^%s*(.-)%s*$":sub(1, 80)))
+      found:add("prompt.todo", { file = path, line = line },
+        ("is left to do: %s"):format(one:match "^%s*(.-)%s*$":sub(1, 80)))
     end
   end
 end

@@ -81,7 +81,8 @@ end
 local function told_never(self, step, reason, steps)
   local action = step.action
   self.never[action.id] = true
-  self.found:add("reach.never", action.place(), ('action "%s" can never run: %s'):format(action.id, reason), { steps = steps })
+  self.found:add("reach.never", action.place(), ('action "%s" can never run: %s'):format(action.id, reason),
+    { steps = steps })
 end
 
 -- Proven without regard to order: some condition that nothing makes true.
@@ -91,7 +92,8 @@ local function never_at_all(self, step)
   local steps = at and search.path(self.result, at)
   if #terms > 0 then
     local all_else = missing and #missing == #terms and ("; %s all its other conditions hold"):format(sequence(steps))
-    told_never(self, step, ("nobody makes %s true%s"):format(quoted(terms), #step.terms > #terms and all_else or ""), steps)
+    told_never(self, step, ("nobody makes %s true%s"):format(quoted(terms), #step.terms > #terms and all_else or ""),
+      steps)
   else
     told_never(self, step, ("its conditions never hold together: %s"):format(conditions_of(step)), steps)
   end
@@ -101,7 +103,8 @@ local function never_in_order(self, step)
   local at, missing = nearest(self.result, step)
   if at and #missing > 0 then
     local steps = search.path(self.result, at)
-    told_never(self, step, ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing)), steps)
+    told_never(self, step, ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing)),
+      steps)
   else
     told_never(self, step, ("no sequence of actions leads to it (it waits for %s)"):format(conditions_of(step)))
   end
@@ -115,7 +118,8 @@ local function shadowed(self, i, step)
   self.found:add("reach.shadowed", step.action.place(),
     ('action "%s" is never chosen: %s it may run, but "%s"%s is taken'):format(
       step.action.id, sequence(steps), other.id,
-      self.space.model.strategy == "priority" and (" (priority %g against %g)"):format(other.priority, step.action.priority) or ""),
+      self.space.model.strategy == "priority"
+        and (" (priority %g against %g)"):format(other.priority, step.action.priority) or ""),
     { steps = steps })
 end
 
@@ -143,7 +147,7 @@ end
 local function waiting(self, at)
   local lines = {}
   for _, step in ipairs(self.space.steps) do
-    if search.class(self.result, at, "did " .. step.action.id) == 1 and not (step.action.terminal == "failed") then
+    if search.class(self.result, at, "did " .. step.action.id) == 1 and step.action.terminal ~= "failed" then
       local terms = unmet(self.result, step, at)
       if #terms > 0 and #lines < 4 then
         lines[#lines + 1] = ("%s waits for %s"):format(step.action.id, quoted(terms))
@@ -205,14 +209,16 @@ local function check_goal(self)
       local reason, at = why_not(self, i, step)
       local steps = at and search.path(self.result, at) or {}
       local what = 'no sequence of actions completes the run: "%s" is not reached, %s; the nearest it comes is %s'
-      self.found:add("reach.goal", step.action.place(), what:format(step.action.id, reason, sequence(steps)), { steps = steps })
+      self.found:add("reach.goal", step.action.place(), what:format(step.action.id, reason, sequence(steps)),
+        { steps = steps })
       return
     end
   end
   local at = self.result.blocked_at
   local steps = at and search.path(self.result, at) or {}
   local what = at and ("%s, %s"):format(sequence(steps), waiting(self, at)) or "it goes on without end"
-  self.found:add("reach.goal", self.space.model.place(), "no sequence of actions completes the run: " .. what, { steps = steps })
+  self.found:add("reach.goal", self.space.model.place(), "no sequence of actions completes the run: " .. what,
+    { steps = steps })
 end
 
 -- A repeatable action whose effects change nothing that a condition reads.
@@ -233,7 +239,7 @@ local function repeats(self, i, step)
     free = free or term.opaque
   end
   local steps = search.path(self.result, self.result.chosen[i])
-  local what = 'action "%s" may repeat without end: %s it runs, and none of its effects changes a key that a condition reads'
+  local what = 'action "%s" may repeat without end: %s it runs, and no effect of it changes what a condition reads'
   self.found:add("reach.loop", step.action.place(), what:format(step.action.id, sequence(steps)),
     { steps = steps, level = free and "note" or nil })
 end
@@ -247,7 +253,8 @@ local function check_loops(self)
     local steps = search.path(self.result, at)
     local loop = search.loop(self.result, at)
     self.found:add("reach.loop", self.space.model.place(),
-      ("the run goes round without end: %s it repeats %s"):format(sequence(steps), table.concat(loop, ", ")), { steps = steps })
+      ("the run goes round without end: %s it repeats %s"):format(sequence(steps),
+        table.concat(loop, ", ")), { steps = steps })
   end
 end
 

@@ -79,7 +79,7 @@ local function check_links(subject, model, found)
       local from = link.from and ('action "%s"'):format(link.from) or "the routing code"
       local hook = HOOKS[link.to] -- the runtime ends a run itself; a skill.lua is run by it for sure
       local level = hook and (link.how == "next" and "note" or "warning") or link.how == "next" and "warning" or nil
-      local why = hook and "the runtime ends the run at this point itself; what the author meant to do there is not done" or nil
+      local why = hook and "the runtime ends the run there itself; what the author meant to do is not done" or nil
       found:add("reference.action", link, ('%s routes to "%s", and there is no such action%s'):format(
         from, link.to, unknown(model, link.to)), { level = level, why = why })
     end
@@ -126,7 +126,8 @@ local function check_orphans(subject, model, found)
   for _, path in ipairs(subject.tree:within("phases/actions", "%.md$")) do
     local id = path:match "([^/]+)%.md$"
     if not model.by_id[id] then
-      found:add("reference.orphan", { file = path }, ('no action "%s" is declared; the document is not used'):format(id))
+      found:add("reference.orphan", { file = path },
+        ('no action "%s" is declared; the document is not used'):format(id))
     end
   end
 end
@@ -153,7 +154,8 @@ local function check_config(subject, model, found)
       local wanted = object(object(own[kind])[id]).tool_set
       local key = ("x_skillrt.%s.%s"):format(kind, id)
       if wanted and not sets[wanted] then
-        found:add("reference.tool-set", subject.place(key), ('%s: there is no tool set "%s"'):format(key, tostring(wanted)))
+        found:add("reference.tool-set", subject.place(key),
+          ('%s: there is no tool set "%s"'):format(key, tostring(wanted)))
       elseif not model.by_id[id] then
         found:add("reference.action", subject.place(key), ('%s refines "%s", which is not declared%s'):format(
           key, id, unknown(model, id)))
@@ -195,7 +197,8 @@ local function check_tools(subject, found)
         if HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]] and not told[name] then
           told[name] = true
           local line = block.line + 1 + select(2, block.text:sub(1, at - 1):gsub("\n", ""))
-          found:add("reference.tool", { file = path, line = line }, ("calls %s, which is not among the skill's allowed tools"):format(name))
+          found:add("reference.tool", { file = path, line = line },
+            ("calls %s, which is not among the skill's allowed tools"):format(name))
         end
       end
     end
@@ -215,7 +218,8 @@ local function check_strategy(subject, model, found)
         return
       end
     end
-    found:add("reference.strategy", model.place(name), ('there is no strategy "%s"%s'):format(name, names.suggest(name, strategy.BUILTIN)))
+    found:add("reference.strategy", model.place(name),
+      ('there is no strategy "%s"%s'):format(name, names.suggest(name, strategy.BUILTIN)))
   end
 end
 

@@ -9,7 +9,7 @@ local M = {}
 ---@field skill_name string
 ---@field execution_mode string
 ---@field generated_at string
----@field file_checks { total: integer, existing: integer, with_content: integer, with_todos: integer, details: table[] }
+---@field file_checks table  { total, existing, with_content, with_todos, details }
 ---@field content_checks { total: integer, passed: integer, details: table[] }
 ---@field scores table<string, integer>
 ---@field summary { status: "PASS"|"REVIEW"|"FAIL", score: integer, issues: string[], recommendations: string[] }
@@ -208,7 +208,8 @@ end
 function M.lines(report)
   local files, contents, summary = report.file_checks, report.content_checks, report.summary
   local lines = {
-    ("%s: %s (%d of 100), %s, %s"):format(report.skill_name, summary.status, summary.score, report.execution_mode, report.generated_at),
+    ("%s: %s (%d of 100), %s, %s"):format(report.skill_name, summary.status, summary.score, report.execution_mode,
+      report.generated_at),
     ("files: %d of %d there, %d with content, %d with something left to do"):format(
       files.existing, files.total, files.with_content, files.with_todos),
     ("contents: %d of %d sections"):format(contents.passed, contents.total),

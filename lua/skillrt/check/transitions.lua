@@ -72,9 +72,11 @@ local function check_route(self)
       local row = machine.by_action[one.action]
       routed[one.action] = true
       if not row then
-        self:add("machine.unregistered", one.line, ('in state "%s" the route returns "%s", which is not registered'):format(state, one.action))
+        self:add("machine.unregistered", one.line,
+          ('in state "%s" the route returns "%s", which is not registered'):format(state, one.action))
       elseif machine.listed and state ~= "any other" and not allows(row, state) then
-        self:add("machine.forbidden", one.line, ('in state "%s" the route picks "%s", but the registry allows it only from %s'):format(
+        self:add("machine.forbidden", one.line,
+          ('in state "%s" the route picks "%s", but the registry allows it only from %s'):format(
           state, one.action, shown(set_of(row.from))))
       end
     end
@@ -101,7 +103,8 @@ local function check_cases(self)
         self:add("machine.no-route", states[state], ('state "%s" has no case in the route%s'):format(
           state, route.default and ": it throws" or ""))
       elseif route.default.to[1] and state ~= "completed" then
-        self:add("machine.falls-through", states[state], ('state "%s" has no case in the route and falls to "%s"'):format(
+        self:add("machine.falls-through", states[state],
+          ('state "%s" has no case in the route and falls to "%s"'):format(
           state, route.default.to[1].action))
       end
     end
@@ -150,7 +153,8 @@ local function check_sources(self, by)
       first = first or text
     end
     if differs then
-      self:add("machine.differs", states[state], ('after "%s" comes, by the %s'):format(state, table.concat(said, "; by the ")))
+      self:add("machine.differs", states[state],
+        ('after "%s" comes, by the %s'):format(state, table.concat(said, "; by the ")))
     end
   end
 end
@@ -187,7 +191,8 @@ local function check_reachable(self, edges)
   local states, order = all_states(self)
   for _, state in ipairs(order) do
     if not reached[state] and not FAILURES[state] then
-      self:add("machine.unreachable", states[state], ('state "%s" is reached by no chain of routed actions that the registry allows'):format(state))
+      self:add("machine.unreachable", states[state],
+        ('state "%s" is reached by no chain of routed actions that the registry allows'):format(state))
     end
   end
 end
@@ -216,7 +221,8 @@ local function check_loops(self)
       local row = machine.by_action[one.action]
       for _, to in ipairs(row and row.to or {}) do
         if rank[state] and rank[to] and rank[to] < rank[state] and not FAILURES[to] then
-          self:add("machine.loop", one.line, ('"%s" leads from "%s" back to "%s", and nothing limits how often'):format(one.action, state, to))
+          self:add("machine.loop", one.line,
+            ('"%s" leads from "%s" back to "%s", and nothing limits how often'):format(one.action, state, to))
         end
       end
       if self:led_here(state, one.action) then
@@ -237,7 +243,8 @@ local function words_of(data, out)
 end
 
 local PLAIN = {}
-for word in ("in and or not true false null passed checks length context state includes some every undefined"):gmatch "%S+" do
+for word in ([[in and or not true false null passed checks length context state includes some every
+  undefined]]):gmatch "%S+" do
   PLAIN[word] = true
 end
 
@@ -253,13 +260,15 @@ local function check_names(self)
       end
     end
     if #missing > 0 then
-      self:add("machine.undefined", one.line, ("%s reads %s, which the state does not hold"):format(one.name, table.concat(missing, ", ")))
+      self:add("machine.undefined", one.line,
+        ("%s reads %s, which the state does not hold"):format(one.name, table.concat(missing, ", ")))
     end
   end
   local metrics = machine.data and machine.data.metrics
   for _, one in ipairs(type(metrics) == "table" and machine.metrics or {}) do
     if metrics[one.name] == nil then
-      self:add("machine.metric", one.line, ('the state file holds no "%s" (it has %s)'):format(one.name, shown(metrics)))
+      self:add("machine.metric", one.line,
+        ('the state file holds no "%s" (it has %s)'):format(one.name, shown(metrics)))
     end
   end
 end
@@ -286,13 +295,14 @@ end
 local function repeated(self, state, one)
   if not self.told_repeat[state .. one.action] then
     self.told_repeat[state .. one.action] = true
-    self:add("machine.loop", one.line, ('in state "%s" the route may return "%s" again and again, and nothing limits how often'):format(state, one.action))
+    local what = 'in state "%s" the route may return "%s" again and again, and nothing limits how often'
+    self:add("machine.loop", one.line, what:format(state, one.action))
   end
 end
 
 local function check_machine(machine, found)
   local self = { machine = machine, told_repeat = {}, repeated = repeated, led_here = led_here }
-  function self:add(code, line, what)
+  function self.add(_, code, line, what)
     found:add(code, { file = machine.file, line = line }, what)
   end
   local by = next_by(self)

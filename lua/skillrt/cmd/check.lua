@@ -44,10 +44,12 @@ local function plain(result)
   local json = require "skillrt.json"
   local findings = json.array {}
   for i, one in ipairs(result.findings) do
-    findings[i] = { code = one.code, level = one.level, file = one.file, line = one.line, what = one.what, why = one.why,
+    findings[i] = { code = one.code, level = one.level, file = one.file, line = one.line, what = one.what,
+      why = one.why,
       fix = one.fix, steps = one.steps and json.array(one.steps) or nil }
   end
-  return { path = result.path, findings = findings, counts = result.counts, states = result.states, complete = result.complete }
+  return { path = result.path, findings = findings, counts = result.counts, states = result.states,
+    complete = result.complete }
 end
 
 local function report(result, args, output)

@@ -5,7 +5,8 @@ local M = {}
 
 local ENTITIES = { ['"'] = "#quot;", ["#"] = "#35;", ["`"] = "#96;", ["<"] = "#lt;", [">"] = "#gt;", ["&"] = "#amp;" }
 local SHAPES = {
-  start = { "((", "))" }, ["end"] = { "((", "))" }, action = { "[", "]" }, phase = { "[[", "]]" }, state = { "([", "])" },
+  start = { "((", "))" }, ["end"] = { "((", "))" }, action = { "[", "]" }, phase = { "[[", "]]" }, state = { "([",
+    "])" },
 }
 local ARROWS = { condition = "-->", data = "==>", order = "-.->", transition = "-->" }
 

@@ -62,8 +62,8 @@ end
 ---@param value any
 ---@return table
 function M.at_path(path, value)
-  local root, at = {}, nil
-  at = root
+  local root = {}
+  local at = root
   for i = 1, #path - 1 do
     at[path[i]] = {}
     at = at[path[i]]

@@ -74,14 +74,13 @@ end
 
 -- Hybrid: the phases before the loop, each run or left out; then a step has run already.
 local function seed(self, space)
-  local current, keys = { { self.machine.start, 0 } }, {}
-  local out = {}
+  local current, out = { { self.machine.start, 0 } }, {}
   for i, phase in ipairs(space.phases) do
     if not phase.action.trailing then
       local may = self.machine.test(phase.may)
       local must = self.machine.test(phase.must)
       local apply, following = self.machine.apply(phase.updates), {}
-      keys = {}
+      local keys = {}
       for _, one in ipairs(current) do
         local list = must(one[1]) and {} or { one }
         if may(one[1]) then

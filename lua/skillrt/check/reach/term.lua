@@ -67,7 +67,8 @@ local function walk_call(node, term)
   local argument = node.argument
   if not path or type(argument) ~= "table" or argument.type ~= "literal" then
     term.opaque = true
-  elseif node.method == "includes" and #path == 1 and path[1] == "completed_actions" and argument.kind == "string" then
+  elseif node.method == "includes" and #path == 1 and path[1] == "completed_actions"
+    and argument.kind == "string" then
     add_var(term, DID .. argument.value, path, argument.value)
   else
     local name = table.concat(path, ".")
@@ -154,7 +155,8 @@ end
 ---@return skillrt.check.Term[]
 function M.of(condition, index)
   if type(condition) ~= "table" then
-    return { { text = "a function", when = index, vars = {}, paths = {}, did = {}, literals = {}, items = {}, opaque = true } }
+    return { { text = "a function", when = index, vars = {}, paths = {}, did = {}, literals = {}, items = {},
+      opaque = true } }
   end
   local ast, out = condition.ast, {}
   local nodes = ast.type == "logical" and ast.operator == "&&" and ast.terms or { ast }
