@@ -80,6 +80,26 @@ describe("skillrt check", function()
     end
   end)
 
+  it("tells every code of the config's reader and of the loader in docs/checks.md (R127)", function()
+    local sources = { "load.lua" }
+    for _, folder in ipairs { "load", "generate" } do
+      for _, name in ipairs(files.glob("lua/skillrt/" .. folder, "*.lua")) do
+        sources[#sources + 1] = folder .. "/" .. name
+      end
+    end
+    local count = 0
+    for _, path in ipairs(sources) do
+      local text, kind = kit.read("lua/skillrt/" .. path), path:find "^generate" and "config." or "load."
+      for level, code in text:gmatch "found%w*:(%l+)%(%s*\"([%l-]+)\"," do
+        if (level == "error" or level == "warn" or level == "note") and code ~= "unknown-action" then
+          count = count + 1
+          assert.truthy(row_of(kind .. code), kind .. code .. " has no row in docs/checks.md")
+        end
+      end
+    end
+    assert.truthy(count > 60, count)
+  end)
+
   it("has exit code 0 for what is clean or has notes, 1 for warnings, 2 for errors", function()
     local function exit_of(code, kind)
       return check.exit_code(select(2, found_in(cases[code][kind], code)))

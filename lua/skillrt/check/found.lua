@@ -2,6 +2,7 @@
 --
 -- Knows the codes, not the checks. Called by check.lua; handed to every check.
 local codes = require "skillrt.check.codes"
+local taken = require "skillrt.check.taken"
 
 local M = {}
 
@@ -63,6 +64,7 @@ function Found:take(finding)
   local key = table.concat({ finding.code, finding.file or "", finding.line or 0, finding.what }, "\0")
   if not self.seen[key] then
     self.seen[key] = true
+    taken.fill(finding)
     self[#self + 1] = finding
   end
 end

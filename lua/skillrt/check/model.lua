@@ -40,6 +40,7 @@ local M = {}
 ---@field agents table<string, table>
 ---@field given table        the definition
 
+-- A list, whatever was written; what is no list at all is told by skill.check.
 local function list(value)
   if type(value) == "table" and not (getmetatable(value) or {}).__call then
     return value
@@ -57,8 +58,10 @@ local function short(message)
 end
 
 local function compile(self, value, owner, found, place)
-  if type(value) ~= "string" then
+  if type(value) == "function" or (type(value) == "table" and type(value.ast) == "table") then
     return value
+  elseif type(value) ~= "string" then
+    return nil -- skill.check says what it must be
   end
   local known = self.compiled[value]
   if known == nil then
@@ -86,7 +89,7 @@ local function effects(values, owner, found, place)
   local out = {}
   for _, value in ipairs(list(values)) do
     if type(value) == "table" then
-      out[#out + 1] = value -- normal form already
+      out[#out + 1] = type(value.text) == "string" and value.check and value or nil -- normal form already
     elseif type(value) == "string" then
       local one, message = effect.list { value }
       if one then
@@ -154,7 +157,8 @@ local BUILTIN = { user_exit = true, error_limit = true, task_completed = true, m
 
 local function ends(self, values, found, place)
   local out = {}
-  local given = type(values) == "table" and values.when == nil and values or list(values)
+  local whole = type(values) == "table" and values.when == nil and not (getmetatable(values) or {}).__call
+  local given = whole and values or list(values)
   for _, one in ipairs(given) do
     local row = type(one) == "table" and one or { when = one }
     local text = row.when or row.text

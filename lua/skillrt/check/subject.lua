@@ -112,7 +112,7 @@ function M.places(subject)
   local text_of, index = reader(subject), {}
   local definition = subject.definition or {}
   for kind, list in pairs { action = definition.actions or {}, phase = definition.phases or {} } do
-    for i, one in ipairs(list) do
+    for i, one in ipairs(type(list) == "table" and list or {}) do
       local key = kind == "action" and "autonomous_config.actions[%d]" or "sequential_config.phases[%d]"
       index[kind .. " " .. tostring(type(one) == "table" and one.id)] = { key = key:format(i), one = one }
     end
