@@ -63,12 +63,14 @@ function M.paired(rounds, a, b)
   return x / y, x, y
 end
 
---- Start to end of a program: median nanoseconds and largest resident set in KiB.
+--- Start to end of a program: median nanoseconds, largest resident set in KiB, and median
+--- nanoseconds of CPU (user and system), which other programs disturb less.
 ---@param runs integer
 ---@param command string words for the shell
 function M.spawn(runs, command)
-  local time, memory = M.run(("%s/bench/spawn %d %s"):format(M.build, runs, command)):match "(%d+) (%d+)"
-  return tonumber(time), tonumber(memory)
+  local output = M.run(("%s/bench/spawn %d %s"):format(M.build, runs, command))
+  local time, memory, cpu = output:match "(%d+) (%d+) (%d+)"
+  return tonumber(time), tonumber(memory), tonumber(cpu)
 end
 
 --- What a command asks of the disk: flushes and bytes written to regular files.
@@ -135,6 +137,14 @@ function M.finding(what, got, relation, bound, detail, unit)
   end
   local shown = ("%.3g %s"):format(got, unit) .. (detail and (" (%s)"):format(detail) or "")
   return { what = what, want = ("%s %g %s"):format(relation, bound, unit), got = shown, ok = ok }
+end
+
+--- A finding without a bound: worth knowing beside the others.
+---@param what string
+---@param got string
+---@return bench.finding
+function M.told(what, got)
+  return { what = what, want = "-", got = got, ok = true }
 end
 
 --- Prints findings as a Markdown table, as docs/performance.md holds it.

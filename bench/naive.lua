@@ -1,8 +1,8 @@
 -- naive.lua: the loop as one writes it at first: read state.json, filter and sort 50 actions, do
 -- the action, write the whole pretty file twice a step, never fsync. What skillrt is measured against.
 --
--- Usage: lua5.4 naive.lua FOLDER STEPS STATE_BYTES. Prints the nanoseconds of CPU and the steps' wall
--- time is the caller's to take. Plain Lua and lua-cjson.
+-- Usage: lua5.4 naive.lua FOLDER STEPS STATE_BYTES. Time is the caller's to take. Plain Lua and
+-- lua-cjson.
 local cjson = require "cjson"
 
 local folder, steps, size = arg[1], math.tointeger(tonumber(arg[2])), math.tointeger(tonumber(arg[3]))
@@ -41,23 +41,36 @@ local function write_state(state)
   file:write(pretty(state, ""))
 end
 
+-- the actions of bench/skills/steps.lua, with conditions in Lua
+local PARTS <const>, STAGES <const> = 10, 5
+local all = os.getenv "BENCH_READS" == "all"
 local actions = {}
-for i = 1, 50 do
+for i = 1, PARTS * STAGES do
+  local key, stage = "part_" .. (i - 1) % PARTS + 1, (i - 1) // PARTS
   actions[i] = {
     id = "action-" .. i,
     priority = i % 7,
-    precondition = function(state) return state.step % 50 + 1 ~= i end,
+    precondition = all and function(state) return state.step % 50 + 1 ~= i end
+      or function(state) return state[key] % STAGES ~= stage end,
+    run = function(state)
+      state.step = state.step + 1
+      state[key] = state[key] + 1
+      state.done = state.step >= steps
+    end,
   }
 end
 
-local items = {}
+local state = { status = "running", step = 0, done = false, completed = {}, error_count = 0, items = {} }
 for i = 1, size // 100 do
-  items[i] = { id = i, name = "item number " .. i, note = ("x"):rep(50) }
+  state.items[i] = { id = i, name = "item number " .. i, note = ("x"):rep(50) }
 end
-write_state { status = "running", step = 0, items = items, completed = {}, error_count = 0 }
+for part = 1, PARTS do
+  state["part_" .. part] = 0
+end
+write_state(state)
 
-for _ = 1, steps do
-  local state = read_state()
+repeat
+  state = read_state()
   local runnable = {}
   for _, action in ipairs(actions) do
     if action.precondition(state) then
@@ -65,9 +78,10 @@ for _ = 1, steps do
     end
   end
   table.sort(runnable, function(a, b) return a.priority > b.priority end)
-  state.current_action = runnable[1].id
+  local chosen = runnable[1]
+  state.current_action = chosen.id
   write_state(state)
-  state.step = state.step + 1
+  chosen.run(state)
   state.current_action = nil
   write_state(state)
-end
+until state.done
