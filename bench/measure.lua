@@ -63,6 +63,20 @@ function M.paired(rounds, a, b)
   return x / y, x, y
 end
 
+--- Like paired, but of the least numbers: for waiting, which others only ever lengthen.
+---@param rounds integer
+---@param a fun(round: integer): number
+---@param b fun(round: integer): number
+---@return number ratio, number a, number b
+function M.paired_least(rounds, a, b)
+  local of_a, of_b = math.huge, math.huge
+  for round = 1, rounds do
+    of_a = math.min(of_a, a(round))
+    of_b = math.min(of_b, b(round))
+  end
+  return of_a / of_b, of_a, of_b
+end
+
 --- Start to end of a program: median nanoseconds, largest resident set in KiB, and median
 --- nanoseconds of CPU (user and system), which other programs disturb less.
 ---@param runs integer

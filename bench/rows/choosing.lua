@@ -32,7 +32,8 @@ return function(measure)
         run = function() end,
       }
     end
-    local skill = skill_of.new { name = "many", state = state, actions = actions, strategy = select_first }
+    local skill = skill_of.new { name = "many", state = state, actions = actions, strategy = select_first,
+      limits = { no_progress = 0, max_iterations = 1000000000 } } -- nothing runs here, so nothing moves
     local ledger = books_of.new()
     ledger:apply { t = "run", run = "r", skill = "many", state = state, input = {}, at = 0, context = "memory" }
     local mode = autonomous.new(skill, ledger, {})
