@@ -4,6 +4,7 @@
 -- skills, runs or the core. Called by action, policy, modes, the checker and by scripts.
 local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
+local plain = require "skillrt.expr.plain"
 local quick = require "skillrt.expr.quick"
 local value = require "skillrt.expr.value"
 
@@ -144,8 +145,11 @@ local function parse(text, options, class)
   if type(text) ~= "string" then error("a condition is a string; got " .. type(text), 3) end
   local wrong = check_text(text)
   if wrong then return nil, wrong, "invalid" end
-  -- LPeg and the grammar take a millisecond to load: a skill without conditions does not wait for it
-  local ast, what = require("skillrt.expr.grammar").parse(text)
+  -- LPeg and the grammar take a millisecond to load: a skill of plain conditions does not wait for it
+  local ast, what = plain.parse(text), nil
+  if not ast then
+    ast, what = require("skillrt.expr.grammar").parse(text)
+  end
   if not ast then
     return nil, require("skillrt.expr.complaint").render(text, what --[[@as skillrt.expr.Complaint]]), "invalid"
   end

@@ -18,19 +18,19 @@ for name in ([[skill_name run_id status current_action completed_actions errors 
   M.RESERVED[name] = true
 end
 
-local KNOWN_MOST = 4096
-local known, known_count = {}, 0 -- names that were asked before: they are asked with every change
+local JUDGED_MOST = 4096
+local judged, judged_count = {}, 0 -- names that were asked before: they are asked with every change
 
 ---@param key string
 ---@return boolean
 function M.is_reserved(key)
-  local reserved = known[key]
+  local reserved = judged[key]
   if reserved == nil then
-    if known_count >= KNOWN_MOST then
-      known, known_count = {}, 0
+    if judged_count >= JUDGED_MOST then
+      judged, judged_count = {}, 0
     end
     reserved = M.RESERVED[key] == true or key:sub(1, 1) == "_"
-    known[key], known_count = reserved, known_count + 1
+    judged[key], judged_count = reserved, judged_count + 1
   end
   return reserved
 end

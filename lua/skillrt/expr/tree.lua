@@ -1,5 +1,5 @@
 -- tree.lua: makes the nodes that grammar.lua documents: precedence, extents, scopes, depth.
--- Knows no text patterns and no values. Called by grammar.lua while it parses.
+-- Knows no text patterns and no values. Called by grammar.lua and plain.lua while they parse.
 local complaint = require "skillrt.expr.complaint"
 
 local M = {}
