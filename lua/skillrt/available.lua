@@ -152,17 +152,16 @@ local function retire(self)
 end
 
 ---Takes the changes of the state into account.
----@param keys string[]    changed since the last call
----@param count integer    how many of the list they are
+---@param keys { n: integer, [integer]: string }  changed since the last call, see State:take_dirty
 ---@param state table
-function methods:update(keys, count, state)
+function methods:update(keys, state)
   if self.fresh then
     local all = self.fresh
     self.fresh = false
     retire(self)
     return ask(self, all, state)
   end
-  local readers = self.readers
+  local readers, count = self.readers, keys.n
   for i = 1, count do
     local list = readers[keys[i]]
     if list then

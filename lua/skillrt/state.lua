@@ -42,8 +42,7 @@ local is_reserved = M.is_reserved
 ---@field progress integer         rises with every change that is not only bookkeeping
 ---@field revisions table<string, integer>  per top-level key
 ---@field dirty table<string, boolean>      keys changed since take_dirty
----@field changed string[]                  the same as a list, as far as change_count
----@field change_count integer
+---@field changed { n: integer, [integer]: string }  the same as a list, as far as n
 local State = {}
 State.__index = State
 
@@ -104,8 +103,9 @@ local function touch(self, key)
   self.revisions[key] = self.revision
   if not self.dirty[key] then
     self.dirty[key] = true
-    local count = self.change_count + 1
-    self.changed[count], self.change_count = key, count
+    local changed = self.changed
+    local n = changed.n + 1
+    changed[n], changed.n = key, n
   end
 end
 
@@ -118,8 +118,8 @@ function M.new(initial)
     progress = 0,
     revisions = {},
     dirty = {},
-    changed = {},
-    change_count = 0,
+    changed = { n = 0 },
+    taken = { n = 0 },
     hashes = {},
     hashed_at = {},
     snapshots = 0,
@@ -273,16 +273,16 @@ function State:release()
   self.snapshots = self.snapshots - 1
 end
 
----The keys changed since the last call: the first `count` of a list that is good until the next change.
----@return string[] keys
----@return integer count
+---The keys changed since the last call: as many as its n says; good until the next change.
+---@return { n: integer, [integer]: string }
 function State:take_dirty()
-  local dirty, list, count = self.dirty, self.changed, self.change_count
-  for i = 1, count do
+  local dirty, list, other = self.dirty, self.changed, self.taken
+  for i = 1, list.n do
     dirty[list[i]] = false
   end
-  self.change_count = 0
-  return list, count
+  other.n = 0
+  self.changed, self.taken = other, list
+  return list
 end
 
 -- A number that differs when the value differs; worked out again only after a change.

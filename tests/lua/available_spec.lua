@@ -52,8 +52,7 @@ describe("the available actions", function()
         else
           books:patch { ["k" .. random(6)] = value() }
         end
-        local keys, changes = books:take_dirty()
-        list:update(keys, changes, books.root)
+        list:update(books:take_dirty(), books.root)
         local expected = {}
         for _, one in ipairs(skill.actions) do
           if (runs[one.id] or 0) < one.max_runs and action.holds(one, books.root) then
@@ -84,7 +83,7 @@ describe("the available actions", function()
       holds = function() return true end,
       quick = action.quick,
     }, "declaration", { ["action-complete"] = true })
-    list:update({}, 0, {})
+    list:update({ n = 0 }, {})
     assert.same({ "low", "high" }, { list[1].id, list[2].id })
     assert.is_true(list:has "action-complete")
     assert.is_false(list:has "nobody")

@@ -267,8 +267,7 @@ function Autonomous:choose()
   if ledger.state.root.error_count >= self.skill.limits.max_errors then
     return abort(self)
   end
-  local keys, count = ledger.state:take_dirty()
-  self.available:update(keys, count, ledger.state.root)
+  self.available:update(ledger.state:take_dirty(), ledger.state.root)
   if self.available.count > 0 or self.skill.strategy.decides_end then
     return ask_strategy(self)
   end
