@@ -93,10 +93,6 @@ local function key_at(text, at)
   return key, after
 end
 
-local function line_at(text, at)
-  return select(2, text:sub(1, at - 1):gsub("\n", ""))
-end
-
 -- The entries of an object, in order; a spread and a computed key are code of their own.
 local function entries_at(text, at, depth)
   local out = {}
@@ -111,7 +107,7 @@ local function entries_at(text, at, depth)
       value = setmetatable({ code = text:sub(start, at - 1):match "^%s*(.-)%s*$" }, Code)
       key = key and is_end(text, after) and key or nil
     end
-    out[#out + 1] = { key = key, value = value, line = line_at(text, start) }
+    out[#out + 1] = { key = key, value = value, at = start }
     at = skip(text, at)
     if text:sub(at, at) == "," then
       at = skip(text, at + 1)
@@ -194,7 +190,13 @@ end
 ---@return { key: string?, value: any, line: integer }[] entries  line counts from 0
 ---@return integer? after  nil where it does not end as an object does
 function M.entries(text, at)
-  return entries_at(text, at, 0)
+  local entries, after = entries_at(text, at, 0)
+  local line, last = 0, 1
+  for _, entry in ipairs(entries) do -- counted on from entry to entry: a text may be long
+    line = line + select(2, text:sub(last, entry.at - 1):gsub("\n", ""))
+    entry.line, last = line, entry.at
+  end
+  return entries, after
 end
 
 ---The list or object that begins at a place, when it is made of literals only.

@@ -21,8 +21,28 @@ local M = {}
 ---@field code { line: integer, file: string, name: string }[]  decision functions
 ---@field unread { line: integer, file: string, what: string }[]
 
+-- Where each line of a block begins; a catalog may be of many thousand lines.
+local starts_of = setmetatable({}, { __mode = "k" })
+
 local function line_of(block, at)
-  return block.line + 1 + select(2, block.text:sub(1, at - 1):gsub("\n", ""))
+  local starts = starts_of[block]
+  if not starts then
+    starts = { 1 }
+    for after in block.text:gmatch "\n()" do
+      starts[#starts + 1] = after
+    end
+    starts_of[block] = starts
+  end
+  local low, high = 1, #starts
+  while low < high do
+    local middle = (low + high + 1) // 2
+    if starts[middle] <= at then
+      low = middle
+    else
+      high = middle - 1
+    end
+  end
+  return block.line + low
 end
 
 local function is_definition(value)
