@@ -96,6 +96,17 @@ static void everywhere(const char *script, const char *input, const char *const 
   crash_clear(&c);
 }
 
+static void over_http(const struct failure *failures, size_t count, uint64_t points) {
+  static const char *const files[] = {NULL};
+  struct http_server *server = http_server_start(NULL, NULL, 0);
+  char input[CRASH_HTTP_INPUT];
+  CHECK(server != NULL);
+  if (!server) return;
+  crash_http_input(input, http_server_port(server));
+  everywhere("http", input, files, failures, count, points);
+  http_server_stop(server);
+}
+
 #define CALLS call_failures, sizeof call_failures / sizeof *call_failures, 0
 #define ALLOCATIONS allocation_failures, sizeof allocation_failures / sizeof *allocation_failures
 
@@ -116,6 +127,12 @@ int main(void) {
   }
   TEST("a function that waits survives every failing call (F42)") {
     everywhere("await", NULL, none, CALLS);
+  }
+  TEST("a run of HTTP tasks survives every failing call (F42)") {
+    over_http(CALLS);
+  }
+  TEST("a run of HTTP tasks survives failing allocations") {
+    over_http(ALLOCATIONS, 100);
   }
   TEST("a sequential run survives failing allocations") {
     everywhere("sequential", NULL, written, ALLOCATIONS, 150);

@@ -61,14 +61,10 @@ static void everywhere(const char *script, const char *input, const char *const 
 static void over_http(void) {
   struct http_server *server = http_server_start(NULL, NULL, 0);
   static const char *const files[] = {NULL};
-  static const char form[] =
-      "{\"first\":\"http://127.0.0.1:%d/say/%%7B%%22status%%22:%%22completed%%22,%%22stateUpdates"
-      "%%22:%%7B%%22asked%%22:1%%7D%%7D\",\"second\":\"http://127.0.0.1:%d/say/%%7B%%22status%%22:"
-      "%%22completed%%22,%%22stateUpdates%%22:%%7B%%22asked%%22:2%%7D%%7D\"}";
-  char input[512];
+  char input[CRASH_HTTP_INPUT];
   CHECK(server != NULL);
   if (!server) return;
-  snprintf(input, sizeof input, form, http_server_port(server), http_server_port(server));
+  crash_http_input(input, http_server_port(server));
   everywhere("http", input, files);
   struct http_counts counts = http_server_counts(server);
   CHECK(counts.keys == 2); /* a request that left twice had the same key */

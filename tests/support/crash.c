@@ -232,6 +232,14 @@ void crash_clear(struct crash *c) {
     free(c->wanted_files[i]);
 }
 
+void crash_http_input(char to[CRASH_HTTP_INPUT], int port) {
+  static const char form[] =
+      "{\"first\":\"http://127.0.0.1:%d/say/%%7B%%22status%%22:%%22completed%%22,%%22stateUpdates"
+      "%%22:%%7B%%22asked%%22:1%%7D%%7D\",\"second\":\"http://127.0.0.1:%d/say/%%7B%%22status%%22:"
+      "%%22completed%%22,%%22stateUpdates%%22:%%7B%%22asked%%22:2%%7D%%7D\"}";
+  snprintf(to, CRASH_HTTP_INPUT, form, port, port);
+}
+
 uint64_t crash_stride(void) {
   const char *asked = getenv("CRASH_STRIDE"), *mode = getenv("SKILLRT_MODE");
   if (asked && atoi(asked) > 0) return (uint64_t)atoi(asked);

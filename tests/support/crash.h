@@ -52,6 +52,9 @@ bool crash_episode(struct crash *, bool resume, const char *answer);
 /* Heals the world, goes on until the run is completed, and compares with the undisturbed one;
  * what is wrong is counted and printed with `where`. */
 void crash_survey(struct crash *, const char *where);
+/* The input of tests/run/skills/http.lua for the server of http_server.h at `port`. */
+enum { CRASH_HTTP_INPUT = 512 };
+void crash_http_input(char to[CRASH_HTTP_INPUT], int port);
 /* Every how many points one is taken: CRASH_STRIDE, else 1, or 9 under ASan. */
 uint64_t crash_stride(void);
 
