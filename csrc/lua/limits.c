@@ -40,7 +40,7 @@ static void interrupt_hook(lua_State *L, lua_Debug *where);
 
 static void set_hooks(struct limits *limits, lua_Hook hook) {
   int depth = atomic_load(&limits->depth);
-  int mask = hook ? LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET : 0;
+  int mask = hook ? LUA_MASKCOUNT : 0; /* between Lua's instructions only: C is not torn */
   for (int i = 0; i < depth; i++)
     lua_sethook(limits->entered[i], hook, mask, hook ? 1 : 0);
 }

@@ -100,6 +100,8 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
   lua_pop(L, 1);
 }
 
+/* Last in a question: what failed before leaves its records to the next one, as the books
+ * know of them already, and nothing that fails behind it makes the engine forget them. */
 static void take_records(lua_State *L, int self, struct question *question) {
   lua_getfield(L, self, "out");
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
@@ -155,7 +157,6 @@ static int choose_body(lua_State *L) {
   int self;
   struct question *question = begin(L, &self);
   lua_call(L, 1, 3);
-  take_records(L, self, question);
   static const char *const kinds[] = {"start", "wait", "stop", NULL};
   struct decision *decision = question->decision;
   switch (luaL_checkoption(L, -3, NULL, kinds)) {
@@ -171,6 +172,7 @@ static int choose_body(lua_State *L) {
     snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, -2));
     snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, -1, ""));
   }
+  take_records(L, self, question);
   return 0;
 }
 
@@ -179,8 +181,8 @@ static int request_body(lua_State *L) {
   struct question *question = begin(L, &self);
   lua_pushinteger(L, (lua_Integer)question->number);
   lua_call(L, 2, 1);
-  take_records(L, self, question);
   task_table_read(L, -1, question->task);
+  take_records(L, self, question);
   return 0;
 }
 
@@ -193,10 +195,10 @@ static int accept_body(lua_State *L) {
   else
     lua_pushnil(L);
   lua_call(L, 3, 1);
-  take_records(L, self, question);
   static const char *const verdicts[] = {"done", "exchange", "keep", NULL};
   static const enum verdict values[] = {VERDICT_DONE, VERDICT_EXCHANGE, VERDICT_KEEP};
   *question->verdict = values[luaL_checkoption(L, -1, NULL, verdicts)];
+  take_records(L, self, question);
   return 0;
 }
 

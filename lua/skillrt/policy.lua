@@ -329,14 +329,9 @@ local function perform_step(self, step, definition, reply)
   return "exchange"
 end
 
----What does this reply mean? No reply: perform the script's own function.
----@param number integer
----@param reply table|nil
----@return "done"|"exchange"|"keep" verdict
-function Policy:accept(number, reply)
-  local step = self.ledger.steps[number]
+local function verdict_on(self, step, reply)
   local definition = self.mode:find(step.id)
-  if step.given or (reply and reply.status == "canceled") then
+  if reply and reply.status == "canceled" then
     return fail(self, step, definition, { class = "canceled", message = "stopped" })
   elseif step.resting then
     step.resting = nil
@@ -346,12 +341,9 @@ function Policy:accept(number, reply)
   elseif not reply then
     return perform_step(self, step, definition)
   elseif step.asking then
-    step.asking = nil
-    step.given = true -- if its function is interrupted, the same reply comes again
     exchange.received(self, step, reply)
-    local verdict = perform_step(self, step, definition, reply)
-    step.given = nil
-    return verdict
+    step.asking = nil
+    return perform_step(self, step, definition, reply)
   end
   local result, failure = exchange.judge(self, step, definition, reply)
   if result == "again" then
@@ -360,6 +352,26 @@ function Policy:accept(number, reply)
     return settle(self, step, definition, result)
   end
   return fail(self, step, definition, failure)
+end
+
+---What does this reply mean? No reply: perform the script's own function.
+---
+---An interruption from outside may come between any two instructions, and then the same reply
+---comes again: it is judged anew only where nothing of the first verdict was written yet.
+---@param number integer
+---@param reply table|nil
+---@return "done"|"exchange"|"keep" verdict
+function Policy:accept(number, reply)
+  local step = self.ledger.steps[number]
+  if not step then
+    return "done" -- interrupted behind its last record
+  elseif step.written and step.written ~= #self.out then
+    return "done" -- interrupted behind one of its records: it stays open, and is taken up on resume
+  end
+  step.written = #self.out
+  local verdict = verdict_on(self, step, reply)
+  step.written = nil
+  return verdict
 end
 
 ---The views people read, as name and content; only those that changed.

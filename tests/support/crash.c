@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@ static int random_again(const struct sys *sys, void *to, size_t size) {
     ((unsigned char *)to)[i] = (unsigned char)(*seed >> 56);
   }
   return 0;
+}
+
+/* An allocation is a moment like any other to be stopped at, and there are some everywhere. */
+static void *stop_and_allocate(const struct sys *sys, void *block, size_t old_size,
+                               size_t new_size) {
+  struct crash *c = (struct crash *)(void *)((char *)sys->self - offsetof(struct crash, seed));
+  if (c->running && ++c->moment == c->stop_at) skillrt_stop(c->running);
+  return sys_real()->alloc(sys_real(), block, old_size, new_size);
 }
 
 /* ---- auditing ---- */
@@ -104,7 +113,10 @@ bool crash_episode(struct crash *c, bool resume, const char *answer) {
   c->status[0] = c->reason[0] = c->message[0] = c->error[0] = 0;
   struct skillrt *run = skillrt_open(&options, c->error, sizeof c->error);
   if (!run) return false;
+  c->moment = 0;
+  c->running = run;
   drive(c, run);
+  c->running = NULL;
   snprintf(c->status, sizeof c->status, "%s", skillrt_status(run));
   snprintf(c->reason, sizeof c->reason, "%s", skillrt_reason(run));
   snprintf(c->message, sizeof c->message, "%s", skillrt_message(run));
@@ -153,6 +165,7 @@ static bool same_files(struct crash *c, const char *where) {
 
 void crash_survey(struct crash *c, const char *where) {
   long lost = 0, duplicated = 0;
+  c->stop_at = 0;
   faulty_reset(c->faulty);
   faulty_clock(c->faulty, wall, 1);
   c->points++;
@@ -196,6 +209,7 @@ static void remember(struct crash *c) {
   c->disk_calls = faulty_count(c->faulty, FAULTY_DISK);
   c->file_calls = faulty_count(c->faulty, FAULTY_FILES);
   c->allocations = faulty_count(c->faulty, FAULTY_BIT(FAULTY_ALLOC));
+  c->moments = c->moment;
   c->wanted = audit(c, &lost, &duplicated);
   for (int i = 0; c->files[i]; i++)
     c->wanted_files[i] = file_of(c, i);
@@ -212,6 +226,7 @@ bool crash_init(struct crash *c, const char *script, const char *input, const ch
   c->below = *sys_real();
   c->below.self = &c->seed;
   c->below.random = random_again;
+  c->below.alloc = stop_and_allocate;
   snprintf(c->module, sizeof c->module, "./%s/lib/skillrt/http.so",
            build ? build : "build/release");
   snprintf(c->directory, sizeof c->directory, "%.500s/run", c->scratch.path);

@@ -27,6 +27,10 @@ struct crash {
   int reported; /* registry reference of the list of records told to be durable */
   lua_Integer reports;
 
+  struct skillrt *running; /* between its opening and its closing */
+  uint64_t moment;         /* allocations since it was opened */
+  uint64_t stop_at;        /* it is stopped in the middle of this one; 0: never */
+
   /* of the last episode */
   char error[1024], status[16], reason[64], message[1024];
   bool hung;
@@ -34,7 +38,7 @@ struct crash {
   /* of the undisturbed run */
   char *wanted;
   char *wanted_files[6];
-  uint64_t disk_calls, file_calls, allocations;
+  uint64_t disk_calls, file_calls, allocations, moments;
 
   /* what came of it */
   long points, lost, duplicated, refused, different;

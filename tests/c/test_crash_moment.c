@@ -1,0 +1,58 @@
+/* test_crash_moment.c: whole runs are stopped in the middle of every allocation in turn, which
+ * is to say anywhere: they pause, repeat and lose nothing, and come to the same end. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/crash.h"
+
+enum { POINTS = 400 };
+
+static struct crash all;
+
+static void everywhere(const char *script) {
+  static const char *const none[] = {NULL};
+  struct crash c;
+  char path[128];
+  snprintf(path, sizeof path, "tests/run/skills/%s.lua", script);
+  CHECK(crash_init(&c, path, NULL, none));
+  uint64_t stride = crash_stride() * (1 + c.moments / POINTS);
+  for (uint64_t n = 1; n <= c.moments; n += stride) {
+    char where[64];
+    snprintf(where, sizeof where, "stopped at %lu", (unsigned long)n);
+    crash_fresh(&c);
+    c.stop_at = n;
+    CHECK(crash_episode(&c, false, NULL));
+    bool paused = strcmp(c.status, "paused") == 0 && strcmp(c.reason, "user_exit") == 0;
+    if (!paused && strcmp(c.status, "completed") != 0) {
+      printf("# %s: %s (%s) %s\n", where, c.status, c.reason, c.message);
+      c.refused++;
+    }
+    crash_survey(&c, where);
+  }
+  CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
+  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", script, c.points,
+         (unsigned long)stride, (unsigned long)c.moments, c.lost, c.duplicated);
+  all.points += c.points;
+  all.lost += c.lost + c.refused + c.different;
+  all.duplicated += c.duplicated;
+  crash_clear(&c);
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  TEST("a sequential run may be stopped at any moment (R87)") {
+    everywhere("sequential");
+  }
+  TEST("an autonomous run may be stopped at any moment (R87)") {
+    everywhere("autonomous");
+  }
+  TEST("a run of parallel commands may be stopped at any moment (R87)") {
+    everywhere("parallel");
+  }
+  TEST("a function that waits may be stopped at any moment") {
+    everywhere("await");
+  }
+  printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
+  return check_finish();
+}
