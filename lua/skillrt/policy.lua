@@ -115,21 +115,7 @@ function Policy:load(fresh)
   self.deadline = limit and core.wall_ms() + math.ceil(limit * 1000)
   if not fresh then
     doubt.take_up(self)
-    self:restore_outputs()
-  end
-end
-
--- What completed phases wrote is there again for those that follow.
-function Policy:restore_outputs()
-  if self.ledger.context_strategy == "memory" then
-    return
-  end
-  local written, message = outcome.restore(self)
-  if message then
-    error({ message = message, code = "system" }, 0)
-  end
-  for _, file in ipairs(written) do
-    assert(self:emit({ t = "note", text = file .. ": was gone, written again from the journal" }))
+    resume.restore_outputs(self)
   end
 end
 

@@ -5,6 +5,7 @@
 
 local json = require("skillrt.json")
 local names = require("skillrt.names")
+local outcome = require("skillrt.outcome")
 local state = require("skillrt.state")
 local views = require("skillrt.views")
 
@@ -136,6 +137,21 @@ local function check_answer(policy)
       names.show(answer),
       table.concat(ids, ", ")
     )
+  end
+end
+
+---What completed phases wrote is there again for those that follow.
+---@param policy skillrt.Policy
+function M.restore_outputs(policy)
+  if policy.ledger.context_strategy == "memory" then
+    return
+  end
+  local written, message = outcome.restore(policy)
+  if message then
+    error({ message = message, code = "system" }, 0)
+  end
+  for _, file in ipairs(written) do
+    assert(policy:emit({ t = "note", text = file .. ": was gone, written again from the journal" }))
   end
 end
 
