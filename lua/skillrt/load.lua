@@ -144,8 +144,11 @@ end
 local function refused(document)
   local found = document.findings
   found:sort()
-  local message = found:errors() or "nothing in it can be run"
-  return nil, ("%s: %s"):format(document.path, message), document.code or "invalid", found
+  local message = found:errors()
+  if not message or document.kind == "folder" then
+    message = ("%s: %s"):format(document.path, message or "nothing in it can be run")
+  end
+  return nil, message, document.code or "invalid", found
 end
 
 ---Runs a script that gives a skill; a config it reads finds the agents given here.

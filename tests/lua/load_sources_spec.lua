@@ -128,7 +128,8 @@ describe("data in a folder", function()
   it("that is no JSON, or wrong, is an error with file and line", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["skill-config.json"] = '{\n "a": ,\n}' }
     local document = load.read(folder.dir)
-    assert.equal(1, #places(document.findings, "load.json"))
+    assert.same({ "skill-config.json:2" }, places(document.findings, "load.json"))
+    assert.same({ 1, nil }, { document.findings:count "error", document.definition })
     folder:write("skill-config.json", '{"skill_name": "demo-skill",\n"description": "d", "execution_mode": "autonomous",\n'
       .. '"autonomous_config": {"actions": [\n{"id": "../x"}]}}')
     local skill, message, code, found = load.load(folder.dir)
@@ -228,7 +229,7 @@ describe("the border of a folder", function()
     local folder <close> = skill_folder.make { ["README.md"] = "# Nothing\n" }
     local skill, message, code = load.load(folder.dir)
     assert.same({ nil, "invalid" }, { skill, code })
-    assert.truthy(message:find("sequential_config.phases: is empty", 1, true), message)
+    assert.truthy(message:find("holds no SKILL.md, no phases, no actions", 1, true), message)
     assert.same({ nil, "missing" }, { (load.load(folder.dir .. "/none")), (select(3, load.load(folder.dir .. "/none"))) })
   end)
 end)

@@ -17,7 +17,7 @@ local STRATEGIES = { file = true, memory = true }
 
 -- Keys that once stood at the top and now live below autonomous_config, or nowhere.
 local KNOWN = {}
-for key in ([[skill_name display_name description triggers execution_mode context_strategy phase_count
+for key in ([[$schema skill_name display_name description triggers execution_mode context_strategy phase_count
   action_count llm_integration sequential_config autonomous_config allowed_tools mcp_tools output quality
   specs templates created_at version x_skillrt]]):gmatch "%S+" do
   KNOWN[key] = true

@@ -66,6 +66,9 @@ local function read_preconditions(section, is_field, read)
   end
 end
 
+-- State updates that are looked at in one document.
+local MAX_LOOKS = 32
+
 local LITERAL = { boolean = true, number = true }
 
 local function promise_of(key, value)
@@ -80,15 +83,20 @@ end
 -- `return { stateUpdates: { done: true, files: list } }`: every key, and what a literal promises.
 local function read_updates(block, read, promises)
   for _, pattern in ipairs { "[sS]tateUpdates%s*:%s*(){", "[uU]pdateState%(%s*(){" } do
-    for at in block.text:gmatch(pattern) do
-      for _, entry in ipairs((js.entries(block.text, at))) do
-        local line = block.line + 1 + entry.line
+    local at = block.text:match(pattern)
+    while at and read.looks < MAX_LOOKS do
+      local entries, after = js.entries(block.text, at)
+      local first = block.line + 1 + select(2, block.text:sub(1, at):gsub("\n", ""))
+      read.looks = read.looks + 1
+      for _, entry in ipairs(entries) do
+        local line = first + entry.line
         read.sets[entry.key or ""] = read.sets[entry.key or ""] or line
         local promise = promises and entry.key and promise_of(entry.key, entry.value)
         if promise then
           read.effects[#read.effects + 1] = { text = promise, effect = promise, line = line }
         end
       end
+      at = block.text:match(pattern, after or at + 1)
     end
   end
   read.sets[""] = nil -- a spread or a computed key
@@ -132,7 +140,7 @@ end
 ---@return skillrt.load.ActionMd
 function M.read(blocks, file, is_field)
   local title, line = markdown.title(blocks)
-  local read = { file = file, line = line, effects = {}, sets = {}, next = {} }
+  local read = { file = file, line = line, effects = {}, sets = {}, next = {}, looks = 0 }
   local name = title and title:gsub("^[Aa]ction%s*[:\u{FF1A}]%s*", ""):gsub("`", "")
   read.name = name and name:find "%S" and name or nil
   read.description = first_text(blocks)

@@ -4,6 +4,7 @@
 -- With the four sets of the known flow (R98, R107-R110) the skill is that flow, a repair loop;
 -- with others each set is a phase, in the order of the file (F55). Called by the door.
 local json = require "skillrt.json"
+local json_lines = require "skillrt.load.json_lines"
 local names = require "skillrt.names"
 local yaml = require "skillrt.load.yaml"
 
@@ -233,7 +234,7 @@ function M.definition(text, path, name, found)
     return nil
   end
   local function at(key)
-    return { file = path, line = lines[key] or lines[key:match "^[^.%[]*"] }
+    return { file = path, line = json_lines.nearest(lines, key) }
   end
   tell_keys(document, at, found)
   local sets = M.tool_sets(document, at, found)

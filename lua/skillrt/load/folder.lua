@@ -168,6 +168,9 @@ local function tell_code(self)
 end
 
 local function definition_of(self, raw, options)
+  if self.broken then
+    return nil -- told already; what a half-read config lacks is no news
+  end
   local definition, _, _, list = load_config.definition(raw, {
     folder = self.tree.dir,
     source = source_of(self),

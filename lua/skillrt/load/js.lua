@@ -7,6 +7,7 @@ local json = require "skillrt.json"
 local M = {}
 
 local MAX_DEPTH = 16
+local MAX_BYTES = 64 << 10 -- of one literal
 local Code = {}
 
 ---Whether a value is code that could not be read: { code = text }.
@@ -50,31 +51,36 @@ end
 
 local CLOSE = { ["("] = ")", ["["] = "]", ["{"] = "}" }
 
+-- How much may be read twice: brackets that do not close are looked at from each of their levels.
+local left
+
 -- The end of an expression: the next comma, closing bracket or semicolon outside all brackets.
 local function expression_end(text, at)
-  local open = {}
-  while at <= #text do
+  local open, start = {}, at
+  while left > 0 do
+    at = text:find("[\"'`/(%[{)%]},;]", at)
+    if not at then
+      break
+    end
     local c = text:sub(at, at)
-    local comment = text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at)
-    if comment then
-      at = comment
-    elseif c == '"' or c == "'" or c == "`" then
-      local quoted = text:match("^" .. c .. "[^" .. c .. "\\]*" .. c .. "()", at)
+    if c == '"' or c == "'" or c == "`" then
       local _, after = string_at(text, at)
-      at = quoted or after or at + 1
+      at = text:match("^" .. c .. "[^" .. c .. "\\]*" .. c .. "()", at) or after or at + 1
+    elseif c == "/" then
+      at = text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at) or at + 1
     elseif CLOSE[c] then
-      open[#open + 1] = CLOSE[c]
-      at = at + 1
+      open[#open + 1], at = CLOSE[c], at + 1
     elseif c == open[#open] then
-      open[#open] = nil
-      at = at + 1
-    elseif #open == 0 and c:find "[,%]})%;]" then
+      open[#open], at = nil, at + 1
+    elseif #open == 0 then
+      left = left - (at - start)
       return at
     else
       at = at + 1
     end
   end
-  return at
+  left = left - (#text - start)
+  return #text + 1
 end
 
 local value_at
@@ -187,16 +193,18 @@ end
 ---The entries of the object that begins at a place, as far as they can be read.
 ---@param text string
 ---@param at integer  of its "{"
----@return { key: string?, value: any, line: integer }[] entries  line counts from 0
+---@return { key: string?, value: any, line: integer }[] entries  line counts from 0, at the "{"
 ---@return integer? after  nil where it does not end as an object does
 function M.entries(text, at)
-  local entries, after = entries_at(text, at, 0)
+  text = text:sub(at, at + MAX_BYTES)
+  left = 2 * #text + 4096
+  local entries, after = entries_at(text, 1, 0)
   local line, last = 0, 1
   for _, entry in ipairs(entries) do -- counted on from entry to entry: a text may be long
     line = line + select(2, text:sub(last, entry.at - 1):gsub("\n", ""))
     entry.line, last = line, entry.at
   end
-  return entries, after
+  return entries, after and after + at - 1
 end
 
 ---The list or object that begins at a place, when it is made of literals only.
@@ -204,7 +212,9 @@ end
 ---@param at integer  of its "{" or "["
 ---@return any value  nil otherwise
 function M.literal(text, at)
-  local value = literal_at(text, at, 0)
+  text = text:sub(at, at + MAX_BYTES)
+  left = 2 * #text + 4096
+  local value = literal_at(text, 1, 0)
   return value
 end
 

@@ -19,15 +19,18 @@ local function object(value)
 end
 
 -- A JSON file with the places of its keys.
-local function read_json(tree, path, found)
+local function read_json(self, path)
+  local tree, found = self.tree, self.found
   local text = path and tree:read(path, tree_of.MAX_DATA)
   if not text then
+    self.broken = self.broken or path ~= nil
     return nil
   end
   local value, problem = json.decode(text)
   if value == nil then
     local line = tonumber(tostring(problem):match "line (%d+)" or tostring(problem):match "^(%d+):")
     found:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem), "nothing of it was read")
+    self.broken = true
     return nil
   end
   local lines
@@ -161,15 +164,15 @@ end
 
 local function read_files(self)
   local tree, found = self.tree, self.found
-  local raw, at = read_json(tree, tree:first "skill-config.json", found)
+  local raw, at = read_json(self, tree:first "skill-config.json")
   if raw ~= nil and not object(raw) then
     found:error("config", { file = "skill-config.json", line = 1 }, "must be an object", "nothing of it was read")
-    raw = nil
+    raw, self.broken = nil, true
   end
   self.config, self.config_at = raw and true or false, at
   raw = raw or {}
   local path = tree:first("workflow.json", "phases/workflow.json")
-  local document, workflow_at = read_json(tree, path, found)
+  local document, workflow_at = read_json(self, path)
   if path == "phases/workflow.json" then
     local what = "stands in phases/; its place is beside SKILL.md"
     found:warn("workflow-place", { file = path }, what, "it was taken from there", "move it")
@@ -179,6 +182,7 @@ local function read_files(self)
   end
   local from
   from, self.workflow_at = workflow.config(document, workflow_at, found)
+  self.broken = self.broken or not from
   if from then
     self.workflow = path
     join_workflow(self, raw, from)
@@ -196,8 +200,10 @@ end
 
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
-  local md = self.skill_md
-  if not md then
+  if not self.skill_md then
+    local what = "holds no SKILL.md, no phases, no actions, no config and no script"
+    self.found:error("nothing", { file = "." }, what, "nothing in it can run", "give a skill's folder")
+    self.broken = true
     return
   end
   raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }

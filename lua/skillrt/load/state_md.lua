@@ -70,12 +70,13 @@ local function read_initial(block, out)
   if value == nil then
     local at = text:match "^%s*(){" or text:match "=%s*(){"
     value = at and {}
+    local first = at and block.line + 1 + select(2, text:sub(1, at):gsub("\n", ""))
     for _, entry in ipairs(at and js.entries(text, at) or {}) do
       if entry.key and not js.is_code(entry.value) then
         value[entry.key] = entry.value
       elseif entry.key or entry.value.code then
         local told = entry.key and ("%s: %s"):format(entry.key, entry.value.code) or entry.value.code
-        out.unread[#out.unread + 1] = { key = entry.key, text = told, line = block.line + 1 + entry.line }
+        out.unread[#out.unread + 1] = { key = entry.key, text = told, line = first + entry.line }
       end
     end
   end

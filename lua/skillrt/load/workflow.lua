@@ -7,7 +7,7 @@ local names = require "skillrt.names"
 local M = {}
 
 local KNOWN = {}
-for key in ([[skill_name version execution_mode context_strategy phases_to_run phases termination loop
+for key in ([[$schema skill_name version execution_mode context_strategy phases_to_run phases termination loop
   display_name description]]):gmatch "%S+" do
   KNOWN[key] = true
 end

@@ -1,0 +1,118 @@
+-- loaded_spec.lua: skills that are folders and files run as `skillrt run PATH --agent PROGRAM`.
+local kit = require "tests.support.cli_kit"
+
+-- Performs whatever it is asked: reports the changes named in the prompt's own words.
+local AGENT = [[
+#!/usr/bin/env lua5.4
+local task = io.read "a"
+local updates = task:match "return (%b{}) when done" or "{}"
+print('{"status":"completed","summary":"ok","output":{"n":1},"stateUpdates":' .. updates .. "}")
+]]
+
+local SKILL = "---\nname: sorter\ndescription: Sorts.\n---\n# Sorter\n"
+
+local function put(folder, name, text)
+  local sub = name:match "^(.*)/"
+  assert(not sub or os.execute(("mkdir -p '%s/%s'"):format(folder.path, sub)))
+  folder.file(name, text)
+end
+
+local function agent(folder, text)
+  folder.file("agent", text or AGENT)
+  assert(os.execute(("chmod +x '%s/agent'"):format(folder.path)))
+  return folder.path .. "/agent"
+end
+
+local function prose(folder)
+  put(folder, "sorter/SKILL.md", SKILL)
+  put(folder, "sorter/phases/state-schema.md", '# S\n\n## Initial State\n\n```json\n{"read": false, "sorted": 0}\n```\n')
+  put(folder, "sorter/phases/actions/action-read.md",
+    "# Action: Read\n\nreturn {\"read\":true} when done\n\n## Preconditions\n\n- [ ] `!read`\n")
+  put(folder, "sorter/phases/actions/action-sort.md",
+    "# Action: Sort\n\nreturn {\"sorted\":2} when done\n\n## Preconditions\n\n- [ ] `read`\n- [ ] `sorted < 2`\n")
+  put(folder, "sorter/phases/actions/action-complete.md", "# Action: Complete\n\n## Preconditions\n\n- [ ] `sorted === 2`\n")
+end
+
+describe("skillrt run PATH", function()
+  it("runs a folder of Markdown by its preconditions (R46, R58-R60)", function()
+    local folder <close> = kit.folder()
+    prose(folder)
+    local run = kit.run(folder, { "run", "sorter", "--agent", agent(folder), "--work-dir", "w" })
+    assert.equal(0, run.code, run.err)
+    local read, sort = run.out:find("Executing: action-read", 1, true), run.out:find("Executing: action-sort", 1, true)
+    assert.truthy(read and sort and read < sort, run.out)
+    assert.truthy(run.out:find("completed (task_completed): 3 steps", 1, true), run.out)
+  end)
+
+  it("does not start without an agent, and says what to give", function()
+    local folder <close> = kit.folder()
+    prose(folder)
+    local run = kit.run(folder, { "run", "sorter", "--work-dir", "w" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("sorter: nobody performs universal-executor: give an agent (skillrt run --agent", 1, true), run.err)
+    assert.is_nil(io.open(folder.path .. "/w/state.json"))
+  end)
+
+  it("goes on with a folder only where its documents did not change", function()
+    local folder <close> = kit.folder()
+    prose(folder)
+    local program = agent(folder, "#!/bin/sh\nexit 3\n")
+    local run = kit.run(folder, { "run", "sorter", "--agent", program, "--work-dir", "w", "--quiet" })
+    assert.not_equal(0, run.code)
+    agent(folder)
+    put(folder, "sorter/phases/actions/action-sort.md", "# Action: Sort\n\n## Preconditions\n\n- [ ] `never`\n")
+    run = kit.run(folder, { "retry", "w", "--agent", program })
+    assert.not_equal(0, run.code)
+    assert.truthy((run.out .. run.err):find("action-sort.md", 1, true), run.err)
+    prose(folder)
+    run = kit.run(folder, { "retry", "w", "--agent", program })
+    assert.equal(0, run.code, run.err .. run.out)
+  end)
+
+  it("runs phases by their numbers, and a workflow.json", function()
+    local folder <close> = kit.folder()
+    put(folder, "sorter/SKILL.md", SKILL)
+    put(folder, "sorter/phases/01-read.md", "# Phase 1: Read\n")
+    put(folder, "sorter/phases/02-sort.md", "# Phase 2: Sort\n")
+    local program = agent(folder)
+    local run = kit.run(folder, { "run", "sorter", "--agent", program, "--work-dir", "w" })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(run.out:find("Executing: 01%-read.*Executing: 02%-sort"), run.out)
+    put(folder, "sorter/workflow.json", '{"phases_to_run": ["02-sort"], "phases": [{"id": "01-read"}, {"id": "02-sort"}]}')
+    run = kit.run(folder, { "run", "sorter/workflow.json", "--agent", program, "--work-dir", "v" })
+    assert.equal(0, run.code, run.err)
+    assert.is_nil(run.out:find("01-read", 1, true))
+  end)
+
+  it("runs the repair loop of an agent.yml until it verifies (R107-R110, F51)", function()
+    local folder <close> = kit.folder()
+    folder.file("agent.yml", "workflow:\n  max-retries: 3\nskills:\n  - {name: analysis, tools: [A]}\n  - {name: generation, tools: [B]}\n"
+      .. "  - {name: verification, tools: [C]}\n  - {name: repair, tools: [D]}\n")
+    local program = agent(folder, [[
+#!/usr/bin/env lua5.4
+local task = io.read "a"
+local n = tonumber(task:match '"retry_count":%s*(%d+)')
+local updates = "{}"
+if task:find("verification: ", 1, true) then
+  updates = ('{"verified":true,"success":%s}'):format(n == 2)
+elseif task:find("repair: ", 1, true) then
+  updates = ('{"verified":false,"retry_count":%d}'):format(n + 1)
+end
+print('{"status":"completed","summary":"ok","stateUpdates":' .. updates .. "}")
+]])
+    local run = kit.run(folder, { "run", "agent.yml", "--agent", program, "--work-dir", "w" })
+    assert.equal(0, run.code, run.err .. run.out)
+    local _, repairs = run.out:gsub("Executing: repair", "")
+    local _, checks = run.out:gsub("Executing: verification", "")
+    assert.same({ 2, 3 }, { repairs, checks })
+    assert.truthy(run.out:find("completed (task_completed)", 1, true), run.out)
+  end)
+
+  it("names what cannot be loaded, with file and line, and ends with 2", function()
+    local folder <close> = kit.folder()
+    put(folder, "sorter/skill-config.json", '{\n"skill_name": 1,\n"x" }')
+    local run = kit.run(folder, { "run", "sorter" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("skill-config.json:3: error: is no JSON", 1, true), run.err)
+  end)
+end)
