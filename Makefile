@@ -77,7 +77,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC)$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
 also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter tests/%,$(1)),-Itests)
 
-$(BUILD)/embedded.c: csrc/embed.lua $(LUA_SRC) $(BUILD)/inputs
+$(BUILD)/embedded.c: csrc/embed.lua csrc/pack.lua $(LUA_SRC) $(BUILD)/inputs
 	$(call say,EMBED)$(LUA) csrc/embed.lua $(EMBED_$(MODE)) $(LUA_SRC) > $@.new
 	@mv $@.new $@
 $(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h

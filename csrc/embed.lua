@@ -4,7 +4,16 @@
 -- Names inside: "lua/skillrt/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- The modules below lua/ are compiled here, with their line numbers (loading them takes an eighth
 -- of the time of parsing them, and a syntax error stops the build); --source leaves them as text.
--- Strategies stay text: a journal pins their digest, which must not depend on the build.
+-- Strategies stay text: a journal pins their digest, which must not depend on the build. Modules
+-- that no run needs are packed: half of the program would be theirs.
+package.path = arg[0]:gsub("[^/]*$", "?.lua")
+local pack = require "pack"
+
+-- folders of lua/skillrt whose modules a small run does without, or needs few and short ones of
+local PACKED = {}
+for folder in ("agent check cli cmd generate graph load template writer"):gmatch "%w+" do
+  PACKED[folder] = true
+end
 
 local escapes = { ["\n"] = "\\n", ["\\"] = "\\\\", ['"'] = '\\"', ["?"] = "\\?" }
 for byte = 0, 255 do
@@ -58,11 +67,16 @@ print("/* written by csrc/embed.lua; do not edit */")
 print('#include "lua/embedded.h"\n')
 for i, path in ipairs(paths) do
   local bytes = content(path, as_source)
-  print(("static const char file_%d[] =\n%s;"):format(i, literals(bytes)))
-  rows[#rows + 1] = ('    {"%s", file_%d, %d},'):format(path, i, #bytes)
+  local kept, packed = bytes, 0
+  if PACKED[path:match "^lua/skillrt/(%w+)/"] and not as_source then
+    kept = pack.pack(bytes)
+    packed = #kept
+  end
+  print(("static const char file_%d[] =\n%s;"):format(i, literals(kept)))
+  rows[#rows + 1] = ('    {"%s", file_%d, %d, %d},'):format(path, i, #bytes, packed)
 end
 print("\nconst struct embedded_file embedded_files[] = {")
 if #rows > 0 then
   print(table.concat(rows, "\n"))
 end
-print("    {0, 0, 0},\n};")
+print("    {0, 0, 0, 0},\n};")

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "base/unpack.h"
 #include "lua/core.h"
 #include "lua/embedded.h"
 #include "lua/limits.h"
@@ -124,13 +125,24 @@ static bool push_from_disk(lua_State *L, const char *name) {
 }
 #endif
 
+static void push_packed(lua_State *L, const struct embedded_file *file) {
+  luaL_Buffer text;
+  char *to = luaL_buffinitsize(L, &text, file->size);
+  if (!unpack_bytes(file->text, file->packed, to, file->size))
+    luaL_error(L, "%s: damaged inside the program; build it anew", file->name);
+  luaL_pushresultsize(&text, file->size);
+}
+
 /* Pushes the file's text; false (and nothing) where there is none. */
 static bool push_asset(lua_State *L, const char *name) {
 #ifdef SKILLRT_FROM_DISK
   if (push_from_disk(L, name)) return true;
 #endif
   const struct embedded_file *file = find_embedded(name);
-  if (file) lua_pushlstring(L, file->text, file->size);
+  if (file && file->packed)
+    push_packed(L, file);
+  else if (file)
+    lua_pushlstring(L, file->text, file->size);
   return file != NULL;
 }
 

@@ -34,6 +34,20 @@ int main(void) {
 end
 
 describe("embedding", function()
+  it("packs modules that runs do not need, and unpacks them to the byte", function()
+    local core = require "skillrt.core"
+    local count = 0
+    for _, name in ipairs(core.assets "lua/skillrt/load/") do
+      local file <close> = assert(io.open(name, "rb"))
+      local text = file:read "a"
+      local chunk = string.dump(assert(load(text, "@" .. name:gsub("^lua/", ""))))
+      local asset = core.asset(name)
+      assert.is_true(asset == chunk or asset == text, name .. " is not what it was") -- text: in debug builds
+      count = count + 1
+    end
+    assert.is_true(count > 0)
+  end)
+
   it("keeps every byte of a template, whatever it is", function()
     local all = {}
     for byte = 0, 255 do
