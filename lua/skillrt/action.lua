@@ -4,13 +4,15 @@
 -- nothing of runs, agents' protocols or strategies. Called by skill.lua; `holds` and `unmet`
 -- by the modes.
 
-local effect = require("skillrt.effect")
 local expr = require("skillrt.expr")
 local json = require("skillrt.json")
 local fatal = require("skillrt.fatal")
 local names = require("skillrt.names")
 local schema = require("skillrt.schema")
 local state_of = require("skillrt.state")
+
+-- Loaded when the first action promises something.
+local effect = setmetatable({}, { __index = function(_, key) return require("skillrt.effect")[key] end })
 
 expr.null, expr.is_array = json.null, json.is_array
 
@@ -260,7 +262,9 @@ local function common(definition, fields, index, where)
     return nil, reads
   end
   action.reads = reads
-  action.effects, message = effect.list(action.effects)
+  if #action.effects > 0 then
+    action.effects, message = effect.list(action.effects)
+  end
   if not action.effects then
     return nil, where .. ": " .. message
   end
@@ -393,6 +397,12 @@ function M.unmet(action, state)
   return out
 end
 
-M.effects = effect.list
+---Reads the effects of an action.
+---@param list string[]
+---@return skillrt.Effect[]?
+---@return string? message
+function M.effects(list)
+  return effect.list(list)
+end
 
 return M

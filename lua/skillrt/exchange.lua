@@ -3,12 +3,12 @@
 -- Builds tasks from agents and from what scripts await, and records them before they leave.
 -- Knows agents and the ledger through policy.lua, which alone calls it.
 
-local call_of = require("skillrt.call")
 local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local record = require("skillrt.record")
 
 -- Loaded when the first agent is met: a skill of functions only starts without it.
+local call_of = setmetatable({}, { __index = function(_, key) return require("skillrt.call")[key] end })
 local agent = setmetatable({}, { __index = function(_, key) return require("skillrt.agent")[key] end })
 
 local M = {}

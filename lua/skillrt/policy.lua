@@ -5,17 +5,19 @@
 -- the run, no terminal. Called by C (csrc/lua/script.c) under pcall; made by runner.lua.
 
 local core = require("skillrt.core")
-local doubt = require("skillrt.doubt")
 local exchange = require("skillrt.exchange")
 local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
 local record = require("skillrt.record")
-local resume = require("skillrt.resume")
-local retry = require("skillrt.retry")
 local state = require("skillrt.state")
 local views = require("skillrt.views")
+
+-- Loaded when a run goes on, and when an attempt failed: a run that goes well starts without them.
+local doubt = setmetatable({}, { __index = function(_, key) return require("skillrt.doubt")[key] end })
+local resume = setmetatable({}, { __index = function(_, key) return require("skillrt.resume")[key] end })
+local retry = setmetatable({}, { __index = function(_, key) return require("skillrt.retry")[key] end })
 
 local M = {}
 

@@ -8,7 +8,6 @@ local action = require("skillrt.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
-local phase = require("skillrt.phase")
 local schema = require("skillrt.schema")
 local state = require("skillrt.state")
 local terminate = require("skillrt.skill.terminate")
@@ -246,10 +245,12 @@ local function check_parts(skill, where)
   if message then
     return message
   end
-  local linked
-  linked, message = phase.link(skill.phases, where)
-  if not linked then
-    return message:sub(#where + 3)
+  if #skill.phases > 0 then
+    local linked
+    linked, message = require("skillrt.phase").link(skill.phases, where)
+    if not linked then
+      return message:sub(#where + 3)
+    end
   end
   return terminate.check(skill) or chosen_strategy.check(skill) or check_indoubt(skill)
 end

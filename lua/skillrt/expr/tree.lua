@@ -1,6 +1,8 @@
 -- tree.lua: makes the nodes that grammar.lua documents: precedence, extents, scopes, depth.
 -- Knows no text patterns and no values. Called by grammar.lua and plain.lua while they parse.
-local complaint = require "skillrt.expr.complaint"
+
+-- Loaded with the first complaint.
+local complaint = setmetatable({}, { __index = function(_, key) return require "skillrt.expr.complaint"[key] end })
 
 local M = {}
 

@@ -3,7 +3,9 @@
 -- array or an object. Tables are only read by indexing, `#` and pairs, so read-only views work.
 -- Knows nothing of syntax. Called by compile.lua, explain.lua and analyse.lua.
 local number = require "skillrt.expr.number"
-local utf16 = require "skillrt.expr.utf16"
+
+-- Loaded with the first string that is looked into.
+local utf16 = setmetatable({}, { __index = function(_, key) return require "skillrt.expr.utf16"[key] end })
 
 local M = {}
 
@@ -338,7 +340,7 @@ M.string_methods = {
     if #part > 256 then charge((#s * #part) >> 12) end -- the search may compare each with each
     return utf16.includes(s, part)
   end,
-  startsWith = utf16.starts_with,
+  startsWith = function(s, part) return utf16.starts_with(s, part) end,
   endsWith = function(s, part)
     charge_string(part)
     return utf16.ends_with(s, part)

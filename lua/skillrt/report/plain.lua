@@ -3,7 +3,6 @@
 -- Lines are made when a record is made and written when it is durable: nothing is told that a
 -- crash could take back. A watcher as in policy.lua. Made by report/watch.lua.
 
-local lines = require("skillrt.report.lines")
 local opened = require("skillrt.report.opened")
 local output = require("skillrt.report.output")
 
@@ -12,7 +11,13 @@ local M = {}
 ---@param options { quiet: boolean?, continuing: boolean? }
 ---@return table watcher
 function M.new(options)
-  local formatter, queue = lines.new(options), {}
+  local queue = {}
+  local formatter -- made for the first line: a quiet run that goes well has none
+
+  local function lines_of(record, books)
+    formatter = formatter or require("skillrt.report.lines").new(options)
+    return formatter:of(record, books)
+  end
   local fd = options.quiet and 2 or 1
   local self = {}
 
@@ -21,14 +26,16 @@ function M.new(options)
 
   local function is_dull(record)
     local number = record.step
-    if record.t == "start" then
+    if record.t == "run" or (record.t == "stop" and record.status == "completed") then
+      return true
+    elseif record.t == "start" then
       begun[number] = record
       return true
     elseif record.t == "done" and begun[number] then
       begun[number] = nil
       return true
     elseif number and begun[number] then
-      formatter:of(begun[number])
+      lines_of(begun[number])
       begun[number] = nil
     end
     return false
@@ -38,7 +45,7 @@ function M.new(options)
     if options.quiet and is_dull(record) then
       return
     end
-    for _, line in ipairs(formatter:of(record, books)) do
+    for _, line in ipairs(lines_of(record, books)) do
       if not options.quiet or line.kind == "error" then
         queue[#queue + 1] = output.paint(fd, line.kind, line.text)
       end
