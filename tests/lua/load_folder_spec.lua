@@ -99,8 +99,20 @@ describe("a folder of phases", function()
   it("that has none and no actions runs SKILL.md as one step", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["scripts/x.sh"] = "true\n" }
     local skill, found = loaded(folder)
+    assert.same({ "demo-skill", "Reads and sorts." }, { skill.name, skill.description })
     assert.same({ "run", "SKILL.md", "run.md" }, { skill.phases[1].id, skill.phases[1].prompt, skill.phases[1].output })
     assert.equal(1, #places(found, "load.one-step"))
+  end)
+end)
+
+describe("a folder's name and description", function()
+  it("may be as the specification allows, also where a config's may not", function()
+    local folder <close> = skill_folder.make({
+      ["SKILL.md"] = ("---\nname: x\ndescription: %s\n---\n"):format(("\u{5BA1}"):rep(1000)),
+    }, "x")
+    local skill, found = loaded(folder)
+    assert.same({ "x", 3000 }, { skill.name, #skill.description })
+    assert.equal(1, #found) -- that it is one step
   end)
 end)
 

@@ -23,6 +23,9 @@ local NONE = {
 ---@param text string
 ---@return boolean
 function M.is_none(text)
+  if not text:find "^[`*_%s]*[-nNaA\u{2014}\u{65E0}]" and text:find "%w" then
+    return false
+  end
   local plain = text:lower():gsub("[`*_.]", ""):match "^%s*(.-)%s*$"
   for _, pattern in ipairs(NONE) do
     if plain:find(pattern) then
@@ -33,10 +36,26 @@ function M.is_none(text)
   return false
 end
 
+-- What compiles: documents say the same condition several times.
+local known, count = {}, 0
+
+local function compiles(text)
+  local one = known[text]
+  if not one then
+    if count > 5000 then
+      known, count = {}, 0
+    end
+    local condition, message = expr.compile(text)
+    one = { condition ~= nil, message }
+    known[text], count = one, count + 1
+  end
+  return one[1], one[2]
+end
+
 -- A condition inside the brackets of a prose one: what its author may have meant.
 local function inner(text)
   local inside = text:match "%((.+)%)" or text:match "\u{FF08}(.+)\u{FF09}" or text:match "`([^`]+)`"
-  if inside and inside:find "[=<>!.]" and expr.compile(inside) then
+  if inside and inside:find "[=<>!.]" and compiles(inside) then
     return inside
   end
   return nil
@@ -68,11 +87,11 @@ function M.item(text, is_field)
   end
   local code, rest = markdown.code_span(text)
   local other = code and rest:match "`([^`]+)`"
-  if other and expr.compile(other) then
+  if other and compiles(other) then
     return refuse(text, "it holds several conditions; give each an item of its own")
   end
   local source = code or text
-  local compiled, message = expr.compile(source)
+  local compiled, message = compiles(source)
   if not compiled then
     return refuse(text, code and message or "it is prose")
   elseif not code and is_bare(source) then
@@ -102,7 +121,13 @@ end
 -- The parts of a cell: commas outside brackets and quotes separate them, as do line breaks.
 local function parts_of(cell)
   local parts, word, depth, quote = {}, {}, 0, nil
-  local text = cell:gsub("<br%s*/?>", ","):gsub("\u{FF0C}", ","):gsub("\u{3001}", ","):gsub("\u{FF1B}", ",")
+  local text = cell
+  if text:find "[<\227\239]" then
+    text = text:gsub("<br%s*/?>", ","):gsub("\u{FF0C}", ","):gsub("\u{3001}", ","):gsub("\u{FF1B}", ",")
+  end
+  if not text:find(",", 1, true) then
+    return { text:match "^%s*(.-)%s*$" }
+  end
   for c in text:gmatch "." do
     if quote then
       quote = c ~= quote and quote or nil

@@ -181,7 +181,7 @@ local function definition_of(self, raw, options)
   if not definition then
     return nil
   end
-  definition.name = self.name
+  definition.name, definition.description = self.name, self.description or definition.description
   if self.untyped then
     definition.schema = nil
   end

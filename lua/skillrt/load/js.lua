@@ -7,7 +7,7 @@ local json = require "skillrt.json"
 local M = {}
 
 local MAX_DEPTH = 16
-local MAX_BYTES = 64 << 10 -- of one literal
+local MAX_BYTES, MAX_WHOLE = 64 << 10, 1 << 20 -- of one object that may hold code; of one literal
 local Code = {}
 
 ---Whether a value is code that could not be read: { code = text }.
@@ -29,8 +29,19 @@ end
 
 local ESCAPES = { n = "\n", t = "\t", r = "\r", b = "\b", f = "\f" }
 
+-- By the quote it begins with: a text without escapes, and where it ends.
+local PLAIN = {
+  ["'"] = "^'([^'\\\n]*)'()",
+  ['"'] = '^"([^"\\\n]*)"()',
+  ["`"] = "^`([^`\\$]*)`()",
+}
+
 local function string_at(text, at)
   local quote, out, i = text:sub(at, at), {}, at + 1
+  local plain, after = text:match(PLAIN[quote], at)
+  if plain then
+    return plain, after
+  end
   while i <= #text do
     local c = text:sub(i, i)
     if c == quote then
@@ -65,7 +76,7 @@ local function expression_end(text, at)
     local c = text:sub(at, at)
     if c == '"' or c == "'" or c == "`" then
       local _, after = string_at(text, at)
-      at = text:match("^" .. c .. "[^" .. c .. "\\]*" .. c .. "()", at) or after or at + 1
+      at = after or text:match("^" .. c .. "[^" .. c .. "\\]*" .. c .. "()", at) or at + 1
     elseif c == "/" then
       at = text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at) or at + 1
     elseif CLOSE[c] then
@@ -212,7 +223,7 @@ end
 ---@param at integer  of its "{" or "["
 ---@return any value  nil otherwise
 function M.literal(text, at)
-  text = text:sub(at, at + MAX_BYTES)
+  text = text:sub(at, at + MAX_WHOLE)
   left = 2 * #text + 4096
   local value = literal_at(text, 1, 0)
   return value

@@ -35,13 +35,16 @@ end
 
 local function lines_of(text)
   local lines = {}
-  for line in (text .. "\n"):gmatch "(.-)\n" do
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
     lines[#lines + 1] = line
   end
   return lines
 end
 
 local function fence_start(line)
+  if not line:find "^%s*[`~]" then
+    return nil
+  end
   local mark, info = line:match "^%s*(```+)([^`]*)$"
   if not mark then
     mark, info = line:match "^%s*(~~~+)(.*)$"
@@ -257,6 +260,9 @@ end
 function M.links(blocks)
   local out = {}
   local function collect(text, line)
+    if not text:find("](", 1, true) then
+      return
+    end
     for label, target in text:gsub("`[^`]*`", ""):gmatch "%[([^%[%]]*)%]%(%s*<?([^%s()<>]+)" do
       out[#out + 1] = { target = target, text = label, line = line }
     end

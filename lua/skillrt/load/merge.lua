@@ -129,17 +129,15 @@ local function may_repeat(action, prose, source, found)
   if action.id == "action-complete" or action.id == "action-abort" then
     return false -- the run ends with them
   end
-  for _, link in ipairs(prose.links) do
-    if link.from == action.id and link.to == action.id then
-      if source and #source.preconditions > 0 and not has_prose(source.preconditions) then
-        return true
-      end
-      local what = ("action %s: may follow itself, but nothing that can be read would end that"):format(action.id)
-      local fix = "write the precondition that ends it as a condition, or give max_runs in a skill-config.json"
-      found:warn("repeat-unread", { file = link.file, line = link.line }, what, "it runs once", fix)
-      return false
-    end
+  local link = prose.own[action.id]
+  if not link then
+    return false
+  elseif source and #source.preconditions > 0 and not has_prose(source.preconditions) then
+    return true
   end
+  local what = ("action %s: may follow itself, but nothing that can be read would end that"):format(action.id)
+  local fix = "write the precondition that ends it as a condition, or give max_runs in a skill-config.json"
+  found:warn("repeat-unread", link, what, "it runs once", fix)
   return false
 end
 

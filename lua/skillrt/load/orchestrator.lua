@@ -58,7 +58,8 @@ local function add_definitions(out, value, block, at, file)
   for _, one in ipairs(list) do
     if is_definition(one) then
       local found = block.text:find(('"%s"'):format(one.id), at, true) or block.text:find(one.id, at, true)
-      out.definitions[#out.definitions + 1] = { value = one, line = line_of(block, found or at), file = file }
+      at = found or at -- they stand in the order of the list
+      out.definitions[#out.definitions + 1] = { value = one, line = line_of(block, at), file = file }
     end
   end
   return true

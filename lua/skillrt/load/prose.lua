@@ -36,6 +36,7 @@ local SCHEMAS = { "phases/state-schema.md", "specs/state-schema.md", "state-sche
 ---@field actions table<string, skillrt.load.ProseAction>
 ---@field order string[]
 ---@field links { from: string?, to: string, file: string, line: integer, how: "next"|"route"|"code" }[]
+---@field own table<string, table>  by action: the link from it to itself
 ---@field graphs skillrt.load.Graph[]
 ---@field transitions table[]
 ---@field states table[]
@@ -53,6 +54,7 @@ local function new()
     actions = {},
     order = {},
     links = {},
+    own = {},
     graphs = {},
     transitions = {},
     states = {},
@@ -219,7 +221,9 @@ local function gather_links(prose, read)
     for _, source in ipairs(prose.actions[id].sources) do
       for _, hint in ipairs(source.next or {}) do
         for _, to in ipairs(named_in(hint.text, prose)) do
-          prose.links[#prose.links + 1] = { from = id, to = to, file = source.file, line = hint.line, how = "next" }
+          local link = { from = id, to = to, file = source.file, line = hint.line, how = "next" }
+          prose.links[#prose.links + 1] = link
+          prose.own[id] = prose.own[id] or to == id and link or nil
         end
       end
     end

@@ -14,6 +14,8 @@ local workflow = require "skillrt.load.workflow"
 
 local M = {}
 
+local MAX_DESCRIPTION = 1024 -- bytes of a config's; a SKILL.md counts characters
+
 local function object(value)
   return type(value) == "table" and not json.is_array(value) and value or nil
 end
@@ -237,11 +239,12 @@ local function fill_heads(self, raw)
     raw.skill_name = "a-skill" -- a name of the specification may be shorter or longer than a config's
   end
   raw.display_name = raw.display_name or md.title or self.name
-  local description = raw.description
-  if description == nil and md.description then
-    description = md.description:sub(1, (utf8.offset(md.description, 0, math.min(#md.description, 1024)) or 2) - 1)
+  local description = md.description
+  if description and #description > MAX_DESCRIPTION then
+    description = description:sub(1, utf8.offset(description, 0, MAX_DESCRIPTION + 1) - 1)
   end
-  raw.description = description or (not self.config and self.name) or nil
+  self.description = raw.description == nil and md.description or nil -- whole, as it stands there
+  raw.description = raw.description or description or (not self.config and self.name) or nil
   if raw.allowed_tools == nil and #(md.allowed_tools or {}) > 0 then
     raw.allowed_tools = json.array(md.allowed_tools)
   end
