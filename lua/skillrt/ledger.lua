@@ -150,6 +150,16 @@ function apply.start(self, record)
   self.open = self.open + 1
 end
 
+local function latest(steps, kind)
+  local found
+  for _, one in pairs(steps) do
+    if one.kind == kind and (not found or one.number > found.number) then
+      found = one
+    end
+  end
+  return found
+end
+
 -- The step is over: nobody looks at its state any more.
 local function close_step(self, step)
   self.steps[step.number] = nil
@@ -159,10 +169,8 @@ local function close_step(self, step)
   local field = step.kind == "phase" and "current_phase" or "current_action"
   if self.state.root[field] == step.id then
     local other
-    for _, one in next, self.open > 0 and self.steps or EMPTY do
-      if one.kind == step.kind and (not other or one.number > other.number) then
-        other = one
-      end
+    if self.open > 0 then
+      other = latest(self.steps, step.kind)
     end
     self.state:set(field, other and other.id)
   end
@@ -233,8 +241,10 @@ function apply.done(self, record)
   if record.set then
     books:patch(record.set)
   end
-  for key, value in next, record.context or EMPTY do
-    books:replace("context", key, value)
+  if record.context then
+    for key, value in pairs(record.context) do
+      books:replace("context", key, value)
+    end
   end
   self.runs[id] = (self.runs[id] or 0) + 1
   if record.partial then

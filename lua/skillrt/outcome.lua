@@ -49,19 +49,30 @@ local PLAIN_MOST = 4096
 local plain, plain_count = {}, 0
 
 local function remember_plain(key)
-  if plain_count >= PLAIN_MOST then
+  if plain[key] or not utf8.len(key) then
+    return
+  elseif plain_count >= PLAIN_MOST then
     plain, plain_count = {}, 0
   end
   plain[key], plain_count = true, plain_count + 1
 end
 
+-- Whether JSON can hold the value for certain. NaN and the infinities less themselves are NaN.
+local function is_simple(value)
+  local kind = type(value)
+  if kind == "number" then
+    return value - value == 0
+  end
+  return kind == "boolean" or (kind == "string" and #value <= record.BLOB_BYTES and utf8.len(value) ~= nil)
+end
+
 -- Only known names and values that nothing has to be done to: they are taken as they are.
-local function are_plain(updates)
+local function are_simple(updates)
   if getmetatable(updates) then
     return false
   end
   for key, value in next, updates do
-    if not plain[key] or type(value) == "table" then
+    if not plain[key] or not is_simple(value) then
       return false
     end
   end
@@ -73,12 +84,13 @@ end
 ---@return string|nil problem
 ---@return table|nil refused
 ---@return boolean|nil has_tables
+---@return boolean|nil simple  JSON can hold them for certain
 local function judge_updates(skill, updates)
-  local kept, refused, has_tables = {}, nil, false
   local declared_types = skill.schema
-  if not declared_types and are_plain(updates) then
-    return updates
+  if not declared_types and are_simple(updates) then
+    return updates, nil, nil, false, true
   end
+  local kept, refused, has_tables = {}, nil, false
   for key, value in pairs(updates) do
     if type(key) ~= "string" then
       return nil, ("updates must be named fields, found the key %s"):format(tostring(key))
@@ -302,15 +314,21 @@ end
 ---@param definition table
 ---@param outcome table  { status, updates, summary, output, output_file, context, concerns }
 ---@return table|nil record
----@return table? failure  { class, message }
+---@return table|nil failure  { class, message }
+---@return boolean? simple  the record holds nothing but simple updates
 function M.settle(run, step, definition, outcome)
   local given, context = split_context(outcome)
-  local updates, problem, refused, has_tables = judge_updates(run.skill, given)
+  local updates, problem, refused, has_tables, simple = judge_updates(run.skill, given)
   if updates and (step.context or context) then
     context, problem = judge_context(step, context)
   end
   if problem then
     return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, problem) }
+  end
+  if simple and given == outcome.updates and step.kind == "action" and not definition.output
+    and #definition.effects == 0 and not context and not (outcome.summary or outcome.concerns)
+    and outcome.status == "completed" then
+    return { t = "done", step = step.number, set = next(updates) ~= nil and updates or nil, at = 0, ms = 0 }, nil, true
   end
   local root = run.ledger.state.root
   updates = has_tables and keep_lists(root, updates) or updates

@@ -10,6 +10,16 @@ local state = require("skillrt.state")
 
 local M = {}
 
+-- A coroutine performs one function after the other, so that most steps need none of their own; one
+-- that raised, or is left waiting for ever, does not come back.
+local OVER = {}
+
+local function work(perform, state_view, ctx)
+  while true do
+    perform, state_view, ctx = coroutine.yield(OVER, perform(state_view, ctx))
+  end
+end
+
 local FAILURE_CLASSES = {
   transient = true,
   rate_limit = true,
@@ -52,18 +62,17 @@ local function returned(step, first, second, third)
   return { status = "completed", updates = first }
 end
 
-local function advance(step, ok, first, ...)
+local function advance(run, step, ok, first, ...)
   if not ok then
     return "failed", raised(step, first)
-  end
-  if coroutine.status(step.thread) == "suspended" then
-    if first ~= context.AWAIT then
-      return "failed",
-        { class = "permanent", message = step.id .. ": run yielded; to wait, call ctx.await(request)" }
-    end
+  elseif first == context.AWAIT then
     return "await", (...)
+  elseif first ~= OVER then
+    return "failed",
+      { class = "permanent", message = step.id .. ": run yielded; to wait, call ctx.await(request)" }
   end
-  local outcome, failure = returned(step, first, ...)
+  run.idle, step.thread = step.thread, nil
+  local outcome, failure = returned(step, ...)
   if outcome then
     return "over", outcome
   end
@@ -81,13 +90,12 @@ end
 function M.go_on(run, step, perform, reply)
   local what, value
   if not step.thread then
-    step.thread = coroutine.create(perform)
+    step.thread, run.idle = run.idle or coroutine.create(work), nil
     step.asked = 0
     local ctx = context.new(run, step)
-    what, value =
-      advance(step, coroutine.resume(step.thread, state.view(step.root), ctx))
+    what, value = advance(run, step, coroutine.resume(step.thread, perform, state.view(step.root), ctx))
   else
-    what, value = advance(step, coroutine.resume(step.thread, run.interpret(step, step.request, reply)))
+    what, value = advance(run, step, coroutine.resume(step.thread, run.interpret(step, step.request, reply)))
   end
   while what == "await" do
     step.asked = step.asked + 1
@@ -100,8 +108,7 @@ function M.go_on(run, step, perform, reply)
       step.notes = step.notes or {}
       step.notes[#step.notes + 1] = text:format(step.asked)
     end
-    what, value =
-      advance(step, coroutine.resume(step.thread, run.interpret(step, value, known)))
+    what, value = advance(run, step, coroutine.resume(step.thread, run.interpret(step, value, known)))
   end
   return what, value
 end

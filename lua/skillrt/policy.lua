@@ -61,12 +61,13 @@ end
 
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
+---@param simple boolean?  it can be encoded for certain
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
-function Policy:emit(entry)
+function Policy:emit(entry, simple)
   entry.at = entry.at or core.wall_ms()
   local out = self.out
-  if self.skill.context == "memory" and record.is_simple(entry) then
+  if simple and self.skill.context == "memory" then
     out[#out + 1] = "{}" -- it counts, and nobody will read it
   else
     local payload, blobs, code = record.encode(entry)
@@ -149,7 +150,7 @@ local function start_step(self, id)
     step = number,
     [kind] = id,
     n = ledger.state.root.iteration_count + 1,
-  }))
+  }, true))
   return number
 end
 
@@ -284,16 +285,16 @@ end
 
 local function settle(self, step, definition, result)
   tell_notes(self, step)
-  local entry, failure = outcome.settle(self, step, definition, result)
+  local entry, failure, simple = outcome.settle(self, step, definition, result)
   if not entry then
     return fail(self, step, definition, failure)
   end
   entry.at = core.wall_ms()
   entry.ms = entry.at - step.started_at
   if step.fresh and #step.fresh > 0 then
-    entry.rec = step.fresh
+    entry.rec, simple = step.fresh, false
   end
-  local ok, message = self:emit(entry)
+  local ok, message = self:emit(entry, simple)
   if not ok then
     return fail(self, step, definition, {
       class = "invalid_output",

@@ -96,11 +96,14 @@ end
 M.equal = equal
 
 local function touch(self, key)
-  self.revision = self.revision + 1
-  if key == "context" or not is_reserved(key) then
+  local revision, reserved = self.revision + 1, judged[key]
+  if reserved == nil then
+    reserved = is_reserved(key)
+  end
+  if not reserved or key == "context" then
     self.progress = self.progress + 1
   end
-  self.revisions[key] = self.revision
+  self.revision, self.revisions[key] = revision, revision
   if not self.dirty[key] then
     self.dirty[key] = true
     local changed = self.changed

@@ -32,6 +32,8 @@ function M.new(skill, ledger, ctx)
     ctx = ctx,
     seen = {},
     ends = skill.terminate,
+    max_iterations = skill.limits.max_iterations,
+    max_errors = skill.limits.max_errors,
     select = skill.strategy.select,
   }, Autonomous)
   self.by_id, self.terminals = {}, {}
@@ -60,7 +62,7 @@ end
 
 -- status and reason of the first termination condition that holds.
 local function terminated(self)
-  local root, limits = self.ledger.state.root, self.skill.limits
+  local root = self.ledger.state.root
   local rows = self.ends
   for i = 1, #rows do
     local row = rows[i]
@@ -72,8 +74,8 @@ local function terminated(self)
       return row.status or "completed", row.reason or row.text
     end
   end
-  if root.iteration_count >= limits.max_iterations then
-    return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(limits.max_iterations)
+  if root.iteration_count >= self.max_iterations then
+    return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(self.max_iterations)
   end
 end
 
@@ -264,7 +266,7 @@ function Autonomous:choose()
   if status then
     return "stop", status, reason, message
   end
-  if ledger.state.root.error_count >= self.skill.limits.max_errors then
+  if ledger.state.root.error_count >= self.max_errors then
     return abort(self)
   end
   self.available:update(ledger.state:take_dirty(), ledger.state.root)
