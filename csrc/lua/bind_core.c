@@ -110,7 +110,6 @@ static const struct embedded_file *find_embedded(const char *name) {
 
 #ifdef SKILLRT_FROM_DISK
 static bool push_from_disk(lua_State *L, const char *name) {
-  const struct sys *sys = bind_sys(L);
   const char *path = lua_pushfstring(L, "%s/%s", SKILLRT_FROM_DISK, name);
   struct error error;
   struct buffer *text = bind_buffer(L, 16u << 20);
