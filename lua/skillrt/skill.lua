@@ -72,7 +72,6 @@ local FIELDS = {
       no_progress = { kind = "count", default = 3 },
       step_timeout = { kind = "seconds" },
       run_timeout = { kind = "seconds" },
-      soft_step_timeout = { kind = "seconds", default = 300 },
       max_prompt_state = { kind = "positive", default = 65536 },
       max_prompt_specs = { kind = "count", default = 65536 },
     },
