@@ -58,7 +58,7 @@ lua_floors() {
     }
     function put(level, names,  list, i) { split(names, list, " "); for (i in list) floor[list[i]] = level }
     BEGIN {
-      put(1, "view action effect expr fatal files json names phase schema state")
+      put(1, "view when action effect expr fatal files json names phase schema state")
       put(2, "agent budget gate retry strategy template")
       put(3, "check generate load loader skill writer")
       put(4, "available ledger mode")

@@ -9,7 +9,7 @@ package.cpath = ("%s/lib/?.so;"):format(build) .. package.cpath
 local READERS <const>, ROUNDS <const> = 10, 7
 
 return function(measure)
-  local action = require "skillrt.action"
+  local when = require "skillrt.when"
   local autonomous = require "skillrt.mode.autonomous"
   local books_of = require "skillrt.ledger"
   local skill_of = require "skillrt.skill"
@@ -58,7 +58,7 @@ return function(measure)
     return measure.cpu(ROUNDS, function()
       local best
       for _, one in ipairs(skill.actions) do
-        if action.holds(one, root) and not (best and best.priority >= one.priority) then
+        if when.holds(one, root) and not (best and best.priority >= one.priority) then
           best = one
         end
       end

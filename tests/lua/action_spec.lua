@@ -1,6 +1,7 @@
 -- action_spec.lua: actions and phases in their normal form, effects, and whether one may run.
 require "tests.support.json_shim"
 local action = require "skillrt.action"
+local when = require "skillrt.when"
 local json = require "skillrt.json"
 local phase = require "skillrt.phase"
 
@@ -66,7 +67,7 @@ describe("an action's normal form", function()
 
   it("takes a compiled condition as well", function()
     local condition = require("skillrt.expr").compile("n > 1")
-    assert.is_true(action.holds(new({ when = condition }), { n = 2 }))
+    assert.is_true(when.holds(new({ when = condition }), { n = 2 }))
   end)
 
   for name, case in pairs({
@@ -121,20 +122,20 @@ end)
 describe("whether an action may run", function()
   it("needs all conditions to hold (R62)", function()
     local one = new({ when = { "a", "b > 1" } })
-    assert.is_true(action.holds(one, { a = true, b = 2 }))
-    local ok, reason = action.holds(one, { a = true, b = 1 })
+    assert.is_true(when.holds(one, { a = true, b = 2 }))
+    local ok, reason = when.holds(one, { a = true, b = 1 })
     assert.is_false(ok)
     assert.equal("b > 1", reason)
   end)
 
   it("is always true without conditions (R62)", function()
-    assert.is_true(action.holds(new({}), {}))
+    assert.is_true(when.holds(new({}), {}))
   end)
 
   it("shows a function the state read-only, and takes its raising for no", function()
     local one = new({ when = function(s) s.x = 1 return true end })
     local state = { y = 1 }
-    local ok, reason = action.holds(one, state)
+    local ok, reason = when.holds(one, state)
     assert.is_false(ok)
     assert.has_match("action_spec.lua:%d+ failed: .*read%-only", reason)
     assert.same({ y = 1 }, state)
@@ -142,7 +143,7 @@ describe("whether an action may run", function()
 
   it("says for a blocked one what does not hold (F28)", function()
     local one = new({ when = { "a", "b > 1", "c" } })
-    assert.same({ "a", "b > 1" }, action.unmet(one, { b = 0, c = true }))
+    assert.same({ "a", "b > 1" }, when.unmet(one, { b = 0, c = true }))
   end)
 end)
 

@@ -1,5 +1,5 @@
 -- available_spec.lua: what may be chosen, kept up to date: always what asking all would give.
-local action = require "skillrt.action"
+local when = require "skillrt.when"
 local available = require "skillrt.available"
 local skillrt = require "skillrt"
 local state = require "skillrt.state"
@@ -41,8 +41,8 @@ describe("the available actions", function()
       local books, runs = state.new { k1 = 1, k2 = 2 }, {}
       local list = available.new(skill.actions, {
         spent = function(one) return (runs[one.id] or 0) >= one.max_runs end,
-        holds = function(one) return (action.holds(one, books.root)) end,
-        quick = action.quick,
+        holds = function(one) return (when.holds(one, books.root)) end,
+        quick = when.quick,
       })
       for step = 1, 60 do
         if random(3) == 1 then
@@ -55,7 +55,7 @@ describe("the available actions", function()
         list:update(books:take_dirty(), books.root)
         local expected = {}
         for _, one in ipairs(skill.actions) do
-          if (runs[one.id] or 0) < one.max_runs and action.holds(one, books.root) then
+          if (runs[one.id] or 0) < one.max_runs and when.holds(one, books.root) then
             expected[#expected + 1] = one
           end
         end
@@ -81,7 +81,7 @@ describe("the available actions", function()
     local list = available.new(skill.actions, {
       spent = function() return false end,
       holds = function() return true end,
-      quick = action.quick,
+      quick = when.quick,
     }, "declaration", { ["action-complete"] = true })
     list:update({ n = 0 }, {})
     assert.same({ "low", "high" }, { list[1].id, list[2].id })

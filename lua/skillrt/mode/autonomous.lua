@@ -5,7 +5,7 @@
 -- end "done" told apart from "blocked". Reads the ledger, changes nothing in it. Called by
 -- policy.lua and hybrid.lua.
 
-local action = require("skillrt.action")
+local when = require("skillrt.when")
 local available = require("skillrt.available")
 local fatal = require("skillrt.fatal")
 local state = require("skillrt.state")
@@ -53,9 +53,9 @@ function M.new(skill, ledger, ctx)
       return (ledger.runs[one.id] or 0) >= one.max_runs
     end,
     holds = function(one)
-      return action.holds(one, ledger.state.root)
+      return when.holds(one, ledger.state.root)
     end,
-    quick = action.quick,
+    quick = when.quick,
   }, skill.strategy.order, built_in)
   return self
 end
@@ -140,7 +140,7 @@ local function unmet_list(self)
   for _, one in ipairs(self.skill.actions) do
     local over = self.ledger.completed[one.id] or self.ledger.skipped[one.id]
     if not over and not one.terminal and not one.optional and not BUILT_IN[one.id] then
-      local unmet = action.unmet(one, self.ledger.state.root)
+      local unmet = when.unmet(one, self.ledger.state.root)
       if (self.ledger.runs[one.id] or 0) >= one.max_runs then
         unmet = { ("ran %d times without completing"):format(one.max_runs) }
       end
@@ -156,7 +156,7 @@ local function finish(self, why)
   local hook = self.by_id[COMPLETE]
   local lines = unmet_list(self)
   if hook and not self.ledger.completed[COMPLETE] then
-    table.insert(lines, 1, COMPLETE .. ": " .. table.concat(action.unmet(hook, self.ledger.state.root), "; "))
+    table.insert(lines, 1, COMPLETE .. ": " .. table.concat(when.unmet(hook, self.ledger.state.root), "; "))
   end
   if #lines == 0 then
     return "stop", "completed", "task_completed"

@@ -5,7 +5,7 @@
 -- left out is recorded. Reads the ledger, changes nothing in it. Called by policy.lua and
 -- hybrid.lua.
 
-local action = require("skillrt.action")
+local when = require("skillrt.when")
 
 local M = {}
 
@@ -95,7 +95,7 @@ local function consider(self, phase)
   elseif ledger.retrying == phase.id then
     return "start", phase.id
   end
-  local holds, why = action.holds(phase, ledger.state.root)
+  local holds, why = when.holds(phase, ledger.state.root)
   if not holds then
     return "skip", phase.id, why and ("condition not met: " .. why) or "condition not met"
   end

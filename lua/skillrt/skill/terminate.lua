@@ -3,7 +3,7 @@
 --
 -- Knows conditions, nothing of runs. Called by skill.lua.
 
-local action = require("skillrt.action")
+local when = require("skillrt.when")
 local expr = require("skillrt.expr")
 local names = require("skillrt.names")
 local schema = require("skillrt.schema")
@@ -41,10 +41,10 @@ end
 local function end_condition(value, skill)
   if type(value) == "function" then
     return {
-      text = action.text(value),
+      text = when.text(value),
       reason = "condition",
       condition = function(now)
-        return action.test(value, now)
+        return when.test(value, now)
       end,
     }
   elseif type(value) ~= "string" then
