@@ -28,6 +28,7 @@
 --                                                                   terminal actions that had run
 --   rewind  phases loop                                             these phases run again; loop: a hybrid's too
 --   loop    status reason message                                   a hybrid's loop is over, trailing phases begin
+--   books   books state                                             all that the books say, now and then
 --   edit    set ignored                                             a person's edit of state.json was taken over
 --   accept  pins changed                                            changed files were accepted
 
@@ -393,6 +394,8 @@ function apply.accept(self, record)
 end
 
 function apply.note() end
+
+function apply.books() end -- what it says is known; history.lua may begin with it
 
 ---Applies one record. Raises where the records do not fit each other (a journal of another
 ---program, or a bug): the caller reports it with the record's place.

@@ -8,6 +8,7 @@ local core = require("skillrt.core")
 local exchange = require("skillrt.exchange")
 local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
+local history = require("skillrt.history")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
 local record = require("skillrt.record")
@@ -42,6 +43,7 @@ function M.new(run)
   self.core = core
   self.out, self.blobs = {}, {}
   self.known_views = {}
+  self.history = history.new(self.ledger, self.books_bytes)
   if self.watcher and self.watcher.tick then
     function self.tick()
       self.watcher.tick()
@@ -78,9 +80,10 @@ function Policy:emit(entry, simple)
       table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
     end
     out[#out + 1] = payload
+    self.history:passed(payload)
   end
   self.ledger:apply(entry)
-  if self.watcher then
+  if self.watcher and entry.t ~= "books" then
     self.watcher.observe(entry, self.ledger)
   end
   return true
@@ -90,6 +93,11 @@ end
 ---@param payload string
 ---@param seq integer
 function Policy:record(payload, seq)
+  if not self.edited then
+    return self.history:add(payload, seq, self.read_blob)
+  end
+  -- what state.json showed when it was edited may lie before the newest books
+  self.history:passed(payload)
   local entry, message = record.decode(payload, self.read_blob)
   if not entry then
     error(("record %d: %s"):format(seq, message), 0)
@@ -106,6 +114,7 @@ function Policy:load(fresh)
   if fresh then
     assert(self:emit(self.first))
   else
+    self.history:apply()
     resume.begin(self)
   end
   local books = self.ledger
@@ -119,6 +128,14 @@ function Policy:load(fresh)
   if not fresh then
     doubt.take_up(self)
     resume.restore_outputs(self)
+  end
+end
+
+-- Now and then, between steps, all that the books say becomes a record.
+local function keep_books(self)
+  local whole = self.skill.context ~= "memory" and history.whole(self.ledger)
+  if whole and not self:emit(whole) then
+    self.history.due = math.huge -- they hold what cannot be kept: the records alone must do
   end
 end
 
@@ -194,6 +211,8 @@ function Policy:choose()
   local going_on = self.going_on and doubt.interrupted(self)
   if going_on then
     return "start", going_on
+  elseif self.history.since >= self.history.due then
+    keep_books(self)
   end
   while true do
     local kind, what, why, message = self.mode:choose()

@@ -46,20 +46,27 @@ local function check_once(dir)
 end
 
 -- Resumes behind every record. `definition` is called anew for each run.
-local function prefixes(definition, status)
+local function prefixes_at(definition, status, books_bytes)
   local dir = R.folder() .. "/run"
-  local reference = assert(R.run(definition(), { work_dir = dir }))
+  local reference = assert(R.run(definition(), { work_dir = dir, books_bytes = books_bytes }))
   assert.equal(status or "completed", reference.status, reference.message)
   local wanted, count = told(reference.state), #R.records(dir)
   for keep = 1, count - 1 do
     local copy = R.folder() .. "/cut"
     R.cut(dir, copy, keep)
-    local result, message = skillrt.resume(copy, { skill = R.skill(definition()) })
+    local result, message = skillrt.resume(copy, { skill = R.skill(definition()), books_bytes = books_bytes })
     assert(result, ("cut behind record %d: %s"):format(keep, message))
     assert.equal(wanted, told(result.state), ("cut behind record %d of %d"):format(keep, count))
     check_once(copy)
     os.execute(("rm -rf '%s'"):format(copy))
   end
+  return count
+end
+
+-- The same once more with all the books in a record before every step, from which the reading begins.
+local function prefixes(definition, status)
+  local count = prefixes_at(definition, status)
+  assert.is_true(prefixes_at(definition, status, 1) > count)
   return count
 end
 
