@@ -2,7 +2,7 @@
 --
 -- Such a record holds all that the books say, written now and then between steps, so
 -- that going on with a run costs the same however many steps it had. Knows the ledger and record
--- payloads, no files. Called by policy.lua.
+-- payloads, no files. Called by policy.lua and cmd/log.lua.
 
 local record = require("skillrt.record")
 local state = require("skillrt.state")
@@ -66,10 +66,18 @@ function M.new(ledger, interval)
   return setmetatable(self, History)
 end
 
--- A record was read or written.
+---Whether a record is one of all the books, which tells nothing that happened.
 ---@param payload string
+---@return boolean
+function M.is_books(payload)
+  return payload:sub(-#ENDING) == ENDING
+end
+
+---A record was read or written.
+---@param payload string
+---@return boolean is_books
 function History:passed(payload)
-  if payload:sub(-#ENDING) == ENDING then
+  if M.is_books(payload) then
     self.since, self.due = 0, math.max(self.interval, TIMES * #payload)
     return true
   end

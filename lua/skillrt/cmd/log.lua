@@ -52,8 +52,12 @@ end
 
 local function programs(out)
   local event = require("skillrt.report.events").event
+  local is_books = require("skillrt.history").is_books
   local run_id
   return function(payload)
+    if is_books(payload) then
+      return true -- as in the live events
+    end
     run_id = run_id or core.json.decode(payload).run or ""
     return out.put(event(payload, run_id) .. "\n")
   end
