@@ -35,6 +35,9 @@
 local json = require("skillrt.json")
 local state = require("skillrt.state")
 
+-- Loaded when a run first goes back.
+local back = setmetatable({}, { __index = function(_, key) return require("skillrt.ledger.back")[key] end })
+
 local M = {}
 
 ---@class skillrt.Step
@@ -322,63 +325,12 @@ function apply.resume(self)
   self.state:set("failed_at", nil)
 end
 
-local function without(list, field, gone)
-  local kept = json.array({})
-  for _, row in ipairs(list) do
-    if not gone[field and row[field] or row] then
-      kept[#kept + 1] = row
-    end
-  end
-  return kept
-end
-
-local function as_set(list)
-  local set = {}
-  for _, id in ipairs(list) do
-    set[id] = true
-  end
-  return set
-end
-
 function apply.retry(self, record)
-  self.retrying = record.action or record.phase
-  self.failed[self.retrying] = nil
-  self.skipped[self.retrying] = nil
-  if record.action then
-    self.loop_end = nil
-  end
-  local forgotten = as_set(record.forget or {})
-  for id in pairs(forgotten) do
-    self.completed[id], self.failed[id], self.runs[id] = nil, nil, nil
-  end
-  if next(forgotten) then
-    self.state:set("completed_actions", without(self.state.root.completed_actions, nil, forgotten))
-  end
-  self.state:set("error_count", math.max(0, self.state.root.error_count - 1))
+  back.retry(self, record)
 end
 
 function apply.rewind(self, record)
-  local again = as_set(record.phases)
-  for id in pairs(again) do
-    self.completed[id], self.skipped[id], self.failed[id] = nil, nil, nil
-    self.state:replace("outputs", id, nil)
-  end
-  for file, id in pairs(self.outputs) do
-    if again[id] then
-      self.outputs[file] = nil
-    end
-  end
-  for _, step in pairs(self.steps) do
-    if again[step.id] then
-      close_step(self, step)
-    end
-  end
-  for _, list in ipairs({ "phases_completed", "phases_skipped" }) do
-    self.state:set(list, without(self.state.root[list], "id", again))
-  end
-  if record.loop then
-    self.loop_end = nil
-  end
+  back.rewind(self, record, close_step)
 end
 
 function apply.loop(self, record)
