@@ -66,7 +66,7 @@ function M.check(given, options)
   if subject.definition then
     local model = model_of.of(subject.definition, found, subject_of.places(subject))
     subject.model = model
-    conditions.check(model, found)
+    conditions.check(subject, model, found)
     references.check(subject, model, found)
     inputs.check(model, found)
     prompts.check(subject, model, found)

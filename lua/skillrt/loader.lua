@@ -62,6 +62,9 @@ end
 ---@return string? code
 ---@return any more  findings about what was read, or a script's traceback
 function M.load(path, options)
+  if type(path) ~= "string" then
+    error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
+  end
   local info = files.stat(path)
   local ours = info and (info.kind == "directory" or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
   if not ours and options and (options.agent or options.agents) then

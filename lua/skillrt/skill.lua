@@ -335,7 +335,9 @@ end
 function M.at(level)
   local lost = debug.getinfo(1, "t").istailcall -- `return skill.at(2)`: the caller left no frame
   local info = debug.getinfo(lost and level or level + 1, "Sl")
-  local where = info and info.source:sub(1, 1) == "@" and ("%s:%d"):format(info.source:sub(2), info.currentline)
+  local ours = info and info.source:sub(1, #OURS) == OURS -- a module of ours is no script
+  local named = info and not ours and info.source:sub(1, 1) == "@"
+  local where = named and ("%s:%d"):format(info.source:sub(2), info.currentline)
   return function(definition)
     local skill = M.new(definition, where or nil)
     return skill

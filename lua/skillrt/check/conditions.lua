@@ -101,12 +101,23 @@ local function named(list)
   return #list > 4 and ("%s and %d more"):format(shown, #list - 4) or shown
 end
 
-local function check_keys(model, found)
+-- Keys that a document's list of fields names; it promises no types, so it is no schema.
+local function fields_of(subject)
+  local out = {}
+  local said = subject.prose and subject.prose.state
+  for _, field in ipairs(said and said.fields or {}) do
+    out[field.name] = true
+  end
+  return out
+end
+
+local function check_keys(subject, model, found)
   local readers, order = readers_of(model)
   local setters, code = setters_of(model)
+  local fields = fields_of(subject)
   for _, key in ipairs(order) do
     local who = readers[key]
-    local declared = model.state[key] ~= nil or model.schema[key] ~= nil
+    local declared = model.state[key] ~= nil or model.schema[key] ~= nil or fields[key]
     if not declared and not setters[key] then
       local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it'
       found:add("key.undeclared", who.place(who.text), what:format(key, named(who)),
@@ -118,13 +129,14 @@ local function check_keys(model, found)
   end
 end
 
+---@param subject skillrt.check.Subject
 ---@param model skillrt.check.Model
 ---@param found skillrt.check.Found
-function M.check(model, found)
+function M.check(subject, model, found)
   each(model, function(one, owner, place)
     check_one(one, owner, found, place)
   end)
-  check_keys(model, found)
+  check_keys(subject, model, found)
 end
 
 return M

@@ -75,7 +75,7 @@ function M.run(args)
   if not text then
     return ending.refused(path, code)
   end
-  local config, problem = core.json.decode(text)
+  local config, problem = core.json.decode((text:gsub("^\u{FEFF}", "")))
   if config == nil then
     return ending.refused(("%s: %s"):format(path, problem), "invalid")
   elseif args.templates then

@@ -8,7 +8,7 @@ local names = require "skillrt.names"
 
 local M = {}
 
-M.MAX_DOCUMENT = 1 << 20
+M.MAX_DOCUMENT = 16 << 20 -- the catalog of 10,000 actions has 3 MB
 M.MAX_DATA = 16 << 20
 M.MAX_FILES = 50000
 M.MAX_DEPTH = 16
@@ -43,9 +43,14 @@ local function walk(self, folder, depth)
       local why = "a link may lead out of the folder, so it is not followed and what it names was not read"
       self.found:warn("link", { file = path }, "is a symbolic link", why, "put the file itself here")
     elseif entry.kind == "directory" and not SKIPPED[entry.name] then
+      if entry.name:find "%.md$" then
+        self.found:error("unreadable", { file = path }, "is a folder, not a document", "it was not read as one")
+      end
       walk(self, path, depth + 1)
     elseif entry.kind == "file" then
       self.paths[#self.paths + 1] = path
+    elseif entry.kind ~= "directory" then
+      self.found:error("unreadable", { file = path }, "is neither a file nor a folder", "it was not read")
     end
     if #self.paths >= M.MAX_FILES then
       return

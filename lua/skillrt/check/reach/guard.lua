@@ -46,7 +46,9 @@ end
 
 -- The alternatives of one term: all but the last tracked variable class by class.
 local function of_term(term, variables, mode)
-  if term.opaque then
+  if mode == "first" and term.initially ~= nil then
+    return term.initially and { {} } or {}
+  elseif term.opaque then
     return mode == "must" and {} or { {} }
   end
   local tracked, out, class_of = {}, {}, {}

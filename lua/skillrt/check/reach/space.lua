@@ -269,6 +269,20 @@ local function goal_of(space)
   return rows
 end
 
+-- In the first state nothing has to be guessed, not even of a condition that classes cannot follow;
+-- leading phases may have changed it.
+local function know_first(terms, model)
+  if #model.phases > 0 then
+    return
+  end
+  local initial = variables_of.initial(model)
+  for _, term in ipairs(terms) do
+    if term.holds then
+      term.initially = term.holds(initial) == true
+    end
+  end
+end
+
 ---The state space of a model.
 ---@param model skillrt.check.Model
 ---@return skillrt.check.Space
@@ -281,6 +295,7 @@ function M.of(model)
   local terms, effects = collect_terms(owners), effects_of(owners)
   local space = { steps = {}, ends = {}, phases = {}, places = {}, model = model }
   space.variables, space.names = variables_of.of(terms, effects, model)
+  know_first(terms, model)
   space.fixed = model.strategy == "priority" or model.strategy == "sequential"
   local extras = {}
   for i, action in ipairs(actions) do

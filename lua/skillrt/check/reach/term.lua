@@ -18,6 +18,7 @@ local M = {}
 ---@field items table<string, any[]>  literals looked for in a list
 ---@field opaque boolean
 ---@field holds fun(state: table): boolean
+---@field initially boolean?      whether it holds when a run begins; nil: not known
 
 local DID = "did "
 

@@ -36,6 +36,20 @@ local function lookup(root, path)
   return at
 end
 
+---The state a run begins with, as far as it is known.
+---@param model skillrt.check.Model
+---@return table
+function M.initial(model)
+  local out = {}
+  for key, value in pairs(model.state) do
+    out[key] = value
+  end
+  for key, value in pairs(first_values()) do
+    out[key] = value
+  end
+  return out
+end
+
 local KINDS = { error_count = "number", iteration_count = "number" }
 
 -- What terms and effects say of a variable.
