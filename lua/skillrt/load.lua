@@ -101,6 +101,25 @@ local function read_yaml(document, agents)
   end
 end
 
+local OF_A_FOLDER = { "SKILL.md", "phases", "skill-config.json", "workflow.json", "skill.lua",
+  "specs/action-catalog.md" }
+
+-- The agent.yml of a folder that holds nothing else of a skill.
+local function agent_in(dir)
+  for _, name in ipairs(OF_A_FOLDER) do
+    if files.stat(files.join(dir, name)) then
+      return nil
+    end
+  end
+  for _, name in ipairs { "agent.yml", "agent.yaml" } do
+    local path = files.join(dir, name)
+    local info = files.stat(path)
+    if info and info.kind == "file" then
+      return path
+    end
+  end
+end
+
 -- A config or workflow that lies in a skill's folder is the folder's.
 local function folder_of(path)
   local name = path:match "([^/]+)$"
@@ -125,9 +144,11 @@ function M.read(path, options)
     return nil, message, code
   end
   local dir = info.kind == "directory" and (path:gsub("(.)/+$", "%1")) or folder_of(path)
-  if dir then
+  local agent = dir and agent_in(dir)
+  if dir and not agent then
     return require("skillrt.load.folder").read(dir, { agents = agents })
   end
+  path = agent or path
   local document = { path = path, dir = files.dirname(path), findings = findings.new() }
   if path:find "%.json$" then
     read_json(document, agents)

@@ -249,4 +249,13 @@ describe("the search through the state space", function()
     local never = finding(definition, "reach.never")
     assert.truthy(never.what:find("`size === 'small'`", 1, true))
   end)
+
+  it("evaluates the first state as it is, also a condition that its classes cannot follow (F61)", function()
+    local more = { state = { round = 0, rounds = 10 }, terminate = { "round >= rounds" } }
+    assert.is_nil(finding(skill({ { id = "one" } }, more), "reach.over"))
+    more.state.round = 10
+    assert.truthy(finding(skill({ { id = "one" } }, more), "reach.over"))
+    more = { state = {}, terminate = { "round >= rounds" } }
+    assert.is_nil(finding(skill({ { id = "one" } }, more), "reach.over"), "undefined is not above undefined")
+  end)
 end)

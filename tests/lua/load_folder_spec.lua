@@ -263,3 +263,53 @@ describe("a folder of actions", function()
     assert.same({ "phases/actions/a.md:10" }, places(found, "load.reserved-field"))
   end)
 end)
+
+describe("a folder of another shape", function()
+  local SETS = "name: helper\nskills:\n  - name: plan\n    description: Plans.\n    tools: [read]\n"
+
+  it("that holds only an agent.yml is that agent", function()
+    local folder <close> = skill_folder.make { ["agent.yml"] = SETS }
+    local document = load.read(folder.dir)
+    assert.equal("agent", document.kind)
+    assert.equal("plan", document.definition.phases[1].id)
+    folder:write("SKILL.md", SKILL)
+    assert.equal("folder", load.read(folder.dir).kind)
+  end)
+
+  it("that holds nothing of a skill is told so, not what a config would lack", function()
+    local folder <close> = skill_folder.make { ["notes.txt"] = "nothing\n" }
+    local document = load.read(folder.dir)
+    assert.is_nil(document.definition)
+    assert.same({ "." }, places(document.findings, "load.kind"))
+    assert.same({}, places(document.findings, "config.empty"))
+    folder:write("SKILL.md", "\xFF")
+    document = load.read(folder.dir)
+    assert.same({ "SKILL.md:1" }, places(document.findings, "load.encoding"))
+    assert.same({}, places(document.findings, "config.empty"))
+  end)
+
+  it("tells a document that is a folder, or a pipe, instead of passing it over", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL,
+      ["phases/actions/action-a.md"] = action("a", { "`x`" }),
+      ["phases/actions/action-b.md/notes.txt"] = "",
+    }
+    assert(os.execute(("mkfifo '%s/phases/actions/action-c.md'"):format(folder.dir)))
+    local _, found = loaded(folder)
+    assert.same({ "phases/actions/action-b.md", "phases/actions/action-c.md" }, places(found, "load.unreadable"))
+  end)
+
+  it("declares the keys of its list of fields, also where another state is written down (R39)", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL,
+      ["phases/actions/action-a.md"] = action("a", { "`extra.ready !== true`", "`other !== true`" }),
+      ["phases/state-schema.md"] = "# State\n\n```typescript\ninterface DemoState {\n  name: string\n"
+        .. "  extra?: {\n    ready: boolean\n  }\n}\n```\n\n## Initial State\n\n```json\n{ \"name\": \"x\" }\n```\n",
+    }
+    local undeclared = {}
+    for _, one in ipairs(require("skillrt.check").check(folder.dir).findings) do
+      undeclared[#undeclared + 1] = one.code == "key.undeclared" and one.what:match '"(.-)"' or nil
+    end
+    assert.same({ "other" }, undeclared)
+  end)
+end)

@@ -57,4 +57,12 @@ describe("a script", function()
     assert.is_nil(skill)
     assert.matches("script.lua: ", message)
   end)
+
+  it("is named by a text: anything else is the caller's fault, told at the caller's line", function()
+    for _, path in ipairs { false, 5, {} } do
+      local ok, message = pcall(skillrt.load, path or nil)
+      assert.is_false(ok)
+      assert.matches("skillrt%.load: the path must be a text", message)
+    end
+  end)
 end)

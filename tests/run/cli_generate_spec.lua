@@ -104,6 +104,15 @@ describe("skillrt generate", function()
     assert.truthy(folder.read("skill/phases/orchestrator.md"):find("执行循环", 1, true))
   end)
 
+  it("reads a config that begins with a byte order mark", function()
+    local folder <close> = kit.folder()
+    generate(folder, { golden "link-fixer", "--out", "skill" })
+    folder.file("marked.json", "\u{FEFF}" .. folder.read "skill/skill-config.json")
+    local result = generate(folder, { "marked.json", "--out", "other" })
+    assert.equal(0, result.code, result.err)
+    assert.equal(folder.read "skill/SKILL.md", folder.read "other/SKILL.md")
+  end)
+
   it("tells every fault of a config by its key and writes nothing (R1, F1, F2)", function()
     local folder <close> = kit.folder()
     for text, sign in pairs {

@@ -139,13 +139,18 @@ local function scores_of(result, files, contents)
   end
   scores.files = files.total > 0 and 100 * files.with_content // files.total or 0
   scores.contents = contents.total > 0 and 100 * contents.passed // contents.total or 100
+  if not result.subject.model then
+    scores.contents, scores.behaviour = contents.total > 0 and scores.contents or 0, 0
+  end
   return scores
 end
 
 local function summary_of(result, scores)
   local score = (scores.files + scores.contents + scores.references + scores.behaviour) // 4
   local status = score >= M.PASS and "PASS" or score >= M.REVIEW and "REVIEW" or "FAIL"
-  if status == "PASS" and result.counts.error > 0 then
+  if not result.subject.model then
+    status = "FAIL" -- nothing in it can run
+  elseif status == "PASS" and result.counts.error > 0 then
     status = "REVIEW" -- what does not run does not pass
   end
   local out, seen = { status = status, score = score, issues = {}, recommendations = {} }, {}
@@ -183,7 +188,7 @@ function M.of(result, now)
     end
   end
   return {
-    skill_name = subject.name or "?",
+    skill_name = subject.name or (subject.path or ""):match "([^/]+)/*$" or "?",
     execution_mode = model.mode,
     generated_at = now,
     file_checks = files,

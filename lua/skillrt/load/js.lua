@@ -7,7 +7,7 @@ local json = require "skillrt.json"
 local M = {}
 
 local MAX_DEPTH = 16
-local MAX_BYTES, MAX_WHOLE = 64 << 10, 1 << 20 -- of one object that may hold code; of one literal
+local MAX_BYTES, MAX_WHOLE = 64 << 10, 16 << 20 -- of one object that may hold code; of one literal
 local Code = {}
 
 ---Whether a value is code that could not be read: { code = text }.
