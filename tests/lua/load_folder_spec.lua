@@ -280,11 +280,12 @@ describe("a folder of another shape", function()
     local folder <close> = skill_folder.make { ["notes.txt"] = "nothing\n" }
     local document = load.read(folder.dir)
     assert.is_nil(document.definition)
-    assert.same({ "." }, places(document.findings, "load.kind"))
+    assert.same({ "." }, places(document.findings, "load.nothing"))
     assert.same({}, places(document.findings, "config.empty"))
     folder:write("SKILL.md", "\xFF")
     document = load.read(folder.dir)
     assert.same({ "SKILL.md:1" }, places(document.findings, "load.encoding"))
+    assert.same({}, places(document.findings, "load.nothing"))
     assert.same({}, places(document.findings, "config.empty"))
   end)
 

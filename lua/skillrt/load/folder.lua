@@ -193,19 +193,6 @@ local function definition_of(self, raw, options)
   return definition
 end
 
--- Whether there is nothing to read a skill from: told once, instead of what a config would lack.
-local function is_nothing(self, found)
-  local tree = self.tree
-  local data = tree:first("skill-config.json", "workflow.json", "skill.lua", "specs/action-catalog.md")
-  if data or self.skill_md or tree.kinds.phases == "directory" then
-    return false
-  elseif not tree:has "SKILL.md" then -- else it has been told why that cannot be read
-    local what = "holds nothing that tells a skill: no SKILL.md, phases/, skill-config.json, agent.yml ..."
-    found:error("kind", { file = "." }, what, nil, "give a skill's folder, script or config")
-  end
-  return true
-end
-
 ---Reads a skill's folder. Always gives a document; without a definition nothing in it can run.
 ---@param dir string
 ---@param options { agents: table<string, table>? }?
@@ -214,12 +201,6 @@ function M.read(dir, options)
   local found = findings.new()
   local self = { found = found, tree = tree_of.open(dir, found), places = {} }
   read_skill_md(self, dir)
-  if is_nothing(self, found) then
-    local function place()
-      return { file = "." }
-    end
-    return { kind = "folder", path = dir, dir = dir, findings = found, tree = self.tree, place = place }
-  end
   self.prose = prose.read(self.tree, found)
   local raw = sources.raw(self)
   self.place = place_of(self)

@@ -204,7 +204,9 @@ end
 local function one_step(self, raw)
   if not self.skill_md then
     local what = "holds no SKILL.md, no phases, no actions, no config and no script"
-    self.found:error("nothing", { file = "." }, what, "nothing in it can run", "give a skill's folder")
+    if not self.tree:has "SKILL.md" then -- else it has been told why that was not read
+      self.found:error("nothing", { file = "." }, what, "nothing in it can run", "give a skill's folder")
+    end
     self.broken = true
     return
   end
