@@ -1,12 +1,12 @@
 -- check_reach_spec.lua: the search through the state space: what it proves, the shortest sequence
 -- it shows, its bound; and that it agrees with runs taken step by step on real states.
 local check = require "skillrt.check"
-local action_of = require "skillrt.action"
 local found_of = require "skillrt.check.found"
 local model_of = require "skillrt.check.model"
 local search = require "skillrt.check.reach.search"
 local skill_of = require "skillrt.skill"
 local space_of = require "skillrt.check.reach.space"
+local when = require "skillrt.when"
 
 local AGENTS = { worker = { kind = "command", argv = { "true" } } }
 
@@ -106,7 +106,7 @@ local function walk(definition)
       seen[key] = true
       local any, rest = false, false
       for _, one in ipairs(list) do
-        local open = (now.runs[one.id] or 0) < one.max_runs and action_of.holds(one, s)
+        local open = (now.runs[one.id] or 0) < one.max_runs and when.holds(one, s)
         if open and (not any or checked.strategy.name ~= "priority") then
           any, taken[one.id] = true, true
           local after = { n = s.n, mode = s.mode, ready = s.ready, status = "running",

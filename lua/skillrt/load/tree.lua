@@ -110,9 +110,10 @@ end
 ---@param maximum integer?
 ---@return string? text
 function Tree:read(path, maximum)
-  if self.texts[path] then
-    return self.texts[path]
+  if self.texts[path] ~= nil then
+    return self.texts[path] or nil -- what cannot be read is told once
   end
+  self.texts[path] = false
   local text, message = files.read(files.join(self.dir, path), maximum or M.MAX_DOCUMENT)
   if not text then
     self.found:error("unreadable", { file = path }, message, "it was not read")
