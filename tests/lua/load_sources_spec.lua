@@ -216,7 +216,7 @@ describe("the border of a folder", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
       ["phases/01-a.md"] = "# A\n\255\n",
-      ["phases/02-b.md"] = ("x"):rep((1 << 20) + 1),
+      ["phases/02-b.md"] = ("x"):rep(require("skillrt.load.tree").MAX_DOCUMENT + 1),
       ["phases/03-c.md"] = "# C\n```\nopen\n",
     }
     local document = load.read(folder.dir)
