@@ -28,6 +28,9 @@ local function watcher_for(on_record)
         on_record(text)
       end
     end,
+    forget = function()
+      waiting = {}
+    end,
   }
 end
 

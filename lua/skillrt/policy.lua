@@ -9,6 +9,7 @@ local exchange = require("skillrt.exchange")
 local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local history = require("skillrt.history")
+local notices = require("skillrt.notices")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
 local record = require("skillrt.record")
@@ -31,7 +32,8 @@ local printable = record.printable
 ---@field mode table
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
----@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun() }
+---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun(),
+---                          forget = fun(): what was observed since the last flush is lost }
 local Policy = {}
 Policy.__index = Policy
 
@@ -123,6 +125,7 @@ function Policy:load(fresh)
   self.elsewhere = books.cwd ~= nil and books.cwd ~= here
   self.input_dir = files.join(books.cwd or here, books.input.dir or ".")
   self.mode = self.make_mode(self)
+  self.durable_steps = books.finished
   local limit = self.skill.limits.run_timeout -- of this session: a pause of days is no work
   self.deadline = limit and core.wall_ms() + math.ceil(limit * 1000)
   if not fresh then
@@ -389,28 +392,6 @@ function Policy:save(seq)
   return views.list(self, seq)
 end
 
----Everything up to `seq` is durable: tell whoever watches.
----@param seq integer
-function Policy:durable(seq)
-  self.seq = seq
-  if self.watcher then
-    self.watcher.flush()
-  end
-end
-
----@param number integer
----@param text string
-function Policy:progress(number, text)
-  if self.watcher and self.watcher.progress then
-    local step = self.ledger.steps[number]
-    self.watcher.progress(step and step.id or "?", text)
-  end
-end
-
----Somebody asked the run to stop.
----@param why string
-function Policy:stop(why)
-  self.stopping = why
-end
+notices.give(Policy)
 
 return M

@@ -66,7 +66,7 @@ local function result_of(run, self)
     state = state.copy(books.state and books.state.root or {}),
     question = books.question,
     run_id = books.run_id,
-    steps = books.finished,
+    steps = self.lost and self.durable_steps or books.finished,
     work_dir = self.work_dir,
     in_memory = self.skill.context == "memory",
     trouble = message,
@@ -99,6 +99,9 @@ local function finish(run, report, self)
   end
   local open_run <close> = run
   open_run:wait()
+  if select(2, run:status()) == "sync_failed" then
+    self:forget()
+  end
   local result = result_of(run, self)
   M.last = result
   if self.watcher and self.watcher.closed then

@@ -57,6 +57,10 @@ function M.new()
     end
   end
 
+  function self.forget()
+    queue = {}
+  end
+
   function self.closed()
     self.flush()
     restore()

@@ -223,6 +223,10 @@ function M.new(options)
     self:draw()
   end
 
+  function watcher.forget()
+    self.made = {}
+  end
+
   function watcher.progress(id, bytes)
     self:hear(id, bytes)
     self:draw()

@@ -65,6 +65,10 @@ function M.new(options)
     end
   end
 
+  function self.forget()
+    queue = {}
+  end
+
   function self.opened(report, books)
     opened.tell(report, books, options.quiet)
   end

@@ -1,0 +1,53 @@
+-- notices.lua: what the engine tells a policy without a question, handed on to whoever watches.
+--
+-- A watcher hears of a record when it is made and may tell it when it is durable: what a failed
+-- batch held is forgotten. Knows no modes and no agents. Called by policy.lua.
+
+local M = {}
+
+local Notices = {}
+
+---Everything up to `seq` is durable: tell whoever watches.
+---@param seq integer
+function Notices:durable(seq)
+  self.seq, self.durable_steps = seq, self.ledger.finished
+  if self.watcher then
+    self.watcher.flush()
+  end
+end
+
+---What came since the last `durable` is lost with the batch that failed: nobody is told of it.
+function Notices:forget()
+  self.lost = true
+  if self.watcher and self.watcher.forget then
+    self.watcher.forget()
+  end
+end
+
+---@param number integer
+---@param text string
+function Notices:progress(number, text)
+  if self.watcher and self.watcher.progress then
+    local step = self.ledger.steps[number]
+    self.watcher.progress(step and step.id or "?", text)
+  end
+end
+
+---Somebody asked the run to stop, or it has to.
+---@param why string
+function Notices:stop(why)
+  self.stopping = why
+  if why == "store_failed" then
+    self:forget()
+  end
+end
+
+---Gives a policy these methods.
+---@param policy table
+function M.give(policy)
+  for name, method in pairs(Notices) do
+    policy[name] = method
+  end
+end
+
+return M
