@@ -146,6 +146,17 @@ static bool directory_vacant(struct directory *d, uint32_t *segments, struct err
                    "%s: holds a run already; resume it or choose another directory", d->path);
 }
 
+/* A directory may hold other things, but a state.json of somebody's own would be replaced. */
+static bool directory_spares(struct directory *d, struct error *e) {
+  struct view_state view;
+  if (!view_check(d->sys, d->path, &view, e)) return false;
+  if (!view.foreign) return true;
+  return error_set(e, ERROR_INVALID,
+                   "%s/state.json: was not written by a run, and would be replaced; "
+                   "choose another directory",
+                   d->path);
+}
+
 /* What such a creation left, but for the first segment, which the new one takes the place of. */
 static bool directory_clear(struct directory *d, uint32_t segments, struct error *e) {
   char path[PATH_MAX];
@@ -168,7 +179,8 @@ static bool directory_create(struct directory *d, const struct directory_options
     return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
                      o->run_id ? o->run_id : "");
   uint32_t segments;
-  if (!directory_vacant(d, &segments, e) || !file_make_folders(d->sys, d->path, power, e))
+  if (!directory_vacant(d, &segments, e) || !file_make_folders(d->sys, d->path, power, e) ||
+      !directory_spares(d, e))
     return false;
   d->lock = lock_take(d->sys, d->path, e);
   if (d->lock < 0 || !directory_vacant(d, &segments, e)) return false; /* somebody was faster */

@@ -176,6 +176,7 @@ bool view_check(const struct sys *sys, const char *folder, struct view_state *fo
   } else if (good) {
     struct span content = buffer_span(&bytes);
     found->torn = view_torn(content);
+    found->foreign = !view_find(content, "\"_skillrt\"");
     found->edited = !view_locate(content, &mark);
     if (!found->edited) found->edited = !view_intact(&bytes, &mark);
     if (!found->edited) found->seq = mark.seq;

@@ -32,6 +32,7 @@ struct view_state {
   bool missing; /* no state.json, or an empty one */
   bool torn;    /* its end is missing: what a power cut leaves of an unsynced file */
   bool edited;  /* the digest does not match, or is not there */
+  bool foreign; /* names no "_skillrt": no run wrote it */
   uint64_t seq; /* where it is neither missing, torn nor edited */
 };
 
