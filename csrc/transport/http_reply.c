@@ -198,6 +198,9 @@ static void judge_failure(struct call *call, CURLcode code, struct outcome *outc
   else if (code == CURLE_SSL_CACERT_BADFILE && call->task->ca_file)
     http_outcome(call, outcome, REPLY_REFUSED, "the CA file %.120s cannot be used",
                  call->task->ca_file);
+  else if (code == CURLE_SEND_ERROR) /* its own words speak of select and poll */
+    http_outcome(call, outcome, REPLY_BROKEN, "the connection was reset after %zu bytes",
+                 call->body.length);
   else
     http_outcome(call, outcome, status_of(code), "%s",
                  *call->why ? call->why : curl_easy_strerror(code));

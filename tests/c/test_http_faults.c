@@ -23,6 +23,13 @@ static void test_broken(void) {
     CHECK_STR(b.got.body, "four");
     bench_close(&b);
   }
+  TEST("a reset before a reply says so, not how libcurl waits") {
+    BENCH(b);
+    bench_get(&b, "/reset-first");
+    CHECK(b.got.reply.status == REPLY_BROKEN);
+    CHECK(strstr(b.got.reply.message, "reset"));
+    bench_close(&b);
+  }
   TEST("a reset in the middle of a body is broken") {
     BENCH(b);
     bench_get(&b, "/reset");

@@ -103,6 +103,10 @@ static bool reset(struct request *request) {
   return http_reset_connection(request);
 }
 
+static bool reset_first(struct request *request) {
+  return http_reset_connection(request);
+}
+
 static const char chunked_head[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 static bool chunked(struct request *request) {
@@ -280,17 +284,22 @@ static const struct {
   bool whole; /* else only the beginning */
   bool (*reply)(struct request *);
 } replies[] = {
-    {"/say/", false, say_path},  {"/status/", false, status},   {"/echo", true, echo},
-    {"/head", true, head},       {"/counts", true, counts},     {"/plan", true, plan},
-    {"/slow", true, slow},       {"/silence", true, silence},   {"/half", true, half},
-    {"/stall", true, stall},     {"/reset", true, reset},       {"/chunked", true, chunked},
-    {"/cut", true, cut},         {"/trailer", true, trailer},   {"/trickle", true, trickle},
-    {"/interim", true, interim}, {"/eof", true, eof},           {"/eof-close", true, eof_close},
-    {"/http10", true, http10},   {"/huge", true, huge},         {"/headers", true, headers},
-    {"/line", true, line},       {"/fold", true, fold},         {"/gzip", true, gzip},
-    {"/bomb", true, bomb},       {"/redirect", true, redirect}, {"/loop", true, loop},
-    {"/sse", true, sse},         {"/sse-cut", true, sse_cut},   {"/garbage", true, garbage},
-    {"/nothing", true, nothing},
+    {"/say/", false, say_path},  {"/status/", false, status},
+    {"/echo", true, echo},       {"/head", true, head},
+    {"/counts", true, counts},   {"/plan", true, plan},
+    {"/slow", true, slow},       {"/silence", true, silence},
+    {"/half", true, half},       {"/stall", true, stall},
+    {"/reset", true, reset},     {"/chunked", true, chunked},
+    {"/cut", true, cut},         {"/trailer", true, trailer},
+    {"/trickle", true, trickle}, {"/interim", true, interim},
+    {"/eof", true, eof},         {"/eof-close", true, eof_close},
+    {"/http10", true, http10},   {"/huge", true, huge},
+    {"/headers", true, headers}, {"/line", true, line},
+    {"/fold", true, fold},       {"/gzip", true, gzip},
+    {"/bomb", true, bomb},       {"/redirect", true, redirect},
+    {"/loop", true, loop},       {"/sse", true, sse},
+    {"/sse-cut", true, sse_cut}, {"/garbage", true, garbage},
+    {"/nothing", true, nothing}, {"/reset-first", true, reset_first},
 };
 
 bool http_reply(struct request *request) {
