@@ -45,16 +45,6 @@ local M = {}
 ---@field trailing boolean?    phases of a hybrid skill: runs after the actions
 ---@field x any                untouched
 
--- Files of the run directory that no output may replace.
-local TAKEN = {
-  ["run.lock"] = true,
-  ["state.json"] = true,
-  ["execution-state.json"] = true,
-  journal = true,
-  blobs = true,
-  context = true,
-}
-
 local COMMON = {
   id = { kind = "id", required = true },
   name = { kind = "text" },
@@ -192,9 +182,8 @@ local function performer(action, agents, where)
 end
 
 local function check_output(path, where)
-  local first = path:match("^[^/]+")
-  if TAKEN[first] or first:find("^journal%.cut") then
-    return ('%s: output "%s" would replace a file of the run itself; choose another name'):format(where, path)
+  if names.is_taken(path) then
+    return ('%s: output "%s" would replace a file of the run itself; give "output" another name'):format(where, path)
   end
   return nil
 end
@@ -298,8 +287,11 @@ function M.phase(definition, index, ctx)
     return nil, message
   end
   phase.priority, phase.max_runs = 0, 1
-  phase.output = phase.output or phase.id .. ".json"
-  message = performer(phase, ctx.agents, where)
+  if not phase.output then
+    phase.output = phase.id .. ".json"
+    message = check_output(phase.output, where)
+  end
+  message = message or performer(phase, ctx.agents, where)
   return not message and phase or nil, message
 end
 

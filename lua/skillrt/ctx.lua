@@ -199,6 +199,9 @@ end
 function parts.write(run)
   return function(path, text)
     confined(run.work_dir, path, "write")
+    if names.is_taken(path) then
+      error(("ctx.write: %q would replace a file of the run itself; choose another name"):format(path), 2)
+    end
     if type(text) ~= "string" then
       error("ctx.write: the text must be a string, not " .. type(text), 2)
     end

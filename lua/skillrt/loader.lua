@@ -36,8 +36,10 @@ function M.script(path)
     return nil, place, "invalid"
   end
   local ok, value, why, kind = xpcall(chunk, function(raised)
-    if type(raised) == "table" then
+    if type(raised) == "table" and type(raised.message) == "string" then
       return raised
+    elseif type(raised) == "table" and not (getmetatable(raised) or {}).__tostring then
+      raised = path .. ": raised a table without a message; raise a text, or { message = ... }"
     end
     return { message = tostring(raised), traceback = debug.traceback(nil, 2), code = "script" }
   end, path)

@@ -92,6 +92,30 @@ function M.suggest(name, names)
   return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
 end
 
+-- Files of the run directory that no script may replace.
+local TAKEN = {
+  ["run.lock"] = true,
+  ["state.json"] = true,
+  ["execution-state.json"] = true,
+  journal = true,
+  blobs = true,
+  context = true,
+}
+
+---Whether a confined path below the work directory is one of the run's own files.
+---@param path string
+---@return boolean
+function M.is_taken(path)
+  local first = path
+  for part in path:gmatch("[^/]+") do
+    if part ~= "." then
+      first = part
+      break
+    end
+  end
+  return TAKEN[first] or first:find("^journal%.cut") ~= nil
+end
+
 ---A path that stays inside the folder it is relative to, without "." and doubled slashes (F13).
 ---@param path any
 ---@return string? path

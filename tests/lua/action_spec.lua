@@ -261,6 +261,7 @@ describe("phases", function()
       { { id = "a", parallel = true, output = "x" }, { id = "b", parallel = true, output = "x" } },
       'output "x" is also written by phase "a", at the same time' },
     ["an output that replaces the state"] = { { { id = "a", output = "state.json" } }, "would replace a file of the run itself" },
+    ["an id whose output would replace the state"] = { { { id = "state" } }, 'give "output" another name' },
     ["an output in the context folder"] = { { { id = "a", output = "context/x.json" } }, "would replace a file of the run itself" },
   }) do
     it("are refused with " .. name, function()

@@ -34,6 +34,9 @@ describe("a script", function()
     for _, raised in ipairs { "error { message = 'told', code = 'invalid' }", "error()", "error(setmetatable({}, {}))" } do
       assert.is_nil((skillrt.load(script(raised))))
     end
+    skill, message = skillrt.load(script "error {}")
+    assert.is_nil(skill)
+    assert.matches("script.lua: raised a table without a message", message)
   end)
 
   it("that returns something else, nothing, or a message is told so", function()

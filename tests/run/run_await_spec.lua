@@ -166,6 +166,8 @@ describe("what a function is given", function()
       for i, call in ipairs {
         function() ctx.write("../x", "") end, function() ctx.write("/tmp/x", "") end, function() ctx.read "../../etc/passwd" end,
         function() ctx.glob("*", "../..") end, function() ctx.write("a", 5) end,
+        function() ctx.write("state.json", "") end, function() ctx.write(".//journal/00000001.sj", "") end,
+        function() ctx.write("run.lock", "") end,
       } do
         bad[i] = not pcall(call)
       end
@@ -174,7 +176,7 @@ describe("what a function is given", function()
     end, nil, { dir = folder })
     assert.same({ "src/a.c", "src/deep/b.c" }, result.state.files)
     assert.equal("int a;", result.state.text)
-    assert.same({ true, true, true, true, true }, result.state.bad)
+    assert.same({ true, true, true, true, true, true, true, true }, result.state.bad)
     assert.equal("written", R.read(dir .. "/deep/er/out.txt"))
     assert.equal("written", result.state.absolute)
   end)

@@ -73,6 +73,9 @@ function M.run(args)
   if not core.files.stat(script) then
     return missing(script)
   end
+  if args.work_dir == "" then
+    return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")
+  end
   local input = {}
   if args.set then
     local message

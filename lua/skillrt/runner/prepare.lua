@@ -25,7 +25,11 @@ local function strategy_loader(dir)
       return ours, name
     end
     local path = files.join(dir, "strategies/" .. name .. ".lua")
-    return files.read(path) or nil, path
+    local text, message, code = files.read(path)
+    if text then
+      return text, path
+    end
+    return nil, code ~= "missing" and message or nil, code
   end
 end
 
