@@ -24,6 +24,7 @@ local M = {}
 ---@field description string?      more, for --help and the manual
 ---@field arguments skillrt.Argument[]
 ---@field options skillrt.Option[]
+---@field own_codes boolean?     its description says what its exit codes mean
 ---@field rest string?             what follows "--" is handed on: how it is called in help
 ---@field run fun(args: table): integer  the exit code
 

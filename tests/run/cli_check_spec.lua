@@ -117,6 +117,14 @@ describe("skillrt check", function()
     assert.truthy(done.err:find("a report needs a skill's folder", 1, true))
   end)
 
+  it("has exit codes of its own, and help that names no others", function()
+    local folder <close> = kit.folder()
+    local help = kit.run(folder, { "check", "--help" }).out
+    assert.truthy(help:find("Exit code 0: clean", 1, true))
+    assert.is_nil(help:find("the run failed", 1, true))
+    assert.truthy(kit.run(folder, { "run", "--help" }).out:find("the run failed", 1, true))
+  end)
+
   it("fails the report of a folder in which nothing can run", function()
     local folder <close> = kit.folder()
     folder.file("notes.txt", "nothing\n")

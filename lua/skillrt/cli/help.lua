@@ -114,8 +114,10 @@ function M.text(command)
     lines[#lines + 1] = ("  %-24s %s"):format(left, wrapped(option.help, (" "):rep(27)))
   end
   lines[#lines + 1] = ("  %-24s %s"):format("--help", "shows this")
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = M.exit_text()
+  if not command.own_codes then
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = M.exit_text()
+  end
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -7,6 +7,7 @@ local M = {
   summary = "Checks a skill: conditions, references, prompts, and every state a run can come to",
   description = "Exit code 0: clean (notes are no fault), 1: warnings, 2: errors. docs/checks.md lists "
     .. "the codes. A path that is not there, or cannot be read, is code 2 too.",
+  own_codes = true,
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
   options = {
     { name = "json", help = "one object, as JSON" },
