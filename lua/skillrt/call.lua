@@ -132,6 +132,16 @@ function Call:__index(key)
   return value
 end
 
+-- Where the step's output is to be written, below a folder that is there: an agent told to write to
+-- sections/api.md need not make sections. What keeps the folder from being made, its writing tells.
+local function output_path(policy, definition)
+  local path = files.join(policy.work_dir, definition.output)
+  if definition.output:find("/", 1, true) then
+    files.make_folders(files.dirname(path))
+  end
+  return path
+end
+
 ---@param policy skillrt.Policy
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
@@ -160,7 +170,7 @@ function M.new(policy, step, definition, number, request)
     dir = policy.skill.dir,
     input = ledger.input,
     context_strategy = ledger.context_strategy,
-    output = to_file and files.join(policy.work_dir, definition.output) or nil,
+    output = to_file and output_path(policy, definition) or nil,
   }, Call)
 end
 

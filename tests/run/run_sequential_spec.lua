@@ -216,6 +216,17 @@ describe("a sequential run", function()
     })
     assert.equal("a b", ids(result.state.phases_completed))
   end)
+
+  it("makes the folder of an output before an agent is told to write there (R23, R31)", function()
+    local dir = R.folder() .. "/run"
+    local script = [[echo text > "$0" && echo '{"status":"completed"}']]
+    local result = assert(R.run({
+      phases = { { id = "a", output = "sections/deep/a.md",
+        agent = sh(script, { "sh", "-c", script, "{output}", parse = "json" }) } },
+    }, { work_dir = dir }))
+    assert.equal("completed", result.status)
+    assert.equal("text\n", R.read(dir .. "/sections/deep/a.md"))
+  end)
 end)
 
 describe("adjacent parallel phases", function()
