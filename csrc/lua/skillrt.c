@@ -80,6 +80,11 @@ static void push_options(lua_State *L, struct skillrt *run) {
   }
 }
 
+/* A library does not end its host. */
+static int refuse_exit(lua_State *L) {
+  return luaL_error(L, "os.exit: a script must not end its host; return from the action instead");
+}
+
 /* Leaves the host table, the run and its directory in their slots. */
 static int open_body(lua_State *L) {
   struct skillrt *run = lua_touserdata(L, 1);
@@ -88,6 +93,10 @@ static int open_body(lua_State *L) {
   bind_set_sys(L, run->sys);
   core_install(L);
   limits_install(L);
+  lua_getglobal(L, LUA_OSLIBNAME);
+  lua_pushcfunction(L, refuse_exit);
+  lua_setfield(L, -2, "exit");
+  lua_pop(L, 1);
   run->limits = limits_of(L);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "skillrt.host");

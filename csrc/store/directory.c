@@ -209,7 +209,8 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
     return error_set(e, ERROR_CORRUPT,
                      "%s/state.json: shows record %" PRIu64
                      ", but the journal ends at offset %" PRId64 ", record %" PRIu64
-                     " of segment %" PRIu32 "; nothing was changed",
+                     " of segment %" PRIu32 "; nothing was changed; put the whole journal back, "
+                     "or remove state.json to go on from what the journal has",
                      d->path, view->seq, d->end.offset, d->end.seq, d->end.segment);
   return true;
 }

@@ -31,12 +31,33 @@ end
 
 local methods = require("skillrt.skill").methods
 
+local RUN_OPTIONS = {}
+for name in ("work_dir input args strategy agent durability context watcher segment_bytes http_module"):gmatch("%S+") do
+  RUN_OPTIONS[name] = true
+end
+
+-- A misspelt option would silently be left out.
+local function check_options(options)
+  if type(options) ~= "table" then
+    error("skill:run: options must be a table, not a " .. type(options), 3)
+  end
+  for name in pairs(options) do
+    if not RUN_OPTIONS[name] then
+      local names = require("skillrt.names")
+      error(('skill:run: unknown option "%s"%s'):format(tostring(name), names.suggest(tostring(name), RUN_OPTIONS)), 3)
+    end
+  end
+end
+
 ---Runs the skill to its end, or until it pauses.
 ---@param options skillrt.RunOptions?
 ---@return skillrt.Result|nil result
 ---@return string? message
 ---@return string? code
 function methods:run(options)
+  if options ~= nil then
+    check_options(options)
+  end
   return the_runner().run(self, options)
 end
 

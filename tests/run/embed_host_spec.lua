@@ -39,6 +39,17 @@ describe("a program with the C library inside (examples/embed)", function()
     assert.is_nil(folder.read "nowhere/run.lock")
   end)
 
+  it("is not ended by a script's os.exit", function()
+    local folder <close> = kit.folder()
+    folder.file("exit.lua", [[
+      return require "skillrt".skill { name = "exit", limits = { max_errors = 1 },
+        actions = { { id = "leave", run = function() os.exit(0) end } } }
+    ]])
+    local result = run(folder, { "exit.lua", "run" })
+    assert.truthy(result.out:find("failed (error_limit)", 1, true), result.out .. result.err)
+    assert.truthy(folder.read("run/journal/00000001.sj"):find("a script must not end its host", 1, true))
+  end)
+
   it("stops the run when the person says so, and goes on with it later", function()
     local folder <close> = kit.folder()
     folder.file("slow.lua", [[

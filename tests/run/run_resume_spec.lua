@@ -330,6 +330,13 @@ describe("the memory context", function()
     assert.matches("[OUTPUT] None", prompt, nil, true)
   end)
 
+  it("refuses an option that it does not know, and names the nearest", function()
+    local skill = R.skill { actions = { { id = "a", run = function() end } } }
+    local ok, message = pcall(skill.run, skill, { work_dri = "x" })
+    assert.is_false(ok)
+    assert.matches('unknown option "work_dri" %(did you mean "work_dir"%?%)', message)
+  end)
+
   it("does not grow over many steps", function()
     local steps, weights = 20000, {}
     local skill = R.skill {
