@@ -63,18 +63,34 @@ function M.paired(rounds, a, b)
   return x / y, x, y
 end
 
---- Like paired, but of the least numbers: for waiting, which others only ever lengthen.
+--- The least of some numbers: for times, which others only ever lengthen.
+---@param numbers number[]
+function M.least(numbers)
+  return math.min(table.unpack(numbers))
+end
+
+--- What one unit costs to each of several candidates: each is taken with few and with many units in
+--- every round, in turn, and the difference of the two statistics is shared out.
 ---@param rounds integer
----@param a fun(round: integer): number
----@param b fun(round: integer): number
----@return number ratio, number a, number b
-function M.paired_least(rounds, a, b)
-  local of_a, of_b = math.huge, math.huge
-  for round = 1, rounds do
-    of_a = math.min(of_a, a(round))
-    of_b = math.min(of_b, b(round))
+---@param statistic fun(numbers: number[]): number
+---@param candidates { few: integer, many: integer, take: fun(units: integer): number }[]
+---@return number ... of each candidate
+function M.slopes(rounds, statistic, candidates)
+  local taken = {}
+  for i = 1, #candidates do
+    taken[i] = { few = {}, many = {} }
   end
-  return of_a / of_b, of_a, of_b
+  for round = 1, rounds do
+    for i, one in ipairs(candidates) do
+      taken[i].few[round] = one.take(one.few)
+      taken[i].many[round] = one.take(one.many)
+    end
+  end
+  local slopes = {}
+  for i, one in ipairs(candidates) do
+    slopes[i] = (statistic(taken[i].many) - statistic(taken[i].few)) / (one.many - one.few)
+  end
+  return table.unpack(slopes)
 end
 
 --- Start to end of a program: median nanoseconds, largest resident set in KiB, and median

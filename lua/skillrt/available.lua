@@ -67,8 +67,10 @@ function M.new(actions, rules, by, built_in)
   local ranks, tree, open, tests, all = {}, {}, {}, {}, {}
   for rank, action in ipairs(order) do
     ranks[action.id] = rank
-    tree[rank], open[rank], all[rank] = 0, false, rank
-    tests[rank] = rules.quick(action) or false
+    tree[rank], open[rank], tests[rank], all[rank] = 0, false, false, rank
+  end
+  for _, action in ipairs(actions) do -- those that are declared together are asked together: near in memory
+    tests[ranks[action.id]] = rules.quick(action) or false
   end
   local top = 1
   while top * 2 <= #order do
@@ -201,7 +203,7 @@ end
 
 -- The i-th open rank: binary descent in the Fenwick tree. Also a[i]: i may be anything then.
 local function nth(self, i)
-  if math.type(i) ~= "integer" or i < 1 or i > self.count then
+  if i ~= 1 and math.type(i) ~= "integer" or i < 1 or i > self.count then
     return nil
   end
   local at, step, tree, size = 0, self.top, self.tree, #self.order

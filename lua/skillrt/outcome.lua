@@ -165,7 +165,7 @@ end
 local function split_context(outcome)
   local updates, context = outcome.updates or {}, outcome.context
   local among = updates.context
-  if type(among) ~= "table" or json.is_array(among) then
+  if among == nil or type(among) ~= "table" or json.is_array(among) then
     return updates, context
   end
   local rest, merged = {}, {}

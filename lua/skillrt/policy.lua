@@ -164,13 +164,16 @@ local function start_step(self, id)
   local ledger = self.ledger
   local _, kind = self.mode:find(id)
   local number = ledger.last_step + 1
-  assert(self:emit({
+  local ok, message = self:emit({
     t = "start",
     at = core.wall_ms(),
     step = number,
     [kind] = id,
     n = ledger.state.root.iteration_count + 1,
-  }, true))
+  }, true)
+  if not ok then
+    error(message, 0)
+  end
   return number
 end
 

@@ -182,9 +182,6 @@ local PLAIN = { string = "plain", boolean = "plain", number = "number" }
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
 function State:patch(patch)
-  if next(patch) == nil then
-    return
-  end
   local shared = self.snapshots > 0
   local root = shared and self:writable() or self.root
   for key, value in next, patch do

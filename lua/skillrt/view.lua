@@ -63,12 +63,11 @@ end
 ---@param tree any
 ---@return any
 function M.of(tree)
-  if type(tree) ~= "table" or targets[tree] then
-    return tree
-  end
   local known = views[tree]
   if known and next(known) == nil then -- one that rawset wrote into is not given again
     return known
+  elseif type(tree) ~= "table" or targets[tree] then
+    return tree
   end
   local proxy = setmetatable({}, {
     __index = function(_, key)

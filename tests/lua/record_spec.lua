@@ -41,6 +41,13 @@ describe("a record", function()
     assert.same({ t = "done", set = { a = BIG } }, entry)
   end)
 
+  it("that begins a step is the text the codec gives", function()
+    for _, kind in ipairs { "action", "phase" } do
+      local start = { t = "start", [kind] = "a.b_c-9", step = 7, n = 12, at = 1795307759160 }
+      assert.equal(json.encode(start), record.encode(start))
+    end
+  end)
+
   it("never takes a value of the user's for a reference", function()
     local back = through { t = "done", set = { a = { sha256 = "00", bytes = 5 }, b = BIG } }
     assert.same({ sha256 = "00", bytes = 5 }, back.set.a)

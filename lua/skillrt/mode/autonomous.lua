@@ -21,6 +21,17 @@ local BUILT_IN = { [COMPLETE] = true, [ABORT] = true }
 local Autonomous = {}
 Autonomous.__index = Autonomous
 
+-- The termination conditions, to be asked before each choice: those that cannot fail without ado.
+local function ends_of(skill)
+  local ends = {}
+  for i, row in ipairs(skill.terminate) do
+    local condition = row.condition
+    local test = type(condition) == "table" and condition.is_quiet and condition.test or condition
+    ends[i] = { builtin = row.builtin, status = row.status, reason = row.reason, text = row.text, test = test }
+  end
+  return ends
+end
+
 ---@param skill table   normal form
 ---@param ledger skillrt.Ledger
 ---@param ctx table     what strategies see
@@ -31,7 +42,7 @@ function M.new(skill, ledger, ctx)
     ledger = ledger,
     ctx = ctx,
     seen = {},
-    ends = skill.terminate,
+    ends = ends_of(skill),
     max_iterations = skill.limits.max_iterations,
     max_errors = skill.limits.max_errors,
     select = skill.strategy.select,
@@ -70,7 +81,7 @@ local function terminated(self)
       if row.builtin == "user_exit" and root.status == "user_exit" then
         return "aborted", "user_exit"
       end
-    elseif row.condition(root) then
+    elseif row.test(root) then
       return row.status or "completed", row.reason or row.text
     end
   end
@@ -235,7 +246,7 @@ local function ask_strategy(self)
     end
     return finish(self, type(why) == "string" and why or nil)
   end
-  if type(result) == "string" and list:has(result) then
+  if list:has(result) then
     return start_chosen(self, { result })
   end
   local ids, message = strategy.check(result, list)
