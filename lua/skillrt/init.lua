@@ -32,7 +32,8 @@ end
 local methods = require("skillrt.skill").methods
 
 local RUN_OPTIONS = {}
-for name in ("work_dir input args strategy agent durability context watcher segment_bytes http_module"):gmatch("%S+") do
+for name in ([[work_dir input args strategy agent durability context watcher
+  segment_bytes books_bytes http_module]]):gmatch("%S+") do
   RUN_OPTIONS[name] = true
 end
 
