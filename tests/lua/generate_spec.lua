@@ -112,7 +112,7 @@ end)
 describe("an autonomous skill", function()
   local files = folder "link-fixer"
 
-  it("has its files (R2, R36-R39)", function()
+  it("has its files (R2, R36-R39, R75)", function()
     for _, path in ipairs {
       "phases/state-schema.md", "phases/orchestrator.md", "specs/action-catalog.md", "phases/actions/action-scan.md",
       "phases/actions/action-repair.v2.md", "phases/00-spec-study.md", "SKILL.md", "skill.lua",
@@ -122,7 +122,7 @@ describe("an autonomous skill", function()
     assert.is_nil(files["workflow.json"])
   end)
 
-  it("has an orchestrator with all its parts (R37, R40-R43, R77, R80, R85-R87, R117)", function()
+  it("has an orchestrator with all its parts (R37, R40-R43, R77, R80, R85-R87, R117, R153)", function()
     in_order(files["phases/orchestrator.md"], "# Orchestrator (Enhanced)", "> **Skill**: link-fixer",
       "> **Type**: Autonomous (State-Driven)", "> **Version**: 2.1.0", "## Role", "## Configuration",
       "- **Context strategy**: file", "user_exit, error_limit", "const ACTION_CATALOG = [", "const ContextManager = {",

@@ -1,0 +1,37 @@
+-- tree_spec.lua: the top of the tree is what was agreed on, and each of its parts is in use.
+local files = require "skillrt.files"
+
+local function names(folder)
+  local found = {}
+  for _, entry in ipairs(assert(files.list(folder))) do
+    found[entry.name] = entry.kind
+  end
+  return found
+end
+
+describe("the tree", function()
+  it("has the agreed top level, with the core in C (R195)", function()
+    local top = names "."
+    for name, kind in pairs {
+      Makefile = "file", csrc = "directory", lua = "directory", strategies = "directory",
+      templates = "directory", tests = "directory", ["README.md"] = "file",
+      ["skillrt-scm-1.rockspec"] = "file",
+    } do
+      assert.equal(kind, top[name], name)
+    end
+  end)
+
+  it("has templates, conditions, strategies and generators in Lua, and no eval in them (R194)", function()
+    assert.equal("file", names("lua/skillrt")["template.lua"])
+    assert.equal("file", names("lua/skillrt")["generate.lua"])
+    assert.equal("file", names("strategies")["priority.lua"])
+    for _, path in ipairs(assert(files.glob("lua/skillrt", "expr/**/*.lua"))) do
+      local text = assert(files.read("lua/skillrt/" .. path))
+      for line in text:gmatch "[^\n]+" do
+        local code = line:gsub("%-%-.*$", "")
+        assert.is_nil(code:find "%f[%w_.]load%s*[%(\"']", path .. ": " .. line)
+        assert.is_nil(code:find "%f[%w_.]loadstring%s*%(", path .. ": " .. line)
+      end
+    end
+  end)
+end)
