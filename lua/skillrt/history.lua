@@ -53,16 +53,16 @@ end
 
 ---@class skillrt.History
 ---@field since integer  bytes of records since the newest `books` record
----@field due integer    from how many on the next one is due
+---@field due number|nil  from how many on the next one is due
 local History = {}
 History.__index = History
 
 ---@param ledger skillrt.Ledger
----@param interval integer?  instead of INTERVAL
+---@param interval integer?  instead of INTERVAL, and whatever the size
 ---@return skillrt.History
 function M.new(ledger, interval)
-  interval = interval or M.INTERVAL
-  local self = { ledger = ledger, interval = interval, due = interval, since = 0, kept = {}, count = 0 }
+  local self = { ledger = ledger, interval = interval or M.INTERVAL, times = interval and 0 or TIMES, since = 0 }
+  self.kept, self.count = {}, 0
   return setmetatable(self, History)
 end
 
@@ -73,16 +73,21 @@ function M.is_books(payload)
   return payload:sub(-#ENDING) == ENDING
 end
 
----A record was read or written.
+---A record was read or written. The first of a run holds its state, as large as it is then.
 ---@param payload string
+---@param blobs table[]|nil  { digest, text } that it refers to, where it was written now
 ---@return boolean is_books
-function History:passed(payload)
-  if M.is_books(payload) then
-    self.since, self.due = 0, math.max(self.interval, TIMES * #payload)
-    return true
+function History:passed(payload, blobs)
+  local is_books = M.is_books(payload)
+  if is_books or not self.due then
+    local size = #payload
+    for _, blob in ipairs(blobs or {}) do
+      size = size + #blob[2]
+    end
+    self.due = math.max(self.interval, self.times * size)
   end
-  self.since = self.since + #payload
-  return false
+  self.since = is_books and 0 or self.since + #payload
+  return is_books
 end
 
 ---One record of the journal, in order.

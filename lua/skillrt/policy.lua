@@ -82,7 +82,7 @@ function Policy:emit(entry, simple)
       table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
     end
     out[#out + 1] = payload
-    self.history:passed(payload)
+    self.history:passed(payload, blobs)
   end
   self.ledger:apply(entry)
   if self.watcher and entry.t ~= "books" then
@@ -217,7 +217,7 @@ function Policy:choose()
   local going_on = self.going_on and doubt.interrupted(self)
   if going_on then
     return "start", going_on
-  elseif self.history.since >= self.history.due then
+  elseif self.history.since >= (self.history.due or math.huge) then
     keep_books(self)
   end
   while true do
