@@ -54,27 +54,32 @@ local function arrow_parameters(text)
   return names
 end
 
+-- What begins at a place of a condition: where its last byte is, and whether it is a name.
+local function token(condition, at)
+  local c = condition:sub(at, at)
+  if c == '"' or c == "'" or c == "`" then
+    return end_of_string(condition, at), false
+  elseif c:find "[%a_$\128-\255]" then
+    return select(2, condition:find("^[%w_$\128-\255]+", at)), true
+  elseif c:find "%d" then
+    return select(2, condition:find("^[%w.]+", at)), false
+  end
+  return select(2, condition:find("^[^%w_$\128-\255\"'`]+", at)), false
+end
+
 ---Puts `state.` before every name of a condition that is a key of the state.
 ---@param condition string
 ---@return string
 function M.with_state(condition)
-  local out, at, bound = {}, 1, arrow_parameters(condition)
+  local out, at, bound, member = {}, 1, arrow_parameters(condition), false
   while at <= #condition do
-    local c = condition:sub(at, at)
-    local stop = at
-    if c == '"' or c == "'" or c == "`" then
-      stop = end_of_string(condition, at)
-    elseif c:find "[%a_$\128-\255]" then
-      stop = select(2, condition:find("^[%w_$\128-\255]+", at))
-      local word = condition:sub(at, stop)
-      local member = condition:sub(1, at - 1):find "%.%s*$"
-      if not member and not WORDS[word] and not bound[word] then
-        out[#out + 1] = "state."
-      end
-    elseif c:find "%d" then
-      stop = select(2, condition:find("^[%w.]+", at))
+    local stop, is_name = token(condition, at)
+    local piece = condition:sub(at, stop)
+    if is_name and not member and not WORDS[piece] and not bound[piece] then
+      out[#out + 1] = "state."
     end
-    out[#out + 1] = condition:sub(at, stop)
+    out[#out + 1] = piece
+    member = not is_name and (piece:find "%.%s*$" ~= nil or (member and not piece:find "%S"))
     at = stop + 1
   end
   return table.concat(out)
