@@ -7,6 +7,9 @@ local M = {}
 
 local Notices = {}
 
+-- Stops that come with a batch that may not have reached the journal.
+local FAILED <const> = { store_failed = true, out_of_memory = true }
+
 ---Everything up to `seq` is durable: tell whoever watches.
 ---@param seq integer
 function Notices:durable(seq)
@@ -37,7 +40,7 @@ end
 ---@param why string
 function Notices:stop(why)
   self.stopping = why
-  if why == "store_failed" then
+  if FAILED[why] then
     self:forget()
   end
 end

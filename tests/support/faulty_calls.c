@@ -91,6 +91,7 @@ static int faulty_close(const struct sys *sys, int fd) {
   pthread_mutex_lock(&f->mutex);
   int result = f->below->close(f->below, fd);
   f->files--;
+  if (fd >= 0 && fd < FAULTY_FILES_MAX) f->sockets[fd] = false;
   leave(f);
   return result;
 }
@@ -313,6 +314,10 @@ static int faulty_socket(const struct sys *sys, int domain, int type, int protoc
   if (enter(f, FAULTY_SOCKET, &result) != FAIL) {
     result = f->below->socket(f->below, domain, type, protocol);
     if (result >= 0) f->files++;
+    if (result >= 0 && result < FAULTY_FILES_MAX) {
+      if (f->sockets[result]) f->files--; /* closed by libcurl itself: its number is new again */
+      f->sockets[result] = true;
+    }
   }
   leave(f);
   return result;
