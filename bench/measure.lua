@@ -177,14 +177,15 @@ function M.told(what, got)
   return { what = what, want = "-", got = got, ok = true }
 end
 
---- Prints findings as a Markdown table, as docs/performance.md holds it.
+--- Findings as a Markdown table, as docs/performance.md holds it.
 ---@param findings bench.finding[]
-function M.print_table(findings)
-  print "| what | asked | measured | |"
-  print "|---|---|---|---|"
+---@return string
+function M.table_of(findings)
+  local lines = { "| what | asked | measured | |", "|---|---|---|---|" }
   for _, f in ipairs(findings) do
-    print(("| %s | %s | %s | %s |"):format(f.what, f.want, f.got, f.ok and "ok" or "MISSED"))
+    lines[#lines + 1] = ("| %s | %s | %s | %s |"):format(f.what, f.want, f.got, f.ok and "ok" or "MISSED")
   end
+  return table.concat(lines, "\n")
 end
 
 return M

@@ -1,4 +1,5 @@
--- run.lua: `make bench`: takes every row in bench/rows/ and prints one table of ratios.
+-- run.lua: `make bench`: takes every row in bench/rows/, prints one table of ratios and leaves it in
+-- bench.md of the build folder, from where docs/performance.md has it.
 --
 -- A row file returns a function(measure) -> list of findings (see measure.lua). A row that cannot
 -- be taken says why and counts as failed. ONLY=name takes the rows whose file name holds it.
@@ -12,7 +13,6 @@ local function machine()
   return ("%s, %s cores, %s"):format(cpu, measure.run("nproc"):gsub("%s+$", ""), kernel)
 end
 
-print("machine: " .. machine())
 local findings, failed = {}, 0
 for path in io.popen("ls bench/rows/*.lua"):lines() do
   if path:find(only, 1, true) then
@@ -32,6 +32,9 @@ if #findings == 0 then
   io.stderr:write("bench: no row's name holds '", only, "'\n")
   failed = 1
 end
-measure.print_table(findings)
+local page = ("%s: %s.\n\n%s\n"):format(os.date "!%Y-%m-%d", machine(), measure.table_of(findings))
+print(page)
+local file <close> = assert(io.open(measure.build .. "/bench.md", "w"))
+file:write(page)
 print(("%d passed, %d failed"):format(math.max(0, #findings - failed), failed))
 os.exit(failed == 0)

@@ -32,10 +32,12 @@ return function(measure)
   local files_of = require "skillrt.files"
   local template = require "skillrt.template"
 
-  local function seconds(run)
-    local start = os.clock()
+  local clock = require("skillrt.core").mono_ns
+
+  local function nanoseconds(run)
+    local start = clock()
     run()
-    return os.clock() - start
+    return clock() - start
   end
 
   local function rendering()
@@ -55,7 +57,7 @@ return function(measure)
     local folder <close> = measure.folder "disk"
     local function generating_once()
       collectgarbage()
-      return 1e9 * seconds(function()
+      return nanoseconds(function()
         files = assert(generate(raw))
       end)
     end
@@ -64,14 +66,14 @@ return function(measure)
       for _, name in ipairs { "phases/actions", "specs" } do
         files_of.make_folders(base .. name)
       end
-      return 1e9 * seconds(function()
+      return nanoseconds(function()
         for _, file in ipairs(files) do
           assert(files_of.write(base .. file.path, file.text))
         end
       end)
     end
     local of_ours, of_theirs = {}, {}
-    for round = 1, 7 do -- CPU time, user and system, of both
+    for round = 1, 7 do
       of_ours[round], of_theirs[round] = generating_once(), writing_once(round)
     end
     local ours, theirs = measure.least(of_ours), measure.least(of_theirs)

@@ -67,10 +67,7 @@ local function token(condition, at)
   return select(2, condition:find("^[^%w_$\128-\255\"'`]+", at)), false
 end
 
----Puts `state.` before every name of a condition that is a key of the state.
----@param condition string
----@return string
-function M.with_state(condition)
+local function put_state(condition)
   local out, at, bound, member = {}, 1, arrow_parameters(condition), false
   while at <= #condition do
     local stop, is_name = token(condition, at)
@@ -83,6 +80,24 @@ function M.with_state(condition)
     at = stop + 1
   end
   return table.concat(out)
+end
+
+local KNOWN_MOST <const> = 4096
+local known, known_count = {}, 0 -- several documents show the same conditions
+
+---Puts `state.` before every name of a condition that is a key of the state.
+---@param condition string
+---@return string
+function M.with_state(condition)
+  local result = known[condition]
+  if not result then
+    if known_count >= KNOWN_MOST then
+      known, known_count = {}, 0
+    end
+    result = put_state(condition)
+    known[condition], known_count = result, known_count + 1
+  end
+  return result
 end
 
 local TERMINATION = {
