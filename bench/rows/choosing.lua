@@ -1,12 +1,14 @@
 -- choosing.lua: choosing among many actions after one state key changed, beside evaluating every
 -- condition, as one does who keeps no books of who reads what.
 --
--- The skill's own pieces are called here as the autonomous mode calls them. Ten actions read each key.
+-- The skill's own pieces are called here as the autonomous mode calls them. Ten actions read each key;
+-- the same number of keys changes however many there are, as it is the run that changes them.
 package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
 local build = os.getenv "SKILLRT_BUILD" or "build/release"
 package.cpath = ("%s/lib/?.so;"):format(build) .. package.cpath
 
 local READERS <const>, ROUNDS <const> = 10, 7
+local CHANGING <const> = 200 -- keys, far apart, that change in turn
 
 return function(measure)
   local when = require "skillrt.when"
@@ -27,7 +29,7 @@ return function(measure)
       actions[i] = {
         id = "action-" .. i,
         priority = i % 97,
-        when = ("%s %% 10 !== %d"):format(key, i % READERS),
+        when = ("%s !== %d"):format(key, i % READERS),
         max_runs = 1000000000,
         run = function() end,
       }
@@ -43,11 +45,14 @@ return function(measure)
 
   -- nanoseconds of one choice after one key changed
   local function choosing(mode, ledger, keys)
-    local times, value = 2000, 0
+    local times, value, changed = 2000, 0, {}
+    for i = 1, times do
+      changed[i] = "key_" .. i % CHANGING * (keys // CHANGING) + 1
+    end
     return measure.cpu(ROUNDS, function()
       value = value + 1
       for i = 1, times do
-        ledger.state:set("key_" .. i * 7919 % keys + 1, value)
+        ledger.state:set(changed[i], value % READERS)
         assert(mode:choose() == "start")
       end
     end) / times

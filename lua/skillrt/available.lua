@@ -2,8 +2,8 @@
 --
 -- Actions stand in rank order (priority descending, then declaration). A condition is
 -- evaluated again only when a state key that it reads has changed, first by its quick test,
--- all of them under one pcall; a Fenwick tree over the ranks answers "how many" and "the i-th"
--- in O(log n). List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
+-- all of them under one pcall; counts of 64 ranks and of 64 times 64 answer "the i-th" at once
+-- for any number there may be. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
 -- the state, no strategy. Called by mode/autonomous.lua.
 
 local M = {}
@@ -51,6 +51,16 @@ end
 
 local methods = {}
 
+local SHIFT <const> = 6
+
+local function zeros(count)
+  local list = {}
+  for i = 1, count do
+    list[i] = 0
+  end
+  return list
+end
+
 ---@class skillrt.Available.Rules
 ---@field holds fun(action: table): boolean  whether one may be chosen now
 ---@field spent fun(action: table): boolean  it has used up its runs and is never asked again
@@ -64,17 +74,13 @@ local methods = {}
 function M.new(actions, rules, by, built_in)
   local order = rank_order(actions, by)
   local readers, always = index_readers(order)
-  local ranks, tree, open, tests, all = {}, {}, {}, {}, {}
+  local ranks, open, tests, all = {}, {}, {}, {}
   for rank, action in ipairs(order) do
     ranks[action.id] = rank
-    tree[rank], open[rank], tests[rank], all[rank] = 0, false, false, rank
+    open[rank], tests[rank], all[rank] = false, false, rank
   end
   for _, action in ipairs(actions) do -- those that are declared together are asked together: near in memory
     tests[ranks[action.id]] = rules.quick(action) or false
-  end
-  local top = 1
-  while top * 2 <= #order do
-    top = top * 2
   end
   return setmetatable({
     order = order,
@@ -82,8 +88,8 @@ function M.new(actions, rules, by, built_in)
     always = always,
     built_in = built_in or {},
     ranks = ranks,
-    tree = tree,
-    top = top,
+    blocks = zeros(#order + 63 >> SHIFT), -- open ones among 64 ranks each
+    groups = zeros(#order + 4095 >> 2 * SHIFT), -- and among 64 blocks each
     open = open,
     tests = tests, -- by rank; false: to be asked with care; nil: spent
     count = 0,
@@ -99,12 +105,12 @@ end
 local function set(self, rank, now)
   self.open[rank] = now
   local delta = now and 1 or -1
+  local block = (rank - 1 >> SHIFT) + 1
+  local group = (block - 1 >> SHIFT) + 1
+  local blocks, groups = self.blocks, self.groups
   self.count = self.count + delta
-  local tree, size, at = self.tree, #self.order, rank
-  while at <= size do
-    tree[at] = tree[at] + delta
-    at = at + (at & -at)
-  end
+  blocks[block] = blocks[block] + delta
+  groups[group] = groups[group] + delta
 end
 
 local function check(self, rank)
@@ -201,21 +207,31 @@ function methods:get(id)
   return rank and self.open[rank] and self.order[rank] or nil
 end
 
--- The i-th open rank: binary descent in the Fenwick tree. Also a[i]: i may be anything then.
+-- The entry of a list of counts that the i-th of all falls into, and the how manieth it is there.
+local function fall(counts, at, i)
+  while counts[at] < i do
+    i = i - counts[at]
+    at = at + 1
+  end
+  return at, i
+end
+
+-- The i-th open rank. Also a[i]: i may be anything then.
 local function nth(self, i)
   if i ~= 1 and math.type(i) ~= "integer" or i < 1 or i > self.count then
     return nil
   end
-  local at, step, tree, size = 0, self.top, self.tree, #self.order
-  while step > 0 do
-    local next_at = at + step
-    if next_at <= size and tree[next_at] < i then
-      at = next_at
-      i = i - tree[next_at]
+  local group, block
+  group, i = fall(self.groups, 1, i)
+  block, i = fall(self.blocks, (group - 1 << SHIFT) + 1, i)
+  local open, rank = self.open, block - 1 << SHIFT
+  repeat
+    rank = rank + 1
+    if open[rank] then
+      i = i - 1
     end
-    step = step // 2
-  end
-  return self.order[at + 1]
+  until i == 0
+  return self.order[rank]
 end
 
 Available.__index = nth

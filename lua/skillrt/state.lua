@@ -18,7 +18,7 @@ for name in ([[skill_name run_id status current_action completed_actions errors 
   M.RESERVED[name] = true
 end
 
-local JUDGED_MOST = 4096
+local JUDGED_MOST = 65536
 local judged, judged_count = {}, 0 -- names that were asked before: they are asked with every change
 
 ---@param key string
