@@ -96,13 +96,40 @@ local function last_number(output)
   return output:match "stat::number_of_executed_units: (%d+)" or output:match ".*#(%d+)%s+DONE"
 end
 
--- Runs one job; prints its line (and its output when it failed); returns passed, failed, skipped.
-local function run(job, log)
-  local started = os.time()
+-- One try of a job: its output, how it ended, and what it counted.
+local function try(job, log)
   local ok, how, code =
     os.execute(("timeout -k 10 %d %s >%s 2>&1 </dev/null"):format(job.limit, job.command, quoted(log)))
   local output = read(log)
-  local passed, failed, skipped = job.count(output, ok)
+  return output, ok, how, code, job.count(output, ok)
+end
+
+-- LeakSanitizer looks at a process's memory from a tracer of its own, at exit, and now and then
+-- that tracer is what crashes (google/sanitizers issue 1353). Such an end says nothing of the
+-- program, for or against: the leaks have not been looked for. So the whole program runs again.
+local TRACER_CRASHED = "Tracer caught signal %d+.-LeakSanitizer has encountered a fatal error"
+local TRIES = 3
+
+local function only_the_tracer_crashed(job, ok, failed, output)
+  if ok or not output:find(TRACER_CRASHED) then
+    return false
+  elseif job.count == by_exit_code then
+    return not output:find("SUMMARY: ", 1, true) -- the last line of whatever a sanitizer found
+  end
+  return failed == 0
+end
+
+-- Runs one job; prints its line (and its output when it failed); returns passed, failed, skipped.
+local function run(job, log)
+  local started = os.time()
+  local output, ok, how, code, passed, failed, skipped
+  for _ = 1, TRIES do
+    output, ok, how, code, passed, failed, skipped = try(job, log)
+    if not only_the_tracer_crashed(job, ok, failed, output) then
+      break
+    end
+    print(("again  %-52s the tracer of LeakSanitizer crashed, so no leak was looked for"):format(job.title))
+  end
   local why = ""
   if not passed then
     passed, failed, skipped, why = 0, 1, 0, "ended before its last line"
