@@ -80,10 +80,24 @@ static void extend_cpath(lua_State *L) {
   lua_pop(L, 2);
 }
 
+/* The books are closed before the program ends, and its codes mean something. */
+static int refuse_exit(lua_State *L) {
+  return luaL_error(L, "os.exit: a script must not end skillrt, whose exit code tells how the run "
+                       "ended; return from the function instead: nil and a message is a failure");
+}
+
+static void remove_exit(lua_State *L) {
+  lua_getglobal(L, LUA_OSLIBNAME);
+  lua_pushcfunction(L, refuse_exit);
+  lua_setfield(L, -2, "exit");
+  lua_pop(L, 1);
+}
+
 static int run_cli(lua_State *L) {
   int argc = (int)lua_tointeger(L, 1);
   char **argv = lua_touserdata(L, 2);
   luaL_openlibs(L);
+  remove_exit(L);
   core_install(L);
   limits_install(L);
   the_limits = limits_of(L);

@@ -5,6 +5,7 @@
 
 local core = require("skillrt.core")
 local files = require("skillrt.files")
+local http = require("skillrt.runner.http")
 local json = require("skillrt.json")
 local ledger = require("skillrt.ledger")
 local policy = require("skillrt.policy")
@@ -81,7 +82,10 @@ local function open(self, mode)
   local skill = self.skill
   self.by = "skillrt " .. core.version
   self.make_mode = prepare.mode
-  local module = self.http_module or package.searchpath("skillrt.http", package.cpath)
+  local module, missing, code = http.module(skill, self.http_module)
+  if missing then
+    return nil, missing, code
+  end
   return core.open(policy.new(self), {
     directory = skill.context ~= "memory" and self.work_dir or nil,
     mode = mode,

@@ -54,6 +54,18 @@ describe("skillrt SCRIPT", function()
     assert.truthy(run.err:find("next: skillrt retry w ", 1, true))
   end)
 
+  it("is not ended by os.exit: the function has failed, and the exit code stays one of the table", function()
+    local folder <close> = kit.folder()
+    folder.file("leave.lua", [[
+      return require "skillrt".skill { name = "leave", limits = { max_errors = 1 },
+        actions = { { id = "leave", run = function() os.exit(42) end } } }
+    ]])
+    local run = kit.run(folder, { "leave.lua", "--work-dir", "w" })
+    assert.equal(1, run.code)
+    assert.truthy(run.out:find("Error: leave.lua:2: os.exit: a script must not end skillrt", 1, true), run.out)
+    assert.truthy(run.out:find("failed (error_limit): 1 step", 1, true))
+  end)
+
   it("says that no action was selected and what each one waits for, and pauses with code 5 (R83, F29)", function()
     local folder <close> = kit.folder()
     folder.file("b.lua", (COUNT:gsub("n < 2", "n === 9")))
