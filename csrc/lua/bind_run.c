@@ -318,6 +318,17 @@ static int core_read(lua_State *L) {
   return 1;
 }
 
+/* salvage(directory, each(payload, seq) -> more?): the records in front of the bad place for which
+ * read refused the journal */
+static int core_salvage(lua_State *L) {
+  const char *directory = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  struct reader reader = {.L = L, .each = 2};
+  directory_salvage(bind_sys(L), directory, read_one, &reader);
+  return reader.raised ? lua_error(L) : 0;
+}
+
 /* holder(directory) -> pid, host, start of the process that advances the run; nil: none does */
 static int core_holder(lua_State *L) {
   char line[256], pid[32], host[128], start[64];
@@ -333,8 +344,11 @@ int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"step", run_step},   {"wait", run_wait}, {"stop", run_stop},   {"status", run_status},
       {"stats", run_stats}, {"loop", run_loop}, {"close", run_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"open", core_open}, {"read", core_read}, {"holder", core_holder}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", core_open},
+                                       {"read", core_read},
+                                       {"salvage", core_salvage},
+                                       {"holder", core_holder},
+                                       {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");

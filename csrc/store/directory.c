@@ -288,3 +288,15 @@ bool directory_open(const struct sys *sys, const char *path, const struct direct
   *store = &d->store;
   return true;
 }
+
+void directory_salvage(const struct sys *sys, const char *path,
+                       bool (*each)(void *data, const struct record *, struct error *),
+                       void *data) {
+  char folder[PATH_MAX];
+  uint32_t count;
+  /* What is wrong, directory_open has told. */
+  if (!file_path(folder, path, "journal", NULL)) return;
+  journal_segments(sys, folder, &count, NULL);
+  struct journal_end beyond = {.segment = count, .offset = INT64_MAX};
+  journal_replay(sys, folder, &beyond, each, data, NULL);
+}

@@ -22,6 +22,7 @@ enum {
 };
 
 static const char own_begin[] = "{\"t\":\"journal\"";
+static const char own_format[] = "{\"t\":\"journal\",\"format\":";
 static const char own_closed[] = "{\"t\":\"journal\",\"closed\":true}";
 
 static void hex_write(char *to, uint64_t value, int digits) {
@@ -147,7 +148,7 @@ enum journal_header journal_segment_check(struct span payload, char *run_id, uin
                                           uint32_t previous) {
   char format[16], run[JOURNAL_RUN_ID + 1], own[JOURNAL_OWN_MAX];
   struct span rest = payload;
-  if (!field_read(&rest, "{\"t\":\"journal\",\"format\":", ',', format, sizeof format) ||
+  if (!field_read(&rest, own_format, ',', format, sizeof format) ||
       strspn(format, "0123456789") != strlen(format) || format[0] < '1')
     return JOURNAL_HEADER_BAD;
   if (strcmp(format, "1") != 0) return JOURNAL_HEADER_NEWER;
@@ -158,4 +159,10 @@ enum journal_header journal_segment_check(struct span payload, char *run_id, uin
   size_t length = journal_segment_payload(own, run_id, segment, previous);
   bool same = payload.length == length && memcmp(payload.data, own, length) == 0;
   return same ? JOURNAL_HEADER_GOOD : JOURNAL_HEADER_BAD;
+}
+
+struct span journal_segment_format(struct span payload) {
+  size_t before = sizeof own_format - 1;
+  const char *from = payload.data + before, *stop = memchr(from, ',', payload.length - before);
+  return (struct span){.data = from, .length = (size_t)(stop - from)};
 }

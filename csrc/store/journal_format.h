@@ -62,5 +62,7 @@ enum journal_header { JOURNAL_HEADER_GOOD, JOURNAL_HEADER_NEWER, JOURNAL_HEADER_
 /* Checks a segment's first payload. An empty `run_id` (65 bytes) is filled from it. */
 enum journal_header journal_segment_check(struct span payload, char *run_id, uint32_t segment,
                                           uint32_t previous);
+/* The digits of the format in a segment's first payload that the check found to be newer. */
+struct span journal_segment_format(struct span payload);
 
 #endif

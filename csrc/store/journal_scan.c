@@ -64,7 +64,8 @@ bool journal_segments(const struct sys *sys, const char *folder, uint32_t *count
     failed = sys->stat(sys, path, &about);
     if (failed == -ENOENT)
       return error_set(e, ERROR_CORRUPT,
-                       "%s: this segment is missing, but later ones are there; nothing was changed",
+                       "%s: this segment is missing, but later ones are there; nothing was "
+                       "changed; put it back from a copy",
                        path);
     if (failed < 0) return error_system(e, -failed, "%s", path);
   }
@@ -75,8 +76,9 @@ bool journal_segments(const struct sys *sys, const char *folder, uint32_t *count
 static bool scan_corrupt(const struct journal_reader *r, int64_t offset, uint64_t record,
                          const char *why, struct error *e) {
   return error_set(e, ERROR_CORRUPT,
-                   "%s: offset %" PRId64 ", record %" PRIu64 ": %s; nothing was changed", r->object,
-                   offset, record, why);
+                   "%s: offset %" PRId64 ", record %" PRIu64
+                   ": %s; nothing was changed; put the journal back from a copy",
+                   r->object, offset, record, why);
 }
 
 /* NULL where the line belongs behind the ones seen, else what is wrong with it. */
@@ -89,6 +91,13 @@ static const char *scan_chain(const struct scan *s, const struct journal_line *l
   return NULL;
 }
 
+static bool scan_newer(const struct journal_reader *r, struct span format, struct error *e) {
+  return error_set(e, ERROR_NEWER,
+                   "%s: written in journal format %.*s, and this skillrt reads format %d: "
+                   "use a newer skillrt; nothing was changed",
+                   r->object, (int)format.length, format.data, JOURNAL_FORMAT);
+}
+
 /* A segment's first line: the store's own, whole, in a batch of its own. */
 static bool scan_header(struct scan *s, struct journal_reader *r, const struct journal_line *line,
                         struct error *e) {
@@ -98,10 +107,7 @@ static bool scan_header(struct scan *s, struct journal_reader *r, const struct j
     if (line->last) return true;
     break;
   case JOURNAL_HEADER_NEWER:
-    return error_set(
-        e, ERROR_NEWER,
-        "%s: written in a newer journal format; use a newer skillrt; nothing was changed",
-        r->object);
+    return scan_newer(r, journal_segment_format(line->payload), e);
   case JOURNAL_HEADER_BAD:
     break;
   }

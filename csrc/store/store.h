@@ -104,6 +104,11 @@ struct directory_report {
 bool directory_open(const struct sys *, const char *path, const struct directory_options *,
                     struct store **, struct directory_report *, struct error *);
 
+/* Calls `each`, as read does, for every payload in front of the first bad place of a journal that
+ * directory_open refused; those of a batch that is not whole count, too. Changes nothing. */
+void directory_salvage(const struct sys *, const char *path,
+                       bool (*each)(void *data, const struct record *, struct error *), void *data);
+
 /* Keeps nothing: append and view succeed, read finds no record, blobs live in memory. */
 bool memory_open(const struct sys *, struct store **, struct error *);
 

@@ -73,16 +73,75 @@ describe("skillrt log", function()
     assert.truthy(pipe:read("a"):find "^[^\n]*Orchestrator Started ===\n$")
   end)
 
-  it("names a damaged journal, with code 7", function()
-    local folder <close> = kit.folder()
+end)
+
+-- All files of a run with their bytes, but for the lock's.
+local function bytes_of(folder)
+  local list <close> = io.popen(("cd %s/w && find . -type f ! -name run.lock | sort"):format(folder.path))
+  local all = {}
+  for name in list:lines() do all[#all + 1] = name .. "\n" .. folder.read("w/" .. name) end
+  return table.concat(all, "\n")
+end
+
+describe("a damaged journal", function()
+  local function damaged(folder)
     folder.file("many.lua", MANY:format(3))
     kit.run(folder, { "many.lua", "--work-dir", "w" })
     local journal = folder.read "w/journal/00000001.sj"
-    folder.file("w/journal/00000001.sj", (journal:gsub('"t":"start"', '"t":"stXrt"', 1)))
-    for _, command in ipairs { "log", "status" } do
-      local run = kit.run(folder, { command, "w" })
+    local at = journal:find '"n":2,"step":2,"t":"start"'
+    local line = journal:sub(1, at):find "[^\n]*$"
+    folder.file("w/journal/00000001.sj", journal:sub(1, at - 1) .. "X" .. journal:sub(at + 1))
+    return line - 1
+  end
+
+  it("is refused with code 7 by all commands, which name the file, the offset and what is to be done (F41)", function()
+    local folder <close> = kit.folder()
+    local offset = damaged(folder)
+    local before = bytes_of(folder)
+    for _, words in ipairs { { "status", "w" }, { "resume", "w" }, { "retry", "w" }, { "answer", "w", "1" } } do
+      local run = kit.run(folder, words)
       assert.equal(7, run.code, run.err)
-      assert.truthy(run.err:find("00000001.sj", 1, true))
+      assert.equal("", run.out)
+      assert.truthy(run.err:find(("w/journal/00000001.sj: offset %d, record "):format(offset), 1, true), run.err)
+      assert.truthy(run.err:find("nothing was changed; put the journal back from a copy\n", 1, true), run.err)
+      assert.truthy(run.err:find("what can be read of it: skillrt log w\n", 1, true), run.err)
     end
+    assert.equal(before, bytes_of(folder))
+  end)
+
+  it("is shown by skillrt log as far as it can be read, then where the damage begins, with code 7", function()
+    local folder <close> = kit.folder()
+    local offset = damaged(folder)
+    local log = kit.run(folder, { "log", "w" })
+    assert.equal(7, log.code)
+    assert.truthy(log.out:find("Iteration 1%] Completed: more\n$"), log.out)
+    assert.truthy(log.err:find(("w/journal/00000001.sj: offset %d, record "):format(offset), 1, true), log.err)
+    assert.truthy(log.err:find("more cannot be read; skillrt resume goes on with no damaged run\n", 1, true))
+    local events = kit.run(folder, { "log", "w", "--json" })
+    assert.equal(7, events.code)
+    assert.same({ "run", "start", "done" }, (function(kinds)
+      for i, event in ipairs(kit.objects(events.out)) do kinds[i] = event.t end
+      return kinds
+    end) {})
+  end)
+
+  it("of a newer format is refused by all commands: where, which, what to do; nothing is touched (F41)", function()
+    local folder <close> = kit.folder()
+    folder.file("many.lua", MANY:format(3))
+    kit.run(folder, { "many.lua", "--work-dir", "w" })
+    folder.file("w/journal/00000001.sj", kit.read("tests/fuzz/corpus/journal/newer"):sub(2))
+    local before = bytes_of(folder)
+    for _, words in ipairs { { "log", "w" }, { "status", "w" }, { "resume", "w" }, { "retry", "w" }, { "answer", "w", "1" },
+      { "many.lua", "--work-dir", "w" } } do
+      local run = kit.run(folder, words)
+      if words[1] ~= "many.lua" then
+        assert.equal(7, run.code, words[1] .. ": " .. run.err)
+        assert.equal("skillrt: w/journal/00000001.sj: written in journal format 2, and this skillrt reads format 1: "
+          .. "use a newer skillrt; nothing was changed\n", run.err)
+      end
+      assert.is_true(run.code ~= 0)
+      assert.equal("", run.out)
+    end
+    assert.equal(before, bytes_of(folder))
   end)
 end)

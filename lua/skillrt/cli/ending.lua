@@ -32,6 +32,9 @@ local HINTS = {
   exists = function(dir)
     return dir and ("go on with that run: skillrt resume %s"):format(dir)
   end,
+  corrupt = function(dir)
+    return dir and ("what can be read of it: skillrt log %s"):format(dir)
+  end,
 }
 
 ---@param message any
@@ -47,6 +50,15 @@ function M.refused(message, code, traceback, dir)
       output.say("detail", "  " .. line)
     end
   end
+  return exit_codes.of_error(code)
+end
+
+---Why the records that were shown are not all.
+---@param message string
+---@param code string
+---@return integer exit_code
+function M.damaged(message, code)
+  M.complain(message, "more cannot be read; skillrt resume goes on with no damaged run")
   return exit_codes.of_error(code)
 end
 

@@ -3,6 +3,7 @@
 -- Goes through the journal once and keeps nothing of it. Takes no lock, changes nothing.
 
 local core = require("skillrt.core")
+local ending = require("skillrt.cli.ending")
 
 local CHUNK = 64 * 1024 -- bytes gathered for one write
 
@@ -63,6 +64,25 @@ local function programs(out)
   end
 end
 
+-- Shows what can be read, and then says why it ends there.
+local function read(dir, show)
+  local shown = 0
+  local function each(payload, seq)
+    shown = shown + 1
+    return show(payload, seq)
+  end
+  local called, report, message, code = pcall(core.read, dir, each)
+  if called and (code == "corrupt" or code == "newer") and shown == 0 then
+    local went, raised = pcall(core.salvage, dir, each) -- refused as a whole: its part before the bad place
+    called, report = went, not went and raised or nil
+  end
+  if not called then
+    local raised = type(report) == "table" and report or { message = tostring(report), code = "script" }
+    report, message, code = nil, ("%s: %s"):format(dir, raised.message), raised.code
+  end
+  return report, message, code, shown > 0 and code == "corrupt"
+end
+
 return {
   name = "log",
   summary = "Shows what happened in a run: its journal for people, with times",
@@ -72,14 +92,14 @@ return {
   ---@return integer code
   run = function(args)
     local out = sink()
-    local called, report, message, code = pcall(core.read, args.dir, (args.json and programs or people)(out))
+    local show = (args.json and programs or people)(out)
+    local report, message, code, damaged = read(args.dir, show)
     out.flush()
-    if not called then
-      local raised = type(report) == "table" and report or { message = tostring(report), code = "script" }
-      return require("skillrt.cli.ending").refused(("%s: %s"):format(args.dir, raised.message), raised.code)
-    elseif not report and out.open then
-      return require("skillrt.cli.ending").refused(message, code, nil, args.dir)
+    if report or not out.open then
+      return 0
+    elseif damaged then
+      return ending.damaged(message, code)
     end
-    return 0
+    return ending.refused(message, code, nil, args.dir)
   end,
 }
