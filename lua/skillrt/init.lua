@@ -37,6 +37,16 @@ for name in ([[work_dir input args strategy agent durability context watcher
   RUN_OPTIONS[name] = true
 end
 
+-- What is given from outside is recorded, so it must be values that JSON can say.
+local function check_recorded(value, name)
+  local ok, message = require("skillrt.json").encode(value, { name = name })
+  if type(value) ~= "table" then
+    error(("skill:run: %s must be a table, not a %s"):format(name, type(value)), 4)
+  elseif not ok then
+    error("skill:run: " .. message, 4)
+  end
+end
+
 -- A misspelt option would silently be left out.
 local function check_options(options)
   if type(options) ~= "table" then
@@ -46,6 +56,11 @@ local function check_options(options)
     if not RUN_OPTIONS[name] then
       local names = require("skillrt.names")
       error(('skill:run: unknown option "%s"%s'):format(tostring(name), names.suggest(tostring(name), RUN_OPTIONS)), 3)
+    end
+  end
+  for _, name in ipairs({ "input", "args" }) do
+    if options[name] ~= nil then
+      check_recorded(options[name], name)
     end
   end
 end

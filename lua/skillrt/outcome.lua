@@ -223,7 +223,7 @@ function M.output_text(name, value)
   if type(value) == "string" and not name:find("%.json$") then
     return value
   end
-  local text, message = json.encode(value, { indent = 2 })
+  local text, message = json.encode(value, { indent = 2, name = "output" })
   return text and text .. "\n", message
 end
 

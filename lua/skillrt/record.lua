@@ -77,6 +77,15 @@ function M.start(record)
   return START.phase:format(record.at, record.n, record.phase, record.step)
 end
 
+local WRITTEN <const> = { set = "", out = "output" }
+
+-- The place of what cannot be encoded as the author wrote it: "value.set.a.b" is the update a.b.
+local function as_written(message)
+  local field, rest = message:match("^value%.([%a_]+)(.*)$")
+  local path = field and (WRITTEN[field] or field) .. rest
+  return path and (path:gsub("^%.", ""):gsub("^:", "the update:")) or message
+end
+
 ---@param record table
 ---@return string|nil payload  one line
 ---@return table[]|string blobs  { digest, text } each; or what cannot be encoded
@@ -87,7 +96,7 @@ function M.encode(record)
   end
   local text, message, code = json.encode(record)
   if not text then
-    return nil, message, code
+    return nil, as_written(message --[[@as string]]), code
   elseif #text <= M.BLOB_BYTES then
     return text, nil
   end

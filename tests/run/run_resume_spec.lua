@@ -337,6 +337,19 @@ describe("the memory context", function()
     assert.matches('unknown option "work_dri" %(did you mean "work_dir"%?%)', message)
   end)
 
+  it("raises where skill:run is called, if what is given cannot be recorded", function()
+    local skill = skillrt.skill { name = "s", context = "memory", actions = { { id = "a", run = function() end } } }
+    for wanted, options in pairs {
+      ["skill:run: input.f: cannot encode a function"] = { input = { f = print } },
+      ["skill:run: input must be a table, not a string"] = { input = "x" },
+      ["skill:run: args[2]: cannot encode a function"] = { args = { "a", print } },
+    } do
+      local ok, message = pcall(function() local _ = skill:run(options) end)
+      assert.is_false(ok)
+      assert.truthy(message:find("^tests/run/run_resume_spec.lua:%d+: ") and message:find(wanted, 1, true), message)
+    end
+  end)
+
   it("does not grow over many steps", function()
     local steps, weights = 20000, {}
     local skill = R.skill {
