@@ -4,6 +4,7 @@
 -- again after a crash sees what it saw before. Waiting is a yield to policy.lua. Knows
 -- files and the ledger's steps, no agents, no journal. Called by perform.lua.
 
+local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
@@ -153,25 +154,71 @@ function parts.uuid(run, step)
   end
 end
 
+local function note(step, text)
+  step.notes = step.notes or {}
+  step.notes[#step.notes + 1] = text
+end
+
 ---A line for the log of the run.
 function parts.log(_, step)
   return function(text)
-    step.notes = step.notes or {}
-    step.notes[#step.notes + 1] = tostring(text)
+    note(step, tostring(text))
   end
 end
 
+-- A member of a chain that is a function of the script, performed as the step's own would be.
+local function call_member(step, ctx, run)
+  local ok, first, second, third = pcall(run, state.view(step.root), ctx)
+  if not ok then
+    fatal.pass_on(first)
+    return nil, type(first) == "table" and first.message or tostring(first), "permanent"
+  elseif first == nil and type(second) == "string" then
+    return nil, second, third or "permanent"
+  elseif step.kind == "phase" then
+    return { status = "completed", output = first, updates = second }
+  end
+  return { status = "completed", updates = first }
+end
+
+-- Asks one member of a chain: its reply; or nil, message, class.
+local function ask_member(run, step, ctx, request)
+  if request.agent.kind == "lua" then
+    return call_member(step, ctx, request.agent.run)
+  end
+  local problem = run.prepare(step, request)
+  if problem then
+    return nil, problem, "permanent"
+  end
+  return coroutine.yield(M.AWAIT, request)
+end
+
+-- One after the other until one succeeds, as a step's own chain is asked (F47).
+local function ask_chain(run, step, ctx, requests)
+  local reply, message, class
+  for i, request in ipairs(requests) do
+    reply, message, class = ask_member(run, step, ctx, request)
+    if reply then
+      return reply
+    elseif requests[i + 1] then
+      note(step, ("%s; now agent %d of the chain"):format(message, i + 1))
+    end
+  end
+  return nil, message, class
+end
+
 ---Waits for another task: gives its reply, or nil, message, class.
-function parts.await(run, step)
+function parts.await(run, step, ctx)
   return function(request)
     if type(request) ~= "table" then
       error("ctx.await: needs a request (a table), not " .. type(request), 2)
     elseif coroutine.running() ~= step.thread then
       error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
     end
-    local problem = run.prepare(step, request)
+    local problem, requests = run.prepare(step, request)
     if problem then
       error("ctx.await: " .. problem, 2)
+    elseif requests then
+      return ask_chain(run, step, ctx, requests)
     end
     return coroutine.yield(M.AWAIT, request)
   end
@@ -218,7 +265,7 @@ local function face_of(run)
       if not make then
         return nil
       end
-      local part = make(run, ctx[STEP])
+      local part = make(run, ctx[STEP], ctx)
       rawset(ctx, name, part)
       return part
     end,

@@ -90,9 +90,27 @@ local function guarded(builder, ...)
   return nil, tostring(task)
 end
 
+-- A request to each member of a chain that a script awaits; nil: it names no chain.
+local function to_members(policy, request)
+  local one = awaited_agent(policy, request)
+  if not one or one.kind ~= "chain" then
+    return nil
+  end
+  local list = {}
+  for i, member in ipairs(one.links) do
+    list[i] = setmetatable({ agent = member }, { __index = request })
+  end
+  return list
+end
+
 ---Checks and builds what a script awaits, before it waits for it.
 ---@return string? problem
+---@return table[]? requests  of a chain: one to each member; nothing is built yet
 function M.prepare(policy, step, request)
+  local requests = request.agent and to_members(policy, request)
+  if requests then
+    return nil, requests
+  end
   local definition = policy.mode:find(step.id)
   local call = call_of.new(policy, step, definition, step.asked + 1, request)
   local task, message = guarded(build_awaited, policy, call, request)
@@ -100,7 +118,6 @@ function M.prepare(policy, step, request)
     return message
   end
   step.built = place(policy, task)
-  step.built_for = request
   return nil
 end
 

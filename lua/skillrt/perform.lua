@@ -81,7 +81,7 @@ end
 
 ---Begins a step's function, or goes on with it. `reply`: what the last request came back with.
 ---@param run table  what ctx needs (see ctx.new), interpret(step, request, reply) -> values,
----                   prepare(step, request) -> problem?, is_same(step, number) -> boolean
+---                   prepare(step, request) -> problem?, requests?, is_same(step, number) -> boolean
 ---@param step skillrt.Step
 ---@param perform function  the action's or phase's own
 ---@param reply table|nil  of the request it waits for
