@@ -243,7 +243,8 @@ describe("what a function is given", function()
     for _ = 1, 2000 do deep = { deep } end
     for wanted, value in pairs {
       ["kept: bad.f: "] = { bad = { f = print } }, ["kept: n: "] = { n = 0 / 0 }, ["kept: inf: "] = { inf = math.huge },
-      ["kept: c.me: "] = { c = cycle }, ["nested so deep"] = { deep = deep }, ["kept: s: "] = { s = "\255" }, ["kept: mixed: "] = { mixed = { 1, x = 2 } },
+      ["kept: c.me: "] = { c = cycle }, ["nested so deep"] = { deep = deep }, ["kept: s: "] = { s = "\255" },
+      ["kept: mixed: "] = { mixed = { 1, x = 2 } },
     } do
       local result, dir = one(function() return value end, {
         state = { kept = "yes" }, limits = { max_errors = 2, max_retries = 0 },
