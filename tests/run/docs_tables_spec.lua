@@ -1,0 +1,125 @@
+-- docs_tables_spec.lua: the tables of docs/scripting.md name what there is, all of it, and no more.
+require "tests.support.json_shim"
+local agent = require "skillrt.agent"
+local await = require "skillrt.await"
+local json = require "skillrt.json"
+local pages = require "tests.support.pages"
+local prompt = require "skillrt.agent.prompt"
+local schema = require "skillrt.schema"
+local skillrt = require "skillrt"
+
+local page = pages.read "docs/scripting.md"
+
+-- The part of the page from here to there.
+local function part(from, to)
+  local _, at = page:find(from, 1, true)
+  local stop = at and page:find(to, at, true)
+  return page:sub(assert(at, "docs/scripting.md: does not say " .. from), assert(stop, "... nor " .. to) - 1)
+end
+
+-- The names in the first cells of the part's tables; `a.b`, `c` means a.b and a.c.
+local function named(text)
+  local names = {}
+  for cell in text:gmatch "\n| ([^|]+) |" do
+    local prefix = cell:match "^`([%w_]+%.)" or ""
+    for name in cell:gmatch "`([%w_.]+)`" do
+      names[name:find(".", 1, true) and name or prefix .. name] = true
+    end
+  end
+  return names
+end
+
+local function flat(fields, prefix, into)
+  for name, field in pairs(fields) do
+    if field.fields then
+      flat(field.fields, name .. ".", into)
+    else
+      into[prefix .. name] = true
+    end
+  end
+  return into
+end
+
+-- The fields that are known beside this one where `make` has a definition checked, but for those
+-- nobody writes.
+local function known(make, beside, left_out)
+  local found, original = nil, schema.record
+  schema.record = function(definition, fields, ...)
+    found = fields[beside] and fields or found
+    return original(definition, fields, ...)
+  end
+  make()
+  schema.record = original
+  local names = flat(found, "", {})
+  for name in left_out:gmatch "%S+" do
+    names[name] = nil
+  end
+  return names
+end
+
+local function skill_of(more)
+  more.name = "tables"
+  return function() skillrt.skill(more) end
+end
+
+local ONE = { { id = "a", run = function() end } }
+
+describe("docs/scripting.md", function()
+  it("names the fields of a skill, of actions and of phases", function()
+    assert.same(known(skill_of { actions = ONE }, "strategy", "config source"), named(part("## A skill", "## Actions")))
+    local action = named(part("## Actions", "## Phases"))
+    assert.same(known(skill_of { actions = ONE }, "effects", ""), action)
+    for _, name in ipairs { "priority", "max_runs", "repeatable", "terminal", "optional" } do
+      action[name] = nil
+    end
+    for name in pairs(named(part("## Phases", "## Functions and ctx"))) do
+      action[name] = true
+    end
+    assert.same(known(skill_of { phases = ONE }, "effects", ""), action)
+  end)
+
+  it("names the fields of agents and the placeholders", function()
+    local function command() agent.command { "true" } end
+    local function http() agent.http { url = "http://127.0.0.1/" } end
+    local text = part("**`command`**", "**`http`**")
+    assert.same(known(command, "argv", "argv name kind"), named(text))
+    local roots, told = require("skillrt.agent.command").ROOTS, {}
+    for name in text:match("\nPlaceholders:(.*)"):gmatch "{([%l_]+)[%w_.]*}" do
+      told[name] = true
+    end
+    assert.same(setmetatable({ env = true }, { __index = roots }).env, told.env)
+    told.env = nil
+    assert.same(roots, told)
+    assert.same(known(http, "url", "name kind"), named(part("**`http`**", "The request carries")))
+  end)
+
+  it("names what an HTTP agent is sent (R31)", function()
+    local sent = {}
+    for kind, step in pairs { action = { id = "a", tools = { "t" } }, phase = { id = "b", tools = { "t" } } } do
+      local call = {
+        kind = kind, [kind] = step, run_id = "r", skill = "s", step = 1, attempt = 1, work_dir = "/w", inputs = { "/w/i" },
+        output = "/w/o", specs = { { name = "s", path = "/s", size = 1, text = "x" } }, context_strategy = "file", state_text = "{}",
+      }
+      local one = agent.http { url = "http://127.0.0.1/", tool = "t", mode = "m" }
+      for name in pairs(json.decode((assert(prompt.task(call, "text", one))))) do
+        sent[name] = true
+      end
+    end
+    assert.same(named(part("The request carries", "What comes from the state")), sent)
+  end)
+
+  it("names the fields of the requests that are awaited", function()
+    local rows = part("| request | more fields | reply |", "The members of a chain")
+    for kind, written in pairs { http = "kind url", command = "kind argv", sleep = "kind seconds timeout idle_timeout" } do
+      local more = rows:match("kind = \"" .. kind .. "\"[^|]*|([^|]*)|")
+      local told = {}
+      for name in more:gmatch "[%l_]+" do
+        told[name] = true
+      end
+      local function check() await.check { kind = kind } end
+      local names = known(check, "kind", written .. " idempotent")
+      assert.same(names, told, kind)
+    end
+    assert.truthy(page:find("`idempotent = true`\na request", 1, true))
+  end)
+end)
