@@ -54,6 +54,20 @@ describe("skillrt SCRIPT", function()
     assert.truthy(run.err:find("next: skillrt retry w ", 1, true))
   end)
 
+  it("says that nobody can answer the question of a run in memory, and how it could be answered", function()
+    local folder <close> = kit.folder()
+    folder.file("ask.lua", [[
+      return require "skillrt".skill { name = "ask", context = "memory", strategy = "user_driven",
+        actions = { { id = "left", run = function() end }, { id = "right", run = function() end } } }
+    ]])
+    local run = kit.run(folder, { "ask.lua", "--work-dir", "w" })
+    assert.equal(3, run.code)
+    assert.truthy(run.out:find("  1. left\n", 1, true))
+    assert.truthy(run.err:find("nobody can answer: the run was in memory only (context = \"memory\")", 1, true), run.err)
+    assert.truthy(run.err:find("with context = \"file\" it can be answered now or later", 1, true))
+    assert.is_nil(run.err:find "skillrt answer")
+  end)
+
   it("is not ended by os.exit: the function has failed, and the exit code stays one of the table", function()
     local folder <close> = kit.folder()
     folder.file("leave.lua", [[

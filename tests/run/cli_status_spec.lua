@@ -32,11 +32,26 @@ describe("skillrt status", function()
     assert.truthy(status.out:find("next       skillrt resume w\n", 1, true))
   end)
 
-  it("says that a directory holds no run", function()
+  it("counts the attempts after the first, of steps that are over, too (F39)", function()
+    local folder <close> = kit.folder()
+    folder.file("again.lua", [[
+      return require "skillrt".skill { name = "again", retry = { base = 0.001 }, limits = { max_errors = 1, max_retries = 2 },
+        actions = { { id = "well", priority = 1, run = function(_, ctx)
+          if ctx.attempt == 1 then return nil, "not yet", "transient" end
+        end },
+        { id = "never", run = function() return nil, "never", "transient" end } } }
+    ]])
+    kit.run(folder, { "again.lua", "--work-dir", "w" })
+    local status = kit.run(folder, { "status", "w" })
+    assert.truthy(status.out:find("steps      2 over, 0 open, 1 failed, 3 retries\n", 1, true), status.out)
+    assert.equal(3, json.decode(kit.run(folder, { "status", "w", "--json" }).out).retries)
+  end)
+
+  it("says that a directory holds no run, and which runs leave none", function()
     local folder <close> = kit.folder()
     local status = kit.run(folder, { "status", "." })
     assert.equal(2, status.code)
-    assert.truthy(status.err:find("holds no run", 1, true))
+    assert.truthy(status.err:find("holds no run\na run with context = \"memory\" leaves nothing", 1, true), status.err)
   end)
 end)
 

@@ -24,6 +24,9 @@ function M.complain(message, hint)
   end
 end
 
+local NOT_KEPT = 'nobody can answer: the run was in memory only (context = "memory") and nothing of it is kept; '
+  .. 'with context = "file" it can be answered now or later'
+
 -- Why a run could not be opened, and what to do about it where the message does not say it.
 local HINTS = {
   busy = function(dir)
@@ -31,6 +34,10 @@ local HINTS = {
   end,
   exists = function(dir)
     return dir and ("go on with that run: skillrt resume %s"):format(dir)
+  end,
+  missing = function(_, message)
+    return message:find(": holds no run$") and 'a run with context = "memory" leaves nothing; any other names its '
+      .. "directory in its last line"
   end,
   corrupt = function(dir)
     return dir and ("what can be read of it: skillrt log %s"):format(dir)
@@ -43,7 +50,7 @@ local HINTS = {
 ---@param dir string|nil  as people name it
 ---@return integer exit_code
 function M.refused(message, code, traceback, dir)
-  local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)))
+  local hint = HINTS[code] and HINTS[code](dir and text_of.escape(text_of.shell(dir)), tostring(message))
   M.complain(tostring(message or "the run could not be opened, and nobody said why"), hint)
   if code == "script" and traceback then
     for _, line in ipairs(require("skillrt.report.trace").lines(traceback)) do
@@ -115,7 +122,7 @@ local function show(result, args, started)
   if command then
     output.say("info", ("next: %s   (%s)"):format(command, why))
   elseif result.question then
-    output.say("warning", "the run was in memory only: its question can be answered on a terminal at once, not later")
+    output.say("warning", NOT_KEPT)
   end
 end
 

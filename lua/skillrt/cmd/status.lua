@@ -12,11 +12,14 @@ return {
   run = function(args)
     local output = require("skillrt.report.output")
     local report = require("skillrt.report.status")
-    local books, found, code = require("skillrt.runner").read(args.dir)
+    local retries = 0
+    local books, found, code = require("skillrt.runner").read(args.dir, function(record)
+      retries = retries + (record.t == "fail" and record.retry and 1 or 0)
+    end)
     if not books then
       return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
     end
-    local status = report.of(args.dir, books, found --[[@as table]])
+    local status = report.of(args.dir, books, found --[[@as table]], retries)
     if args.json then
       output.write(assert(core.json.encode(status)) .. "\n")
     else

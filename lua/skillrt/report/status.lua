@@ -32,14 +32,6 @@ local function open_steps(books)
   return list
 end
 
-local function retries_of(books)
-  local sum = 0
-  for _, step in pairs(books.steps) do
-    sum = sum + step.attempt - 1
-  end
-  return sum
-end
-
 -- Who advances the run; or that it was interrupted: the journal says it goes on, nobody does.
 local function holder_of(dir)
   local pid, host, since = core.holder(dir)
@@ -49,8 +41,9 @@ end
 ---@param dir string
 ---@param books skillrt.Ledger
 ---@param report table  of runner.read
+---@param retries integer  attempts after the first, of all steps
 ---@return table status
-function M.of(dir, books, report)
+function M.of(dir, books, report, retries)
   local root = books.state and books.state.root or {}
   local errors = root.errors or {}
   local last = errors[#errors]
@@ -75,7 +68,7 @@ function M.of(dir, books, report)
     open = core.json.array(open_steps(books)),
     errors = #errors,
     last_error = last,
-    retries_under_way = retries_of(books),
+    retries = retries,
     question = books.question,
     records = report.records,
     edited = report.view_edited or nil,
@@ -159,7 +152,8 @@ function M.lines(status, books)
     add(out, "started", ("%s, %s"):format(status.started_at, ago(books.started_at)))
   end
   add(out, "last", ("%s, %s"):format(status.updated_at, ago(books.at)))
-  add(out, "steps", ("%d over, %d open, %d failed"):format(status.steps, #status.open, status.errors))
+  add(out, "steps", ("%d over, %d open, %d failed, %d %s"):format(status.steps, #status.open, status.errors,
+    status.retries, status.retries == 1 and "retry" or "retries"))
   for _, step in ipairs(status.open) do
     add(out, "open", step_line(step))
   end
