@@ -15,6 +15,9 @@
 const struct sys *bind_sys(lua_State *L);
 void bind_set_sys(lua_State *L, const struct sys *sys);
 
+/* For the places of Lua's API that take what they do not change without saying so. */
+void *bind_unconst(const void *pointer);
+
 /* Pushes a userdata that holds an empty buffer and frees it, also when something raises. */
 struct buffer *bind_buffer(lua_State *L, size_t maximum);
 

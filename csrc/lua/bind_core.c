@@ -22,12 +22,14 @@ const struct sys *bind_sys(lua_State *L) {
   return sys ? sys : sys_real();
 }
 
+void *bind_unconst(const void *pointer) {
+  void *same;
+  memcpy(&same, &pointer, sizeof same);
+  return same;
+}
+
 void bind_set_sys(lua_State *L, const struct sys *sys) {
-  union {
-    const struct sys *in;
-    void *out;
-  } cast = {sys};
-  lua_pushlightuserdata(L, cast.out);
+  lua_pushlightuserdata(L, bind_unconst(sys));
   lua_rawsetp(L, LUA_REGISTRYINDEX, &sys_key);
 }
 

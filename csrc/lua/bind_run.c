@@ -243,21 +243,13 @@ static int read_one_body(lua_State *L) {
   return 1;
 }
 
-static void *unconst(const void *pointer) {
-  union {
-    const void *in;
-    void *out;
-  } cast = {pointer};
-  return cast.out;
-}
-
 static bool read_one(void *data, const struct record *record, struct error *error) {
   struct reader *reader = data;
   lua_State *L = reader->L;
   if (!lua_checkstack(L, 8)) return error_set(error, ERROR_MEMORY, "not enough memory");
   lua_pushcfunction(L, read_one_body);
   lua_pushvalue(L, reader->each);
-  lua_pushlightuserdata(L, unconst(record));
+  lua_pushlightuserdata(L, bind_unconst(record));
   if (lua_pcall(L, 2, 1, 0) != LUA_OK) {
     reader->raised = true;
     return false;

@@ -33,14 +33,6 @@ struct skillrt {
 
 enum { HOST = 1, RUN, WORK_DIR, KEPT }; /* stack slots of a run's Lua state */
 
-static void *unconst(const void *pointer) {
-  union {
-    const void *in;
-    void *out;
-  } cast = {pointer};
-  return cast.out;
-}
-
 static void *allocate(void *data, void *block, size_t old_size, size_t new_size) {
   const struct sys *sys = data;
   return sys->alloc(sys, block, block ? old_size : 0, new_size);
@@ -115,7 +107,7 @@ EXPORT struct skillrt *skillrt_open(const struct skillrt_options *options, char 
                                     size_t size) {
   const struct sys *sys = options->sys ? options->sys : sys_real();
   struct skillrt *run = sys_alloc(sys, sizeof *run);
-  lua_State *L = run ? lua_newstate(allocate, unconst(sys)) : NULL;
+  lua_State *L = run ? lua_newstate(allocate, bind_unconst(sys)) : NULL;
   if (!L) {
     snprintf(error, size, "not enough memory");
     sys_free(sys, run, sizeof *run);
@@ -181,7 +173,7 @@ static const char *host_text(struct skillrt *run, const char *name, size_t *size
   if (!lua_checkstack(L, 8)) return NULL;
   lua_pushcfunction(L, ask_host);
   lua_pushvalue(L, HOST);
-  lua_pushlightuserdata(L, unconst(name)); /* a string would be made outside of the call */
+  lua_pushlightuserdata(L, bind_unconst(name)); /* a string would be made outside of the call */
   if (lua_pcall(L, 2, 1, 0) != LUA_OK || lua_type(L, KEPT) != LUA_TSTRING) return NULL;
   return lua_tolstring(L, KEPT, size);
 }
@@ -189,7 +181,7 @@ static const char *host_text(struct skillrt *run, const char *name, size_t *size
 EXPORT const char *skillrt_message(const struct skillrt *run) {
   const struct error *error = runtime_error(run->runtime);
   if (error && error->code != ERROR_NONE) return error->text;
-  const char *text = host_text(unconst(run), "message", NULL);
+  const char *text = host_text(bind_unconst(run), "message", NULL);
   return text ? text : "";
 }
 

@@ -235,7 +235,6 @@ static bool directory_inspect(struct directory *d, const struct directory_option
 static bool directory_recover(struct directory *d, const struct directory_options *o,
                               struct directory_report *report, struct error *e) {
   bool power = o->durability == DURABILITY_POWER, torn = d->end.offset < d->end.size;
-  char segment[PATH_MAX];
   struct journal_options options = {.folder = d->folder,
                                     .run_id = d->end.run_id,
                                     .durability = o->durability,
@@ -244,6 +243,7 @@ static bool directory_recover(struct directory *d, const struct directory_option
   if (power && !(file_sync_parent(d->sys, d->path, e) && file_sync_folder(d->sys, d->path, e)))
     return false;
   if (torn) {
+    char segment[PATH_MAX];
     int64_t offset = d->end.offset, size = d->end.size;
     if (!journal_segment_path(segment, d->folder, d->end.segment, e) ||
         !cut_tail(d->sys, d->path, segment, offset, size, power, report->cut_file, e))

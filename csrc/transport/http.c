@@ -249,7 +249,8 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *data, vo
     return 0;
   }
   if (!watch) watch = watch_open(owner, fd);
-  int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+  int events =
+      ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
   if (!watch || uv_poll_start(&watch->poll, events, on_ready) < 0) {
     owner->starved = true; /* -1 would make the multi handle useless for ever */
     uv_timer_start(&owner->timer, on_curl_timer, 0, 0);

@@ -143,13 +143,13 @@ static int64_t clamped(int64_t ms) {
 /* -?digits[.digits]: some servers send fractions. */
 static bool scan_seconds(struct scan s, int64_t *ms) {
   bool negative = scan_byte(&s, '-');
-  int64_t whole = 0, part = 0, weight = 1000;
+  int64_t whole = 0, part = 0;
   if (s.at == s.end || !is_digit(*s.at)) return false;
   for (; s.at < s.end && is_digit(*s.at); s.at++)
     whole = whole > RETRY_AFTER_MAX_MS ? whole : whole * 10 + (*s.at - '0');
   if (scan_byte(&s, '.'))
-    for (; s.at < s.end && is_digit(*s.at); s.at++)
-      part += (*s.at - '0') * (weight /= 10);
+    for (int64_t weight = 100; s.at < s.end && is_digit(*s.at); s.at++, weight /= 10)
+      part += (*s.at - '0') * weight;
   if (s.at != s.end) return false;
   *ms = negative ? 0 : whole * 1000 + part;
   return true;

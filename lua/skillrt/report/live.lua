@@ -179,6 +179,62 @@ function Live:erase()
   self.shown, self.columns = {}, nil
 end
 
+-- What the script prints stays among our lines, once each of its lines is whole.
+function Live:print(text)
+  text = self.printed .. text
+  for line in text:gmatch("([^\n]*)\n") do
+    self:keep("info", text_of.escape((line:gsub("\t", "  "))))
+  end
+  self.printed = text:match("[^\n]*$")
+end
+
+function Live:observe(record, books)
+  self.name = books.skill or self.name
+  local step = self.formatter.steps[record.step]
+  for _, line in ipairs(self.formatter:of(record, books)) do
+    self.made[#self.made + 1] = line
+  end
+  if step and not self.formatter.steps[record.step] then
+    self.said[step.id] = nil
+  end
+end
+
+function Live:flush()
+  for _, line in ipairs(self.made) do
+    self:keep(line.kind, line.text)
+  end
+  self.made = {}
+  self:draw()
+end
+
+function Live:forget()
+  self.made = {}
+end
+
+function Live:progress(id, bytes)
+  self:hear(id, bytes)
+  self:draw()
+end
+
+Live.tick = Live.draw
+
+function Live:opened(report)
+  local text = opened.text(report)
+  if text then
+    self:keep("warning", text)
+  end
+  self:draw(true)
+end
+
+function Live:closed()
+  self:flush()
+  if self.printed ~= "" then
+    self:print("\n")
+  end
+  self:erase()
+  self.restore()
+end
+
 ---@param options { continuing: boolean? }
 ---@return table watcher
 function M.new(options)
@@ -188,72 +244,20 @@ function M.new(options)
     queue = {}, -- lines to write with the next frame
     said = {}, -- by step id: what its task says
     shown = {},
+    printed = "", -- by the script: an unfinished line
     name = "skillrt",
     started = now_ms(),
     drawn_at = 0,
   }, Live)
-  local watcher, printed = {}, ""
-
-  local restore = output.capture(function(text)
-    printed = printed .. text
-    for line in printed:gmatch("([^\n]*)\n") do
-      self:keep("info", text_of.escape((line:gsub("\t", "  "))))
-    end
-    printed = printed:match("[^\n]*$")
+  self.restore = output.capture(function(text)
+    self:print(text)
   end)
-
-  function watcher.observe(record, books)
-    if books.skill then
-      self.name = books.skill
-    end
-    local step = self.formatter.steps[record.step]
-    for _, line in ipairs(self.formatter:of(record, books)) do
-      self.made[#self.made + 1] = line
-    end
-    if step and not self.formatter.steps[record.step] then
-      self.said[step.id] = nil
+  local watcher = {}
+  for _, name in ipairs({ "observe", "flush", "forget", "progress", "tick", "opened", "closed" }) do
+    watcher[name] = function(...)
+      self[name](self, ...)
     end
   end
-
-  function watcher.flush()
-    for _, line in ipairs(self.made) do
-      self:keep(line.kind, line.text)
-    end
-    self.made = {}
-    self:draw()
-  end
-
-  function watcher.forget()
-    self.made = {}
-  end
-
-  function watcher.progress(id, bytes)
-    self:hear(id, bytes)
-    self:draw()
-  end
-
-  function watcher.tick()
-    self:draw()
-  end
-
-  function watcher.opened(report)
-    local text = opened.text(report)
-    if text then
-      self:keep("warning", text)
-    end
-    self:draw(true)
-  end
-
-  function watcher.closed()
-    watcher.flush()
-    if printed ~= "" then
-      self:keep("info", text_of.escape(printed))
-      printed = ""
-    end
-    self:erase()
-    restore()
-  end
-
   return watcher
 end
 

@@ -8,23 +8,12 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
----@param options { quiet: boolean?, continuing: boolean? }
----@return table watcher
-function M.new(options)
-  local queue = {}
-  local formatter -- made for the first line: a quiet run that goes well has none
-
-  local function lines_of(record, books)
-    formatter = formatter or require("skillrt.report.lines").new(options)
-    return formatter:of(record, books)
-  end
-  local fd = options.quiet and 2 or 1
-  local self = {}
-
-  -- Quietly only failures are told: a step's beginning is read when there is something to say.
+-- Quietly only failures are told: a step's beginning is read (given to `catch_up`) when there is
+-- something to say of it.
+local function dullness(catch_up)
   local begun = {}
 
-  local function is_dull(record)
+  return function(record)
     local number = record.step
     if record.t == "run" or (record.t == "stop" and record.status == "completed") then
       return true
@@ -35,18 +24,32 @@ function M.new(options)
       begun[number] = nil
       return true
     elseif number and begun[number] then
-      lines_of(begun[number])
+      catch_up(begun[number])
       begun[number] = nil
     end
     return false
   end
+end
+
+---@param options { quiet: boolean?, continuing: boolean? }
+---@return table watcher
+function M.new(options)
+  local queue, self, quiet = {}, {}, options.quiet
+  local fd = quiet and 2 or 1
+  local formatter -- made for the first line: a quiet run that goes well has none
+
+  local function lines_of(record, books)
+    formatter = formatter or require("skillrt.report.lines").new(options)
+    return formatter:of(record, books)
+  end
+  local is_dull = quiet and dullness(lines_of)
 
   function self.observe(record, books)
-    if options.quiet and is_dull(record) then
+    if is_dull and is_dull(record) then
       return
     end
     for _, line in ipairs(lines_of(record, books)) do
-      if not options.quiet or line.kind == "error" then
+      if not quiet or line.kind == "error" then
         queue[#queue + 1] = output.paint(fd, line.kind, line.text)
       end
     end
@@ -56,28 +59,25 @@ function M.new(options)
     if #queue == 0 then
       return
     end
-    local text = table.concat(queue, "\n") .. "\n"
+    local text = table.concat(queue, "\n")
     queue = {}
-    if options.quiet then
-      output.say("info", text:sub(1, -2))
+    if quiet then
+      output.say("info", text)
     else
-      output.write(text)
+      output.write(text .. "\n")
     end
   end
+  self.closed = self.flush
 
   function self.forget()
     queue = {}
   end
 
   function self.opened(report, books)
-    opened.tell(report, books, options.quiet)
+    opened.tell(report, books, quiet)
   end
 
-  function self.closed()
-    self.flush()
-  end
-
-  if not options.quiet then
+  if not quiet then
     io.stdout:setvbuf("line") -- what the script prints keeps its place among our lines
   end
   return self
