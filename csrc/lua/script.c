@@ -80,7 +80,15 @@ static void check(lua_State *L, bool ok, const struct error *error) {
   lua_error(L);
 }
 
-/* blobs = { { digest, text } ... }: kept before the records that name them. */
+static void forget(lua_State *L, lua_Integer count) {
+  for (lua_Integer i = count; i >= 1; i--) {
+    lua_pushnil(L);
+    lua_rawseti(L, -2, i);
+  }
+}
+
+/* blobs = { { digest, text } ... }: kept before the records that name them. When one cannot be
+ * kept all stay for the next question: one that is there already is not written again. */
 static void take_blobs(lua_State *L, int self, struct question *question) {
   lua_getfield(L, self, "blobs");
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
@@ -94,9 +102,8 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
     check(L, store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error),
           &question->error);
     lua_pop(L, 3);
-    lua_pushnil(L);
-    lua_rawseti(L, -2, i);
   }
+  forget(L, count);
   lua_pop(L, 1);
 }
 
@@ -113,10 +120,7 @@ static void take_records(lua_State *L, int self, struct question *question) {
     check(L, batch_add(question->out, text, size, &question->error), &question->error);
     lua_pop(L, 1);
   }
-  for (lua_Integer i = count; i >= 1; i--) {
-    lua_pushnil(L);
-    lua_rawseti(L, -2, i);
-  }
+  forget(L, count);
   lua_pop(L, 1);
 }
 

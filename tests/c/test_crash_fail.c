@@ -74,12 +74,10 @@ static void at_every_point(struct crash *c, const struct failure *failure, uint6
   }
 }
 
-static void everywhere(const char *script, const char *input, const char *const *files,
+static void everywhere(const char *skill, const char *input, const char *const *files,
                        const struct failure *failures, size_t count, uint64_t points) {
   struct crash c;
-  char path[128];
-  snprintf(path, sizeof path, "tests/run/skills/%s.lua", script);
-  CHECK(crash_init(&c, path, input, files));
+  CHECK(crash_init(&c, skill, input, files));
   uint64_t stride = crash_stride();
   const char *asked = getenv("CRASH_POINTS"); /* of allocations; a large number takes them all */
   if (points && asked) points = (uint64_t)atoll(asked);
@@ -87,7 +85,7 @@ static void everywhere(const char *script, const char *input, const char *const 
   for (size_t i = 0; i < count; i++)
     at_every_point(&c, &failures[i], stride);
   CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
-  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", script, c.points,
+  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", skill, c.points,
          (unsigned long)stride, (unsigned long)(points ? c.allocations : c.file_calls), c.lost,
          c.duplicated);
   all.points += c.points;
@@ -135,6 +133,11 @@ int main(void) {
   TEST("a function that waits survives every failing call (F42)") {
     everywhere("await", NULL, none, CALLS);
   }
+  TEST("a run that keeps all its books now and then survives every failing call (R87, F42)") {
+    everywhere("autonomous with books", NULL, none, CALLS);
+    everywhere("parallel with books", NULL, printed, CALLS);
+    everywhere("await with books", NULL, none, CALLS);
+  }
   TEST("a run of HTTP tasks survives every failing call (F42)") {
     over_http(CALLS);
   }
@@ -152,6 +155,11 @@ int main(void) {
   }
   TEST("a function that waits survives failing allocations") {
     everywhere("await", NULL, none, ALLOCATIONS, 100);
+  }
+  TEST("a run that keeps all its books now and then survives failing allocations") {
+    everywhere("autonomous with books", NULL, none, ALLOCATIONS, 60);
+    everywhere("parallel with books", NULL, printed, ALLOCATIONS, 60);
+    everywhere("await with books", NULL, none, ALLOCATIONS, 60);
   }
   printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
   return check_finish();

@@ -42,16 +42,14 @@ static void at_every_point(struct crash *c, const struct harm *harm) {
   }
 }
 
-static void everywhere(const char *script, const char *input, const char *const *files) {
+static void everywhere(const char *skill, const char *input, const char *const *files) {
   struct crash c;
-  char path[128];
-  snprintf(path, sizeof path, "tests/run/skills/%s.lua", script);
-  CHECK(crash_init(&c, path, input, files));
+  CHECK(crash_init(&c, skill, input, files));
   for (size_t i = 0; i < sizeof harms / sizeof *harms; i++)
     at_every_point(&c, &harms[i]);
   CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
   CHECK(c.points > (long)(c.disk_calls / crash_stride()));
-  printf("# %s: %ld points, %ld lost, %ld duplicated\n", script, c.points, c.lost, c.duplicated);
+  printf("# %s: %ld points, %ld lost, %ld duplicated\n", skill, c.points, c.lost, c.duplicated);
   all.points += c.points;
   all.lost += c.lost + c.refused + c.different;
   all.duplicated += c.duplicated;
@@ -94,6 +92,14 @@ int main(void) {
   TEST("a function that waits for several tasks and is killed anywhere pays none twice (F41)") {
     static const char *const files[] = {NULL};
     everywhere("await", NULL, files);
+  }
+  TEST("a run that keeps all its books now and then, killed anywhere, goes on from them (R87, "
+       "F41)") {
+    static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
+    static const char *const none[] = {NULL};
+    everywhere("autonomous with books", NULL, none);
+    everywhere("parallel with books", NULL, printed);
+    everywhere("await with books", NULL, none);
   }
   printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
   return check_finish();

@@ -6,17 +6,15 @@
 #include "support/check.h"
 #include "support/crash.h"
 
-enum { POINTS = 400 };
+enum { POINTS = 400, POINTS_WITH_BOOKS = 150 };
 
 static struct crash all;
 
-static void everywhere(const char *script) {
+static void everywhere(const char *skill, uint64_t points) {
   static const char *const none[] = {NULL};
   struct crash c;
-  char path[128];
-  snprintf(path, sizeof path, "tests/run/skills/%s.lua", script);
-  CHECK(crash_init(&c, path, NULL, none));
-  uint64_t stride = crash_stride() * (1 + c.moments / POINTS);
+  CHECK(crash_init(&c, skill, NULL, none));
+  uint64_t stride = crash_stride() * (1 + c.moments / points);
   for (uint64_t n = 1; n <= c.moments; n += stride) {
     char where[64];
     snprintf(where, sizeof where, "stopped at %lu", (unsigned long)n);
@@ -31,7 +29,7 @@ static void everywhere(const char *script) {
     crash_survey(&c, where);
   }
   CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
-  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", script, c.points,
+  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", skill, c.points,
          (unsigned long)stride, (unsigned long)c.moments, c.lost, c.duplicated);
   all.points += c.points;
   all.lost += c.lost + c.refused + c.different;
@@ -42,16 +40,21 @@ static void everywhere(const char *script) {
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   TEST("a sequential run may be stopped at any moment (R87)") {
-    everywhere("sequential");
+    everywhere("sequential", POINTS);
   }
   TEST("an autonomous run may be stopped at any moment (R87)") {
-    everywhere("autonomous");
+    everywhere("autonomous", POINTS);
   }
   TEST("a run of parallel commands may be stopped at any moment (R87)") {
-    everywhere("parallel");
+    everywhere("parallel", POINTS);
   }
   TEST("a function that waits may be stopped at any moment") {
-    everywhere("await");
+    everywhere("await", POINTS);
+  }
+  TEST("a run that keeps all its books now and then may be stopped at any moment (R87)") {
+    everywhere("autonomous with books", POINTS_WITH_BOOKS);
+    everywhere("parallel with books", POINTS_WITH_BOOKS);
+    everywhere("await with books", POINTS_WITH_BOOKS);
   }
   printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
   return check_finish();

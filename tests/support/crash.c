@@ -66,10 +66,11 @@ static char *audit(struct crash *c, long *lost, long *duplicated) {
   lua_pushstring(L, c->directory);
   lua_pushvalue(L, 2);
   char *summary;
-  if (lua_pcall(L, 2, 3, 0) == LUA_OK) {
+  if (lua_pcall(L, 2, 4, 0) == LUA_OK) {
     summary = strdup(lua_tostring(L, 3));
     *lost = (long)lua_tointeger(L, 4);
     *duplicated = (long)lua_tointeger(L, 5);
+    c->kept = (long)lua_tointeger(L, 6);
   } else {
     summary = strdup(lua_tostring(L, -1));
     *lost = c->reports;
@@ -217,9 +218,21 @@ static void remember(struct crash *c) {
   c->duplicated += duplicated;
 }
 
-bool crash_init(struct crash *c, const char *script, const char *input, const char *const *files) {
+static void set_script(struct crash *c, const char *name) {
+  const char *with = strstr(name, " with books");
+  int length = with ? (int)(with - name) : (int)strlen(name);
+  snprintf(c->script, sizeof c->script, "tests/run/skills/%.*s.lua", length, name);
+  c->with_books = with != NULL;
+  if (!with) return;
+  setenv("CRASH_SKILL", c->script, 1);
+  setenv("CRASH_BOOKS", "1", 1);
+  snprintf(c->script, sizeof c->script, "tests/run/skills/with_books.lua");
+}
+
+bool crash_init(struct crash *c, const char *name, const char *input, const char *const *files) {
   const char *build = getenv("SKILLRT_BUILD");
-  *c = (struct crash){.script = script, .input = input};
+  *c = (struct crash){.input = input};
+  set_script(c, name);
   for (int i = 0; files[i]; i++)
     c->files[i] = files[i];
   scratch_make(&c->scratch);
@@ -233,9 +246,9 @@ bool crash_init(struct crash *c, const char *script, const char *input, const ch
   open_audit(c);
   crash_fresh(c);
   bool ok = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
-  if (!ok) printf("# %s: %s%s %s %s\n", script, c->error, c->status, c->reason, c->message);
+  if (!ok) printf("# %s: %s%s %s %s\n", name, c->error, c->status, c->reason, c->message);
   remember(c);
-  return ok && c->lost == 0 && c->reports > 0;
+  return ok && c->lost == 0 && c->reports > 0 && (c->kept > 1) == c->with_books;
 }
 
 void crash_clear(struct crash *c) {

@@ -19,13 +19,16 @@ struct crash {
   struct sys below; /* the real world, but for its randomness */
   struct faulty *faulty;
   uint64_t seed;
-  const char *script, *input;
+  char script[128];
+  bool with_books;
+  const char *input;
   const char *files[6]; /* what the skill leaves in its directory; NULL ends the list */
   char module[512];     /* http.so */
   char directory[600];
   lua_State *audit;
   int reported; /* registry reference of the list of records told to be durable */
   lua_Integer reports;
+  long kept; /* records of all the books in the journal, when it was last read */
 
   struct skillrt *running; /* between its opening and its closing */
   uint64_t moment;         /* allocations since it was opened */
@@ -44,8 +47,9 @@ struct crash {
   long points, lost, duplicated, refused, different;
 };
 
-/* `script` is below tests/run/skills. Performs the undisturbed run. */
-bool crash_init(struct crash *, const char *script, const char *input, const char *const *files);
+/* Performs the undisturbed run of tests/run/skills/<name>.lua; of "<name> with books" with a record
+ * of all the books before every step, from which each resume then begins to read. */
+bool crash_init(struct crash *, const char *name, const char *input, const char *const *files);
 void crash_clear(struct crash *);
 /* Forgets the run and its harm: an empty folder, nothing reported, the same randomness. */
 void crash_fresh(struct crash *);
