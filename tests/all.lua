@@ -9,7 +9,7 @@
 local lua = os.getenv "LUA" or "lua5.4"
 local only = os.getenv "ONLY" or ""
 local fuzz_seconds = tonumber(os.getenv "FUZZ_SECONDS" or "") or 60
-local limit = tonumber(os.getenv "TEST_SECONDS" or "") or 300
+local limit = tonumber(os.getenv "TEST_SECONDS" or "") or 600 -- of a machine that is busy with others, too
 
 local function quoted(text)
   return "'" .. text:gsub("'", [['\'']]) .. "'"

@@ -10,7 +10,7 @@ local core = require "skillrt.core"
 local history = require "skillrt.history"
 local json = require "skillrt.json"
 local ledger = require "skillrt.ledger"
-local runner = require "skillrt.runner"
+local record = require "skillrt.record"
 local views = require "skillrt.views"
 
 local OVER = { done = true, skip = true }
@@ -44,33 +44,37 @@ local function whole(books)
   return json.encode(history.whole(books) or "something is open")
 end
 
--- All the books as a text, read as a resume reads them.
-local function resumed(directory)
-  local reader = history.new(ledger.new())
+-- What there is to know of a journal: its records as texts, the books that they all make, those
+-- that a resume makes, and what was done twice. Raises where it cannot be read.
+local function read(directory)
+  local there, over, duplicated, kept = {}, {}, 0, 0
+  local books, reader = ledger.new(), history.new(ledger.new())
+  local store, texts = {}, {}
   local function blob(digest)
-    local file <close> = assert(io.open(directory .. "/blobs/" .. digest, "rb"))
-    return file:read "a"
+    texts[digest] = texts[digest] or assert(store.blob(digest))
+    return texts[digest]
   end
-  assert(core.read(directory, function(payload, seq)
+  local report, message = core.read(directory, function(payload, seq)
+    local entry = assert(record.decode(payload, blob))
+    books:apply(entry)
     reader:add(payload, seq, blob)
-  end))
+    there[json.encode(entry)] = true
+    kept = kept + (entry.t == "books" and 1 or 0)
+    if entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
+      duplicated = duplicated + (over[entry.step] and 1 or 0)
+      over[entry.step] = true
+    end
+  end, store)
+  assert(report, message)
   reader:apply()
-  return whole(reader.ledger)
+  return there, books, reader.ledger, duplicated, kept
 end
 
 return function(directory, reported)
-  local there, over, duplicated, kept = {}, {}, 0, 0
-  local books, message = runner.read(directory, function(record)
-    there[json.encode(record)] = true
-    kept = kept + (record.t == "books" and 1 or 0)
-    if record.step and (OVER[record.t] or (record.t == "fail" and not record.retry)) then
-      duplicated = duplicated + (over[record.step] and 1 or 0)
-      over[record.step] = true
-    end
-  end)
-  if not books then
-    return "unreadable: " .. message, #reported, 0, kept
-  elseif resumed(directory) ~= whole(books) then
+  local ok, there, books, resumed, duplicated, kept = pcall(read, directory)
+  if not ok then
+    return "unreadable: " .. tostring(type(there) == "table" and there.message or there), #reported, 0, 0
+  elseif whole(resumed) ~= whole(books) then
     return "the newest books say something else than all the records", 0, duplicated, kept
   end
   local lost = 0

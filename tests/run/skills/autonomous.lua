@@ -1,10 +1,10 @@
--- A loop of one action bounded by max_runs, values beyond 64 KiB (blobs), the shared context,
--- a failure that is tried again, recorded ids, and a closing action.
+-- A loop of one action bounded by max_runs, values beyond 64 KiB (blobs; two of one step), the
+-- shared context, a failure that is tried again, recorded ids, and a closing action.
 local skillrt = require "skillrt"
 
 local function grow(state, ctx)
   ctx.context.set("last", { n = state.n })
-  return { n = state.n + 1, big = string.rep(string.char(97 + state.n), 70000) }
+  return { n = state.n + 1, big = string.rep(string.char(97 + state.n), state.n % 2 == 1 and 70000 or 7) }
 end
 
 local function check(state, ctx)
@@ -12,7 +12,7 @@ local function check(state, ctx)
     error { message = "flaky once", class = "transient" }
   end
   ctx.context.set("big", { text = string.rep("c", 66000) })
-  return { checked = #state.big, id = #ctx.uuid(), started = ctx.now() > 0 }
+  return { checked = #state.big, proof = string.rep("d", 66000), id = #ctx.uuid(), started = ctx.now() > 0 }
 end
 
 return skillrt.skill {
