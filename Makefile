@@ -1,7 +1,7 @@
 # skillrt: `make help` lists the targets.
 #
-# One make, no recursion: what runs is in make/*.mk, what is built is here. A new .c, test or
-# Lua file is picked up by its place. pkg-config is asked late (first use), so that one
+# One make, no recursion: what is built, `test` and `demo` are here, all else is in make/*.mk. A new .c,
+# test or Lua file is picked up by its place. pkg-config is asked late (first use), so that one
 # `make test` on a bare system can install the libraries and then build with them.
 VERSION := 0.1.0
 MODE    ?= release
@@ -53,10 +53,16 @@ HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 
 ##@ Everyday
 .DEFAULT_GOAL := all
-.PHONY: all clean help
+.PHONY: all test demo clean help
 all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk
+
+test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some)
+	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
+	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
+demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
+	@sh make/demo.sh $(BUILD)
 
 # NEED (make/deps.mk) makes the first compilation wait for the installation of what is missing.
 # flags and inputs change only when their text does, so that other flags, or a file that came

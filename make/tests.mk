@@ -1,4 +1,4 @@
-# tests.mk: what proves the tree. Included by the Makefile.
+# tests.mk: what proves the tree. Included by the Makefile, which holds `test` and `demo` themselves.
 #
 # tests/all.lua runs every program and spec it is given, each under a time limit, and closes
 # with one line "N passed, N failed".
@@ -20,10 +20,7 @@ PRELOAD_asan = LD_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' ASAN_OPTI
 UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD)
 
 ##@ Proof
-.PHONY: test test-c test-lua demo lint cover
-test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some)
-	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
-	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
+.PHONY: test-c test-lua lint cover
 test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS)
 test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
@@ -38,9 +35,6 @@ $(BUILD)/tests/test_http $(BUILD)/tests/test_http_faults $(BUILD)/tests/test_htt
 FUZZ_SUPPORT := tests/support/scratch.o
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(filter %.o,$^) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
-
-demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
-	@sh make/demo.sh $(BUILD)
 
 # ---- fuzzing: everything once more under clang, beside the rest in build/fuzz
 FUZZ_CC    ?= clang
