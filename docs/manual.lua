@@ -99,6 +99,9 @@ say "where set and not empty, nothing is coloured"
 put ".TP"
 put ".B TERM"
 say "where dumb or not set, plain lines are written to a terminal, too"
+put ".TP"
+put ".B SKILLRT_AGENT"
+say "an address or a program: performs steps that are words where --agent and the skill name nobody"
 section "FILES"
 for _, row in ipairs {
   { "journal/*.sj", "the truth of a run: one line per record" },

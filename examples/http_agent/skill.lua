@@ -24,7 +24,7 @@ return skillrt.skill {
         if not ok then
           return nil, message
         end
-        ctx.log(("paragraph.md, after %d revisions"):format(state.revision))
+        ctx.log(("paragraph.md, revision %d"):format(state.revision))
         return { published = true }
       end,
     },

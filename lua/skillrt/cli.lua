@@ -10,6 +10,7 @@ local M = {}
 ---@class skillrt.Option
 ---@field name string        long name without the dashes; args has it with "_" for "-"
 ---@field value string?      what it is called in help: DIR; absent: a flag
+---@field needed boolean?    the command refuses to go without it
 ---@field many boolean?      may be given again and again: args has a list
 ---@field choices string[]?
 ---@field help string
@@ -25,6 +26,7 @@ local M = {}
 ---@field arguments skillrt.Argument[]
 ---@field options skillrt.Option[]
 ---@field own_codes boolean?     its description says what its exit codes mean
+---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
 ---@field rest string?             what follows "--" is handed on: how it is called in help
 ---@field run fun(args: table): integer  the exit code
 
@@ -53,7 +55,10 @@ function M.main(...)
   if is_command(argv[at]) then
     name = table.remove(argv, at)
   end
-  local command = require("skillrt.cmd." .. name)
+  local command, script = require("skillrt.cmd." .. name), argv[at]
+  if name == "run" and script and script:find("^[%a/]") and not core.files.stat(script) then
+    return command.missing(script) -- said before its options are read: they may be a command's
+  end
   local args, code = require("skillrt.cli.arguments").read(command, argv)
   if not args then
     return code --[[@as integer]]

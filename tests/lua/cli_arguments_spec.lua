@@ -45,6 +45,16 @@ describe("cli.arguments", function()
       end
     end
   end)
+
+  it("shows in the help which words an option takes", function()
+    for _, command in ipairs(require("skillrt.cli.help").commands()) do
+      for _, option in ipairs(command.options) do
+        for _, choice in ipairs(option.choices or {}) do
+          assert(option.help:find(choice, 1, true), ("skillrt %s --%s: %s"):format(command.name, option.name, choice))
+        end
+      end
+    end
+  end)
 end)
 
 describe("cli.settings", function()

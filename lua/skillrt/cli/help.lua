@@ -42,7 +42,7 @@ function M.usage(command)
   end
   for _, option in ipairs(command.options) do
     local word = option.value and ("--%s %s"):format(option.name, option.value) or "--" .. option.name
-    words[#words + 1] = ("[%s]%s"):format(word, option.many and " ..." or "")
+    words[#words + 1] = option.needed and word or ("[%s]%s"):format(word, option.many and " ..." or "")
   end
   if command.rest then
     words[#words + 1] = ("[-- %s]"):format(command.rest)

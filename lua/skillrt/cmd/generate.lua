@@ -10,12 +10,12 @@ local M = {
     .. "keeps the digests of what was generated in .skillrt-generated.json.",
   arguments = { { name = "CONFIG", help = "a skill-config.json, or a folder that holds one" } },
   options = {
-    { name = "out", value = "DIR", help = "where the skill's folder is, or is to be; always needed" },
+    { name = "out", value = "DIR", help = "where the skill's folder is, or is to be", needed = true },
     {
       name = "lang",
       value = "LANG",
       choices = { "en", "zh" },
-      help = "the documents' language; default: the folder's, else en",
+      help = "the documents' language: en or zh; default: the folder's, else en",
     },
     { name = "templates", value = "DIR", help = "templates that replace ours, file by file" },
     { name = "force", help = "overwrites files that a person changed, after showing what differs" },

@@ -8,7 +8,12 @@ local M = {
     .. "SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
   options = {
-    { name = "format", value = "FORMAT", choices = { "mermaid", "dot", "svg" }, help = "default: mermaid" },
+    {
+      name = "format",
+      value = "FORMAT",
+      choices = { "mermaid", "dot", "svg" },
+      help = "mermaid (the default), dot or svg",
+    },
   },
 }
 

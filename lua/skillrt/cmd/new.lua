@@ -10,7 +10,12 @@ local M = {
     .. "Edit skill-config.json in the folder afterwards, then `skillrt generate DIR --out DIR`.",
   arguments = { { name = "NAME", help = "small letters, digits and hyphens: code-review" } },
   options = {
-    { name = "mode", value = "MODE", choices = { "sequential", "autonomous", "hybrid" }, help = "how it runs" },
+    {
+      name = "mode",
+      value = "MODE",
+      choices = { "sequential", "autonomous", "hybrid" },
+      help = "how it runs: sequential, autonomous or hybrid",
+    },
     { name = "description", value = "TEXT", help = "what it does and when to use it" },
     { name = "display-name", value = "TEXT", help = "its name for people; default: of NAME" },
     { name = "phases", value = "NAMES", help = "sequential and hybrid: names, separated by commas" },
@@ -22,7 +27,12 @@ local M = {
       help = "where results go from step to step: file (the default) or memory",
     },
     { name = "triggers", value = "WORDS", help = "what users say to start it, separated by commas" },
-    { name = "lang", value = "LANG", choices = { "en", "zh" }, help = "the documents' language; default: en" },
+    {
+      name = "lang",
+      value = "LANG",
+      choices = { "en", "zh" },
+      help = "the documents' language: en (the default) or zh",
+    },
     { name = "out", value = "DIR", help = "the folder; default: NAME" },
     { name = "yes", help = "asks nothing: what no flag says is the default" },
     { name = "force", help = "overwrites files that are there, after showing what differs" },

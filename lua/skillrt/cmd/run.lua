@@ -38,14 +38,27 @@ local function strategy_of(text)
   return text
 end
 
-local function missing(script)
+-- The command of which the word is the beginning.
+local function begun(word, commands)
+  for _, name in ipairs(commands) do
+    if #word > 1 and name:sub(1, #word) == word then
+      return name
+    end
+  end
+  return nil
+end
+
+---A script that is not there may be a command that was misspelt.
+---@param script string
+---@return integer code
+function M.missing(script)
   local ending = require("skillrt.cli.ending")
   local help = require("skillrt.cli.help")
   local all = {}
   for i, command in ipairs(help.commands()) do
     all[i] = command.name
   end
-  local near = not script:find("[/.]") and require("skillrt.names").nearest(script, all)
+  local near = not script:find("[/.]") and (begun(script, all) or require("skillrt.names").nearest(script, all))
   ending.complain(("%s: no such file"):format(script),
     near and ("did you mean the command skillrt %s?"):format(near) or "skillrt --help lists the commands")
   return require("skillrt.cli.exit_codes").usage
@@ -71,7 +84,7 @@ end
 function M.run(args)
   local started, script = core.mono_ns(), args.script
   if not core.files.stat(script) then
-    return missing(script)
+    return M.missing(script)
   end
   if args.work_dir == "" then
     return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")
