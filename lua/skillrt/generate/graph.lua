@@ -12,8 +12,8 @@ local M = {}
 function M.needs(conditions)
   local ids, seen = {}, {}
   for _, condition in ipairs(conditions) do
-    local at = 1
-    while true do
+    local at = condition:find("completed_actions", 1, true)
+    while at do
       local first, last, _, id = condition:find("completed_actions%??%.includes%(%s*(['\"])(.-)%1%s*%)", at)
       if not first then
         break

@@ -32,72 +32,66 @@ for word in ("state true false null undefined typeof in of instanceof new NaN In
   WORDS[word] = true
 end
 
-local function end_of_string(text, from)
-  local quote, at = text:sub(from, from), from + 1
-  while at <= #text do
-    local c = text:sub(at, at)
-    if c == "\\" then
-      at = at + 1
-    elseif c == quote then
-      return at
-    end
-    at = at + 1
+local QUOTES = { ['"'] = '[\\"]', ["'"] = "[\\']", ["`"] = "[\\`]" }
+local BACKSLASH <const> = 92
+
+local function end_of_string(condition, from, closing)
+  local at = condition:find(closing, from + 1)
+  while at and condition:byte(at) == BACKSLASH do
+    at = condition:find(closing, at + 2)
   end
-  return #text
+  return at or #condition
 end
 
-local function arrow_parameters(text)
+local function arrow_parameters(condition)
   local names = {}
-  for name in text:gmatch "([%a_$][%w_$]*)%s*%)?%s*=>" do
-    names[name] = true
+  if condition:find("=>", 1, true) then
+    for name in condition:gmatch "([%a_$][%w_$]*)%s*%)?%s*=>" do
+      names[name] = true
+    end
   end
   return names
 end
 
--- What begins at a place of a condition: where its last byte is, and whether it is a name.
-local function token(condition, at)
-  local c = condition:sub(at, at)
-  if c == '"' or c == "'" or c == "`" then
-    return end_of_string(condition, at), false
-  elseif c:find "[%a_$\128-\255]" then
-    return select(2, condition:find("^[%w_$\128-\255]+", at)), true
+local function is_behind_dot(condition, at)
+  repeat
+    at = at - 1
+    local c = condition:sub(at, at)
+  until not c:find "%s"
+  return condition:sub(at, at) == "."
+end
+
+-- The next string, number or name: where it begins and ends, and the name.
+local function next_token(condition, from)
+  local first = condition:find("[%w_$\128-\255\"'`]", from)
+  if not first then
+    return nil
+  end
+  local c = condition:sub(first, first)
+  if QUOTES[c] then
+    return first, end_of_string(condition, first, QUOTES[c])
   elseif c:find "%d" then
-    return select(2, condition:find("^[%w.]+", at)), false
+    return first, select(2, condition:find("^[%w.]+", first))
   end
-  return select(2, condition:find("^[^%w_$\128-\255\"'`]+", at)), false
+  local _, last, name = condition:find("^([%w_$\128-\255]+)", first)
+  return first, last, name
 end
-
-local function put_state(condition)
-  local out, at, bound, member = {}, 1, arrow_parameters(condition), false
-  while at <= #condition do
-    local stop, is_name = token(condition, at)
-    local piece = condition:sub(at, stop)
-    if is_name and not member and not WORDS[piece] and not bound[piece] then
-      out[#out + 1] = "state."
-    end
-    out[#out + 1] = piece
-    member = not is_name and (piece:find "%.%s*$" ~= nil or (member and not piece:find "%S"))
-    at = stop + 1
-  end
-  return table.concat(out)
-end
-
-local KNOWN_MOST <const> = 4096
-local known, known_count = {}, 0 -- several documents show the same conditions
 
 ---Puts `state.` before every name of a condition that is a key of the state.
 ---@param condition string
 ---@return string
 function M.with_state(condition)
-  local result = known[condition]
-  if not result then
-    if known_count >= KNOWN_MOST then
-      known, known_count = {}, 0
+  local parts, from, bound = {}, 1, arrow_parameters(condition)
+  local first, last, name = next_token(condition, 1)
+  while first do
+    if name and not WORDS[name] and not bound[name] and not is_behind_dot(condition, first) then
+      parts[#parts + 1] = condition:sub(from, first - 1)
+      from = first
     end
-    result = put_state(condition)
-    known[condition], known_count = result, known_count + 1
+    first, last, name = next_token(condition, last + 1)
   end
-  return result
+  parts[#parts + 1] = condition:sub(from)
+  return table.concat(parts, "state.")
 end
 
 local TERMINATION = {

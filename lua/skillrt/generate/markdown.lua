@@ -4,29 +4,60 @@
 -- files of generate.
 local M = {}
 
+-- Most texts need nothing: looking for one byte costs far less than a pattern over the whole text.
+local function has(text, byte)
+  return text:find(byte, 1, true) ~= nil
+end
+
+local function trim(text)
+  if text:find "^%S" and text:find("%S", -1) then
+    return text
+  end
+  local first = text:find "%S"
+  return first and text:match("^.*%S", first) or ""
+end
+
+-- Each run of white space with one of these bytes in it becomes `instead`.
+local function without_breaks(text, breaks, instead)
+  local joined = text:gsub("%s+", function(run)
+    return run:find(breaks) and instead
+  end)
+  return joined
+end
+
 ---One line: runs of white space with a line break in them become one blank.
 ---@param text string
 ---@return string
 function M.line(text)
-  local line = text:gsub("%s*[\r\n]+%s*", " "):match "^%s*(.-)%s*$"
-  return line
+  if has(text, "\n") or has(text, "\r") then
+    text = without_breaks(text, "[\r\n]", " ")
+  end
+  return trim(text)
 end
 
 ---A text inside a table cell: one line, no bare bar.
 ---@param text string
 ---@return string
 function M.cell(text)
-  local cell = text:match "^%s*(.-)%s*$":gsub("%s*\r?\n%s*", "<br>"):gsub("\\*|", function(bars)
-    return #bars % 2 == 1 and bars:sub(1, -2) .. "\\|" or bars
-  end)
+  local cell = trim(text)
+  if has(cell, "\n") then
+    cell = without_breaks(cell, "\n", "<br>")
+  end
+  if has(cell, "|") then
+    cell = cell:gsub("\\*|", function(bars)
+      return #bars % 2 == 1 and bars:sub(1, -2) .. "\\|" or bars
+    end)
+  end
   return cell
 end
 
 -- The longest run of backticks in a text.
 local function longest_run(text)
-  local longest = 0
-  for run in text:gmatch "`+" do
-    longest = math.max(longest, #run)
+  local longest, at = 0, text:find("`", 1, true)
+  while at do
+    local _, stop = text:find("^`+", at)
+    longest = math.max(longest, stop - at + 1)
+    at = text:find("`", stop + 1, true)
   end
   return longest
 end
@@ -38,6 +69,9 @@ function M.code(text)
   text = M.line(text)
   if text == "" then
     return "` `"
+  end
+  if not has(text, "`") then
+    return "`" .. text .. "`"
   end
   local ticks = ("`"):rep(longest_run(text) + 1)
   local pad = (text:sub(1, 1) == "`" or text:sub(-1) == "`") and " " or ""

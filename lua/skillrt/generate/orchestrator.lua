@@ -27,9 +27,8 @@ function M.placeholders(config, shared)
     list[i] = "- " .. (condition:find "^[%w_]+$" and condition or markdown.code(condition))
   end
   for i, action in ipairs(shared.actions) do
-    local test = markdown.line(helpers.get_precondition_check(action.source))
     local id = helpers.quote(action.id)
-    local also = #action.preconditions > 0 and " && " .. test or ""
+    local also = #action.preconditions > 0 and " && " .. action.check_line or ""
     logic[i] = ("if (among(%s)%s) return %s;"):format(id, also, id)
     local link = ("[%s](actions/%s.md)"):format(action.id, action.id)
     rows[i] = ("| %s | %s | %s |"):format(link, action.purpose_cell, action.preconditions_cell)

@@ -78,12 +78,14 @@ local function phase_views(config)
   return out
 end
 
+-- Each item as inline code and as a line; and all of them in a table cell, "-" for none (R45).
 local function code_items(list)
-  local out = {}
+  local out, cells = {}, {}
   for i, item in ipairs(list) do
-    out[i] = { code = markdown.code(item), line = markdown.line(item) }
+    local code = markdown.code(item)
+    out[i], cells[i] = { code = code, line = markdown.line(item) }, markdown.cell(code)
   end
-  return out
+  return out, #cells > 0 and table.concat(cells, ", ") or "-"
 end
 
 -- Priorities are written as whole numbers where they are whole.
@@ -92,19 +94,22 @@ local function number_text(value)
 end
 
 local function action_view(action)
-  local name = markdown.line(action.name)
+  local preconditions, preconditions_cell = code_items(action.preconditions)
+  local effects, effects_cell = code_items(action.effects)
+  local check = helpers.get_precondition_check(action)
   return {
     id = action.id,
-    name_line = name,
+    name_line = markdown.line(action.name),
     description = action.description and action.description:find "%S" and action.description or false,
     purpose = action.purpose and action.purpose:find "%S" and action.purpose or false,
     purpose_cell = markdown.cell(purpose_of(action)),
     priority = number_text(action.priority),
-    preconditions = code_items(action.preconditions),
-    preconditions_cell = markdown.code_list_cell(action.preconditions),
-    effects = code_items(action.effects),
-    effects_cell = markdown.code_list_cell(action.effects),
-    check_cell = markdown.code_cell(helpers.get_precondition_check(action)),
+    preconditions = preconditions,
+    preconditions_cell = preconditions_cell,
+    effects = effects,
+    effects_cell = effects_cell,
+    check_line = markdown.line(check),
+    check_cell = markdown.code_cell(check),
     result_key = helpers.to_identifier(action.id) .. "_result",
     source = action,
   }
