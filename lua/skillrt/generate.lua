@@ -27,21 +27,38 @@ local M = {}
 ---@field lang "en"|"zh"|nil default "en"
 ---@field templates string|(fun(name: string, lang: string): string?)|nil templates that come before ours
 
+local STRICT <const> = { strict = true }
+
 -- Collects files; the first template that fails stops the rest.
 local function new_writer(find)
-  local files = {}
+  local files, compiled = {}, {}
   local writer = { files = files }
+
+  -- A template is looked up and compiled once, however many documents it makes.
+  local function template_of(name)
+    local text = find(name)
+    if not text then
+      error({ message = ("templates: no template is called '%s'"):format(name) }, 0)
+    end
+    local made, message = template.compile(text, { name = name .. ".mustache" })
+    if not made then
+      error({ message = message }, 0)
+    end
+    compiled[name] = made
+    return made
+  end
 
   function writer.text(path, text, once)
     files[#files + 1] = { path = path, text = text, once = once }
   end
 
+  -- Of many documents from one template: what they share is put into the template once.
+  function writer.share(name, shared, own)
+    compiled[name] = (compiled[name] or template_of(name)):bind(shared, own)
+  end
+
   function writer.render(path, name, data, once)
-    local text = find(name)
-    if not text then
-      error({ message = ("templates: no template is called '%s'"):format(name) }, 0)
-    end
-    local result, message = template.render(text, data, find, { name = name .. ".mustache", strict = true })
+    local result, message = (compiled[name] or template_of(name)):render(data, find, STRICT)
     if not result then
       error({ message = message }, 0)
     end
@@ -64,8 +81,12 @@ local function write_loop(writer, config, shared)
   writer.render("phases/state-schema.md", "state-schema", state_schema.data(config, shared))
   writer.render("phases/orchestrator.md", "orchestrator", orchestrator.data(config, shared))
   writer.render("specs/action-catalog.md", "action-catalog", action_catalog.data(config, shared))
-  for _, one in ipairs(shared.actions) do
-    writer.render(("phases/actions/%s.md"):format(one.id), "action", action.data(config, shared, one))
+  for i, one in ipairs(shared.actions) do
+    local data = action.data(config, shared, one)
+    if i == 1 then
+      writer.share("action", shared, data) -- every action's data has the same names
+    end
+    writer.render(("phases/actions/%s.md"):format(one.id), "action", data)
   end
 end
 

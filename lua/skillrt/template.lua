@@ -3,6 +3,7 @@
 -- Interpolation, sections, comments, delimiters, partials, inheritance, dynamic names, lambdas.
 -- Nothing is escaped unless options.escape says so: most of what is rendered here is Markdown.
 -- Reads no file. Called by generate/*, policy (prompts) and scripts, as skillrt.template.
+local bind = require "skillrt.template.bind"
 local parse = require "skillrt.template.parse"
 local render = require "skillrt.template.render"
 local source_of = require "skillrt.template.source"
@@ -49,24 +50,29 @@ local function remember(text, indent, block)
   variants[indent] = block
 end
 
--- The parsed text from the cache, or parsed now; throws a Fault. The name is part of messages
--- only, so a text known under another name is parsed again.
+-- The name is part of messages only, so a text known under another name is parsed again.
+local function known(cache, text, name, indent)
+  local block = cache[text] and cache[text][indent]
+  return block and block.source.name == name and block or nil
+end
+
+-- The parsed text from the cache, or parsed now; throws a Fault.
 local function parsed(text, name, indent)
-  for _, cache in ipairs { young, old } do
-    local block = cache[text] and cache[text][indent]
-    if block and block.source.name == name then
-      if cache == old then
-        remember(text, indent, block)
-      end
-      return block
-    end
+  local block = known(young, text, name, indent)
+  if block then
+    return block
+  end
+  block = known(old, text, name, indent)
+  if block then
+    remember(text, indent, block)
+    return block
   end
   if #text > MAX_TEXT then
     local message = ("%s: the template is longer than %d bytes"):format(name, MAX_TEXT)
     error({ message = message, line = 1, column = 1 }, 0)
   end
   local moved = source_of.indent(text, indent, true)
-  local block = parse.parse(source_of.new(name, moved, 0, #indent))
+  block = parse.parse(source_of.new(name, moved, 0, #indent))
   remember(text, indent, block)
   return block
 end
@@ -199,6 +205,17 @@ end
 ---@return string? code
 function Compiled:render(data, partials, options)
   return M.render(self, data, partials, options)
+end
+
+---This template for many documents that share `data`: what the shared data alone decides is put in
+---once, and rendering each with its own data over the shared costs that much less. Not for
+---templates that are rendered with an escape.
+---@param data table
+---@param own table<string, any> the names that the documents have of their own, whatever they hold;
+---  a document's own data will do: what its metatable adds does not count
+---@return skillrt.template.Compiled
+function Compiled:bind(data, own)
+  return setmetatable({ text = self.text, block = bind.bind(self.block, data, own), name = self.name }, Compiled)
 end
 
 return M

@@ -10,6 +10,14 @@ local M = {}
 local DEFAULT_TERMINATION = { "user_exit", "error_limit", "task_completed" }
 local NAMED = { user_exit = true, error_limit = true, task_completed = true, max_iterations = true }
 
+local function check_filled(action, key, where, found)
+  for k, item in ipairs(action[key]) do
+    if not item:find "%S" then
+      found:error("missing", ("%s%s[%d]"):format(where, key, k), "is empty: write a condition or remove it")
+    end
+  end
+end
+
 local function check_action(action, i, ids, found)
   local where = ("autonomous_config.actions[%d]."):format(i)
   if not fields.id(action, "id", where, found) then
@@ -26,13 +34,8 @@ local function check_action(action, i, ids, found)
   fields.text(action, "purpose", where, found, {})
   fields.texts(action, "preconditions", where, found)
   fields.texts(action, "effects", where, found)
-  for _, key in ipairs { "preconditions", "effects" } do
-    for k, item in ipairs(action[key]) do
-      if not item:find "%S" then
-        found:error("missing", ("%s%s[%d]"):format(where, key, k), "is empty: write a condition or remove it")
-      end
-    end
-  end
+  check_filled(action, "preconditions", where, found)
+  check_filled(action, "effects", where, found)
   action.priority = action.priority == nil and 0 or action.priority
   if type(action.priority) ~= "number" or action.priority ~= action.priority then
     found:error("type", where .. "priority", "must be a number, not %s", fields.show(action.priority))
@@ -41,15 +44,16 @@ local function check_action(action, i, ids, found)
 end
 
 local function check_needs(actions, ids, found)
+  local needs = graph.needs_of(actions)
   for i, action in ipairs(actions) do
-    for _, id in ipairs(graph.needs(action.preconditions or {})) do
+    for _, id in ipairs(needs[action.id]) do
       if not ids[id] then
         local key = ("autonomous_config.actions[%d].preconditions"):format(i)
         found:warn("unknown-action", key, "waits for %s, which is no action here", fields.show(id))
       end
     end
   end
-  local cycle = graph.cycle(actions)
+  local cycle = graph.cycle(actions, needs)
   if cycle then
     local message = "wait for each other, so none of them can run: %s"
     found:warn("cycle", "autonomous_config.actions", message, table.concat(cycle, ", "))

@@ -50,8 +50,9 @@ function M.copy(value, depth, keep_null)
   local array = json.is_array(value)
   local out = array and json.array {} or {}
   for key, item in pairs(value) do
-    local keep = keep_null or is_extension(key)
-    if item ~= json.null or keep or array then
+    local plain = item ~= json.null and type(item) ~= "table"
+    local keep = keep_null or not plain and is_extension(key)
+    if plain or item ~= json.null or keep or array then
       local copied = M.copy(item, depth + 1, keep)
       if copied == nil then
         return nil

@@ -18,8 +18,8 @@ function M.needs(conditions)
       if not first then
         break
       end
-      local negated = condition:sub(1, first - 1):gsub("state%??%.$", ""):find "!%s*$"
-      if not negated and not seen[id] then
+      local before = first > 1 and condition:sub(1, first - 1):gsub("state%??%.$", "") or ""
+      if not before:find "!%s*$" and not seen[id] then
         seen[id] = true
         ids[#ids + 1] = id
       end
@@ -29,14 +29,24 @@ function M.needs(conditions)
   return ids
 end
 
----A cycle of actions that wait for each other, or nil.
+---What each action's preconditions want completed.
 ---@param actions { id: string, preconditions: string[] }[]
----@return string[]? ids
-function M.cycle(actions)
-  local needs, state, path = {}, {}, {}
+---@return table<string, string[]> needs by id
+function M.needs_of(actions)
+  local needs = {}
   for _, action in ipairs(actions) do
     needs[action.id] = M.needs(action.preconditions)
   end
+  return needs
+end
+
+---A cycle of actions that wait for each other, or nil.
+---@param actions { id: string, preconditions: string[] }[]
+---@param needs table<string, string[]>? what needs_of says
+---@return string[]? ids
+function M.cycle(actions, needs)
+  local state, path = {}, {}
+  needs = needs or M.needs_of(actions)
   -- An explicit stack: a chain may be thousands of actions long.
   for _, action in ipairs(actions) do
     local stack = { { action.id, 0 } }

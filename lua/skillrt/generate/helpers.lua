@@ -1,6 +1,10 @@
 -- helpers.lua: small pieces of JavaScript and TypeScript for generated documents (R71-R74, F50).
 --
 -- Pure text in, text out; knows no config and no files. Called by state_schema, orchestrator.
+local lpeg = require "lpeg"
+
+local B, C, Carg, Cs, P, R, S = lpeg.B, lpeg.C, lpeg.Carg, lpeg.Cs, lpeg.P, lpeg.R, lpeg.S
+
 local M = {}
 
 ---"collect-context" becomes "CollectContext" (R71).
@@ -32,66 +36,39 @@ for word in ("state true false null undefined typeof in of instanceof new NaN In
   WORDS[word] = true
 end
 
-local QUOTES = { ['"'] = '[\\"]', ["'"] = "[\\']", ["`"] = "[\\`]" }
-local BACKSLASH <const> = 92
+local NO_NAMES <const> = {}
 
-local function end_of_string(condition, from, closing)
-  local at = condition:find(closing, from + 1)
-  while at and condition:byte(at) == BACKSLASH do
-    at = condition:find(closing, at + 2)
-  end
-  return at or #condition
-end
-
+-- The names that arrow functions of a condition bind.
 local function arrow_parameters(condition)
+  if not condition:find("=>", 1, true) then
+    return NO_NAMES
+  end
   local names = {}
-  if condition:find("=>", 1, true) then
-    for name in condition:gmatch "([%a_$][%w_$]*)%s*%)?%s*=>" do
-      names[name] = true
-    end
+  for name in condition:gmatch "([%a_$][%w_$]*)%s*%)?%s*=>" do
+    names[name] = true
   end
   return names
 end
 
-local function is_behind_dot(condition, at)
-  repeat
-    at = at - 1
-    local c = condition:sub(at, at)
-  until not c:find "%s"
-  return condition:sub(at, at) == "."
+local function quoted(quote)
+  return quote * ((1 - S("\\" .. quote)) + "\\" * P(1) ^ -1) ^ 0 * P(quote) ^ -1
 end
 
--- The next string, number or name: where it begins and ends, and the name.
-local function next_token(condition, from)
-  local first = condition:find("[%w_$\128-\255\"'`]", from)
-  if not first then
-    return nil
-  end
-  local c = condition:sub(first, first)
-  if QUOTES[c] then
-    return first, end_of_string(condition, first, QUOTES[c])
-  elseif c:find "%d" then
-    return first, select(2, condition:find("^[%w.]+", first))
-  end
-  local _, last, name = condition:find("^([%w_$\128-\255]+)", first)
-  return first, last, name
+local letter = R("az", "AZ", "\128\255") + S "_$"
+local a_name = letter * (letter + R "09") ^ 0
+local member = S " \t\n\v\f\r" ^ 0 * a_name -- behind a dot
+local number = R "09" * (R("09", "az", "AZ") + ".") ^ 0 * (B "." * member) ^ -1
+local key = C(a_name) * Carg(1) / function(word, bound)
+  return (WORDS[word] or bound[word]) and word or "state." .. word
 end
+local a_text = quoted "'" + quoted '"' + quoted "`"
+local stated = Cs((a_text + key + "." * member + number + 1) ^ 0)
 
 ---Puts `state.` before every name of a condition that is a key of the state.
 ---@param condition string
 ---@return string
 function M.with_state(condition)
-  local parts, from, bound = {}, 1, arrow_parameters(condition)
-  local first, last, name = next_token(condition, 1)
-  while first do
-    if name and not WORDS[name] and not bound[name] and not is_behind_dot(condition, first) then
-      parts[#parts + 1] = condition:sub(from, first - 1)
-      from = first
-    end
-    first, last, name = next_token(condition, last + 1)
-  end
-  parts[#parts + 1] = condition:sub(from)
-  return table.concat(parts, "state.")
+  return stated:match(condition, 1, arrow_parameters(condition))
 end
 
 local TERMINATION = {

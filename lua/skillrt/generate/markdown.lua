@@ -35,6 +35,16 @@ function M.line(text)
   return trim(text)
 end
 
+local function without_bars(text)
+  if not has(text, "|") then
+    return text
+  end
+  local cell = text:gsub("\\*|", function(bars)
+    return #bars % 2 == 1 and bars:sub(1, -2) .. "\\|" or bars
+  end)
+  return cell
+end
+
 ---A text inside a table cell: one line, no bare bar.
 ---@param text string
 ---@return string
@@ -43,12 +53,7 @@ function M.cell(text)
   if has(cell, "\n") then
     cell = without_breaks(cell, "\n", "<br>")
   end
-  if has(cell, "|") then
-    cell = cell:gsub("\\*|", function(bars)
-      return #bars % 2 == 1 and bars:sub(1, -2) .. "\\|" or bars
-    end)
-  end
-  return cell
+  return without_bars(cell)
 end
 
 -- The longest run of backticks in a text.
@@ -62,27 +67,40 @@ local function longest_run(text)
   return longest
 end
 
+local function ticked(line)
+  if line == "" then
+    return "` `"
+  elseif not has(line, "`") then
+    return "`" .. line .. "`"
+  end
+  local ticks = ("`"):rep(longest_run(line) + 1)
+  local pad = (line:sub(1, 1) == "`" or line:sub(-1) == "`") and " " or ""
+  return ticks .. pad .. line .. pad .. ticks
+end
+
 ---Inline code, between more backticks than the text holds.
 ---@param text string
 ---@return string
 function M.code(text)
-  text = M.line(text)
-  if text == "" then
-    return "` `"
-  end
-  if not has(text, "`") then
-    return "`" .. text .. "`"
-  end
-  local ticks = ("`"):rep(longest_run(text) + 1)
-  local pad = (text:sub(1, 1) == "`" or text:sub(-1) == "`") and " " or ""
-  return ticks .. pad .. text .. pad .. ticks
+  return ticked(M.line(text))
 end
 
 ---Inline code inside a table cell.
 ---@param text string
 ---@return string
 function M.code_cell(text)
-  return M.cell(M.code(text))
+  return without_bars(ticked(M.line(text)))
+end
+
+---All three of a text: a line, inline code, inline code inside a table cell.
+---@param text string
+---@return string line
+---@return string code
+---@return string cell
+function M.code_forms(text)
+  local line = M.line(text)
+  local code = ticked(line)
+  return line, code, without_bars(code)
 end
 
 ---A list as the content of a table cell; "-" for none (R45).

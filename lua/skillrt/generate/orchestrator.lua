@@ -45,10 +45,12 @@ end
 local function statuses(list, pattern)
   local out, seen = {}, {}
   for _, text in ipairs(list) do
-    for value in text:gmatch(pattern) do
-      if not seen[value] then
-        seen[value] = true
-        out[#out + 1] = value
+    if text:find("status", 1, true) then
+      for value in text:gmatch(pattern) do
+        if not seen[value] then
+          seen[value] = true
+          out[#out + 1] = value
+        end
       end
     end
   end

@@ -82,8 +82,8 @@ end
 local function code_items(list)
   local out, cells = {}, {}
   for i, item in ipairs(list) do
-    local code = markdown.code(item)
-    out[i], cells[i] = { code = code, line = markdown.line(item) }, markdown.cell(code)
+    local line, code, cell = markdown.code_forms(item)
+    out[i], cells[i] = { code = code, line = line }, cell
   end
   return out, #cells > 0 and table.concat(cells, ", ") or "-"
 end
@@ -96,7 +96,7 @@ end
 local function action_view(action)
   local preconditions, preconditions_cell = code_items(action.preconditions)
   local effects, effects_cell = code_items(action.effects)
-  local check = helpers.get_precondition_check(action)
+  local check_line, _, check_cell = markdown.code_forms(helpers.get_precondition_check(action))
   return {
     id = action.id,
     name_line = markdown.line(action.name),
@@ -108,8 +108,8 @@ local function action_view(action)
     preconditions_cell = preconditions_cell,
     effects = effects,
     effects_cell = effects_cell,
-    check_line = markdown.line(check),
-    check_cell = markdown.code_cell(check),
+    check_line = check_line,
+    check_cell = check_cell,
     result_key = helpers.to_identifier(action.id) .. "_result",
     source = action,
   }

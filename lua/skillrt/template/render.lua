@@ -168,15 +168,17 @@ end
 
 local function section(state, block, i, node)
   local value = resolve(state, node.path)
-  if value == true then
-    render_block(state, node.block)
-  elseif value_of.is_false(value) then
+  if not value then
     return
-  elseif type(value) == "function" then
+  elseif value == true then
+    return render_block(state, node.block)
+  end
+  local kind = type(value)
+  if kind == "function" then
     section_lambda(state, block, i, node, value)
-  elseif value_of.is_list(value) then
+  elseif kind == "table" and #value > 0 then
     section_list(state, block, i, node, value)
-  else
+  elseif kind == "string" or kind == "number" or not value_of.is_false(value) then
     push(state, value)
     render_block(state, node.block)
     state.top = state.top - 1
@@ -184,7 +186,8 @@ local function section(state, block, i, node)
 end
 
 local function inverted(state, _, _, node)
-  if value_of.is_false(resolve(state, node.path)) then
+  local value = resolve(state, node.path)
+  if not value or value ~= true and value_of.is_false(value) then
     render_block(state, node.block)
   end
 end
@@ -291,10 +294,16 @@ function render_block(state, block)
   local tables, top, escape = state.tables, state.top, state.escape
   for i = 1, block.n do
     local op, arg = ops[i], args[i]
+    if op > RAW_VALUE then
+      state.n, state.bytes = n, bytes
+      tags[op](state, block, i, arg)
+      n, bytes = state.n, state.bytes
+      goto continue
+    end
     local text
     if op == TEXT then
       text = arg
-    elseif op <= RAW_VALUE then
+    else
       if op <= RAW_NAME then
         for level = top, 1, -1 do
           text = tables[level][arg]
@@ -313,26 +322,38 @@ function render_block(state, block)
       if escape and (op == NAME or op == VALUE) then
         text = escape(text)
       end
-    else
-      state.n, state.bytes = n, bytes
-      tags[op](state, block, i, arg)
-      n, bytes, text = state.n, state.bytes, ""
     end
     n = n + 1
     out[n] = text
     bytes = bytes + #text
+    ::continue::
   end
   state.n, state.bytes = n, bytes
 end
 
----Renders a parsed block; throws a Fault. `state` carries the limits, the partials and the rest.
+---Renders a parsed block; throws a Fault.
 ---@param block skillrt.template.Block
 ---@param data any
----@param state table find_partial, escape?, missing?, max_bytes, max_steps, max_depth
+---@param options table find_partial, escape?, missing?, max_bytes, max_steps, max_depth
 ---@return string
-function M.render(block, data, state)
-  state.out, state.n, state.bytes, state.steps, state.depth = {}, 0, 0, 0, 0
-  state.top, state.dots, state.tables, state.overrides = 0, {}, {}, {}
+function M.render(block, data, options)
+  local state = {
+    find_partial = options.find_partial,
+    escape = options.escape,
+    missing = options.missing,
+    max_bytes = options.max_bytes,
+    max_steps = options.max_steps,
+    max_depth = options.max_depth,
+    out = {},
+    n = 0,
+    bytes = 0,
+    steps = 0,
+    depth = 0,
+    top = 0,
+    dots = {},
+    tables = {},
+    overrides = {},
+  }
   push(state, data)
   render_block(state, block)
   if state.bytes > state.max_bytes then
