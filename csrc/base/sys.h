@@ -93,6 +93,11 @@ int sys_open(const struct sys *, const char *path, int flags, unsigned mode);
 int sys_fsync(const struct sys *, int fd);
 /* fsync of a directory, so that a name created in it survives a power cut. */
 bool sys_sync_directory(const struct sys *, const char *path, struct error *);
+/* Makes `path`, where nothing may lie yet, not even a link, and writes it in place; what failed
+ * is removed, a crash may leave half of it: for folders that nobody reads before they are whole.
+ * Mode 0600. */
+bool sys_create_file(const struct sys *, const char *path, const void *from, size_t size,
+                     struct error *);
 /* Writes `path` whole: temporary file beside it ("<path>.new-<8 hex digits>", which a crash
  * may leave behind), optional fsync, rename, optional directory fsync. The old content stays
  * until the new one is complete. Mode 0600. */

@@ -94,6 +94,15 @@ static bool replace_fill(const struct sys *sys, int fd, const void *from, size_t
   return good;
 }
 
+bool sys_create_file(const struct sys *sys, const char *path, const void *from, size_t size,
+                     struct error *e) {
+  int fd = sys_open(sys, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (fd < 0) return error_system(e, -fd, "%s", path);
+  if (replace_fill(sys, fd, from, size, false, path, e)) return true;
+  sys->unlink(sys, path);
+  return false;
+}
+
 static bool replace_sync_parent(const struct sys *sys, const char *path, struct error *e) {
   char parent[PATH_MAX];
   const char *slash = strrchr(path, '/');

@@ -1,7 +1,7 @@
 /* bind_files.c: core.files: whole files and folders for Lua, through struct sys.
  *
- * read(path, max?) write(path, text) sync(path) list(path) stat(path) make_folders(path)
- * remove(path). No descriptor ever reaches Lua. Called by bind_core.c; joined by
+ * read(path, max?) write(path, text) create(path, text) sync(path) list(path) stat(path)
+ * make_folders(path) remove(path). No descriptor ever reaches Lua. Called by bind_core.c; joined by
  * lua/skillrt/files.lua. */
 #include "lua/bind.h"
 
@@ -56,6 +56,17 @@ static int files_write(lua_State *L) {
   const char *text = luaL_checklstring(L, 2, &size);
   struct error error = {0};
   if (!sys_replace_file(bind_sys(L), path, text, size, false, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* create(path, text): in place, where nothing lies yet: for a folder that is renamed when whole. */
+static int files_create(lua_State *L) {
+  const char *path = check_path(L, 1);
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  struct error error = {0};
+  if (!sys_create_file(bind_sys(L), path, text, size, &error)) return bind_fail(L, &error);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -210,12 +221,17 @@ static int files_current(lua_State *L) {
 }
 
 int bind_files(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"read", files_read},       {"write", files_write},
-      {"sync", files_sync},       {"list", files_list},
-      {"stat", files_stat},       {"make_folders", files_make_folders},
-      {"remove", files_remove},   {"rename", files_rename},
-      {"current", files_current}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"read", files_read},
+                                       {"write", files_write},
+                                       {"create", files_create},
+                                       {"sync", files_sync},
+                                       {"list", files_list},
+                                       {"stat", files_stat},
+                                       {"make_folders", files_make_folders},
+                                       {"remove", files_remove},
+                                       {"rename", files_rename},
+                                       {"current", files_current},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

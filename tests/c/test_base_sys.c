@@ -316,6 +316,21 @@ static void test_whole(void) {
     rough_init(&rough, "write", 0); /* a world that writes nothing must not hang us */
     CHECK(!sys_replace_file(&rough.sys, in_folder("view"), "x", 1, true, &e) && e.number == EIO);
   }
+  TEST("a new file is written in place; a failure leaves none, and what lies there stays") {
+    rough_init(&rough, "write", -ENOSPC);
+    CHECK(!sys_create_file(&rough.sys, in_folder("new"), "text", 4, &e) && e.number == ENOSPC);
+    CHECK(access(in_folder("new"), F_OK) != 0);
+    rough_init(&rough, "", 0);
+    CHECK(sys_create_file(&rough.sys, in_folder("new"), "all of it", 9, &e));
+    CHECK(rough.syncs == 0 && rough.renames == 0);
+    CHECK(!sys_create_file(&rough.sys, in_folder("new"), "other", 5, &e) && e.number == EEXIST);
+    file_text(in_folder("new"), text, sizeof text);
+    CHECK_STR(text, "all of it");
+    unlink(in_folder("new"));
+    CHECK(symlink("elsewhere", in_folder("new")) == 0);
+    CHECK(!sys_create_file(&rough.sys, in_folder("new"), "text", 4, &e) && e.number == EEXIST);
+    unlink(in_folder("new"));
+  }
   TEST("reading exactly n bytes goes on when interrupted and tells a short file") {
     rough_init(&rough, "", 0);
     int fd = open(in_folder("view"), O_RDONLY | O_CLOEXEC);

@@ -68,4 +68,13 @@ describe("a file", function()
     assert.equal("missing", code)
     assert.is_nil((files.read(path, 2)))
   end)
+
+  it("is created only where nothing lies yet", function()
+    local path = R.folder() .. "/new"
+    assert(files.create(path, "first\0"))
+    local ok, message = files.create(path, "second")
+    assert.is_nil(ok)
+    assert.equal(path .. ": File exists", message)
+    assert.equal("first\0", files.read(path))
+  end)
 end)

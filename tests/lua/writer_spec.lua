@@ -254,13 +254,15 @@ end)
 -- The n-th call that changes something, and all after it, do not happen: as after kill -9.
 local function killed_at(n, work)
   local real, count = {}, 0
-  for _, name in ipairs { "write", "rename", "remove", "make_folders" } do
+  for _, name in ipairs { "write", "create", "rename", "remove", "make_folders" } do
     real[name] = files[name]
     files[name] = function(path, ...)
       count = count + 1
       if count >= n then
         if name == "write" and count == n then
           real.write(path .. ".new-0123abcd", "ha")
+        elseif name == "create" and count == n then
+          real.write(path, "ha") -- in place, and not whole
         end
         error("killed", 0)
       end

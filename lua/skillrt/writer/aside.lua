@@ -113,7 +113,7 @@ function M.fill(aside, folder, changes, progress)
       made[parent] = ok
     end
     if change.text and ok then
-      ok, message, code = files.write(path, change.text)
+      ok, message, code = files.create(path, change.text)
     end
     if not ok then
       break
