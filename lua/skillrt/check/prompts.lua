@@ -39,7 +39,19 @@ local function is_todo(line)
   return false
 end
 
+-- Most prompts hold nothing that could be left: that is seen without a look at each line.
+local function may_be_left(text)
+  local found = text:find("{{", 1, true)
+  for _, mark in ipairs(MARKS) do
+    found = found or text:find(mark, 1, true)
+  end
+  return found ~= nil
+end
+
 local function scan(path, text, found)
+  if not may_be_left(text) then
+    return
+  end
   local told = 0
   for line, one in lines_of(text) do
     local name = one:match "{{{?%s*[#^/&>]?%s*([%w_.-]+)%s*}}"

@@ -10,9 +10,16 @@ local M = {}
 
 local HOOKS = { ["action-complete"] = true, ["action-abort"] = true }
 
+-- What to say behind an unknown id. Documents name the same one many times, and what is nearest
+-- to it takes a look at every name there is.
 local function unknown(model, id)
-  local hint = names.nearest(id, model.by_id)
-  return hint and (' (did you mean "%s"?)'):format(hint) or ""
+  local hints = model.hints or {}
+  model.hints = hints
+  if not hints[id] then
+    local near = names.nearest(id, model.by_id)
+    hints[id] = near and (' (did you mean "%s"?)'):format(near) or ""
+  end
+  return hints[id]
 end
 
 -- Every node of a condition's tree.
@@ -187,19 +194,25 @@ local function allowed_tools(subject)
   return next(allowed) and allowed or nil
 end
 
+local function check_calls(block, allowed, path, told, found)
+  for at, name in block.text:gmatch "()(%u%w+)%(" do
+    local unknown_tool = HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]]
+    if unknown_tool and not told[name] and not block.text:sub(at - 1, at - 1):find "[%w_]" then
+      told[name] = true
+      local line = block.line + 1 + select(2, block.text:sub(1, at - 1):gsub("\n", ""))
+      found:add("reference.tool", { file = path, line = line },
+        ("calls %s, which is not among the skill's allowed tools"):format(name))
+    end
+  end
+end
+
 local function check_tools(subject, found)
   local allowed = subject.tree and allowed_tools(subject)
   for _, path in ipairs(allowed and subject.tree.paths or {}) do
-    local blocks = path:find "^phases/.*%.md$" and subject.tree:document(path) or {}
     local told = {}
-    for _, block in ipairs(blocks) do
-      for at, name in (block.kind == "code" and block.text or ""):gmatch "()%f[%w_](%u[%w]+)%(" do
-        if HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]] and not told[name] then
-          told[name] = true
-          local line = block.line + 1 + select(2, block.text:sub(1, at - 1):gsub("\n", ""))
-          found:add("reference.tool", { file = path, line = line },
-            ("calls %s, which is not among the skill's allowed tools"):format(name))
-        end
+    for _, block in ipairs(path:find "^phases/.*%.md$" and subject.tree:document(path) or {}) do
+      if block.kind == "code" then
+        check_calls(block, allowed, path, told, found)
       end
     end
   end

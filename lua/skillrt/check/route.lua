@@ -91,6 +91,9 @@ end
 ---@param first_line integer  of its first line in the file
 ---@return skillrt.check.Route?
 function M.read(code, first_line)
+  if not code:find("function", 1, true) then
+    return nil
+  end
   local self = { route = { cases = {}, order = {} }, now = {}, depth = 0 }
   local line, inside = first_line - 1, false
   for text in (code .. "\n"):gmatch "(.-)\n" do

@@ -82,6 +82,9 @@ end
 
 -- `return { stateUpdates: { done: true, files: list } }`: every key, and what a literal promises.
 local function read_updates(block, read, promises)
+  if not (block.text:find("tateUpdates", 1, true) or block.text:find("pdateState(", 1, true)) then
+    return
+  end
   for _, pattern in ipairs { "[sS]tateUpdates%s*:%s*(){", "[uU]pdateState%(%s*(){" } do
     local at = block.text:match(pattern)
     while at and read.looks < MAX_LOOKS do
@@ -103,6 +106,9 @@ local function read_updates(block, read, promises)
 end
 
 local function read_promises(block, read)
+  if not block.text:find("Effect:", 1, true) then
+    return
+  end
   local line = block.line
   for text in (block.text .. "\n"):gmatch "(.-)\n" do
     line = line + 1

@@ -118,9 +118,11 @@ local function equality(part)
   return nil
 end
 
+local MARKS = "[,'\"`()%[%]{}]"
+
 -- The parts of a cell: commas outside brackets and quotes separate them, as do line breaks.
 local function parts_of(cell)
-  local parts, word, depth, quote = {}, {}, 0, nil
+  local parts, from, at, depth, quote = {}, 1, 1, 0, nil
   local text = cell
   if text:find "[<\227\239]" then
     text = text:gsub("<br%s*/?>", ","):gsub("\u{FF0C}", ","):gsub("\u{3001}", ","):gsub("\u{FF1B}", ",")
@@ -128,24 +130,25 @@ local function parts_of(cell)
   if not text:find(",", 1, true) then
     return { text:match "^%s*(.-)%s*$" }
   end
-  for c in text:gmatch "." do
-    if quote then
-      quote = c ~= quote and quote or nil
+  while true do
+    local stop = text:find(quote or MARKS, at, quote ~= nil)
+    local c = stop and text:sub(stop, stop)
+    if not c then
+      parts[#parts + 1] = text:sub(from)
+      break
+    elseif c == quote then
+      quote = nil
     elseif c == "'" or c == '"' or c == "`" then
       quote = c
     elseif c:find "[%(%[{]" then
       depth = depth + 1
-    elseif c:find "[%)%]}]" then
+    elseif c ~= "," then
       depth = depth - 1
+    elseif depth <= 0 then
+      parts[#parts + 1], from = text:sub(from, stop - 1), stop + 1
     end
-    if c == "," and depth <= 0 and not quote then
-      parts[#parts + 1] = table.concat(word)
-      word = {}
-    else
-      word[#word + 1] = c
-    end
+    at = stop + 1
   end
-  parts[#parts + 1] = table.concat(word)
   local out = {}
   for _, part in ipairs(parts) do
     part = part:match "^%s*(.-)%s*$"

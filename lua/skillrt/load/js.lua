@@ -18,6 +18,9 @@ function M.is_code(value)
 end
 
 local function skip(text, at)
+  if not text:find("^[%s/]", at) then
+    return at
+  end
   while true do
     local after = text:match("^%s+()", at) or text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at)
     if not after then

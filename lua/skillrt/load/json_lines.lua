@@ -5,7 +5,7 @@
 local M = {}
 
 local function skip(text, at)
-  return text:match("^[%s]*()", at)
+  return text:match("^%s*()", at)
 end
 
 local function string_end(text, at)
@@ -23,41 +23,36 @@ end
 
 -- Walks with a stack of its own: a text may be nested as deep as the codec allows.
 local function walk(text, visit)
-  local stack, at = {}, skip(text, 1)
-  local path = ""
-  while at <= #text do
-    local c = text:sub(at, at)
+  local stack, path = {}, ""
+  local at, c = text:match '()([%[%]{},"])'
+  while at do
     local top = stack[#stack]
-    if c == "{" or c == "[" then
-      stack[#stack + 1] = { path = path, list = c == "[", index = 0 }
-      at = at + 1
-      if c == "[" and not text:find("^%s*%]", at) then
-        stack[#stack].index, path = 1, path .. "[1]"
-        visit(path, skip(text, at))
+    local behind = at + 1
+    if c == "{" then
+      stack[#stack + 1] = { path = path }
+    elseif c == "[" then
+      stack[#stack + 1] = { path = path, list = true, index = 1 }
+      if not text:find("^%s*%]", behind) then
+        path = path .. "[1]"
+        visit(path, skip(text, behind))
       end
     elseif c == "}" or c == "]" then
       stack[#stack] = nil
-      at = at + 1
     elseif c == "," then
-      at = at + 1
       if top and top.list then
         top.index = top.index + 1
         path = ("%s[%d]"):format(top.path, top.index)
-        visit(path, skip(text, at))
+        visit(path, skip(text, behind))
       end
-    elseif c == '"' then
-      local stop = string_end(text, at)
-      if top and not top.list and text:find("^%s*:", stop) then
-        local key = text:sub(at + 1, stop - 2)
+    else
+      behind = string_end(text, at)
+      if top and not top.list and text:find("^%s*:", behind) then
+        local key = text:sub(at + 1, behind - 2)
         path = top.path == "" and key or top.path .. "." .. key
         visit(path, at)
-        stop = text:match("^%s*:()", stop)
       end
-      at = stop
-    else
-      at = at + 1
     end
-    at = skip(text, at)
+    at, c = text:match('()([%[%]{},"])', behind)
   end
 end
 

@@ -10,6 +10,7 @@ local M = {}
 ---@field line integer
 ---@field text string?      heading, item, code, text
 ---@field level integer?    heading
+---@field plain string?     heading: as it is compared, once it has been
 ---@field indent integer?   item
 ---@field checked boolean?  item with a box
 ---@field lang string?      code: the first word of its info
@@ -21,30 +22,43 @@ local M = {}
 ---@class skillrt.load.Markdown
 ---@field [integer] skillrt.load.Block
 
+local BOM = "\239\187\191"
+
 ---A text without a byte order mark, with "\n" at the end of each line.
 ---@param text string
 ---@return string
 function M.normal(text)
-  text = text:gsub("^\239\187\191", "")
+  if text:sub(1, #BOM) == BOM then
+    text = text:sub(#BOM + 1)
+  end
   return text:find("\r", 1, true) and text:gsub("\r\n?", "\n") or text
 end
 
 local function trim(text)
-  return text:match "^%s*(.-)%s*$"
+  local from = text:match "^%s*()"
+  return text:match(".*%S", from) or ""
 end
 
-local function lines_of(text)
-  local lines = {}
-  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
-    lines[#lines + 1] = line
-  end
-  return lines
+-- The line that begins at a place, and the place of the next one; nil behind the last.
+local function line_at(text, at)
+  return text:match("^([^\n]*)\n()", at)
+end
+
+local function lines_in(text)
+  return select(2, text:gsub("[^\n]*\n", ""))
+end
+
+-- What a line may begin, by its first character: most lines begin nothing.
+local BEGINS = { ["`"] = "fence", ["~"] = "fence", ["#"] = "heading", ["|"] = "table", ["<"] = "comment" }
+for c in ("-*+0123456789"):gmatch "." do
+  BEGINS[c] = "item"
+end
+
+local function first_of(line)
+  return line:match "^%s*(%S)"
 end
 
 local function fence_start(line)
-  if not line:find "^%s*[`~]" then
-    return nil
-  end
   local mark, info = line:match "^%s*(```+)([^`]*)$"
   if not mark then
     mark, info = line:match "^%s*(~~~+)(.*)$"
@@ -52,34 +66,57 @@ local function fence_start(line)
   return mark, info and trim(info)
 end
 
-local function read_fence(lines, at, mark, info)
-  local block = { kind = "code", lang = info:match "^[^%s{]*", info = info, line = at, closed = false }
-  local char, first = mark:sub(1, 1), at + 1
-  local last = #lines
-  for i = first, #lines do
-    local other, more = fence_start(lines[i])
-    if other and other:sub(1, 1) == char and #other >= #mark then
-      if more == "" then
-        last, block.closed = i - 1, true
-        break
-      elseif #other == #mark then
-        block.nested = block.nested or i
-      end
+-- Whether nothing but blanks stand before a place on its line.
+local function is_first(text, at)
+  local before
+  repeat
+    at = at - 1
+    before = text:sub(at, at)
+  until before == "\n" or not before:find "^%s"
+  return before == "\n" and at
+end
+
+-- What a line is made of that may end code: the fence itself, what stands behind it, its end.
+local FENCES = { ["`"] = "^(`+)([^`\n]*)()\n", ["~"] = "^(~+)([^\n]*)()\n" }
+
+-- Code is taken as it stands: its lines are counted, not read.
+local function read_fence(text, at, number, mark, info)
+  local block = { kind = "code", lang = info:match "^[^%s{]*", info = info, line = number, closed = false }
+  local char, from = mark:sub(1, 1), at
+  local least, pattern = char:rep(3), FENCES[char]
+  while true do
+    local start = text:find(least, from, true)
+    if not start then
+      block.text = text:sub(at, -2) -- the line break behind it is ours
+      return block, #text + 1, number
     end
+    local other, more, stop = text:match(pattern, start)
+    local before = other and is_first(text, start)
+    if before and #other >= #mark and not more:find "%S" then
+      block.text, block.closed = text:sub(at, before - 1), true
+      return block, stop + 1, number + 1 + lines_in(text:sub(at - 1, before))
+    elseif before and #other == #mark then
+      block.nested = block.nested or number + lines_in(text:sub(at - 1, before))
+    end
+    from = text:find("\n", start, true)
   end
-  block.text = table.concat(lines, "\n", first, last)
-  return block, block.closed and last + 2 or last + 1
 end
 
 ---The cells of a table's line; "\|" is a bar in a cell.
 ---@param line string
 ---@return string[]
 function M.cells(line)
-  local text = trim(line):gsub("\\\\", "\2"):gsub("\\|", "\1")
-  text = text:gsub("^|", ""):gsub("|$", "")
-  local cells = {}
-  for cell in (text .. "|"):gmatch "(.-)|" do
-    cells[#cells + 1] = trim(cell):gsub("\1", "|"):gsub("\2", "\\\\")
+  local text, marked = trim(line), line:find("\\", 1, true)
+  if marked then
+    text = text:gsub("\\\\", "\2"):gsub("\\|", "\1")
+  end
+  text = text:sub(text:sub(1, 1) == "|" and 2 or 1, text:sub(-1) == "|" and -2 or -1)
+  local cells, at = {}, 1
+  while at do
+    local stop = text:find("|", at, true)
+    local cell = trim(text:sub(at, stop and stop - 1))
+    cells[#cells + 1] = marked and cell:gsub("\1", "|"):gsub("\2", "\\\\") or cell
+    at = stop and stop + 1
   end
   return cells
 end
@@ -88,14 +125,19 @@ local function is_delimiter(line)
   return line:find "^%s*|?[%s:|-]+$" ~= nil and line:find("-", 1, true) ~= nil and line:find("|", 1, true) ~= nil
 end
 
-local function read_table(lines, at)
-  local block = { kind = "table", line = at, header = M.cells(lines[at]), rows = {} }
-  local i = at + 2
-  while lines[i] and lines[i]:find("|", 1, true) and lines[i]:find "%S" do
-    block.rows[#block.rows + 1] = { cells = M.cells(lines[i]), line = i }
-    i = i + 1
+-- `at` is the place of the delimiter below the header.
+local function read_table(text, header, at, number)
+  local block = { kind = "table", line = number, header = M.cells(header), rows = {} }
+  local _, line, after
+  _, at = line_at(text, at)
+  number = number + 2
+  line, after = line_at(text, at)
+  while line and line:find("|", 1, true) do
+    block.rows[#block.rows + 1] = { cells = M.cells(line), line = number }
+    at, number = after, number + 1
+    line, after = line_at(text, at)
   end
-  return block, i
+  return block, at, number
 end
 
 local function item_start(line)
@@ -107,84 +149,114 @@ local function item_start(line)
 end
 
 local function starts_block(line)
-  return not line:find "%S" or line:find "^%s*#+%s" or fence_start(line) or item_start(line) or line:find "^%s*|"
+  local first = first_of(line)
+  local begins = BEGINS[first]
+  return first == nil or begins == "table"
+    or begins == "heading" and line:find "^%s*#+%s"
+    or begins == "fence" and fence_start(line)
+    or begins == "item" and item_start(line)
 end
 
-local function read_item(lines, at, indent, text)
-  local block = { kind = "item", line = at, indent = indent }
-  local box, rest = text:match "^%[([ xX])%]%s*(.*)$"
+local function read_item(text, at, number, indent, told)
+  local block = { kind = "item", line = number, indent = indent }
+  local box, rest = told:match "^%[([ xX])%]%s*(.*)$"
   if box then
-    block.checked, text = box ~= " ", rest
+    block.checked, told = box ~= " ", rest
   end
-  local i = at + 1
-  while lines[i] and lines[i]:find "^%s%s" and not starts_block(lines[i]) do
-    text, i = text .. " " .. trim(lines[i]), i + 1
+  local line, after = line_at(text, at)
+  number = number + 1
+  while line and line:find "^%s%s" and not starts_block(line) do
+    told, at, number = told .. " " .. trim(line), after, number + 1
+    line, after = line_at(text, at)
   end
-  block.text = trim(text)
-  return block, i
+  block.text = trim(told)
+  return block, at, number
 end
 
-local function read_text(lines, at)
-  local text, i = trim(lines[at]), at + 1
-  while lines[i] and not starts_block(lines[i]) do
-    local under = lines[i]:match "^%s*(=+)%s*$" or lines[i]:match "^%s*(%-+)%s*$"
+local function read_text(text, first, at, number)
+  local told, start = trim(first), number
+  local line, after = line_at(text, at)
+  number = number + 1
+  while line and not starts_block(line) do
+    local under = line:match "^%s*(=+)%s*$" or line:match "^%s*(%-+)%s*$"
     if under then
-      return { kind = "heading", line = at, level = under:sub(1, 1) == "=" and 1 or 2, text = text }, i + 1
+      local level = under:sub(1, 1) == "=" and 1 or 2
+      return { kind = "heading", line = start, level = level, text = told }, after, number + 1
     end
-    text, i = text .. "\n" .. trim(lines[i]), i + 1
+    told, at, number = told .. "\n" .. trim(line), after, number + 1
+    line, after = line_at(text, at)
   end
-  return { kind = "text", line = at, text = text }, i
+  return { kind = "text", line = start, text = told }, at, number
 end
 
-local function after_comment(lines, at)
-  for i = at, #lines do
-    if lines[i]:find("-->", 1, true) then
-      return i + 1
-    end
+-- Behind the line on which a comment ends; `line` is the one it begins on.
+local function after_comment(text, line, at, number)
+  while line and not line:find("-->", 1, true) do
+    line, at = line_at(text, at)
+    number = number + 1
   end
-  return #lines + 1
+  return at or #text + 1, number + 1
 end
 
-local function read_block(lines, at)
-  local line = lines[at]
-  local mark, info = fence_start(line)
-  if mark then
-    return read_fence(lines, at, mark, info)
-  elseif not line:find "%S" or line:find "^%s*[-*_][-*_%s]+$" and not item_start(line) then
-    return nil, at + 1
-  elseif line:find "^%s*<!%-%-" then
-    return nil, after_comment(lines, at)
+-- A heading may end with marks too: "## Title ##".
+local function without_marks(title)
+  if title:find "[#%s]$" then
+    return trim((trim(title):gsub("#+$", "")))
   end
-  local marks, title = line:match "^%s?%s?%s?(#+)%s+(.-)%s*#*%s*$"
-  if marks and #marks <= 6 then
-    return { kind = "heading", line = at, level = #marks, text = title }, at + 1
-  elseif line:find("|", 1, true) and lines[at + 1] and is_delimiter(lines[at + 1]) then
-    return read_table(lines, at)
+  return title
+end
+
+-- The block that a line begins, the place behind it and the number of the line there.
+local function read_block(text, line, at, number)
+  local first = first_of(line)
+  local begins = BEGINS[first]
+  if begins == "fence" then
+    local mark, info = fence_start(line)
+    if mark then
+      return read_fence(text, at, number, mark, info)
+    end
+  elseif not first then
+    return nil, at, number + 1
+  elseif begins == "comment" and line:find "^%s*<!%-%-" then
+    return nil, after_comment(text, line, at, number)
   end
-  local indent, text = item_start(line)
+  local indent, told
+  if begins == "item" then
+    indent, told = item_start(line)
+  elseif begins == "heading" then
+    local marks, title = line:match "^%s?%s?%s?(#+)%s+(.*)$"
+    if marks and #marks <= 6 then
+      return { kind = "heading", line = number, level = #marks, text = without_marks(title) }, at, number + 1
+    end
+  end
+  if not indent and line:find "^%s*[-*_][-*_%s]+$" then
+    return nil, at, number + 1
+  elseif line:find("|", 1, true) then
+    local below = line_at(text, at)
+    if below and is_delimiter(below) then
+      return read_table(text, line, at, number)
+    end
+  end
   if indent then
-    return read_item(lines, at, indent, text)
+    return read_item(text, at, number, indent, told)
   end
-  return read_text(lines, at)
+  return read_text(text, line, at, number)
 end
 
 ---@param text string
 ---@param first_line integer?  the line its first line has in its file, default 1
 ---@return skillrt.load.Markdown
 function M.parse(text, first_line)
-  local lines, blocks, at = lines_of(M.normal(text)), {}, 1
-  local shift = (first_line or 1) - 1
-  while at <= #lines do
-    local block
-    block, at = read_block(lines, at)
-    if block then
-      block.line = block.line + shift
-      block.nested = block.nested and block.nested + shift
-      for _, row in ipairs(block.rows or {}) do
-        row.line = row.line + shift
-      end
-      blocks[#blocks + 1] = block
+  text = M.normal(text) .. "\n"
+  local blocks, number = {}, first_line or 1
+  local line, at = line_at(text, 1)
+  while line do
+    if line == "" then
+      number = number + 1
+    else
+      blocks[#blocks + 1], at, number = read_block(text, line, at, number)
     end
+    line, at = line_at(text, at)
   end
   return blocks
 end
@@ -226,7 +298,8 @@ end
 function M.section(blocks, words, whole)
   for i, block in ipairs(blocks) do
     if block.kind == "heading" and block.level > 1 then
-      local title = plain(block.text)
+      local title = block.plain or plain(block.text)
+      block.plain = title
       for _, word in ipairs(words) do
         if title == word or not whole and title:find(word, 1, true) then
           return below(blocks, i)
@@ -247,11 +320,23 @@ function M.code_span(text)
     return nil, text
   end
   local from = #marks + 1
-  local first, last = text:find("%f[`]" .. marks .. "%f[^`]", from)
+  local first, last = text:find(marks, from, true)
+  if first and text:find("^`", last + 1) then -- not the run of marks that closes it
+    first, last = text:find("%f[`]" .. marks .. "%f[^`]", from)
+  end
   if not first then
     return nil, text
   end
   return trim(text:sub(from, first - 1)), text:sub(last + 1)
+end
+
+local function has_link(cells)
+  for _, cell in ipairs(cells) do
+    if cell:find("](", 1, true) then
+      return true
+    end
+  end
+  return false
 end
 
 ---The targets of links `[text](target)` outside code, with their lines.
@@ -260,9 +345,6 @@ end
 function M.links(blocks)
   local out = {}
   local function collect(text, line)
-    if not text:find("](", 1, true) then
-      return
-    end
     for label, target in text:gsub("`[^`]*`", ""):gmatch "%[([^%[%]]*)%]%(%s*<?([^%s()<>]+)" do
       out[#out + 1] = { target = target, text = label, line = line }
     end
@@ -270,9 +352,11 @@ function M.links(blocks)
   for _, block in ipairs(blocks) do
     if block.kind == "table" then
       for _, row in ipairs(block.rows) do
-        collect(table.concat(row.cells, " "), row.line)
+        if has_link(row.cells) then
+          collect(table.concat(row.cells, " "), row.line)
+        end
       end
-    elseif block.kind ~= "code" and block.text then
+    elseif block.kind ~= "code" and block.text:find("](", 1, true) then
       collect(block.text, block.line)
     end
   end
