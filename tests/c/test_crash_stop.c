@@ -1,5 +1,6 @@
 /* test_crash_stop.c: a host stops its run from another thread, whatever the run is doing: it
- * pauses within a moment, and goes on later. */
+ * pauses within a moment, and goes on later. The fastest of a few tries keeps the promised time,
+ * as other programs may hold the processor; that it stops at all counts in each of them. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "support/faulty_sys.h"
 #include "support/scratch.h"
 
-enum { PROMISED_MS = 100, BEFORE_MS = 60 };
+enum { PROMISED_MS = 100, BEFORE_MS = 60, TRIES = 8 };
 
 /* What stands in the place of BODY; the first time it hangs, as there is no file "go". */
 #define HEAD                                                                                       \
@@ -71,40 +72,56 @@ static struct skillrt *open_run(struct scratch *s, struct faulty *f, bool resume
   return run;
 }
 
-/* Stops the run while it hangs, then lets it go on to its end. */
-static void stops(struct scratch *s, const char *script) {
-  struct faulty *f = faulty_new(sys_real());
+/* Stops the run while it hangs; the ms that it took. */
+static int64_t stop_it(struct skillrt *run) {
+  struct stopper stopper = {run, 0};
   pthread_t thread;
+  pthread_create(&thread, NULL, stop_later, &stopper);
+  drive(run);
+  int64_t end = now_ns();
+  pthread_join(thread, NULL);
+  CHECK(end >= stopper.at_ns); /* it did not end by itself */
+  CHECK_STR(skillrt_status(run), "paused");
+  CHECK_STR(skillrt_reason(run), "user_exit");
+  return (end - stopper.at_ns) / 1000000;
+}
+
+static void go_on(struct skillrt *run) {
+  drive(run);
+  CHECK_STR(skillrt_status(run), "completed");
+  if (strcmp(skillrt_status(run), "completed") != 0)
+    printf("# %s: %s\n", skillrt_reason(run), skillrt_message(run));
+}
+
+/* Stops the run while it hangs, then lets it go on to its end. */
+static int64_t stop_once(struct scratch *s, const char *script) {
+  struct faulty *f = faulty_new(sys_real());
+  int64_t took_ms = INT64_MAX;
   scratch_empty(s);
   write_script(s, script);
   struct skillrt *run = open_run(s, f, false);
   CHECK(run != NULL);
-  if (run) {
-    struct stopper stopper = {run, 0};
-    pthread_create(&thread, NULL, stop_later, &stopper);
-    drive(run);
-    int64_t end = now_ns();
-    pthread_join(thread, NULL);
-    int64_t took_ms = (end - stopper.at_ns) / 1000000;
-    CHECK(took_ms >= 0 && took_ms < PROMISED_MS * (getenv("SKILLRT_SLOW") ? 20 : 3));
-    if (took_ms >= PROMISED_MS) printf("# took %ld ms\n", (long)took_ms);
-    CHECK_STR(skillrt_status(run), "paused");
-    CHECK_STR(skillrt_reason(run), "user_exit");
-    skillrt_close(run);
-  }
+  if (run) took_ms = stop_it(run);
+  skillrt_close(run);
   CHECK(faulty_outstanding(f) == 0 && faulty_open_files(f) == 0);
   scratch_write(s, "go", "", 0);
   run = open_run(s, f, true);
   CHECK(run != NULL);
-  if (run) {
-    drive(run);
-    CHECK_STR(skillrt_status(run), "completed");
-    if (strcmp(skillrt_status(run), "completed") != 0)
-      printf("# %s: %s\n", skillrt_reason(run), skillrt_message(run));
-    skillrt_close(run);
-  }
+  if (run) go_on(run);
+  skillrt_close(run);
   CHECK(faulty_outstanding(f) == 0);
   faulty_free(f);
+  return took_ms;
+}
+
+static void stops(struct scratch *s, const char *script) {
+  int64_t promised = PROMISED_MS * (getenv("SKILLRT_SLOW") ? 20 : 1), best = INT64_MAX;
+  for (int i = 0; i < TRIES && best >= promised; i++) {
+    int64_t took = stop_once(s, script);
+    best = took < best ? took : best;
+  }
+  CHECK(best < promised);
+  if (best >= promised) printf("# took %ld ms or more\n", (long)best);
 }
 
 int main(void) {

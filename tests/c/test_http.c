@@ -284,7 +284,8 @@ static void test_events(void) {
     BENCH(b);
     bench_path(&b, "/sse?count=50&ms=20");
     bench_send(&b);
-    for (int64_t end = now_ms() + 5000; b.got.chunks < 2 && !b.got.replies && now_ms() < end;)
+    for (int64_t end = now_ms() + PATIENCE_MS;
+         b.got.chunks < 2 && !b.got.replies && now_ms() < end;)
       uv_run(&b.loop, UV_RUN_ONCE);
     CHECK(b.got.chunks >= 2 && b.got.replies == 0);
     b.transport->ops->cancel(b.transport, &b.got.exchange, false);

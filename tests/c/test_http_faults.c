@@ -116,7 +116,7 @@ static void test_limits(void) {
     BENCH(b);
     b.task.idle_ms = 120;
     check_reply(&b, "/silence", REPLY_TIMEOUT, "silent for 120 ms");
-    CHECK(b.got.reply.elapsed_ms >= 119 && b.got.reply.elapsed_ms < 1500);
+    CHECK(b.got.reply.elapsed_ms >= 119 && b.got.reply.elapsed_ms < PATIENCE_MS);
     bench_close(&b);
   }
   TEST("a server that falls silent in the middle is given up after the idle deadline") {
@@ -128,8 +128,8 @@ static void test_limits(void) {
   }
   TEST("slow is not silent: a trickle is waited for, up to the total deadline") {
     BENCH(b);
-    b.task.idle_ms = 150;
-    bench_get(&b, "/trickle?ms=50&count=5");
+    b.task.idle_ms = 600;
+    bench_get(&b, "/trickle?ms=140&count=5");
     CHECK(b.got.reply.status == REPLY_OK && b.got.reply.body.length == 20);
     b.task.total_ms = 200;
     check_reply(&b, "/trickle?ms=50&count=100", REPLY_TIMEOUT, "no complete reply after 200 ms");
@@ -168,7 +168,7 @@ static void test_connect(void) {
     b.task.connect_ms = 150;
     b.task.idle_ms = 50; /* counts only once connected */
     check_reply(&b, "/", REPLY_TIMEOUT, "not connected after 150 ms");
-    CHECK(b.got.reply.elapsed_ms >= 149 && b.got.reply.elapsed_ms < 1500);
+    CHECK(b.got.reply.elapsed_ms >= 149 && b.got.reply.elapsed_ms < PATIENCE_MS);
     bench_close(&b);
     for (int i = 0; i < 4; i++)
       close(queue[i]);
@@ -222,15 +222,20 @@ static void test_cancel(void) {
     bench_close(&b);
   }
   TEST("a canceled name lookup does not hold anybody up") {
-    BENCH(b);
-    struct error e;
-    CHECK(task_set(&b.task, &b.task.target, "http://localhost:1/", &e));
-    bench_send(&b);
-    uv_run(&b.loop, UV_RUN_NOWAIT);
-    int64_t start = now_ms();
-    b.transport->ops->cancel(b.transport, &b.got.exchange, true);
-    CHECK(now_ms() - start < 100);
-    bench_close(&b);
+    int64_t best = INT64_MAX; /* of a few: other programs may hold the processor */
+    for (int i = 0; i < 8 && best >= 100; i++) {
+      BENCH(b);
+      struct error e;
+      CHECK(task_set(&b.task, &b.task.target, "http://localhost:1/", &e));
+      bench_send(&b);
+      uv_run(&b.loop, UV_RUN_NOWAIT);
+      int64_t start = now_ms();
+      b.transport->ops->cancel(b.transport, &b.got.exchange, true);
+      int64_t took = now_ms() - start;
+      best = took < best ? took : best;
+      bench_close(&b);
+    }
+    CHECK(best < 100);
   }
   TEST("nothing is left open") {
     CHECK(open_descriptors() == before);

@@ -72,7 +72,7 @@ static void secure_serve(struct secure *s, struct bench *b) {
   secure_words(&s->serve, s->folder.path, words);
   capture_init(&s->served, s->processes);
   if (!s->processes->ops->send(s->processes, &s->served.exchange, &s->serve, &e)) abort();
-  for (int64_t end = now_ms() + 5000; !s->port && !s->served.replies && now_ms() < end;) {
+  for (int64_t end = now_ms() + PATIENCE_MS; !s->port && !s->served.replies && now_ms() < end;) {
     loop_spend(&b->loop, 1);
     const char *at = strstr(s->served.progress, "ACCEPT 127.0.0.1:");
     if (at && strchr(at, '\n')) s->port = atoi(at + strlen("ACCEPT 127.0.0.1:"));

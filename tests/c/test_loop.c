@@ -247,7 +247,7 @@ static void timers(void) {
       send_timer(&x[i], 100000);
     double start = now_ms();
     teardown();
-    CHECK(canceled == 3 && now_ms() - start < 1000);
+    CHECK(canceled == 3 && now_ms() - start < 20000);
   }
   TEST("a host waits for one descriptor and one timeout, and misses nothing") {
     setup();

@@ -20,7 +20,7 @@ local function terminal(folder, columns, rows)
   function self.key(name) call("send-keys " .. name) end
   function self.resize(x, y) call(("resize-window -x %d -y %d"):format(x, y)) end
   function self.shows(text, ms)
-    local deadline, screen = core.mono_ns() + (ms or 4000) * 1000000, ""
+    local deadline, screen = core.mono_ns() + (ms or 20000) * 1000000, ""
     while core.mono_ns() < deadline do
       screen = self.screen()
       if screen:find(text, 1, true) then return screen end

@@ -69,7 +69,7 @@ describe("the example", function()
       end,
     })
     local url
-    for _ = 1, 100 do
+    for _ = 1, 400 do
       url = pages.read(folder.path .. "/url"):match "%S+"
       if url then
         break

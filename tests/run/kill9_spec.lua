@@ -20,31 +20,11 @@ local function folder_in_memory()
   return setmetatable(folder, { __close = function() os.execute("rm -rf " .. kit.quoted(folder.path)) end })
 end
 
--- Runs the program for some ms, then kills it; its exit code (137: it was killed).
-local function killed_after(folder, environment, words, ms)
-  local command = ("%s %s %s --quiet >%s/out 2>&1 & p=$!; sleep %.4f; kill -9 $p 2>/dev/null; wait $p"):format(
-    environment, kit.quoted(kit.program), words, kit.quoted(folder.path), ms / 1000)
-  local _, how, code = os.execute(("sh -c %s 2>/dev/null"):format(kit.quoted(command)))
-  return how == "signal" and 128 + code or code
-end
-
--- Runs the program to its end; its exit code.
-local function ended(folder, environment, words)
-  local _, how, code = os.execute(("env %s timeout -s KILL 60 %s %s --quiet >%s/out 2>&1"):format(
-    environment, kit.quoted(kit.program), words, kit.quoted(folder.path)))
-  return how == "signal" and 128 + code or code
-end
-
-local function read(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read "a"
-end
-
 -- The whole journal, segment behind segment.
 local function journal(run)
   local texts = {}
   for segment = 1, math.huge do
-    local text = read(("%s/journal/%08d.sj"):format(run, segment))
+    local text = kit.read(("%s/journal/%08d.sj"):format(run, segment))
     if not text then
       return table.concat(texts)
     end
@@ -100,18 +80,19 @@ local function survives(what, script, environment)
       run, size = folder.path .. "/run" .. runs, 0
     end
     local begun = journal(run):find '"t":"run"[^\n]*\n' ~= nil
-    local words = begun and "resume " .. run or ("%s --work-dir %s"):format(kit.quoted(SKILLS .. script), run)
+    local words = begun and { "resume", run } or { SKILLS .. script, "--work-dir", run }
+    words[#words + 1], words.env = "--quiet", environment
     local enough = kills >= KILLS
-    local code = enough and ended(folder, environment, words)
-      or killed_after(folder, environment, words, latest * math.random())
+    local ended = enough and kit.run(folder, words) or kit.killed_after(folder, words, latest * math.random())
     -- it may have been killed behind its last record
-    local over = code == 0 or (code == 2 and read(folder.path .. "/out"):find("the run is completed", 1, true))
+    local over = ended.code == 0
+      or (ended.code == 2 and (ended.out .. (ended.err or "")):find("the run is completed", 1, true))
     local grew = #journal(run) > size
     if over then
       books = books + check(run)
       run = nil
     else
-      assert.equal(137, code, read(folder.path .. "/out"))
+      assert.equal(137, ended.code, ended.out .. (ended.err or ""))
       kills, size = kills + (grew and 1 or 0), #journal(run)
     end
     latest = next_latest(latest, over, grew)

@@ -189,9 +189,9 @@ describe("an autonomous run", function()
       }
     end
     local dir = R.folder() .. "/run"
-    local result = assert(R.run(definition(5), { work_dir = dir }))
+    local result = assert(R.run(definition(100), { work_dir = dir }))
     assert.same({ "paused", "tea", 3 }, { result.status, result.reason, result.state.iteration_count })
-    local again = definition(5)
+    local again = definition(100)
     again.terminate = { "max_iterations" }
     result = assert(skillrt.resume(dir, { skill = R.skill(again) }))
     assert.same({ "failed", "max_iterations" }, { result.status, result.reason })
@@ -236,17 +236,17 @@ describe("a run with a run_timeout", function()
       return {
         limits = { run_timeout = seconds },
         actions = { { id = "a", agent = skillrt.agent.command { "sh", "-c",
-          ("[ -e %s/go ] || exec sleep 5"):format(folder), idempotent = true } } },
+          ("[ -e %s/go ] || exec sleep 30"):format(folder), idempotent = true } } },
       }
     end
     local begun = os.time()
     local result = assert(R.run(definition(0.1), { work_dir = folder .. "/run" }))
     assert.same({ "paused", "run_timeout" }, { result.status, result.reason })
     assert.matches("longer than run_timeout, 0.1 seconds", result.message)
-    assert.is_true(os.time() - begun <= 2)
+    assert.is_true(os.time() - begun < 25)
     assert.equal(0, result.state.error_count)
     R.write(folder .. "/go", "")
-    result = assert(skillrt.resume(folder .. "/run", { skill = R.skill(definition(5)) }))
+    result = assert(skillrt.resume(folder .. "/run", { skill = R.skill(definition(100)) }))
     assert.equal("completed", result.status, result.message)
   end)
 

@@ -35,13 +35,11 @@ function M.folder()
   return setmetatable(folder, { __close = function() os.execute("rm -rf " .. quoted(path)) end })
 end
 
--- The command line of a call, run in the folder.
-local function line(folder, words, redirect)
-  local parts = { "cd " .. quoted(folder.path) .. " && exec" }
-  if words.env then parts[#parts + 1] = "env " .. words.env end
-  parts[#parts + 1] = "timeout -s KILL 20 " .. quoted(M.program)
+-- The program and its arguments as the shell reads them, in the environment that is asked for.
+local function call(words, before)
+  local parts = { (words.env and "env " .. words.env .. " " or "") .. (before or "") .. quoted(M.program) }
   for _, word in ipairs(words) do parts[#parts + 1] = quoted(word) end
-  return table.concat(parts, " ") .. " " .. redirect
+  return table.concat(parts, " ")
 end
 
 ---Runs the program: { code, out, err }. `words`: its arguments; env: "A=b"; input: a text.
@@ -50,17 +48,26 @@ function M.run(folder, words)
   if words.input then
     input = folder.file(".in", words.input)
   end
-  local _, how, code = os.execute(line(folder, words, (">%s 2>%s <%s"):format(quoted(out), quoted(err), quoted(input))))
+  local _, how, code = os.execute(("cd %s && exec %s >%s 2>%s <%s"):format(
+    quoted(folder.path), call(words, "timeout -s KILL 60 "), quoted(out), quoted(err), quoted(input)))
   return { code = how == "signal" and 128 + code or code, out = M.read(out), err = M.read(err) }
+end
+
+---Runs the program and kills it by signal 9 after some ms, if it has not ended by then:
+---{ code (137: it was killed), out (with the errors) }.
+function M.killed_after(folder, words, ms)
+  local out = folder.path .. "/.out"
+  local command = ("cd %s; %s >%s 2>&1 </dev/null & p=$!; sleep %.4f; kill -9 $p 2>/dev/null; wait $p"):format(
+    quoted(folder.path), call(words), quoted(out), ms / 1000)
+  local _, how, code = os.execute(("sh -c %s 2>/dev/null"):format(quoted(command)))
+  return { code = how == "signal" and 128 + code or code, out = M.read(out) }
 end
 
 ---Starts the program in the background: { pid, wait() -> { code, out, err }, signal(name) }.
 function M.start(folder, words)
   local name = folder.path .. "/.bg" .. core.uuid():sub(1, 8)
-  local command = line(folder, words, ("& echo $! >%s.pid; wait $!; echo $? >%s.code"):format(name, name))
-  -- the program itself is to be signalled: no `exec timeout` before it
-  command = command:gsub("&& exec", "&&", 1):gsub("timeout %-s KILL 20 ", "", 1)
-  assert(os.execute(("(%s) >%s.out 2>%s.err </dev/null &"):format(command, name, name)))
+  assert(os.execute(("(cd %s && %s & echo $! >%s.pid; wait $!; echo $? >%s.code) >%s.out 2>%s.err </dev/null &"):format(
+    quoted(folder.path), call(words), name, name, name, name)))
   local self = {}
   local function wait_for(path, ms)
     local deadline = core.mono_ns() + ms * 1000000
@@ -70,12 +77,12 @@ function M.start(folder, words)
       os.execute "sleep 0.01"
     end
   end
-  self.pid = tonumber((assert(wait_for(name .. ".pid", 2000), "the program did not start"):match "%d+"))
+  self.pid = tonumber((assert(wait_for(name .. ".pid", 20000), "the program did not start"):match "%d+"))
   function self.signal(signal) os.execute(("kill -%s %d 2>/dev/null"):format(signal, self.pid)) end
   function self.output() return M.read(name .. ".out") end
   ---Until the output holds the text.
   function self.says(text)
-    local deadline = core.mono_ns() + 5000000000
+    local deadline = core.mono_ns() + 20000000000
     while core.mono_ns() < deadline do
       if (self.output() or ""):find(text, 1, true) then return true end
       os.execute "sleep 0.01"
@@ -85,7 +92,7 @@ function M.start(folder, words)
   ---Until it has ended; one that does not is killed and gives no code.
   function self.wait(ms)
     local began = core.mono_ns()
-    local code = wait_for(name .. ".code", ms or 5000)
+    local code = wait_for(name .. ".code", ms or 20000)
     local took = (core.mono_ns() - began) / 1e6
     if not code then self.signal "KILL" end
     local number = code and tonumber((code:match "%d+"))
