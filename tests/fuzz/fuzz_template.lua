@@ -3,12 +3,9 @@
 -- Run from the tree: lua5.4 tests/fuzz/fuzz_template.lua [SECONDS [SEED]] (or FUZZ_SECONDS).
 -- Ends with 1 and prints the template when one breaks the rules.
 -- luacheck: no max line length
-package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
+package.path = "./lua/?.lua;./lua/?/init.lua;./?.lua;" .. package.path
+local fuzz = require "tests.support.fuzz_texts"
 local template = require "skillrt.template"
-
-local seconds = tonumber(arg[1] or os.getenv "FUZZ_SECONDS" or "") or 5
-local seed = tonumber(arg[2] or "") or os.time()
-math.randomseed(seed)
 
 local LIMITS = { max_steps = 50000, max_bytes = 1 << 20, max_depth = 40 }
 local SLOW = 3
@@ -21,24 +18,12 @@ local words = {
   "<%={{ }}=%>", "{{! c }}", "{{.}}", "{{o.y}}", "\n  {{>q}}\n", "\n {{$b}}\n  z\n {{/b}}\n",
 }
 
-local function pick(list)
-  return list[math.random(#list)]
-end
-
 local function random_text()
   local out = {}
   for i = 1, math.random(1, 24) do
-    out[i] = pick(words)
+    out[i] = fuzz.pick(words)
   end
   return table.concat(out)
-end
-
--- Cuts, doubles, swaps or replaces a piece.
-local function mutate(text)
-  local from = math.random(0, #text)
-  local to = math.min(#text, from + math.random(0, 12))
-  local head, piece, tail = text:sub(1, from), text:sub(from + 1, to), text:sub(to + 1)
-  return pick { head .. tail, head .. piece .. piece .. tail, head .. pick(words) .. tail, tail .. head, head .. pick(words) .. piece .. tail }
 end
 
 local function data_of(lambda_text)
@@ -50,7 +35,9 @@ local function data_of(lambda_text)
   }
 end
 
-local function check(text, partials, lambda_text)
+local function check(text)
+  local partials = { p = math.random(2) == 1 and "[{{$b}}d{{/b}}{{>q}}]" or random_text(), q = random_text() }
+  local lambda_text = math.random(4) == 1 and random_text() or "t"
   local started = os.clock()
   local options = { strict = math.random(2) == 1, escape = math.random(2) == 1 and "html" or nil }
   for name, value in pairs(LIMITS) do
@@ -62,24 +49,13 @@ local function check(text, partials, lambda_text)
     or result == nil and (type(message) ~= "string" or code ~= "invalid") and "returned nil without a message"
     or spent > SLOW and ("took %.1f s"):format(spent)
   if fault then
-    print(("seed %d: %s\ntext %q\np %q\nq %q\nlambda %q"):format(seed, fault, text, partials.p, partials.q, lambda_text))
-    os.exit(1)
+    fuzz.complain("%s\ntext %q\np %q\nq %q\nlambda %q", fault, text, partials.p, partials.q, lambda_text)
   end
   return ok and result ~= nil
 end
 
-local corpus, runs, good = { "{{x}}", "{{#l}}{{.}}{{/l}}", "{{<p}}{{$b}}x{{/b}}{{/p}}" }, 0, 0
-local stop = os.clock() + seconds
-while os.clock() < stop do
-  local text = math.random(3) == 1 and random_text() or mutate(pick(corpus))
-  local partials = { p = math.random(2) == 1 and "[{{$b}}d{{/b}}{{>q}}]" or random_text(), q = random_text() }
-  local rendered = check(text, partials, math.random(4) == 1 and random_text() or "t")
-  runs = runs + 1
-  if rendered then
-    good = good + 1
-    if #text < 2000 then
-      corpus[#corpus < 500 and #corpus + 1 or math.random(#corpus)] = text
-    end
-  end
-end
-print(("%d templates, %d of them valid, seed %d"):format(runs, good, seed))
+local corpus = { "{{x}}", "{{#l}}{{.}}{{/l}}", "{{<p}}{{$b}}x{{/b}}{{/p}}" }
+local tried, good = fuzz.loop(corpus, { texts = 500, bytes = 2000, bad = math.maxinteger }, function(known)
+  return math.random(3) == 1 and random_text() or fuzz.mutate(fuzz.pick(known), words)
+end, check)
+print(("%d templates, %d of them valid, seed %d"):format(tried, good, fuzz.seed))

@@ -15,7 +15,7 @@ log:write((phase or action) .. "\n")
 log:flush()
 local count = 0
 for line in io.lines "LOG" do count = count + (line == arg[1] and 1 or 0) end
-if phase == arg[1] and count == 1 then os.execute "sleep 3" end
+if phase == arg[1] and count == 1 then os.execute "sleep 10" end
 local updates = {
   Scan = '{"scanned":true,"files":["a.md"]}',
   ["Probe [all]"] = '{"checked":1,"dead":[{"fixable":true}]}',
