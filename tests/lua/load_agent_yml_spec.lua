@@ -4,7 +4,7 @@ local findings = require "skillrt.load.findings"
 local load = require "skillrt.load"
 local skill_folder = require "tests.support.skill_folder"
 
-local places = skill_folder.places
+local ids, places = skill_folder.ids, skill_folder.places
 
 local FLOW = [[
 llm:
@@ -33,14 +33,6 @@ local function of(text, name)
   local folder <close> = skill_folder.make { [name or "agent.yml"] = text }
   local skill, message, code, found = load.load(folder.dir .. "/" .. (name or "agent.yml"))
   return skill, found, message, code
-end
-
-local function ids(list)
-  local out = {}
-  for i, one in ipairs(list) do
-    out[i] = one.id
-  end
-  return out
 end
 
 describe("an agent.yml", function()

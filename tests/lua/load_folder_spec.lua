@@ -2,42 +2,9 @@
 -- what could not be read is named.
 local load = require "skillrt.load"
 local skill_folder = require "tests.support.skill_folder"
-local skill_of = require "skillrt.skill"
 
-local places = skill_folder.places
-
-local SKILL = "---\nname: demo-skill\ndescription: Reads and sorts.\n---\n# Demo\n"
-
-local function action(name, conditions, more)
-  local lines = { "# Action: " .. name, "", "Does " .. name .. ".", "", "## Preconditions", "" }
-  for _, one in ipairs(conditions) do
-    lines[#lines + 1] = "- [ ] " .. one
-  end
-  return table.concat(lines, "\n") .. "\n\n" .. (more or "")
-end
-
-local function loaded(folder, options)
-  local skill, message, _, found = load.load(folder.dir, options)
-  assert.is_nil(message)
-  assert.is_true(skill_of.is(skill))
-  return skill, found
-end
-
-local function when(one)
-  local out = {}
-  for i, condition in ipairs(one.when) do
-    out[i] = condition.text
-  end
-  return out
-end
-
-local function ids(list)
-  local out = {}
-  for i, one in ipairs(list) do
-    out[i] = one.id
-  end
-  return out
-end
+local SKILL, action, loaded = skill_folder.SKILL, skill_folder.action, skill_folder.loaded
+local ids, places, when = skill_folder.ids, skill_folder.places, skill_folder.when
 
 describe("a folder of phases", function()
   it("runs them in the order of their numbers, each with its document as prompt (R10, R20)", function()

@@ -1,27 +1,11 @@
 -- generated_spec.lua: a generated folder runs as it stands: its skill.lua, with a program as agent.
+local files = require "skillrt.files"
 local generate = require "skillrt.generate"
 local json = require "skillrt.json"
 
 local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
 
--- Answers by what it is asked: a phase returns its output, an action the changes it promises.
-local AGENT = [[
-#!/usr/bin/env lua5.4
-local task = io.read "a"
-local phase, action = task:match "%[PHASE%] (%S+)", task:match "# Action: ([^\n]*)"
-local updates = {
-  Scan = '{"scanned":true,"files":["a.md"]}',
-  ["Probe [all]"] = '{"checked":1,"dead":[{"fixable":true}]}',
-  Repair = '{"dead":[]}',
-  Report = '{"verdict":"good"}',
-  Clean = '{"rows":0,"empty":true}',
-}
-if phase then
-  print('{"status":"completed","summary":"done","output":{"phase":"' .. phase .. '","breaking":[1]}}')
-else
-  print('{"status":"completed","summary":"done","stateUpdates":' .. (updates[action] or "{}") .. "}")
-end
-]]
+local AGENT = ('#!/bin/sh\nexec lua5.4 "%s/tests/support/golden_agent.lua"\n'):format(files.current())
 
 local RUN = [[
 package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
@@ -51,8 +35,8 @@ local function run(name, lang)
   for _, file in ipairs(assert(generate.generate(config, { lang = lang, templates = "templates" }))) do
     write(folder .. "/" .. file.path, file.text)
   end
-  write(base .. "/agent", AGENT)
   write(base .. "/run.lua", RUN:format(BUILD, folder, base .. "/work"))
+  write(base .. "/agent", AGENT)
   local command = "chmod +x %s/agent; SKILLRT_AGENT=%s/agent lua5.4 %s/run.lua 2>&1 | tail -1"
   local pipe = assert(io.popen(command:format(base, base, base)))
   local said = pipe:read "a"

@@ -3,26 +3,7 @@ local R = require "tests.support.runs"
 local json = require "skillrt.json"
 local skillrt = require "skillrt"
 
-local function sets(updates)
-  return function()
-    return updates
-  end
-end
-
-local function fails(message)
-  return function()
-    return nil, message or "no"
-  end
-end
-
--- The order in which actions were begun.
-local function order(dir)
-  local out = {}
-  for i, record in ipairs(R.records(dir, "start")) do
-    out[i] = record.action
-  end
-  return table.concat(out, " ")
-end
+local fails, order, sets = R.fails, R.order, R.sets
 
 local function run(definition)
   local dir = R.folder() .. "/run"
@@ -189,9 +170,9 @@ describe("an autonomous run", function()
       }
     end
     local dir = R.folder() .. "/run"
-    local result = assert(R.run(definition(100), { work_dir = dir }))
+    local result = assert(R.run(definition(5), { work_dir = dir }))
     assert.same({ "paused", "tea", 3 }, { result.status, result.reason, result.state.iteration_count })
-    local again = definition(100)
+    local again = definition(5)
     again.terminate = { "max_iterations" }
     result = assert(skillrt.resume(dir, { skill = R.skill(again) }))
     assert.same({ "failed", "max_iterations" }, { result.status, result.reason })

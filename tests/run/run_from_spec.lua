@@ -2,13 +2,7 @@
 local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 
-local function ids(list)
-  local out = {}
-  for i, row in ipairs(list) do
-    out[i] = row.id
-  end
-  return table.concat(out, " ")
-end
+local ids = R.ids
 
 describe("resume --from", function()
   after_each(R.clean)

@@ -2,26 +2,7 @@
 local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 
-local function sets(updates)
-  return function()
-    return updates
-  end
-end
-
-local function fails(message)
-  return function()
-    return nil, message or "no"
-  end
-end
-
--- The order in which actions were begun.
-local function order(dir)
-  local out = {}
-  for i, record in ipairs(R.records(dir, "start")) do
-    out[i] = record.action
-  end
-  return table.concat(out, " ")
-end
+local fails, order, sets = R.fails, R.order, R.sets
 
 describe("retry", function()
   after_each(R.clean)

@@ -3,6 +3,8 @@ local R = require "tests.support.runs"
 local json = require "skillrt.json"
 local skillrt = require "skillrt"
 
+local ids = R.ids
+
 local function sh(script, more)
   local agent = { "sh", "-c", script, idempotent = true }
   for key, value in pairs(more or {}) do
@@ -15,14 +17,6 @@ local function gives(value)
   return function()
     return value
   end
-end
-
-local function ids(list)
-  local out = {}
-  for i, row in ipairs(list) do
-    out[i] = row.id
-  end
-  return table.concat(out, " ")
 end
 
 describe("a sequential run", function()

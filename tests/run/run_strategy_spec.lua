@@ -3,13 +3,7 @@
 local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 
-local function order(dir)
-  local out = {}
-  for i, record in ipairs(R.records(dir, "start")) do
-    out[i] = record.action
-  end
-  return table.concat(out, " ")
-end
+local order = R.order
 
 local function nothing() end
 

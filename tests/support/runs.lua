@@ -69,6 +69,38 @@ function M.records(dir, kind)
   return list, books
 end
 
+---The ids of a list of rows, in one text.
+function M.ids(list)
+  local out = {}
+  for i, row in ipairs(list) do
+    out[i] = row.id
+  end
+  return table.concat(out, " ")
+end
+
+---The actions of a run in the order in which they were begun, in one text.
+function M.order(dir)
+  local out = {}
+  for i, record in ipairs(M.records(dir, "start")) do
+    out[i] = record.action
+  end
+  return table.concat(out, " ")
+end
+
+---A function for an action that returns these updates.
+function M.sets(updates)
+  return function()
+    return updates
+  end
+end
+
+---A function for an action that fails for good.
+function M.fails(message)
+  return function()
+    return nil, message or "no"
+  end
+end
+
 ---Runs a skill and stops it from outside when a record for which `wanted` holds is written.
 ---@return string status
 ---@return string reason

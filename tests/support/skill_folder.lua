@@ -1,7 +1,13 @@
--- skill_folder.lua: a skill's folder for one test, written from texts and removed when it closes.
+-- skill_folder.lua: a skill's folder for one test, written from texts and removed when it closes;
+-- documents for it, and what was read from it in few words.
 --
 -- Called by specs: local folder <close> = skill_folder.make { ["SKILL.md"] = "..." }.
+local load = require "skillrt.load"
+local skill_of = require "skillrt.skill"
+
 local M = {}
+
+M.SKILL = "---\nname: demo-skill\ndescription: Reads and sorts.\n---\n# Demo\n"
 
 local Folder = {}
 Folder.__index = Folder
@@ -40,6 +46,43 @@ function M.make(files, name)
     folder:write(path, text)
   end
   return folder
+end
+
+---The document of an action.
+---@param name string
+---@param conditions string[]  its preconditions
+---@param more string?  what follows them
+function M.action(name, conditions, more)
+  local lines = { "# Action: " .. name, "", "Does " .. name .. ".", "", "## Preconditions", "" }
+  for _, one in ipairs(conditions) do
+    lines[#lines + 1] = "- [ ] " .. one
+  end
+  return table.concat(lines, "\n") .. "\n\n" .. (more or "")
+end
+
+---The skill of a folder that can be read, and what was found.
+function M.loaded(folder, options)
+  local skill, message, _, found = load.load(folder.dir, options)
+  assert(skill_of.is(skill) and message == nil, message)
+  return skill, found
+end
+
+---The conditions of an action as texts.
+function M.when(one)
+  local out = {}
+  for i, condition in ipairs(one.when) do
+    out[i] = condition.text
+  end
+  return out
+end
+
+---The ids of actions or phases.
+function M.ids(list)
+  local out = {}
+  for i, one in ipairs(list) do
+    out[i] = one.id
+  end
+  return out
 end
 
 ---The findings of a list with this code, as "file:line".
