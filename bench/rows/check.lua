@@ -41,6 +41,7 @@ return function(measure)
   local check = require "skillrt.check"
   local found_of = require "skillrt.check.found"
   local model_of = require "skillrt.check.model"
+  local rounds = require "skillrt.check.reach.rounds"
   local search = require "skillrt.check.reach.search"
   local space_of = require "skillrt.check.reach.space"
 
@@ -50,7 +51,9 @@ return function(measure)
     end))
     local states
     local best = measure.cpu(3, function()
-      states = search.run(space, { max_tests = 1 << 40 }).looked
+      local result = search.run(space, { max_tests = 1 << 40 })
+      states = result.looked
+      rounds.stuck(result)
     end)
     local detail = ("%d states"):format(states)
     return measure.finding("searching the state space", states / best * 1e6, ">=", 100, detail, "thousand states/s")

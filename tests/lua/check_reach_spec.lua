@@ -2,11 +2,12 @@
 -- it shows, its bound; and that it agrees with runs taken step by step on real states.
 local check = require "skillrt.check"
 local found_of = require "skillrt.check.found"
+local json = require "skillrt.json"
 local model_of = require "skillrt.check.model"
+local plain_search = require "tests.support.plain_search"
+local rounds = require "skillrt.check.reach.rounds"
 local search = require "skillrt.check.reach.search"
-local skill_of = require "skillrt.skill"
 local space_of = require "skillrt.check.reach.space"
-local when = require "skillrt.when"
 
 local AGENTS = { worker = { kind = "command", argv = { "true" } } }
 
@@ -35,125 +36,40 @@ local function model(definition)
   end)
 end
 
--- Small machines of chance ---------------------------------------------------------------------------
-
-local WHEN = { "n < 3", "n >= 2", "mode === 'a'", "mode !== 'b'", "ready", "!ready", "mode === 'a' || ready",
-  "n === 1 && !ready", "completed_actions.includes('a1')", "!completed_actions.includes('a2')", "n < 2 && mode === 'b'" }
-local EFFECTS = { "n++", "n--", "mode=a", "mode=b", "mode='c'", "ready=true", "ready=false", "n=0" }
-
-local function chance(random)
-  local actions = {}
-  for i = 1, 2 + random(4) do
-    local one = { id = "a" .. i, priority = random(3), when = {}, effects = {}, optional = random(2) == 1 }
-    for k = 1, random(3) - 1 do
-      one.when[k] = WHEN[random(#WHEN)]
-    end
-    local used = {}
-    for _ = 1, random(3) - 1 do
-      local effect = EFFECTS[random(#EFFECTS)]
-      local key = effect:match "^%l+"
-      if not used[key] then
-        used[key] = true
-        one.effects[#one.effects + 1] = effect
-      end
-    end
-    one.max_runs = random(3) == 1 and 3 or 1
-    one.terminal = random(6) == 1 or nil
-    actions[i] = one
+-- So many more that a state takes more than one word; none of them ever runs.
+local function with_idle(definition)
+  for i = 1, 70 do
+    table.insert(definition.actions, { id = "idle" .. i, agent = "worker", when = "n > 1 && n < 1", optional = true })
   end
-  -- so that every key is some effect's
-  actions[#actions + 1] = { id = "keys", when = "false", optional = true, effects = { "n++", "mode=b", "ready=true" } }
-  local all = skill(actions, { state = { n = 0, mode = "z", ready = false } })
-  all.strategy = random(2) == 1 and "priority" or "user_driven"
-  return all
-end
-
-local function apply(state, effects)
-  for _, effect in ipairs(effects) do
-    local key, value = effect.text:match "^(%l+)='?(%w+)'?$"
-    if effect.text == "n++" then
-      state.n = state.n + 1
-    elseif effect.text == "n--" then
-      state.n = state.n - 1
-    elseif value == "true" or value == "false" then
-      state[key] = value == "true"
-    else
-      state[key] = tonumber(value) or value
-    end
-  end
-end
-
--- All runs on real states with the real conditions: which actions may be taken, and how it ends.
-local function walk(definition)
-  local checked = assert(skill_of.check(definition))
-  local list = table.move(checked.actions, 1, #checked.actions, 1, {})
-  if checked.strategy.name == "priority" then
-    table.sort(list, function(a, b)
-      return a.priority > b.priority or (a.priority == b.priority and a.index < b.index)
-    end)
-  end
-  local taken, ends, seen = {}, {}, {}
-  local todo = { { state = { n = 0, mode = "z", ready = false, completed_actions = {}, status = "pending" }, runs = {} } }
-  while #todo > 0 do
-    local now = table.remove(todo)
-    local runs = {}
-    for i, one in ipairs(checked.actions) do
-      runs[i] = now.runs[one.id] or 0
-    end
-    local s = now.state
-    local key = ("%s %s %s %s"):format(math.max(-9, math.min(s.n, 9)), s.mode, s.ready, table.concat(runs, ","))
-    if not seen[key] then
-      seen[key] = true
-      local any, rest = false, false
-      for _, one in ipairs(list) do
-        local open = (now.runs[one.id] or 0) < one.max_runs and when.holds(one, s)
-        if open and (not any or checked.strategy.name ~= "priority") then
-          any, taken[one.id] = true, true
-          local after = { n = s.n, mode = s.mode, ready = s.ready, status = "running",
-            completed_actions = table.move(s.completed_actions, 1, #s.completed_actions, 1, {}) }
-          table.insert(after.completed_actions, one.id)
-          apply(after, one.effects)
-          local count = {}
-          for id, times in pairs(now.runs) do
-            count[id] = times
-          end
-          count[one.id] = (count[one.id] or 0) + 1
-          if one.terminal then
-            ends.completed = true
-          else
-            todo[#todo + 1] = { state = after, runs = count }
-          end
-        end
-        rest = rest or not (one.terminal or one.optional or (now.runs[one.id] or 0) > 0)
-      end
-      if not any then
-        ends[rest and "blocked" or "completed"] = true
-      end
-    end
-  end
-  return taken, ends
+  return definition
 end
 
 describe("the search through the state space", function()
-  it("agrees with real states and conditions on what may run and how it may end (F28, F33)", function()
+  it("agrees with a plain search through real states: what may run, how it ends, how soon (F28, F33)", function()
     local seed = 20261121
     local function random(n)
       seed = (seed * 1103515245 + 12345) & 0x7fffffff
       return (seed >> 12) % n + 1
     end
-    for _ = 1, 150 do
-      local definition = chance(random)
-      local taken, ends = walk(definition)
-      local space = space_of.of(model(definition))
+    local stuck, wide = 0, 0
+    for round = 1, 200 do
+      local definition = plain_search.skill(random, round % 2 == 0)
+      local real, told = plain_search.search(definition), json.encode(definition)
+      local space = space_of.of(model(round % 5 == 0 and with_idle(definition) or definition))
       local result = search.run(space)
+      local function steps(state)
+        return state and #search.path(result, state) or nil
+      end
       assert.is_true(result.complete)
       for i, step in ipairs(space.steps) do
-        local id = step.action.id
-        assert.equal(taken[id] or false, result.chosen[i] ~= nil, id .. " of " .. require("skillrt.json").encode(definition.actions))
+        assert.equal(real.taken[step.action.id], steps(result.chosen[i]), step.action.id .. " of " .. told)
       end
-      assert.equal(ends.completed or false, result.ends.completed ~= nil)
-      assert.equal(ends.blocked or false, result.blocked_count > 0)
+      assert.equal(real.completed, steps(result.ends.completed), told)
+      assert.equal(real.blocked, steps(result.blocked_at), told)
+      assert.equal(real.stuck, steps(rounds.stuck(result)), told)
+      stuck, wide = stuck + (real.stuck and 1 or 0), wide + (space.words > 1 and 1 or 0)
     end
+    assert.is_true(stuck > 10 and wide > 30, "cases of each kind")
   end)
 
   it("shows the shortest sequence of actions (F28)", function()
@@ -211,6 +127,25 @@ describe("the search through the state space", function()
     local one = finding(skill(actions, { strategy = "user_driven" }), "reach.bound", { max_states = 1000 })
     assert.truthy(one.what:find("1000 states", 1, true))
     assert.equal("note", one.level)
+  end)
+
+  it("stops when it has kept as much as it may, and says so (F33)", function()
+    local actions = {}
+    for i = 1, 70 do
+      actions[i] = { id = "a" .. i }
+    end
+    local one = finding(skill(actions, { strategy = "user_driven" }), "reach.bound", { max_kept = 1000 })
+    assert.truthy(one.what:find("tests, 1000 states and parts of states in memory); ", 1, true))
+    assert.is_nil(finding(skill(actions), "reach.bound", { max_kept = 1000 }))
+  end)
+
+  it("shows a round of actions that may run there (F33)", function()
+    local one = finding(skill({
+      { id = "once", when = "deep === 1", effects = { "mode=c" } },
+      { id = "again", repeatable = true, when = "deep !== 1", effects = { "mode=b" } },
+      { id = "last", when = "mode === 'z' && mode !== 'z'" },
+    }, { state = { mode = "z" }, strategy = "user_driven" }), "reach.loop")
+    assert.truthy(one.what:find("at the start it repeats again", 1, true), one.what)
   end)
 
   it("packs what does not fit into one word into several, with the same result (F28)", function()

@@ -4,6 +4,7 @@
 -- Explores the space that preconditions and declared effects span. A key that effects name
 -- changes by them alone; any other key may be set by any action. Called by check.lua.
 local relaxed = require "skillrt.check.reach.relaxed"
+local rounds = require "skillrt.check.reach.rounds"
 local search = require "skillrt.check.reach.search"
 local space_of = require "skillrt.check.reach.space"
 
@@ -248,10 +249,10 @@ local function check_loops(self)
   for i, step in ipairs(self.space.steps) do
     repeats(self, i, step)
   end
-  local at = self.result.stuck
+  local at = rounds.stuck(self.result)
   if at then
     local steps = search.path(self.result, at)
-    local loop = search.loop(self.result, at)
+    local loop = rounds.loop(self.result, at)
     self.found:add("reach.loop", self.space.model.place(),
       ("the run goes round without end: %s it repeats %s"):format(sequence(steps),
         table.concat(loop, ", ")), { steps = steps })
@@ -264,9 +265,14 @@ local function check_bound(self)
     self.found:add("reach.over", self.space.model.place(self.result.over), what:format(self.result.over))
   end
   if not self.result.complete then
-    self.found:add("reach.bound", self.space.model.place(),
-      ("the search stopped after %d states (bound: %d states, %d tests); %d found ones were not looked at"):format(
-        self.result.looked, self.max_states, self.max_tests, self.result.count - self.result.looked))
+    local result = self.result
+    local bound = ("%d states, %d tests"):format(result.max_states, result.max_tests)
+    if result.full then
+      bound = ("%s, %d states and parts of states in memory"):format(bound, result.max_kept)
+    end
+    local what = "the search stopped after %d states (bound: %s); %d found ones were not looked at"
+    self.found:add("reach.bound", self.space.model.place(), what:format(result.looked, bound,
+      result.count - result.looked))
   end
 end
 
@@ -285,10 +291,8 @@ end
 ---@param options { max_states: integer?, max_tests: integer? }?
 ---@return table statistics { states, complete }
 function M.check(model, found, options)
-  options = options or {}
   local space = space_of.of(model)
-  local self = { space = space, found = found, never = {},
-    max_states = options.max_states or search.MAX_STATES, max_tests = options.max_tests or search.MAX_TESTS }
+  local self = { space = space, found = found, never = {} }
   check_phases(self)
   if #space.steps == 0 then
     return { states = 0, complete = true }

@@ -2,101 +2,134 @@
 --
 -- A fixed strategy takes the first action that may run; one that only may hold (it reads what
 -- nobody declares) leaves room for those behind it. Any other strategy may take each of them.
--- Knows packed states, no texts. Called by check/reach.lua.
+-- Knows states as integers, no texts. Called by check/reach.lua and reach/rounds.lua.
 local machine_of = require "skillrt.check.reach.machine"
 
 local M = {}
 
+local SPREAD = machine_of.SPREAD
+
 M.MAX_STATES = 100000
 M.MAX_TESTS = 4000000
+M.MAX_KEPT = 2000000
+
+local MAX_SEEDS = 1000
 
 ---@class skillrt.check.Search
----@field states any[]            packed, in the order in which they were found
+---@field states integer[]        in the order in which they were found, as far as they may be looked at
 ---@field parent integer[]        0: a first state
 ---@field via integer[]           the step that led there; negative: leading phases
+---@field index table<integer, integer>  the number of each state that was found
+---@field count integer           how many were found
 ---@field complete boolean        all states were looked at
+---@field full boolean            it stopped because it kept as much as it may
 ---@field looked integer          how many were looked at
 ---@field chosen integer[]        by step: the first state in which it may be taken
 ---@field passed table[]          by step: { state, by }: it might run, another was taken
 ---@field ends table<string, integer>  status -> the first state in which a run may end so
+---@field halts table<integer, boolean>  states in which a run may end or be blocked
 ---@field blocked_at integer?     the first state with no way on
 ---@field vague table<integer, boolean>  states that counting beyond what is told apart led to
 ---@field blocked_count integer
 ---@field over string?           the end that holds before anything ran
----@field stuck integer?          the first state from which no end can be reached
 
-local function new(space)
-  local machine = machine_of.of(space)
+-- The conditions of a list as rows of one table, and those of each on its own.
+local function together(machine, list, mode)
+  local all = {}
+  for i, one in ipairs(list) do
+    all[i] = one[mode]
+  end
+  return machine_of.rows(machine, all)
+end
+
+local function one_by_one(machine, list, mode)
+  local all = {}
+  for i, one in ipairs(list) do
+    all[i] = machine_of.rows(machine, { one[mode] })
+  end
+  return all
+end
+
+-- A step, by columns. States of several words follow whole: nothing of the state before is kept.
+local function add_step(self, i, step)
+  local parts = machine_of.parts(self.machine, step.updates)
+  local narrow = self.machine.words == 1
+  self.parts[i], self.terminal[i] = parts, step.action.terminal or false
+  self.keep[i], self.reads[i] = narrow and parts[1].keep or 0, narrow and parts[1].reads or 0
+  self.sets[i] = narrow and parts[1].sets or {}
+  self.guess[i] = false
+  for _, update in ipairs(step.updates) do
+    self.guess[i] = self.guess[i] or update.vague or false
+  end
+end
+
+local function new(space, options)
+  local machine = machine_of.new(space)
   local self = {
     space = space,
     machine = machine,
-    narrow = space.words == 1,
+    max_states = options.max_states or M.MAX_STATES,
+    max_tests = options.max_tests or M.MAX_TESTS,
+    max_kept = options.max_kept or M.MAX_KEPT,
     states = {}, parent = {}, via = {}, index = {}, count = 0,
     chosen = {}, passed = {}, ends = {}, blocked_count = 0,
-    from = {}, to = {}, edges = 0, halts = {}, tests = 0, looked = 0,
-    terminal = {}, apply = {}, guess = {}, vague = {},
+    halts = {}, tests = 0, looked = 0, vague = {},
+    now = {}, held = {}, one = {}, -- of the state that is looked at: its words, the steps that may run
+    parts = {}, terminal = {}, guess = {}, keep = {}, reads = {}, sets = {}, -- by step: what it makes
   }
-  for _, mode in ipairs { "first", "may", "must" } do
-    self[mode] = {}
-    for i, step in ipairs(space.steps) do
-      self[mode][i] = machine.test(step[mode])
-    end
-  end
+  self.first, self.may = together(machine, space.steps, "first"), together(machine, space.steps, "may")
+  self.must = space.fixed and one_by_one(machine, space.steps, "must")
   for i, step in ipairs(space.steps) do
-    self.apply[i], self.terminal[i] = machine.apply(step.updates), step.action.terminal
-    for _, update in ipairs(step.updates) do
-      self.guess[i] = self.guess[i] or update.vague
-    end
+    add_step(self, i, step)
   end
-  self.goal = machine.test { space.goal }
-  self.finals = {}
-  for i, one in ipairs(space.ends) do
-    self.finals[i] = { status = one.action.status, text = one.action.text, first = machine.test(one.first),
-      may = machine.test(one.may), must = machine.test(one.must) }
-  end
+  self.goal = machine_of.rows(machine, { { space.goal } })
+  self.over_first, self.over_may = together(machine, space.ends, "first"), together(machine, space.ends, "may")
+  self.over_must = one_by_one(machine, space.ends, "must")
   return self
 end
 
-local function add(self, state, parent, via)
-  local key = self.machine.key(state)
-  local known = self.index[key]
-  if not known then
-    known = self.count + 1
-    self.count, self.index[key] = known, known
+local function add(self, state, parent, via, vague)
+  local known = self.count + 1
+  self.count, self.index[state * SPREAD] = known, known
+  if known <= self.max_states then
     self.states[known], self.parent[known], self.via[known] = state, parent, via
+    if vague then
+      self.vague[known], self.any_vague = true, true
+    end
   end
-  if parent > 0 then
-    local edge = self.edges + 1
-    self.edges, self.from[edge], self.to[edge] = edge, parent, known
+end
+
+-- The states a phase leaves: as they were where it may be left out, and what it makes of them.
+local function after_phase(self, phase, i, current)
+  local machine, now = self.machine, self.now
+  local may, must = machine_of.rows(machine, { phase.may }), machine_of.rows(machine, { phase.must })
+  local parts, known, following = machine_of.parts(machine, phase.updates), {}, {}
+  local function keep(state, via)
+    if not known[state] and #following < MAX_SEEDS then
+      known[state] = true
+      following[#following + 1] = { state, via }
+    end
   end
-  return known
+  for _, one in ipairs(current) do
+    machine_of.lay_out(machine, one[1], now)
+    if machine_of.held(must, now, self.held) == 0 then
+      keep(one[1], one[2])
+    end
+    if machine_of.held(may, now, self.held) > 0 then
+      for _, state in ipairs(machine_of.outcomes(machine, parts, now)) do
+        keep(state, -i)
+      end
+    end
+  end
+  return following
 end
 
 -- Hybrid: the phases before the loop, each run or left out; then a step has run already.
 local function seed(self, space)
-  local current, out = { { self.machine.start, 0 } }, {}
+  local current = { { self.machine.start, 0 } }
   for i, phase in ipairs(space.phases) do
     if not phase.action.trailing then
-      local may = self.machine.test(phase.may)
-      local must = self.machine.test(phase.must)
-      local apply, following = self.machine.apply(phase.updates), {}
-      local keys = {}
-      for _, one in ipairs(current) do
-        local list = must(one[1]) and {} or { one }
-        if may(one[1]) then
-          for k = 1, apply(one[1], out) do
-            list[#list + 1] = { out[k], -i }
-          end
-        end
-        for _, next_one in ipairs(list) do
-          local key = self.machine.key(next_one[1])
-          if not keys[key] and #following < 1000 then
-            keys[key] = true
-            following[#following + 1] = next_one
-          end
-        end
-      end
-      current = following
+      current = after_phase(self, phase, i, current)
     end
   end
   for _, one in ipairs(current) do
@@ -104,135 +137,155 @@ local function seed(self, space)
   end
 end
 
+local function holds(self, rows)
+  return machine_of.held(rows, self.now, self.one) > 0
+end
+
 local function finish(self, status, at)
   self.ends[status] = self.ends[status] or at
-  self.halts[#self.halts + 1] = at
+  self.halts[at] = true
 end
 
 -- Whether an end surely comes before anything is chosen.
-local function ended(self, state, at, fresh)
-  for _, final in ipairs(self.finals) do
-    if fresh and final.first(state) or not fresh and final.may(state) then
-      finish(self, final.status, at)
-      self.over = self.over or fresh and final.text or nil
-      if fresh or final.must(state) then
-        return true
-      end
+local function ended(self, at, fresh)
+  local held = self.held
+  for k = 1, machine_of.held(fresh and self.over_first or self.over_may, self.now, held) do
+    local i = held[k]
+    local final = self.space.ends[i].action
+    finish(self, final.status, at)
+    self.over = self.over or fresh and final.text or nil
+    if fresh or holds(self, self.over_must[i]) then
+      return true
     end
   end
   return false
 end
 
-local function take(self, i, state, at, out)
-  self.chosen[i] = self.chosen[i] or at
-  local status = self.terminal[i]
-  if status then
-    finish(self, status, at)
-    return
-  end
-  local count = self.apply[i](state, out)
-  local vague = self.vague[at] or (count > 1 and self.guess[i]) or nil
-  for k = 1, count do
-    local known = self.narrow and self.index[out[k]]
-    if known then
-      local edge = self.edges + 1
-      self.edges, self.from[edge], self.to[edge] = edge, at, known
-    else
-      known = add(self, out[k], at, i)
-    end
-    if not vague then
-      self.vague[known] = nil
-    elseif known == self.count and self.parent[known] == at and self.via[known] == i then
-      self.vague[known] = true
-    end
-  end
-end
-
-local function nothing_to_choose(self, state, at)
-  if self.goal(state) then
+local function nothing_to_choose(self, at)
+  self.halts[at] = true
+  if holds(self, self.goal) then
     finish(self, "completed", at)
     return
   end
-  self.halts[#self.halts + 1] = at
   self.blocked_count = self.blocked_count + 1
   if not self.blocked_at or (self.vague[self.blocked_at] and not self.vague[at]) then
     self.blocked_at = at
   end
 end
 
-local function look(self, at, fresh, out)
-  local state, count = self.states[at], #self.space.steps
-  if ended(self, state, at, fresh) then
-    return
-  end
-  local may, must, fixed = fresh and self.first or self.may, fresh and self.first or self.must, self.space.fixed
-  local any, sure = false, nil
-  for i = 1, count do
-    if (not sure or not self.chosen[i]) and may[i](state) then
-      if sure then
-        self.passed[i] = self.passed[i] or { state = at, by = sure }
-      else
-        any = true
-        take(self, i, state, at, out)
-        sure = fixed and must[i](state) and i or nil
+-- Whether nothing has run yet.
+local function is_fresh(self, at)
+  return at == 1 and self.via[1] == 0
+end
+
+-- Whether the strategy takes this step before those behind it, whatever they are.
+local function is_sure(self, i, at)
+  return self.must and (is_fresh(self, at) or holds(self, self.must[i]))
+end
+
+-- What may follow, as sets for what the step keeps of the state.
+local function sets_of(self, i)
+  local parts = self.parts[i]
+  return self.machine.words == 1 and machine_of.sets(parts[1], self.now[1])
+    or machine_of.outcomes(self.machine, parts, self.now)
+end
+
+-- Takes what may run, one after another, up to the first that surely does. No call for a state that
+-- is known already: nearly all of the time is spent here.
+local function take_all(self, count, at)
+  local held, terminal, index, chosen = self.held, self.terminal, self.index, self.chosen
+  local keep, reads, sets, guess = self.keep, self.reads, self.sets, self.guess
+  local state, vague_here = self.now[1], self.vague[at]
+  for k = 1, count do
+    local i = held[k]
+    chosen[i] = chosen[i] or at
+    if terminal[i] then
+      finish(self, terminal[i], at)
+    else
+      local following = sets[i][state & reads[i]] or sets_of(self, i)
+      local kept, vague = state & keep[i], vague_here or (guess[i] and #following > 1)
+      for n = 1, #following do
+        local one = kept | following[n]
+        local known = index[one * SPREAD]
+        if not known then
+          add(self, one, at, i, vague)
+        elseif not vague and self.any_vague then
+          self.vague[known] = nil
+        end
       end
     end
+    if self.must and is_sure(self, i, at) then
+      return k
+    end
   end
-  self.tests = self.tests + count
-  if not any then
-    nothing_to_choose(self, state, at)
+  return count
+end
+
+local function look(self, at)
+  local now, held, fresh = self.now, self.held, is_fresh(self, at)
+  machine_of.lay_out(self.machine, self.states[at], now)
+  if ended(self, at, fresh) then
+    return
+  end
+  local count = machine_of.held(fresh and self.first or self.may, now, held)
+  local taken = take_all(self, count, at)
+  for k = taken + 1, count do
+    local i = held[k]
+    if not self.chosen[i] then
+      self.passed[i] = self.passed[i] or { state = at, by = held[taken] }
+    end
+  end
+  self.tests = self.tests + #self.parts
+  if count == 0 then
+    nothing_to_choose(self, at)
   end
 end
 
--- The first state from which no end, and no state that was not looked at, can be reached.
-local function find_stuck(self)
-  local heads, following, good, stack = {}, {}, {}, {}
-  for edge = 1, self.edges do
-    local to = self.to[edge]
-    following[edge], heads[to] = heads[to], edge
-  end
-  local function mark(at)
-    if not good[at] then
-      good[at] = true
-      stack[#stack + 1] = at
+---Lays out a state and tells which steps may be taken in it.
+---@param self skillrt.check.Search
+---@param at integer
+---@return integer[] steps
+function M.open(self, at)
+  machine_of.lay_out(self.machine, self.states[at], self.now)
+  local steps = {}
+  for k = 1, machine_of.held(is_fresh(self, at) and self.first or self.may, self.now, self.held) do
+    steps[k] = self.held[k]
+    if is_sure(self, steps[k], at) then
+      break
     end
   end
-  for _, at in ipairs(self.halts) do
-    mark(at)
+  return steps
+end
+
+---The numbers of the states that may follow a step in the state laid out; 0: not kept.
+---@param self skillrt.check.Search
+---@param i integer
+---@return integer[]
+function M.following(self, i)
+  local numbers = {}
+  for n, set in ipairs(sets_of(self, i)) do
+    numbers[n] = self.index[(self.now[1] & self.keep[i] | set) * SPREAD] or 0
   end
-  for at = self.looked + 1, self.count do
-    mark(at)
-  end
-  while #stack > 0 do
-    local edge = heads[table.remove(stack)]
-    while edge do
-      mark(self.from[edge])
-      edge = following[edge]
-    end
-  end
-  for at = 1, self.looked do
-    if not good[at] then
-      return at
-    end
-  end
+  return numbers
 end
 
 ---Searches the space.
 ---@param space skillrt.check.Space
----@param options { max_states: integer?, max_tests: integer? }?
+---@param options { max_states: integer?, max_tests: integer?, max_kept: integer? }?
 ---@return skillrt.check.Search
 function M.run(space, options)
-  options = options or {}
-  local max_states, max_tests = options.max_states or M.MAX_STATES, options.max_tests or M.MAX_TESTS
-  local self, out = new(space), {}
+  local self = new(space, options or {})
+  local nodes = self.machine.nodes
   seed(self, space)
-  while self.looked < self.count and self.looked < max_states and self.tests < max_tests do
-    local at = self.looked + 1
-    self.looked = at
-    look(self, at, at == 1 and self.via[1] == 0, out)
+  while self.looked < self.count and self.looked < self.max_states and self.tests < self.max_tests do
+    self.full = self.count + #nodes > self.max_kept
+    if self.full then
+      break
+    end
+    self.looked = self.looked + 1
+    look(self, self.looked)
   end
   self.complete = self.looked == self.count
-  self.stuck = find_stuck(self)
   return self
 end
 
@@ -268,37 +321,13 @@ function M.class(self, at, name)
   if not place then
     return 1
   end
-  local state = self.states[at]
-  local bits = (type(state) == "table" and state[place.word] or state) & place.mask
+  local bits = machine_of.word(self.machine, self.states[at], place.word) & place.mask
   for class, one in ipairs(place.bits) do
     if one == bits then
       return class
     end
   end
   return 1
-end
-
----A round that the run takes from a state: the actions until a state comes again.
----@param self skillrt.check.Search
----@param at integer
----@return string[]
-function M.loop(self, at)
-  local ids, seen, out = {}, {}, {}
-  while not seen[at] do
-    seen[at] = #ids + 1
-    for i in ipairs(self.space.steps) do
-      if self.may[i](self.states[at]) then
-        self.apply[i](self.states[at], out)
-        ids[#ids + 1] = self.space.steps[i].action.id
-        at = self.index[self.machine.key(out[1])]
-        break
-      end
-    end
-    if not at then
-      break
-    end
-  end
-  return table.move(ids, seen[at] or 1, #ids, 1, {})
 end
 
 return M
