@@ -122,16 +122,19 @@ static bool question_failed(struct engine *e, size_t mark, const char *question)
 
 /* ---- the questions; each gives false where the iteration cannot go on ---- */
 
-static bool ask_request(struct engine *e, struct slot *slot) {
-  const struct policy *policy = e->options.policy;
-  size_t mark = batch_count(&e->out);
-  if (!policy->request(policy->self, slot->step, &slot->task, &e->out, engine_trouble(e))) {
-    if (e->trouble.code == ERROR_STOPPED) engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
-    return question_failed(e, mark, "request");
-  }
+static bool is_ready(struct engine *e, struct slot *slot) {
   slot->state = SLOT_READY;
   slot_queue_push(&e->ready, slot);
   return true;
+}
+
+static bool ask_request(struct engine *e, struct slot *slot) {
+  const struct policy *policy = e->options.policy;
+  size_t mark = batch_count(&e->out);
+  if (policy->request(policy->self, slot->step, &slot->task, &e->out, engine_trouble(e)))
+    return is_ready(e, slot);
+  if (e->trouble.code == ERROR_STOPPED) engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
+  return question_failed(e, mark, "request");
 }
 
 static bool keep_waiting(struct engine *e, struct slot *slot, bool stopping) {
@@ -194,7 +197,8 @@ static bool start(struct engine *e, const struct decision *decision) {
     struct slot *slot = slots_take(&e->slots, steps[i], engine_trouble(e));
     if (!slot) return memory_failed(e);
     slot->engine = e;
-    if (!ask_request(e, slot)) return false;
+    if (!(decision->kind == DECIDE_PERFORM ? is_ready(e, slot) : ask_request(e, slot)))
+      return false;
   }
   return true;
 }
@@ -218,6 +222,7 @@ static bool choose(struct engine *e) {
     }
     if (decision.count == 0) return policy_bug(e, 0, "choose says start, but names no step");
     if (!start(e, &decision)) return false;
+    if (decision.kind == DECIDE_PERFORM) return true;
   }
 }
 

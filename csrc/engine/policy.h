@@ -38,15 +38,17 @@ void batch_cut(struct batch *, size_t count);             /* forgets all but the
 enum { TICK_MS = 100 };
 
 enum decision_kind {
-  DECIDE_START, /* start `steps` */
-  DECIDE_WAIT,  /* nothing to start; something is under way */
-  DECIDE_STOP   /* the run ends or pauses: `status`, `reason`; final. What is still under way
-                   is canceled, and accept hears of it */
+  DECIDE_START,   /* start `steps` */
+  DECIDE_PERFORM, /* start `steps`, each a TASK_LUA at once: request is not asked of them, and
+                     choose not again before one of them is over */
+  DECIDE_WAIT,    /* nothing to start; something is under way */
+  DECIDE_STOP     /* the run ends or pauses: `status`, `reason`; final. What is still under way
+                     is canceled, and accept hears of it */
 };
 
 struct decision {
   enum decision_kind kind;
-  uint64_t *steps; /* DECIDE_START: the policy's numbers for them; belongs to the policy until
+  uint64_t *steps; /* to be started: the policy's numbers for them; belongs to the policy until
                       its next question */
   size_t count;
   char status[16]; /* completed failed aborted paused */
@@ -66,7 +68,7 @@ struct policy {
    * ones to `out`. `store` also gives blobs. */
   bool (*load)(void *self, struct store *store, struct batch *out, struct error *);
 
-  /* What now? Asked again after every verdict and after every start. */
+  /* What now? Asked again after every verdict and after every DECIDE_START. */
   bool (*choose)(void *self, struct batch *out, struct decision *, struct error *);
 
   /* Fill `task` (initialised, empty) for the next exchange of `step`. An intent that must be

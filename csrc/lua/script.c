@@ -142,37 +142,48 @@ static int load_body(lua_State *L) {
   return 0;
 }
 
-static void read_steps(lua_State *L, int self, struct decision *decision) {
+/* The numbers live in a userdata of the policy's, which is used again while it is large enough. */
+static uint64_t *room_for_steps(lua_State *L, int self, struct script *script, size_t count) {
+  if (count > script->steps_room) {
+    size_t room = 2 * count + 6;
+    uint64_t *steps = lua_newuserdatauv(L, room * sizeof *steps, 0);
+    lua_setfield(L, self, "_steps");
+    script->steps = steps;
+    script->steps_room = room;
+  }
+  return script->steps;
+}
+
+static void read_steps(lua_State *L, int self, struct question *question) {
   luaL_checktype(L, -2, LUA_TTABLE);
   lua_Integer count = luaL_len(L, -2);
-  /* the numbers live in a userdata kept by the policy until the next question */
-  uint64_t *steps = lua_newuserdatauv(L, sizeof *steps * (size_t)(count + 1), 0);
+  uint64_t *steps = room_for_steps(L, self, question->script, (size_t)count);
   for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, -3, i);
+    lua_rawgeti(L, -2, i);
     steps[i - 1] = (uint64_t)luaL_checkinteger(L, -1);
     lua_pop(L, 1);
   }
-  lua_setfield(L, self, "_steps");
-  decision->steps = steps;
-  decision->count = (size_t)count;
+  question->decision->steps = steps;
+  question->decision->count = (size_t)count;
 }
 
 static int choose_body(lua_State *L) {
   int self;
   struct question *question = begin(L, &self);
   lua_call(L, 1, 3);
-  static const char *const kinds[] = {"start", "wait", "stop", NULL};
+  static const char *const kinds[] = {"perform", "start", "wait", "stop", NULL};
+  static const enum decision_kind values[] = {DECIDE_PERFORM, DECIDE_START, DECIDE_WAIT,
+                                              DECIDE_STOP};
   struct decision *decision = question->decision;
-  switch (luaL_checkoption(L, -3, NULL, kinds)) {
-  case 0:
-    decision->kind = DECIDE_START;
-    read_steps(L, self, decision);
+  decision->kind = values[luaL_checkoption(L, -3, NULL, kinds)];
+  switch (decision->kind) {
+  case DECIDE_PERFORM:
+  case DECIDE_START:
+    read_steps(L, self, question);
     break;
-  case 1:
-    decision->kind = DECIDE_WAIT;
+  case DECIDE_WAIT:
     break;
-  default:
-    decision->kind = DECIDE_STOP;
+  case DECIDE_STOP:
     snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, -2));
     snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, -1, ""));
   }

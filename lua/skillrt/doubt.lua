@@ -69,6 +69,7 @@ function M.take_up(policy)
   for _, number in ipairs(numbers) do
     take_up_step(policy, policy.ledger.steps[number])
   end
+  policy.waiting = #policy.waiting > 0 and policy.waiting or nil
 end
 
 ---The question about a request in doubt, or nil.

@@ -4,6 +4,7 @@
 -- that going on with a run costs the same however many steps it had. Knows the ledger and record
 -- payloads, no files. Called by policy.lua and cmd/log.lua.
 
+local books_of = require("skillrt.ledger")
 local record = require("skillrt.record")
 local state = require("skillrt.state")
 
@@ -74,20 +75,19 @@ function M.is_books(payload)
 end
 
 ---A record was read or written. The first of a run holds its state, as large as it is then.
----@param payload string
+---@param size integer  of its payload, in bytes
+---@param is_books boolean
 ---@param blobs table[]|nil  { digest, text } that it refers to, where it was written now
----@return boolean is_books
-function History:passed(payload, blobs)
-  local is_books = M.is_books(payload)
+function History:passed(size, is_books, blobs)
+  local since = self.since + size
   if is_books or not self.due then
-    local size = #payload
     for _, blob in ipairs(blobs or {}) do
       size = size + #blob[2]
     end
     self.due = math.max(self.interval, self.times * size)
+    since = is_books and 0 or since
   end
-  self.since = is_books and 0 or self.since + #payload
-  return is_books
+  self.since = since
 end
 
 ---One record of the journal, in order.
@@ -96,7 +96,8 @@ end
 ---@param read_blob function
 function History:add(payload, seq, read_blob)
   self.read_blob = read_blob
-  local starts_anew = self:passed(payload)
+  local starts_anew = M.is_books(payload)
+  self:passed(#payload, starts_anew)
   if starts_anew then
     self.count = 0
   elseif self.count >= KEPT_MOST then
@@ -119,7 +120,7 @@ function History:apply()
     elseif i == 1 and self.anew then
       restore(ledger, entry)
     else
-      ledger:apply(entry)
+      books_of.apply(ledger, entry)
     end
   end
   self.kept, self.count, self.anew = {}, 0, false

@@ -66,8 +66,6 @@ local M = {}
 ---@field runs table<string, integer>          how often each action or phase completed
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
-local Ledger = {}
-Ledger.__index = Ledger
 
 ---@return skillrt.Ledger
 function M.new()
@@ -75,7 +73,7 @@ function M.new()
   for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins" }) do
     self[field] = {}
   end
-  return setmetatable(self, Ledger)
+  return self
 end
 
 ---ISO 8601 in UTC, with milliseconds.
@@ -351,8 +349,9 @@ function apply.books() end -- what it says is known; history.lua may begin with 
 
 ---Applies one record. Raises where the records do not fit each other (a journal of another
 ---program, or a bug): the caller reports it with the record's place.
+---@param self skillrt.Ledger
 ---@param record table
-function Ledger:apply(record)
+function M.apply(self, record)
   local change = apply[record.t]
   if not change then
     error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(record.t)), 0)

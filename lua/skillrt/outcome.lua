@@ -12,6 +12,8 @@ local state = require("skillrt.state")
 
 local M = {}
 
+local math_type, type, next, getmetatable = math.type, type, next, getmetatable
+
 local TYPE_CHECKS = {
   string = function(v)
     return type(v) == "string"
@@ -57,14 +59,7 @@ local function remember_plain(key)
   plain[key], plain_count = true, plain_count + 1
 end
 
--- Whether JSON can hold the value for certain. NaN and the infinities less themselves are NaN.
-local function is_simple(value)
-  local kind = type(value)
-  if kind == "number" then
-    return value - value == 0
-  end
-  return kind == "boolean" or (kind == "string" and #value <= record.BLOB_BYTES and utf8.len(value) ~= nil)
-end
+local SIMPLE <const> = { number = true, boolean = true }
 
 -- Only known names and values that nothing has to be done to: they are taken as they are.
 local function are_simple(updates)
@@ -72,7 +67,17 @@ local function are_simple(updates)
     return false
   end
   for key, value in next, updates do
-    if not plain[key] or not is_simple(value) then
+    if not plain[key] then
+      return false
+    elseif math_type(value) == "float" then
+      if value - value ~= 0 then -- NaN and the infinities less themselves are NaN
+        return false
+      end
+    elseif type(value) == "string" then
+      if #value > record.BLOB_BYTES or not utf8.len(value) then
+        return false
+      end
+    elseif not SIMPLE[type(value)] then
       return false
     end
   end
@@ -84,12 +89,8 @@ end
 ---@return string|nil problem
 ---@return table|nil refused
 ---@return boolean|nil has_tables
----@return boolean|nil simple  JSON can hold them for certain
 local function judge_updates(skill, updates)
   local declared_types = skill.schema
-  if not declared_types and are_simple(updates) then
-    return updates, nil, nil, false, true
-  end
   local kept, refused, has_tables = {}, nil, false
   for key, value in pairs(updates) do
     if type(key) ~= "string" then
@@ -308,27 +309,36 @@ local function add_output(run, step, definition, outcome, entry)
   return nil
 end
 
+-- The end of a step whose function gave a few plain values and nothing else, as most do.
+local function settle_plain(run, step, definition, updates)
+  if run.skill.schema or step.context or definition.output or #definition.effects > 0
+    or not are_simple(updates) then
+    return nil
+  end
+  return { t = "done", step = step.number, set = next(updates) ~= nil and updates or nil, at = 0, ms = 0 }
+end
+
 ---Turns an outcome into the `done` record of its step.
 ---@param run table  { skill, ledger, work_dir }
 ---@param step skillrt.Step
 ---@param definition table
----@param outcome table  { status, updates, summary, output, output_file, context, concerns }
+---@param outcome table  { status, updates, summary, output, output_file, context, concerns,
+---                       plain = nothing but updates was given }
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
 ---@return boolean? simple  the record holds nothing but simple updates
 function M.settle(run, step, definition, outcome)
+  local plain_end = outcome.plain and settle_plain(run, step, definition, outcome.updates)
+  if plain_end then
+    return plain_end, nil, true
+  end
   local given, context = split_context(outcome)
-  local updates, problem, refused, has_tables, simple = judge_updates(run.skill, given)
+  local updates, problem, refused, has_tables = judge_updates(run.skill, given)
   if updates and (step.context or context) then
     context, problem = judge_context(step, context)
   end
   if problem then
     return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, problem) }
-  end
-  if simple and given == outcome.updates and step.kind == "action" and not definition.output
-    and #definition.effects == 0 and not context and not (outcome.summary or outcome.concerns)
-    and outcome.status == "completed" then
-    return { t = "done", step = step.number, set = next(updates) ~= nil and updates or nil, at = 0, ms = 0 }, nil, true
   end
   local root = run.ledger.state.root
   updates = has_tables and keep_lists(root, updates) or updates

@@ -59,7 +59,7 @@ local function returned(step, first, second, third)
         ),
       }
   end
-  return { status = "completed", updates = first }
+  return { status = "completed", updates = first or {}, plain = true }
 end
 
 local function advance(run, step, ok, first, ...)
@@ -89,13 +89,13 @@ end
 ---@return table request_or_outcome_or_failure
 function M.go_on(run, step, perform, reply)
   local what, value
-  if not step.thread then
-    step.thread, run.idle = run.idle or coroutine.create(work), nil
-    step.asked = 0
-    local ctx = context.new(run, step)
-    what, value = advance(run, step, coroutine.resume(step.thread, perform, state.view(step.root), ctx))
+  local thread, resume = step.thread, coroutine.resume -- the one that can be interrupted (limits.c)
+  if not thread then
+    thread, run.idle = run.idle or coroutine.create(work), nil
+    step.thread, step.asked = thread, 0
+    what, value = advance(run, step, resume(thread, perform, state.view(step.root), context.new(run, step)))
   else
-    what, value = advance(run, step, coroutine.resume(step.thread, run.interpret(step, step.request, reply)))
+    what, value = advance(run, step, resume(thread, run.interpret(step, step.request, reply)))
   end
   while what == "await" do
     step.asked = step.asked + 1
@@ -108,7 +108,7 @@ function M.go_on(run, step, perform, reply)
       step.notes = step.notes or {}
       step.notes[#step.notes + 1] = text:format(step.asked)
     end
-    what, value = advance(run, step, coroutine.resume(step.thread, run.interpret(step, value, known)))
+    what, value = advance(run, step, resume(thread, run.interpret(step, value, known)))
   end
   return what, value
 end

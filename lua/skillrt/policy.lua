@@ -9,19 +9,20 @@ local exchange = require("skillrt.exchange")
 local fatal = require("skillrt.fatal")
 local files = require("skillrt.files")
 local history = require("skillrt.history")
+local apply = require("skillrt.ledger").apply
 local notices = require("skillrt.notices")
-local outcome = require("skillrt.outcome")
-local perform = require("skillrt.perform")
 local record = require("skillrt.record")
 local state = require("skillrt.state")
+local verdict = require("skillrt.verdict")
 local views = require("skillrt.views")
 
--- Loaded when a run goes on, and when an attempt failed: a run that goes well starts without them.
+-- Loaded when a run goes on: one that begins starts without them.
 local doubt = setmetatable({}, { __index = function(_, key) return require("skillrt.doubt")[key] end })
 local resume = setmetatable({}, { __index = function(_, key) return require("skillrt.resume")[key] end })
-local retry = setmetatable({}, { __index = function(_, key) return require("skillrt.retry")[key] end })
 
 local M = {}
+
+local wall_ms, encode = core.wall_ms, record.encode
 
 -- Messages may hold what a program wrote, and that may be any bytes.
 local printable = record.printable
@@ -35,14 +36,17 @@ local printable = record.printable
 ---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun(),
 ---                          forget = fun(): what was observed since the last flush is lost }
 local Policy = {}
-Policy.__index = Policy
 
 ---@param run table { skill, ledger, work_dir, input_dir, args, core, environment, watcher,
 ---                   first = first record of a new run, make_mode = fun(policy) }
 ---@return skillrt.Policy
 function M.new(run)
-  local self = setmetatable(run, Policy)
+  local self = run
+  for name, method in pairs(Policy) do -- own fields are found without a call of __index
+    self[name] = method
+  end
   self.core = core
+  self.keeps_nothing = self.skill.context == "memory"
   self.out, self.blobs = {}, {}
   self.known_views = {}
   self.history = history.new(self.ledger, self.books_bytes)
@@ -69,12 +73,12 @@ end
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Policy:emit(entry, simple)
-  entry.at = entry.at or core.wall_ms()
-  local out = self.out
-  if simple and self.skill.context == "memory" then
+  entry.at = entry.at or wall_ms()
+  local out, is_books = self.out, entry.t == "books"
+  if simple and self.keeps_nothing then
     out[#out + 1] = "{}" -- it counts, and nobody will read it
   else
-    local payload, blobs, code = record.encode(entry)
+    local payload, blobs, code = encode(entry)
     if not payload then
       fatal.pass_on({ message = blobs, code = code })
       return nil, blobs --[[@as string]]
@@ -82,10 +86,10 @@ function Policy:emit(entry, simple)
       table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
     end
     out[#out + 1] = payload
-    self.history:passed(payload, blobs)
+    self.history:passed(#payload, is_books, blobs)
   end
-  self.ledger:apply(entry)
-  if self.watcher and entry.t ~= "books" then
+  apply(self.ledger, entry)
+  if self.watcher and not is_books then
     self.watcher.observe(entry, self.ledger)
   end
   return true
@@ -99,7 +103,7 @@ function Policy:record(payload, seq)
     return self.history:add(payload, seq, self.read_blob)
   end
   -- what state.json showed when it was edited may lie before the newest books
-  self.history:passed(payload)
+  self.history:passed(#payload, history.is_books(payload))
   local entry, message = record.decode(payload, self.read_blob)
   if not entry then
     error(("record %d: %s"):format(seq, message), 0)
@@ -107,7 +111,7 @@ function Policy:record(payload, seq)
   if self.edited and not self.edit_base and seq > self.edited.seq then
     self.edit_base = state.copy(views.state(self.ledger))
   end
-  self.ledger:apply(entry)
+  apply(self.ledger, entry)
 end
 
 ---All records were read; `fresh`: there were none.
@@ -136,7 +140,7 @@ end
 
 -- Now and then, between steps, all that the books say becomes a record.
 local function keep_books(self)
-  local whole = self.skill.context ~= "memory" and history.whole(self.ledger)
+  local whole = not self.keeps_nothing and history.whole(self.ledger)
   if whole and not self:emit(whole) then
     self.history.due = math.huge -- they hold what cannot be kept: the records alone must do
   end
@@ -160,13 +164,14 @@ local function ask_person(self, question, reason)
   return stop_with(self, "paused", reason, question.question)
 end
 
+-- Its number, and the function that performs it, if that is the script's own.
 local function start_step(self, id)
   local ledger = self.ledger
-  local _, kind = self.mode:find(id)
+  local definition, kind = self.mode:find(id)
   local number = ledger.last_step + 1
   local ok, message = self:emit({
     t = "start",
-    at = core.wall_ms(),
+    at = wall_ms(),
     step = number,
     [kind] = id,
     n = ledger.state.root.iteration_count + 1,
@@ -174,23 +179,28 @@ local function start_step(self, id)
   if not ok then
     error(message, 0)
   end
-  return number
+  ledger.steps[number].definition = definition
+  return number, definition.run
 end
 
+-- Functions of the script only: there is nothing to ask for, and nothing more to start meanwhile.
 local function start_steps(self, ids)
-  local numbers = { start_step(self, ids[1]) }
+  local number, own = start_step(self, ids[1])
+  local numbers = { number }
   for i = 2, #ids do
-    numbers[i] = start_step(self, ids[i])
+    local its_own
+    numbers[i], its_own = start_step(self, ids[i])
+    own = own and its_own
   end
-  return "start", numbers
+  return own and "perform" or "start", numbers
 end
 
 -- A phase that cannot run: an error of its own, without an attempt (F21).
 local function refuse_phase(self, id, why)
-  local _, numbers = start_steps(self, { id })
+  local number = start_step(self, id)
   assert(self:emit({
     t = "fail",
-    step = numbers[1],
+    step = number,
     attempt = 1,
     class = "permanent",
     message = ("%s: %s"):format(id, why),
@@ -198,7 +208,7 @@ local function refuse_phase(self, id, why)
 end
 
 ---What now?
----@return "start"|"wait"|"stop" kind
+---@return "perform"|"start"|"wait"|"stop" kind
 ---@return integer[]|string|nil steps_or_status
 ---@return string? reason
 function Policy:choose()
@@ -240,12 +250,24 @@ function Policy:choose()
   end
 end
 
+---A step's action or phase.
+---@param step skillrt.Step
+---@return table
+function Policy:definition_of(step)
+  local definition = step.definition
+  if not definition then -- of a step taken up from the journal
+    definition = self.mode:find(step.id)
+    step.definition = definition
+  end
+  return definition
+end
+
 ---The task of the next exchange of a step.
 ---@param number integer
 ---@return table task
 function Policy:request(number)
   local step = self.ledger.steps[number]
-  local definition = self.mode:find(step.id)
+  local definition = self:definition_of(step)
   local wait = step.retry_at and step.retry_at - core.wall_ms() or 0
   local left = self.deadline and self.deadline - core.wall_ms()
   if wait > 0 or (left and left <= 0) then -- nothing has left yet: nothing is in doubt if the run stops meanwhile
@@ -266,108 +288,6 @@ function Policy:request(number)
   return task
 end
 
--- What the step's function said in ctx.log; of an attempt that failed, too.
-local function tell_notes(self, step)
-  if not step.notes then
-    return
-  end
-  for _, text in ipairs(step.notes) do
-    self:note(step, text)
-  end
-  step.notes = nil
-end
-
-local function fail(self, step, definition, failure)
-  perform.forget(step)
-  step.asking, step.resting, step.broken = nil, nil, nil
-  if failure.class == "canceled" then
-    return "done" -- stays open in the books: interrupted, and taken up on resume
-  end
-  tell_notes(self, step)
-  local settings = setmetatable({
-    max_retries = definition.max_retries or self.skill.limits.max_retries,
-  }, { __index = self.skill.retry })
-  local delay =
-    retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, core.random)
-  local link = not delay and exchange.next_link(self, step, definition, failure) or nil
-  tell_notes(self, step)
-  assert(self:emit({
-    t = "fail",
-    step = step.number,
-    attempt = step.attempt,
-    class = failure.class,
-    message = printable(failure.message),
-    traceback = failure.traceback and printable(failure.traceback),
-    retry = delay and math.ceil(delay) or (link and 0 or nil),
-    link = link,
-  }))
-  if delay or link then
-    return "exchange"
-  end
-  self.mode:finished(step.id)
-  return "done"
-end
-
-local function settle(self, step, definition, result)
-  tell_notes(self, step)
-  local entry, failure, simple = outcome.settle(self, step, definition, result)
-  if not entry then
-    return fail(self, step, definition, failure)
-  end
-  entry.at = core.wall_ms()
-  entry.ms = entry.at - step.started_at
-  if step.fresh and #step.fresh > 0 then
-    entry.rec, simple = step.fresh, false
-  end
-  local ok, message = self:emit(entry, simple)
-  if not ok then
-    return fail(self, step, definition, {
-      class = "invalid_output",
-      message = ("%s: the result cannot be kept: %s"):format(step.id, message),
-    })
-  end
-  self.mode:finished(step.id)
-  return "done"
-end
-
--- A function of the script goes on: it is over, failed, or waits for another task.
-local function perform_step(self, step, definition, reply)
-  local run = exchange.performer(self, step, definition)
-  local what, value = perform.go_on(self, step, run, reply)
-  if what == "over" then
-    return settle(self, step, definition, value)
-  elseif what == "failed" then
-    return fail(self, step, definition, value)
-  end
-  step.asking = value
-  return "exchange"
-end
-
-local function verdict_on(self, step, reply)
-  local definition = self.mode:find(step.id)
-  if reply and reply.status == "canceled" then
-    return fail(self, step, definition, { class = "canceled", message = "stopped" })
-  elseif step.resting then
-    step.resting = nil
-    return "exchange"
-  elseif step.broken then
-    return fail(self, step, definition, step.broken)
-  elseif not reply then
-    return perform_step(self, step, definition)
-  elseif step.asking then
-    exchange.received(self, step, reply)
-    step.asking = nil
-    return perform_step(self, step, definition, reply)
-  end
-  local result, failure = exchange.judge(self, step, definition, reply)
-  if result == "again" then
-    return "exchange"
-  elseif result then
-    return settle(self, step, definition, result)
-  end
-  return fail(self, step, definition, failure)
-end
-
 ---What does this reply mean? No reply: perform the script's own function.
 ---
 ---An interruption from outside may come between any two instructions, and then the same reply
@@ -383,9 +303,9 @@ function Policy:accept(number, reply)
     return "done" -- interrupted behind one of its records: it stays open, and is taken up on resume
   end
   step.written = #self.out
-  local verdict = verdict_on(self, step, reply)
+  local answer = verdict.on(self, step, reply)
   step.written = nil
-  return verdict
+  return answer
 end
 
 ---The views people read, as name and content; only those that changed.

@@ -61,22 +61,6 @@ local function split(record)
   return copy, blobs
 end
 
--- The beginning of a step, the most frequent record beside its end: ids need no escapes (names.id).
-local START <const> = {
-  action = '{"action":"%s","at":%d,"n":%d,"step":%d,"t":"start"}',
-  phase = '{"at":%d,"n":%d,"phase":"%s","step":%d,"t":"start"}',
-}
-
----The payload of a `start` record, as `encode` would give it.
----@param record table
----@return string payload
-function M.start(record)
-  if record.action then
-    return START.action:format(record.action, record.at, record.n, record.step)
-  end
-  return START.phase:format(record.at, record.n, record.phase, record.step)
-end
-
 local WRITTEN <const> = { set = "", out = "output" }
 
 -- The place of what cannot be encoded as the author wrote it: "value.set.a.b" is the update a.b.
@@ -91,9 +75,6 @@ end
 ---@return table[]|string blobs  { digest, text } each; or what cannot be encoded
 ---@return string? code
 function M.encode(record)
-  if record.t == "start" then
-    return M.start(record)
-  end
   local text, message, code = json.encode(record)
   if not text then
     return nil, as_written(message --[[@as string]]), code

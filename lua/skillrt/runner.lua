@@ -326,7 +326,7 @@ function M.read(work_dir, each)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
     end
-    books:apply(entry)
+    ledger.apply(books, entry)
     if each then
       each(entry, books)
     end

@@ -34,17 +34,15 @@ function M.is_reserved(key)
   end
   return reserved
 end
-local is_reserved = M.is_reserved
 
 ---@class skillrt.State
 ---@field root table<string, any>  the values; read it, never write it
 ---@field revision integer         rises with every change
----@field progress integer         rises with every change that is not only bookkeeping
+---@field progress integer         rises with every change that is no bookkeeping of the runtime's
 ---@field revisions table<string, integer>  per top-level key
----@field dirty table<string, boolean>      keys changed since take_dirty
----@field changed { n: integer, [integer]: string }  the same as a list, as far as n
+---@field taken_at integer                  the revision of the last take_dirty
+---@field changed { n: integer, [integer]: string }  keys changed since then, as far as n
 local State = {}
-State.__index = State
 
 ---A view of a tree that cannot be written to, also deep inside.
 M.view = view.of
@@ -96,37 +94,33 @@ end
 M.equal = equal
 
 local function touch(self, key)
-  local revision, reserved = self.revision + 1, judged[key]
-  if reserved == nil then
-    reserved = is_reserved(key)
-  end
-  if not reserved or key == "context" then
-    self.progress = self.progress + 1
-  end
-  self.revision, self.revisions[key] = revision, revision
-  if not self.dirty[key] then
-    self.dirty[key] = true
+  local revision, revisions = self.revision + 1, self.revisions
+  if (revisions[key] or 0) <= self.taken_at then
     local changed = self.changed
     local n = changed.n + 1
     changed[n], changed.n = key, n
   end
+  self.revision, revisions[key] = revision, revision
 end
 
 ---@param initial table<string, any>  copied deeply
 ---@return skillrt.State
 function M.new(initial)
-  local self = setmetatable({
+  local self = {
     root = M.copy(initial),
     revision = 0,
     progress = 0,
     revisions = {},
-    dirty = {},
+    taken_at = 0,
     changed = { n = 0 },
     taken = { n = 0 },
     hashes = {},
     hashed_at = {},
     snapshots = 0,
-  }, State)
+  }
+  for name, method in pairs(State) do -- own fields are found without a call of __index
+    self[name] = method
+  end
   for key in pairs(self.root) do
     touch(self, key)
   end
@@ -184,6 +178,7 @@ local PLAIN = { string = "plain", boolean = "plain", number = "number" }
 function State:patch(patch)
   local shared = self.snapshots > 0
   local root = shared and self:writable() or self.root
+  local before = self.revision
   for key, value in next, patch do
     local old = root[key]
     local kind = PLAIN[type(value)]
@@ -198,6 +193,7 @@ function State:patch(patch)
       touch(self, key)
     end
   end
+  self.progress = self.progress + self.revision - before
 end
 
 ---What a value becomes under a merge patch; the value itself is left as it is.
@@ -229,6 +225,9 @@ function State:replace(key, entry, value)
     root[key], old = copy, copy
   end
   old[entry] = M.copy(value)
+  if key == "context" then
+    self.progress = self.progress + 1
+  end
   touch(self, key)
 end
 
@@ -273,15 +272,23 @@ function State:release()
   self.snapshots = self.snapshots - 1
 end
 
+-- Of these keys the sum of hashes holds an old value.
+local function note_unsummed(self, list)
+  local unsummed = self.unsummed
+  for i = 1, list.n do
+    unsummed[list[i]] = true
+  end
+end
+
 ---The keys changed since the last call: as many as its n says; good until the next change.
 ---@return { n: integer, [integer]: string }
 function State:take_dirty()
-  local dirty, list, other = self.dirty, self.changed, self.taken
-  for i = 1, list.n do
-    dirty[list[i]] = false
-  end
+  local list, other = self.changed, self.taken
   other.n = 0
-  self.changed, self.taken = other, list
+  self.changed, self.taken, self.taken_at = other, list, self.revision
+  if self.unsummed then
+    note_unsummed(self, list)
+  end
   return list
 end
 
@@ -298,23 +305,38 @@ function State:hash(key)
   return self.hashes[key] or 0
 end
 
----A number for the values of some keys together; nil: of the context and all that are not the
----runtime's.
----@param keys string[]|nil
+---A number for the values of some keys together.
+---@param keys string[]
 ---@return integer
 function State:fingerprint(keys)
   local sum = 0
-  if keys then
-    for i = 1, #keys do
-      sum = sum + self:hash(keys[i])
-    end
-  else
+  for i = 1, #keys do
+    sum = sum + self:hash(keys[i])
+  end
+  return sum
+end
+
+---A number for all that is not the runtime's, and the context. Kept as a sum: only what changed
+---since the last call is looked at.
+---@return integer
+function State:whole_fingerprint()
+  if not self.unsummed then -- from now on take_dirty says what changed
+    self.sum, self.summed, self.unsummed = 0, {}, {}
     for key in pairs(self.root) do
-      if key == "context" or not M.is_reserved(key) then
-        sum = sum + self:hash(key)
-      end
+      self.unsummed[key] = true
     end
   end
+  note_unsummed(self, self.changed)
+  local sum, summed = self.sum, self.summed
+  for key in pairs(self.unsummed) do
+    if key == "context" or not M.is_reserved(key) then
+      local now = self.root[key] ~= nil and self:hash(key) or 0
+      sum = sum - (summed[key] or 0) + now
+      summed[key] = now
+    end
+    self.unsummed[key] = nil
+  end
+  self.sum = sum
   return sum
 end
 

@@ -61,6 +61,29 @@ static void order(void) {
                           "append(r3,end:task_completed) sync durable(5) save(5)");
     teardown();
   }
+  TEST("steps that the policy performs at once are not asked for, nor is there another choice") {
+    setup(2, 1);
+    h.policy.kind = TASK_LUA;
+    h.policy.performs = h.policy.verbose = true;
+    CHECK(fake_host_open(&h));
+    fake_log_clear(&h.log);
+    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK_STR(h.log.text, "choose accept(1) choose append(r1) sync durable(2) "
+                          "accept(2) choose append(r2,end:task_completed) sync durable(4) save(4)");
+    teardown();
+  }
+  TEST("a performed step may still ask for an exchange before it is over") {
+    setup(1, 1);
+    h.policy.kind = TASK_LUA;
+    h.policy.performs = h.policy.verbose = true;
+    h.policy.exchanges = 2;
+    CHECK(fake_host_open(&h));
+    fake_log_clear(&h.log);
+    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK_STR(h.log.text, "choose accept(1) request(1) choose append(x1) sync durable(2) "
+                          "accept(1) choose append(r1,end:task_completed) sync durable(4) save(4)");
+    teardown();
+  }
   TEST("a turn with nothing to write writes and syncs nothing") {
     setup(1, 1);
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);

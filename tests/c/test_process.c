@@ -6,7 +6,8 @@
 
 static void test_plain(void) {
   TEST("a program's output, errors and exit code come back (R193)") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "echo out; echo err >&2; exit 3");
     bench_run(&b);
     CHECK(b.got.reply.status == REPLY_OK);
@@ -17,15 +18,17 @@ static void test_plain(void) {
     bench_close(&b);
   }
   TEST("arguments reach the program as they are, without a shell (F13)") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_argv(&b, "printf", "%s", "$(touch /tmp/never); `id` | * \"'");
     bench_run(&b);
     CHECK_STR(b.got.body, "$(touch /tmp/never); `id` | * \"'");
     bench_close(&b);
   }
   TEST("the body is the standard input, also when it is larger than any pipe") {
-    BENCH(b);
+    struct bench b;
     struct error e;
+    bench_open(&b);
     size_t size = 1 << 20;
     char *room = buffer_room(&b.task.body, size, &e);
     memset(room, 'x', size);
@@ -36,8 +39,9 @@ static void test_plain(void) {
     bench_close(&b);
   }
   TEST("a program that never reads its input neither blocks nor breaks anything") {
-    BENCH(b);
+    struct bench b;
     struct error e;
+    bench_open(&b);
     char *room = buffer_room(&b.task.body, 1 << 20, &e);
     memset(room, 'x', 1 << 20);
     b.task.body.length = 1 << 20;
@@ -50,7 +54,8 @@ static void test_plain(void) {
 
 static void test_surroundings(void) {
   TEST("the environment is exactly the task's (F13)") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     setenv("SKILLRT_SECRET", "1", 1);
     add(&b.task.env, "GREETING=hello");
     bench_argv(&b, "env", NULL, NULL);
@@ -59,8 +64,9 @@ static void test_surroundings(void) {
     bench_close(&b);
   }
   TEST("the program runs in the task's working folder") {
-    BENCH(b);
+    struct bench b;
     struct error e;
+    bench_open(&b);
     CHECK(task_set(&b.task, &b.task.cwd, "/usr", &e));
     bench_argv(&b, "pwd", NULL, NULL);
     bench_run(&b);
@@ -68,7 +74,8 @@ static void test_surroundings(void) {
     bench_close(&b);
   }
   TEST("no descriptor of ours is inherited, not even one without close-on-exec") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     int leak = open("/dev/null", O_RDONLY);
     bench_argv(&b, "ls", "/proc/self/fd", NULL); /* opens one itself, the next free: 3 */
     bench_run(&b);
@@ -77,7 +84,8 @@ static void test_surroundings(void) {
     bench_close(&b);
   }
   TEST("output is handed on while the program runs") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "echo one; sleep 0.05; echo two; echo not this >&2");
     bench_run(&b);
     CHECK(b.got.chunks >= 2);
@@ -86,7 +94,8 @@ static void test_surroundings(void) {
   }
   TEST("an unstarted program leaves no descriptor open") {
     int before = open_descriptors();
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_argv(&b, "no-such-program-at-all", NULL, NULL);
     bench_run(&b);
     bench_close(&b);
@@ -95,8 +104,9 @@ static void test_surroundings(void) {
 }
 
 static void check_broken(const char *program, const char *cwd, bool path, const char *message) {
-  BENCH(b);
+  struct bench b;
   struct error e;
+  bench_open(&b);
   if (!path) strings_clear(&b.task.env, sys_real());
   if (cwd) CHECK(task_set(&b.task, &b.task.cwd, cwd, &e));
   bench_argv(&b, program, NULL, NULL);
@@ -135,8 +145,9 @@ static void test_missing(void) {
                  "true: its working folder /etc/passwd is not a folder");
   }
   TEST("an empty argv is refused before anything is sent") {
-    BENCH(b);
+    struct bench b;
     struct error e = {0};
+    bench_open(&b);
     CHECK(!b.transport->ops->send(b.transport, &b.got.exchange, &b.task, &e));
     CHECK(e.code == ERROR_INVALID);
     CHECK_STR(e.text, "process task: argv is empty; name a program");
@@ -147,7 +158,8 @@ static void test_missing(void) {
 
 static void test_limits(void) {
   TEST("standard output beyond its maximum ends the program; the first bytes are kept") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.max_body = 1000;
     bench_argv(&b, "yes", NULL, NULL);
     bench_run(&b);
@@ -158,7 +170,8 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("exactly the maximum is not too much") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.max_body = 1000;
     bench_argv(&b, "head", "-c1000", "/dev/zero");
     bench_run(&b);
@@ -167,7 +180,8 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("standard error beyond its maximum ends the program") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.max_extra = 100;
     bench_sh(&b, "yes >&2");
     bench_run(&b);
@@ -177,7 +191,8 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("a program that does not end is stopped by the total deadline (R178)") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.total_ms = 100;
     bench_sh(&b, "echo begun; sleep 30");
     bench_run(&b);
@@ -188,7 +203,8 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("a silent program is stopped by the idle deadline, a talking one is not") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.idle_ms = 600;
     b.task.total_ms = PATIENCE_MS;
     bench_sh(&b, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.11; done; sleep 30");

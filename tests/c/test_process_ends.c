@@ -7,7 +7,8 @@
 
 static void test_signals(void) {
   TEST("a program killed by a signal is told from one that failed") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "kill -9 $$");
     bench_run(&b);
     CHECK(b.got.reply.status == REPLY_KILLED);
@@ -16,7 +17,8 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("a program that ignores SIGTERM is killed after the grace") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.total_ms = 100;
     bench_sh(&b, "trap '' TERM; echo $$; while :; do sleep 0.1; done");
     bench_run(&b);
@@ -26,7 +28,8 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("a program may clean up on SIGTERM before its reply comes") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.task.total_ms = 100;
     bench_sh(&b, "trap 'echo cleaned; exit 0' TERM; while :; do sleep 0.02; done");
     bench_run(&b);
@@ -35,7 +38,8 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("what a program left behind neither delays the reply nor lives on") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "sleep 30 & echo $!");
     int64_t start = now_ms();
     bench_run(&b);
@@ -45,7 +49,8 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("what left the group and holds the pipes does not delay the reply") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "setsid sleep 30 & echo $!");
     int64_t start = now_ms();
     bench_run(&b);
@@ -58,7 +63,8 @@ static void test_signals(void) {
 
 static void test_cancel(void) {
   TEST("cancel replies before it returns and ends the whole group") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "sleep 30 & echo $!; wait");
     CHECK(bench_send(&b));
     while (b.got.chunks == 0)
@@ -73,7 +79,8 @@ static void test_cancel(void) {
     CHECK(b.got.replies == 1);
   }
   TEST("cancel at once kills without a grace") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "trap '' TERM; echo $$; while :; do sleep 0.1; done");
     CHECK(bench_send(&b));
     while (b.got.chunks == 0)
@@ -84,7 +91,8 @@ static void test_cancel(void) {
     bench_close(&b);
   }
   TEST("an exchange can be canceled before it started") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     bench_sh(&b, "echo never");
     CHECK(bench_send(&b));
     b.transport->ops->cancel(b.transport, &b.got.exchange, false);
@@ -92,7 +100,8 @@ static void test_cancel(void) {
     bench_close(&b);
   }
   TEST("an exchange can be canceled from its own progress") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.got.cancel_at = 1;
     bench_sh(&b, "echo one; sleep 30");
     bench_run(&b);
@@ -116,7 +125,8 @@ static void test_cancel(void) {
     CHECK(open_descriptors() == before);
   }
   TEST("done may close the transport") {
-    BENCH(b);
+    struct bench b;
+    bench_open(&b);
     b.got.closes = true;
     bench_argv(&b, "true", NULL, NULL);
     bench_run(&b);
@@ -168,8 +178,9 @@ static void refusing(struct world *w) {
 
 /* Runs `cat` with the n-th allocation or call failing; true once n was never reached. */
 static bool survives(long alloc, long call, int number) {
-  BENCH(b);
+  struct bench b;
   struct error e;
+  bench_open(&b);
   refusing(&b.world);
   b.world.allocs = b.world.calls = 0;
   b.world.fail_alloc = alloc;

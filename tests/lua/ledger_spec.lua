@@ -10,14 +10,14 @@ local function begun(more)
   for key, value in pairs(more or {}) do
     first[key] = value
   end
-  books:apply(first)
+  ledger.apply(books, first)
   return books
 end
 
 local function apply(books, ...)
   for _, record in ipairs { ... } do
     record.at = record.at or 2000
-    books:apply(record)
+    ledger.apply(books, record)
   end
   return books.state.root
 end
@@ -45,7 +45,7 @@ describe("the books", function()
     local live, read = begun(), begun()
     apply(live, table.unpack(records))
     for _, record in ipairs(records) do
-      read:apply(json.decode(json.encode(record)))
+      ledger.apply(read, json.decode(json.encode(record)))
     end
     assert.equal(json.encode(views.state(live)), json.encode(views.state(read)))
     assert.same({ 0, 2, "failed", true }, { read.open, read.finished, read.status, read.failed.b })
@@ -100,7 +100,7 @@ describe("the books", function()
   end)
 
   it("refuse a record of a kind they do not know", function()
-    local ok, problem = pcall(function() begun():apply { t = "later" } end)
+    local ok, problem = pcall(function() ledger.apply(begun(), { t = "later" }) end)
     assert.is_false(ok)
     assert.matches('unknown type "later": written by a newer skillrt', problem)
   end)

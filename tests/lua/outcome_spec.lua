@@ -7,9 +7,9 @@ local outcome = require "skillrt.outcome"
 local function settle(result, more)
   more = more or {}
   local books = ledger.new()
-  books:apply { t = "run", run = "r", skill = "s", input = {}, pins = {}, at = 0, context = more.context or "file",
-    state = more.state or {} }
-  books:apply { t = "start", step = 1, n = 1, at = 0, [more.kind or "action"] = "a" }
+  ledger.apply(books, { t = "run", run = "r", skill = "s", input = {}, pins = {}, at = 0, context = more.context or "file",
+    state = more.state or {} })
+  ledger.apply(books, { t = "start", step = 1, n = 1, at = 0, [more.kind or "action"] = "a" })
   local run = { ledger = books, work_dir = more.dir, skill = { schema = more.schema } }
   return outcome.settle(run, books.steps[1], { output = more.output, effects = {} }, result)
 end

@@ -124,17 +124,44 @@ end)
 describe("the fingerprint of a state", function()
   it("is equal for equal values and differs where a value differs, of keys or of all (F33)", function()
     local books = state.new { a = { 1 }, b = "x", context = {} }
-    local all, a, b = books:fingerprint(), books:fingerprint { "a" }, books:fingerprint { "b" }
+    local all, a, b = books:whole_fingerprint(), books:fingerprint { "a" }, books:fingerprint { "b" }
     books:patch { a = { 2 } }
-    assert.not_equal(all, books:fingerprint())
+    assert.not_equal(all, books:whole_fingerprint())
     assert.not_equal(a, books:fingerprint { "a" })
     assert.equal(b, books:fingerprint { "b" })
     books:patch { a = { 1 } }
-    assert.equal(all, books:fingerprint())
+    assert.equal(all, books:whole_fingerprint())
     books:set("iteration_count", 9)
-    assert.equal(all, books:fingerprint())
+    assert.equal(all, books:whole_fingerprint())
     books:replace("context", "k", 1)
-    assert.not_equal(all, books:fingerprint())
+    assert.not_equal(all, books:whole_fingerprint())
+  end)
+
+  it("of the whole looks only at keys that changed, and is what a state of those values has (F33)", function()
+    local books, seed = state.new { context = {} }, 20261122
+    local function random(most)
+      seed = (seed * 1103515245 + 12345) % 2147483648
+      return seed // 65536 % most + 1
+    end
+    for round = 1, 300 do
+      local values = { null, random(3), tostring(random(3)), { random(3) }, { n = random(2) } }
+      books:patch { ["key" .. random(6)] = values[random(#values)] }
+      if random(3) == 1 then
+        books:take_dirty()
+      end
+      if random(4) == 1 then
+        assert.equal(state.new(books.root):whole_fingerprint(), books:whole_fingerprint(), "round " .. round)
+      end
+    end
+    local looked, hash = {}, books.hash
+    books:whole_fingerprint()
+    books.hash = function(self, key)
+      looked[#looked + 1] = key
+      return hash(self, key)
+    end
+    books:patch { key1 = "something else" }
+    books:whole_fingerprint()
+    assert.same({ "key1" }, looked)
   end)
 end)
 

@@ -56,7 +56,7 @@ local function read(directory)
   end
   local report, message = core.read(directory, function(payload, seq)
     local entry = assert(record.decode(payload, blob))
-    books:apply(entry)
+    ledger.apply(books, entry)
     reader:add(payload, seq, blob)
     there[json.encode(entry)] = true
     kept = kept + (entry.t == "books" and 1 or 0)

@@ -50,6 +50,7 @@ static bool fake_choose(void *self, struct batch *out, struct decision *d, struc
   d->kind = free || p->bug == FAKE_STARTS_FOREVER ? DECIDE_START : DECIDE_WAIT;
   if (p->bug == FAKE_WAITS_FOR_NOTHING) d->kind = DECIDE_WAIT;
   if (d->kind == DECIDE_WAIT) return true;
+  if (p->performs) d->kind = DECIDE_PERFORM;
   d->steps = p->next;
   d->count = p->bug == FAKE_STARTS_NOTHING ? 0 : 1;
   p->next[0] = p->bug == FAKE_STARTS_TWICE ? 1 : ++p->started;

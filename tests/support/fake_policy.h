@@ -29,6 +29,7 @@ struct fake_policy {
   int exchanges;           /* per step; 1 or more */
   int64_t delay_ms;        /* of every exchange but a step's first */
   bool in_memory;          /* no intent, no record per step */
+  bool performs;           /* functions: the decision says so, request is not to be asked */
   enum fake_bug bug;
   bool gate_open;      /* the person has answered */
   bool verbose;        /* logs choose, request, accept, too */

@@ -131,13 +131,13 @@ local function stuck(self, one)
     seen.size = seen.size + 1
     return false
   end
-  -- What its conditions read is as before. Has anything else moved since? Only then, and only
-  -- here, the whole state is looked at: it may go round in a circle.
+  -- What its conditions read is as before. Has anything else moved since? Only then the whole
+  -- state counts: it may go round in a circle.
   if books.progress == entry.progress then
     entry.times = entry.times + 1
     return entry.times > limit
   end
-  local whole = books:fingerprint()
+  local whole = books:whole_fingerprint()
   entry.whole = entry.whole or {}
   if not entry.whole[whole] then
     seen.size = seen.size + 1
