@@ -1,7 +1,7 @@
 -- runner/http.lua: where the module lies that sends HTTP tasks; libcurl is not in the program.
 --
--- A skill that cannot do without it is refused before its first step, where it is missing or cannot
--- be loaded. Knows the skill's agents, no run. Called by runner.lua.
+-- A skill that cannot do without it is refused before its first step where it is missing. It is
+-- loaded with the first task that needs it. Knows the skill's agents, no run. Called by runner.lua.
 
 local names = require("skillrt.names")
 
@@ -48,12 +48,6 @@ function M.module(skill, given)
     local message = 'skillrt/http.so: is missing, and agent "%s" needs it\n%s\n'
       .. "put lib/skillrt/http.so beside the program, or install skillrt (make install)"
     return nil, message:format(user, places_of(package.cpath)), "missing"
-  end
-  local ok, why = package.loadlib(path, "skillrt_http_open") -- libcurl may be missing, too
-  if not ok then
-    local message = '%s: cannot be loaded, and agent "%s" needs it: %s\n'
-      .. "install libcurl, or build skillrt again (make)"
-    return nil, message:format(path, user, why), "missing"
   end
   return path
 end
