@@ -1,5 +1,6 @@
 /* test_base.c: errors, growing buffers, checksums and digests. */
 #include "support/check.h"
+#include "support/fake_sys.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,32 +11,6 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/sha256.h"
-
-/* A world whose allocator fails from call `left` on and counts bytes out on loan. */
-struct poor {
-  struct sys sys;
-  long left;
-  size_t loaned;
-};
-
-static void *poor_alloc(const struct sys *sys, void *block, size_t old_size, size_t new_size) {
-  struct poor *poor = sys->self;
-  if (new_size == 0) {
-    poor->loaned -= old_size;
-    free(block);
-    return NULL;
-  }
-  if (poor->left-- <= 0) return NULL;
-  void *moved = realloc(block, new_size);
-  poor->loaned += new_size - old_size;
-  return moved;
-}
-
-static void poor_init(struct poor *poor, long left) {
-  *poor = (struct poor){.sys = *sys_real(), .left = left};
-  poor->sys.self = poor;
-  poor->sys.alloc = poor_alloc;
-}
 
 static void test_errors(void) {
   struct error e;
@@ -114,16 +89,18 @@ static void test_buffers(void) {
   }
   TEST("a buffer without memory says so, stays as it was and leaks nothing") {
     for (long n = 0; n < 8; n++) {
-      struct poor poor;
-      poor_init(&poor, n);
+      struct fake_sys poor; /* so many allocations, then none */
+      fake_sys_init(&poor);
+      poor.fail_at = (size_t)n + 1;
+      poor.fail_count = SIZE_MAX;
       buffer_init(&b, &poor.sys, 1 << 20);
       size_t good = 0;
       while (good < 100 && buffer_append(&b, "0123456789abcdef", 16, &e))
         good++;
       CHECK(b.length == good * 16 && (good == 100 || e.code == ERROR_MEMORY));
-      CHECK(poor.loaned == b.capacity);
+      CHECK(poor.live == b.capacity);
       buffer_clear(&b);
-      CHECK(poor.loaned == 0);
+      CHECK(poor.live == 0);
     }
   }
 }

@@ -6,8 +6,7 @@
 
 static void test_plain(void) {
   TEST("a program's output, errors and exit code come back (R193)") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "echo out; echo err >&2; exit 3");
     bench_run(&b);
     CHECK(b.got.reply.status == REPLY_OK);
@@ -18,17 +17,15 @@ static void test_plain(void) {
     bench_close(&b);
   }
   TEST("arguments reach the program as they are, without a shell (F13)") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_argv(&b, "printf", "%s", "$(touch /tmp/never); `id` | * \"'");
     bench_run(&b);
     CHECK_STR(b.got.body, "$(touch /tmp/never); `id` | * \"'");
     bench_close(&b);
   }
   TEST("the body is the standard input, also when it is larger than any pipe") {
-    struct bench b;
+    BENCH(b);
     struct error e;
-    bench_open(&b);
     size_t size = 1 << 20;
     char *room = buffer_room(&b.task.body, size, &e);
     memset(room, 'x', size);
@@ -39,9 +36,8 @@ static void test_plain(void) {
     bench_close(&b);
   }
   TEST("a program that never reads its input neither blocks nor breaks anything") {
-    struct bench b;
+    BENCH(b);
     struct error e;
-    bench_open(&b);
     char *room = buffer_room(&b.task.body, 1 << 20, &e);
     memset(room, 'x', 1 << 20);
     b.task.body.length = 1 << 20;
@@ -54,8 +50,7 @@ static void test_plain(void) {
 
 static void test_surroundings(void) {
   TEST("the environment is exactly the task's (F13)") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     setenv("SKILLRT_SECRET", "1", 1);
     add(&b.task.env, "GREETING=hello");
     bench_argv(&b, "env", NULL, NULL);
@@ -64,9 +59,8 @@ static void test_surroundings(void) {
     bench_close(&b);
   }
   TEST("the program runs in the task's working folder") {
-    struct bench b;
+    BENCH(b);
     struct error e;
-    bench_open(&b);
     CHECK(task_set(&b.task, &b.task.cwd, "/usr", &e));
     bench_argv(&b, "pwd", NULL, NULL);
     bench_run(&b);
@@ -74,8 +68,7 @@ static void test_surroundings(void) {
     bench_close(&b);
   }
   TEST("no descriptor of ours is inherited, not even one without close-on-exec") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     int leak = open("/dev/null", O_RDONLY);
     bench_argv(&b, "ls", "/proc/self/fd", NULL); /* opens one itself, the next free: 3 */
     bench_run(&b);
@@ -84,8 +77,7 @@ static void test_surroundings(void) {
     bench_close(&b);
   }
   TEST("output is handed on while the program runs") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "echo one; sleep 0.05; echo two; echo not this >&2");
     bench_run(&b);
     CHECK(b.got.chunks >= 2);
@@ -94,8 +86,7 @@ static void test_surroundings(void) {
   }
   TEST("an unstarted program leaves no descriptor open") {
     int before = open_descriptors();
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_argv(&b, "no-such-program-at-all", NULL, NULL);
     bench_run(&b);
     bench_close(&b);
@@ -104,9 +95,8 @@ static void test_surroundings(void) {
 }
 
 static void check_broken(const char *program, const char *cwd, bool path, const char *message) {
-  struct bench b;
+  BENCH(b);
   struct error e;
-  bench_open(&b);
   if (!path) strings_clear(&b.task.env, sys_real());
   if (cwd) CHECK(task_set(&b.task, &b.task.cwd, cwd, &e));
   bench_argv(&b, program, NULL, NULL);
@@ -145,9 +135,8 @@ static void test_missing(void) {
                  "true: its working folder /etc/passwd is not a folder");
   }
   TEST("an empty argv is refused before anything is sent") {
-    struct bench b;
+    BENCH(b);
     struct error e = {0};
-    bench_open(&b);
     CHECK(!b.transport->ops->send(b.transport, &b.got.exchange, &b.task, &e));
     CHECK(e.code == ERROR_INVALID);
     CHECK_STR(e.text, "process task: argv is empty; name a program");
@@ -158,8 +147,7 @@ static void test_missing(void) {
 
 static void test_limits(void) {
   TEST("standard output beyond its maximum ends the program; the first bytes are kept") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.max_body = 1000;
     bench_argv(&b, "yes", NULL, NULL);
     bench_run(&b);
@@ -170,8 +158,7 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("exactly the maximum is not too much") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.max_body = 1000;
     bench_argv(&b, "head", "-c1000", "/dev/zero");
     bench_run(&b);
@@ -180,8 +167,7 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("standard error beyond its maximum ends the program") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.max_extra = 100;
     bench_sh(&b, "yes >&2");
     bench_run(&b);
@@ -191,8 +177,7 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("a program that does not end is stopped by the total deadline (R178)") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.total_ms = 100;
     bench_sh(&b, "echo begun; sleep 30");
     bench_run(&b);
@@ -203,8 +188,7 @@ static void test_limits(void) {
     bench_close(&b);
   }
   TEST("a silent program is stopped by the idle deadline, a talking one is not") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.idle_ms = 600;
     b.task.total_ms = PATIENCE_MS;
     bench_sh(&b, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.11; done; sleep 30");

@@ -7,8 +7,7 @@
 
 static void test_signals(void) {
   TEST("a program killed by a signal is told from one that failed") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "kill -9 $$");
     bench_run(&b);
     CHECK(b.got.reply.status == REPLY_KILLED);
@@ -17,8 +16,7 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("a program that ignores SIGTERM is killed after the grace") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.total_ms = 100;
     bench_sh(&b, "trap '' TERM; echo $$; while :; do sleep 0.1; done");
     bench_run(&b);
@@ -28,8 +26,7 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("a program may clean up on SIGTERM before its reply comes") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.task.total_ms = 100;
     bench_sh(&b, "trap 'echo cleaned; exit 0' TERM; while :; do sleep 0.02; done");
     bench_run(&b);
@@ -38,8 +35,7 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("what a program left behind neither delays the reply nor lives on") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "sleep 30 & echo $!");
     int64_t start = now_ms();
     bench_run(&b);
@@ -49,8 +45,7 @@ static void test_signals(void) {
     bench_close(&b);
   }
   TEST("what left the group and holds the pipes does not delay the reply") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "setsid sleep 30 & echo $!");
     int64_t start = now_ms();
     bench_run(&b);
@@ -63,8 +58,7 @@ static void test_signals(void) {
 
 static void test_cancel(void) {
   TEST("cancel replies before it returns and ends the whole group") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "sleep 30 & echo $!; wait");
     CHECK(bench_send(&b));
     while (b.got.chunks == 0)
@@ -79,8 +73,7 @@ static void test_cancel(void) {
     CHECK(b.got.replies == 1);
   }
   TEST("cancel at once kills without a grace") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "trap '' TERM; echo $$; while :; do sleep 0.1; done");
     CHECK(bench_send(&b));
     while (b.got.chunks == 0)
@@ -91,8 +84,7 @@ static void test_cancel(void) {
     bench_close(&b);
   }
   TEST("an exchange can be canceled before it started") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     bench_sh(&b, "echo never");
     CHECK(bench_send(&b));
     b.transport->ops->cancel(b.transport, &b.got.exchange, false);
@@ -100,8 +92,7 @@ static void test_cancel(void) {
     bench_close(&b);
   }
   TEST("an exchange can be canceled from its own progress") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.got.cancel_at = 1;
     bench_sh(&b, "echo one; sleep 30");
     bench_run(&b);
@@ -125,8 +116,7 @@ static void test_cancel(void) {
     CHECK(open_descriptors() == before);
   }
   TEST("done may close the transport") {
-    struct bench b;
-    bench_open(&b);
+    BENCH(b);
     b.got.closes = true;
     bench_argv(&b, "true", NULL, NULL);
     bench_run(&b);
@@ -178,9 +168,8 @@ static void refusing(struct world *w) {
 
 /* Runs `cat` with the n-th allocation or call failing; true once n was never reached. */
 static bool survives(long alloc, long call, int number) {
-  struct bench b;
+  BENCH(b);
   struct error e;
-  bench_open(&b);
   refusing(&b.world);
   b.world.allocs = b.world.calls = 0;
   b.world.fail_alloc = alloc;

@@ -1,5 +1,6 @@
 /* test_sse.c: Server-Sent Events, every stream fed whole, byte by byte and cut in two anywhere. */
 #include "support/check.h"
+#include "support/fake_sys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,24 +151,6 @@ static void test_limits(void) {
   }
 }
 
-struct poor {
-  struct sys sys;
-  long left;
-  size_t loaned;
-};
-
-static void *poor_alloc(const struct sys *sys, void *block, size_t old_size, size_t new_size) {
-  struct poor *poor = sys->self;
-  if (new_size == 0) {
-    poor->loaned -= old_size;
-    free(block);
-    return NULL;
-  }
-  if (poor->left-- <= 0) return NULL;
-  poor->loaned += new_size - old_size;
-  return realloc(block, new_size);
-}
-
 static void test_memory(void) {
   TEST("without memory a stream is lost with a message and without a leak") {
     static const char text[] =
@@ -175,9 +158,10 @@ static void test_memory(void) {
         " 0123456789\n\n";
     bool good = false;
     for (long n = 0; n < 30 && !good; n++) {
-      struct poor poor = {.sys = *sys_real(), .left = n};
-      poor.sys.self = &poor;
-      poor.sys.alloc = poor_alloc;
+      struct fake_sys poor; /* so many allocations, then none */
+      fake_sys_init(&poor);
+      poor.fail_at = (size_t)n + 1;
+      poor.fail_count = SIZE_MAX;
       struct heard h = {.left = 9};
       struct sse s;
       struct error e;
@@ -188,7 +172,7 @@ static void test_memory(void) {
       CHECK(good || e.code == ERROR_MEMORY);
       CHECK(good == (h.length > 0));
       sse_clear(&s);
-      CHECK(poor.loaned == 0);
+      CHECK(poor.live == 0);
     }
     CHECK(good);
   }

@@ -4,6 +4,7 @@
 #ifndef SKILLRT_TESTS_EXCHANGES_H
 #define SKILLRT_TESTS_EXCHANGES_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,5 +133,19 @@ static inline void add(struct strings *list, const char *text) {
   struct error e;
   if (!strings_add(list, sys_real(), text, strlen(text), &e)) abort();
 }
+
+static inline int open_descriptors(void) {
+  int count = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  while (folder && readdir(folder))
+    count++;
+  if (folder) closedir(folder);
+  return count;
+}
+
+/* A bench of its own (http_bench.h, process_bench.h) for the rest of the block. */
+#define BENCH(b)                                                                                   \
+  struct bench b;                                                                                  \
+  bench_open(&b)
 
 #endif

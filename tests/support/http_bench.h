@@ -3,7 +3,6 @@
 #ifndef SKILLRT_TESTS_HTTP_BENCH_H
 #define SKILLRT_TESTS_HTTP_BENCH_H
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <libgen.h>
 #include <unistd.h>
@@ -111,18 +110,5 @@ static inline void check_reply(struct bench *b, const char *path, enum reply_sta
   CHECK(b->got.reply.status == status);
   CHECK_STR(b->got.reply.message, whole);
 }
-
-static inline int open_descriptors(void) {
-  int count = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  while (folder && readdir(folder))
-    count++;
-  if (folder) closedir(folder);
-  return count;
-}
-
-#define BENCH(b)                                                                                   \
-  struct bench b;                                                                                  \
-  bench_open(&b)
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef SKILLRT_TESTS_PROCESS_BENCH_H
 #define SKILLRT_TESTS_PROCESS_BENCH_H
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -61,15 +60,6 @@ static inline void bench_close(struct bench *b) {
   CHECK(b->world.live == 0);
   task_clear(&b->task);
   capture_clear(&b->got);
-}
-
-static inline int open_descriptors(void) {
-  int count = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  while (folder && readdir(folder))
-    count++;
-  if (folder) closedir(folder);
-  return count;
 }
 
 /* Waits up to 2 s until the process is gone (or only a zombie of somebody else). */
