@@ -37,6 +37,52 @@ local function folder(config, options)
   return by_path, files
 end
 
+-- Seconds that a config takes whose only action has this text everywhere.
+local function seconds_for(text)
+  local condition = "completed_actions.includes('" .. text .. "')"
+  local started = os.clock()
+  assert(generate.generate({
+    skill_name = "slow-skill",
+    description = "d",
+    execution_mode = "autonomous",
+    autonomous_config = {
+      actions = {
+        { id = "a", name = text, description = text, preconditions = { text, condition, text .. condition }, effects = { text } },
+      },
+    },
+  }, { templates = "templates" }))
+  return os.clock() - started
+end
+
+describe("texts that patterns are slow with", function()
+  for name, text in pairs {
+    ["backslashes before no bar"] = ("\\"):rep(60000) .. "x|",
+    ["white space inside of a line"] = "a" .. (" "):rep(60000) .. "b\nc",
+    ["white space before a line break"] = "a" .. (" "):rep(60000) .. "\r\n" .. (" "):rep(60000) .. "b",
+    ["backticks"] = ("` "):rep(60000),
+    ["calls that are never closed"] = ("completed_actions.includes('"):rep(3000),
+    ["negations"] = "completed_actions.includes('a') " .. ("! "):rep(60000),
+  } do
+    it("take no longer than others of their length: " .. name, function()
+      assert.is_true(seconds_for(text .. ".") < 2)
+    end)
+  end
+
+  it("and so do thousands of phases", function()
+    local phases = {}
+    for i = 1, 6000 do
+      phases[i] = { id = "p" .. i }
+    end
+    local started = os.clock()
+    assert(generate.generate({
+      skill_name = "long-skill",
+      description = "d",
+      sequential_config = { phases = phases },
+    }, { templates = "templates" }))
+    assert.is_true(os.clock() - started < 2.5)
+  end)
+end)
+
 -- Every table row has as many cells as its head; bars behind a backslash divide nothing.
 local function check_tables(path, text)
   local width, fence
@@ -181,6 +227,14 @@ describe("templates of one's own", function()
     assert.truthy(got:find('^if %(state.status === "user_exit"%) return null;\n  if %(state.done%) return null;\n'))
     assert.truthy(got:find("\n- user_exit\n- done\n", 1, true))
     assert.falsy(got:find("{{termination", 1, true))
+  end)
+
+  it("begin no heading, however many lines the skill's name has", function()
+    local config = nasty_config()
+    config.display_name = "one\n# two"
+    for path, file in pairs(folder(config)) do
+      assert.falsy(file.text:find("\n# two", 1, true), path)
+    end
   end)
 
   it("are told where a placeholder is that nothing fills (F10)", function()

@@ -78,13 +78,13 @@ local function check_output(phase, where, made, found)
 end
 
 -- Without a list, a phase reads what the phase before it made (R10); F6 checks a list.
-local function check_input(phase, where, before, made, found)
+local function check_input(phase, where, before, state, found)
   if phase.input == nil then
     phase.input = json.array(before and { before.output } or {})
     return
   end
   for i, name in ipairs(fields.texts(phase, "input", where, found)) do
-    if not made[name] then
+    if (state.made_at[name] or state.group) >= state.group then
       local message = "no earlier phase makes %s: name an output of a phase above"
       found:error("input", ("%sinput[%d]"):format(where, i), message, fields.show(name))
     end
@@ -116,15 +116,11 @@ local function check_phase(phase, i, list, state, config, found)
   if phase.parallel and before and before.parallel then
     before = state.before_group
   else
-    state.before_group = before
-    state.visible = {}
-    for name in pairs(state.made) do
-      state.visible[name] = true
-    end
+    state.before_group, state.group = before, i
   end
-  check_input(phase, where, before, state.visible, found)
+  check_input(phase, where, before, state, found)
   if type(phase.output) == "string" then
-    state.made[phase.output] = phase.id
+    state.made[phase.output], state.made_at[phase.output] = phase.id, i
   end
 end
 
@@ -141,7 +137,7 @@ function M.normalise(config, found)
   if #list == 0 and not hybrid then
     found:error("empty", "sequential_config.phases", "is empty: give at least one phase")
   end
-  local state = { ids = {}, made = {}, visible = {} }
+  local state = { ids = {}, made = {}, made_at = {}, group = 1 }
   for i, phase in ipairs(list) do
     if type(phase) == "table" and not json.is_array(phase) then
       check_phase(phase, i, list, state, config, found)

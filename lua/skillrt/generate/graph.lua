@@ -6,6 +6,31 @@ local markdown = require "skillrt.generate.markdown"
 
 local M = {}
 
+-- Whether a "!" stands before a place of a condition, or before the `state.` that ends there.
+local function is_negated(condition, first)
+  local before = first - 1
+  local object = condition:sub(math.max(1, before - #"state?." + 1), before):match "state%??%.$"
+  before = before - #(object or "")
+  while before > 0 and condition:find("^%s", before) do
+    before = before - 1
+  end
+  return condition:sub(before, before) == "!"
+end
+
+-- The next id from a place on that a condition wants to be in, or not in, completed_actions.
+local function next_id(condition, at)
+  while true do
+    local first, _, quote, from = condition:find("completed_actions%??%.includes%(%s*(['\"])()", at)
+    local stop = first and condition:find(quote, from, true)
+    if not stop then
+      return nil
+    elseif condition:find("^%s*%)", stop + 1) then
+      return condition:sub(from, stop - 1), first, stop + 1
+    end
+    at = from
+  end
+end
+
 ---The ids that a list of conditions wants completed, in order, each once.
 ---@param conditions string[]
 ---@return string[]
@@ -14,16 +39,12 @@ function M.needs(conditions)
   for _, condition in ipairs(conditions) do
     local at = condition:find("completed_actions", 1, true)
     while at do
-      local first, last, _, id = condition:find("completed_actions%??%.includes%(%s*(['\"])(.-)%1%s*%)", at)
-      if not first then
-        break
-      end
-      local before = first > 1 and condition:sub(1, first - 1):gsub("state%??%.$", "") or ""
-      if not before:find "!%s*$" and not seen[id] then
+      local id, first
+      id, first, at = next_id(condition, at)
+      if id and not seen[id] and not is_negated(condition, first) then
         seen[id] = true
         ids[#ids + 1] = id
       end
-      at = last + 1
     end
   end
   return ids

@@ -35,12 +35,19 @@ function M.line(text)
   return trim(text)
 end
 
+local BACKSLASH <const> = 92
+
+-- A bar is bare where an even number of backslashes stands before it.
 local function without_bars(text)
   if not has(text, "|") then
     return text
   end
-  local cell = text:gsub("\\*|", function(bars)
-    return #bars % 2 == 1 and bars:sub(1, -2) .. "\\|" or bars
+  local cell = text:gsub("()|", function(at)
+    local before = at - 1
+    while text:byte(before) == BACKSLASH do
+      before = before - 1
+    end
+    return (at - before) % 2 == 1 and "\\|" or nil
   end)
   return cell
 end
