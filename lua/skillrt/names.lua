@@ -57,6 +57,15 @@ function M.sorted(names)
   return keys
 end
 
+---Lines as one text, with a count of those beyond the first `most`.
+---@param lines string[]
+---@param most integer
+---@return string
+function M.lines(lines, most)
+  local text = table.concat(lines, "\n", 1, math.min(#lines, most))
+  return #lines > most and ("%s\nand %d more"):format(text, #lines - most) or text
+end
+
 ---The known name a person most likely meant.
 ---@param name string
 ---@param names string[]|table<string, any>  a list of names, or a table keyed by them

@@ -137,6 +137,26 @@ local function first_record(self)
   }
 end
 
+-- What a policy is made of, whether its run begins or goes on; nil, message, code.
+local function parts_of(skill, options, settings)
+  local prepared, pins, prompts = prepare.skill(skill, settings)
+  if not prepared then
+    return nil, pins, prompts
+  end
+  return {
+    skill = prepared,
+    ledger = ledger.new(),
+    pins = pins,
+    prompts = prompts,
+    input = options.input or {},
+    args = options.args or {},
+    watcher = options.watcher,
+    http_module = options.http_module,
+    segment_bytes = options.segment_bytes,
+    books_bytes = options.books_bytes,
+  }
+end
+
 ---Prepares a new run without waiting for it.
 ---@param skill skillrt.Skill
 ---@param options skillrt.RunOptions
@@ -144,27 +164,15 @@ end
 ---@return table|string report_or_message
 ---@return skillrt.Policy|string self_or_code
 function M.begin(skill, options)
-  local prepared, pins, prompts = prepare.skill(skill, options)
-  if not prepared then
-    return nil, pins, prompts
+  local self, message, kind = parts_of(skill, options, options)
+  if not self then
+    return nil, message, kind
   end
   local id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  local self = {
-    skill = prepared,
-    ledger = ledger.new(),
-    pins = pins,
-    prompts = prompts,
-    run_id = id,
-    input = options.input or {},
-    args = options.args or {},
-    watcher = options.watcher,
-    http_module = options.http_module,
-    segment_bytes = options.segment_bytes,
-    books_bytes = options.books_bytes,
-    strategy = prepare.strategy_name(options.strategy),
-    agent = prepare.agent_name(options.agent),
-    work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(prepared.name, id)),
-  }
+  self.run_id = id
+  self.strategy = prepare.strategy_name(options.strategy)
+  self.agent = prepare.agent_name(options.agent)
+  self.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(self.skill.name, id))
   self.first = first_record(self)
   local run, report, code = open(self, "create")
   return run, report, run and self or code
@@ -238,41 +246,26 @@ function M.take_up(skill, options)
   if not first then
     return nil, why, kind
   end
-  local prepared, pins, prompts = prepare.skill(skill, {
+  local self, message, code = parts_of(skill, options, {
     strategy = options.strategy or first.strategy,
     durability = options.durability or first.durability,
     context = first.context,
   })
-  if not prepared then
-    return nil, pins, prompts
+  if not self then
+    return nil, message, code
   end
-  local self = {
-    skill = prepared,
-    ledger = ledger.new(),
-    pins = pins,
-    prompts = prompts,
-    input = options.input or {},
-    args = options.args or {},
-    watcher = options.watcher,
-    http_module = options.http_module,
-    segment_bytes = options.segment_bytes,
-    books_bytes = options.books_bytes,
-    work_dir = absolute(options.work_dir),
-    accept_changes = options.accept_changes,
-    accept_edits = options.accept_edits,
-    answer = options.answer,
-    retry = options.retry,
-    from = options.from,
-    decide = options.decide,
-  }
+  self.work_dir = absolute(options.work_dir)
+  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide" }) do
+    self[name] = options[name]
+  end
   if options.accept_edits then
-    local edited, message, code = edited_state(self.work_dir)
-    if not edited then
+    self.edited, message, code = edited_state(self.work_dir)
+    if not self.edited then
       return nil, message, code
     end
-    self.edited = edited
   end
-  local run, report, code = open(self, "resume")
+  local run, report
+  run, report, code = open(self, "resume")
   return run, report, run and self or code
 end
 

@@ -1,9 +1,11 @@
 -- findings.lua: what is wrong with a config: a list of errors and warnings, each with its key.
 --
 -- Knows nothing of what is checked. Called by generate.config and its parts.
+local names = require("skillrt.names")
+
 local M = {}
 
-local MAX_TOLD = 20
+local MAX_TOLD <const> = 20
 
 ---@class skillrt.generate.Finding
 ---@field level "error"|"warning"
@@ -43,19 +45,13 @@ end
 ---The messages of all errors, or nil when there are none.
 ---@return string?
 function Findings:errors()
-  local lines, count = {}, 0
+  local lines = {}
   for _, finding in ipairs(self) do
     if finding.level == "error" then
-      count = count + 1
-      if count <= MAX_TOLD then
-        lines[count] = finding.message
-      end
+      lines[#lines + 1] = finding.message
     end
   end
-  if count > MAX_TOLD then
-    lines[#lines + 1] = ("and %d more"):format(count - MAX_TOLD)
-  end
-  return count > 0 and table.concat(lines, "\n") or nil
+  return #lines > 0 and names.lines(lines, MAX_TOLD) or nil
 end
 
 return M

@@ -2,9 +2,11 @@
 -- what is the case, why it matters and what to do.
 --
 -- Knows nothing of what is read. Called by all of load/*; shown by cmd/*.
+local names = require("skillrt.names")
+
 local M = {}
 
-local MAX_TOLD = 20
+local MAX_TOLD <const> = 20
 local RANK = { error = 1, warning = 2, note = 3 }
 
 ---@class skillrt.load.Finding
@@ -126,19 +128,13 @@ end
 ---All errors, one a line; nil when there are none.
 ---@return string?
 function Findings:errors()
-  local lines, count = {}, 0
+  local lines = {}
   for _, one in ipairs(self) do
     if one.level == "error" then
-      count = count + 1
-      if count <= MAX_TOLD then
-        lines[count] = M.text(one)
-      end
+      lines[#lines + 1] = M.text(one)
     end
   end
-  if count > MAX_TOLD then
-    lines[#lines + 1] = ("and %d more"):format(count - MAX_TOLD)
-  end
-  return count > 0 and table.concat(lines, "\n") or nil
+  return #lines > 0 and names.lines(lines, MAX_TOLD) or nil
 end
 
 return M

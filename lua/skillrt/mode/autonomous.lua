@@ -8,6 +8,7 @@
 local when = require("skillrt.when")
 local available = require("skillrt.available")
 local fatal = require("skillrt.fatal")
+local names = require("skillrt.names")
 local state = require("skillrt.state")
 local strategy = require("skillrt.strategy")
 
@@ -172,10 +173,7 @@ local function finish(self, why)
   if #lines == 0 then
     return "stop", "completed", "task_completed"
   end
-  local shown = table.concat(lines, "\n", 1, math.min(#lines, 10))
-  if #lines > 10 then
-    shown = shown .. ("\nand %d more"):format(#lines - 10)
-  end
+  local shown = names.lines(lines, 10)
   if #self.available > 0 then
     local who = "strategy " .. self.skill.strategy.name
     return "stop", "paused", "no_action_selected", ("%s: %s\n%s"):format(who, why or "chose nothing", shown)
