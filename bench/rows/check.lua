@@ -1,5 +1,5 @@
--- check.lua: checking a skill: states a second in the search, and a skill of a thousand actions.
--- Pure computing, in this process.
+-- check.lua: checking a skill: states a second in the search, a skill of a thousand actions, and
+-- the folder that is generated of one. In this process; the folder is made here and removed.
 package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
 local build = os.getenv "SKILLRT_BUILD" or "build/release"
 package.cpath = ("%s/lib/?.so;"):format(build) .. package.cpath
@@ -37,6 +37,33 @@ local function thousand()
   return { name = "thousand", agents = AGENTS, actions = actions, state = { files = { "a" }, done_count = 0 } }
 end
 
+-- The config of a folder: each action waits for the one before.
+local function config()
+  local actions = {}
+  for i = 1, 1000 do
+    local after = i > 1 and ("completed_actions.includes('action-%d')"):format(i - 1) or nil
+    actions[i] = { id = "action-" .. i, name = "Action " .. i, description = ("does part %d of the work"):format(i),
+      preconditions = { "files.length > 0", after }, effects = { ("done_%d=true"):format(i) }, priority = i % 10 }
+  end
+  return { skill_name = "thousand-actions", description = "A folder of a thousand actions",
+    execution_mode = "autonomous", autonomous_config = { actions = actions } }
+end
+
+-- Its documents below a folder; gives their number and bytes.
+local function write_folder(dir)
+  local files = require "skillrt.files"
+  local made = assert(require("skillrt.generate").generate(config(), { templates = "templates" }))
+  local bytes = 0
+  for _, one in ipairs(made) do
+    local path = dir .. "/" .. one.path
+    assert(files.make_folders(files.dirname(path)))
+    local file <close> = assert(io.open(path, "wb"))
+    assert(file:write(one.text))
+    bytes = bytes + #one.text
+  end
+  return #made, bytes
+end
+
 return function(measure)
   local check = require "skillrt.check"
   local found_of = require "skillrt.check.found"
@@ -67,5 +94,16 @@ return function(measure)
     return measure.finding("checking 1,000 actions", best / 1e9, "<=", 1, nil, "s")
   end
 
-  return { searching(), checking() }
+  local function checking_folder()
+    local base <close> = measure.folder()
+    local dir = base.path .. "/thousand-actions"
+    local count, bytes = write_folder(dir)
+    local best = measure.cpu(3, function()
+      assert(check.check(dir))
+    end)
+    local detail = ("%d files, %.1f MB"):format(count, bytes / 1e6)
+    return measure.finding("checking a folder of 1,000 actions", best / 1e9, "<=", 1, detail, "s")
+  end
+
+  return { searching(), checking(), checking_folder() }
 end

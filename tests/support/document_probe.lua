@@ -11,10 +11,13 @@ local readers = {
   require("skillrt.load.orchestrator").read,
   require("skillrt.load.state_md").read,
   function(blocks, file)
-    return require("skillrt.load.tables").read(blocks, file, nil, function()
+    local said = require("skillrt.load.tables").read(blocks, file, nil, function()
       return true
     end)
+    require("skillrt.load.prose").whole { sources = said.actions }
+    return said
   end,
+  require("skillrt.load.action_md").next,
 }
 require "skillrt.action"
 

@@ -5,8 +5,14 @@ local expr = require "skillrt.expr"
 
 local M = {}
 
-local function constant(condition)
-  return type(condition) == "table" and expr.constant(condition)
+-- Whether a condition is constant; actions share conditions, so each is looked at once.
+local function constant(condition, known)
+  if type(condition) ~= "table" then
+    return false
+  elseif known[condition] == nil then
+    known[condition] = { value = expr.constant(condition) }
+  end
+  return known[condition].value
 end
 
 -- Two conditions of one action may contradict each other though each could hold.
@@ -29,10 +35,10 @@ local function contradiction(one)
   return joined and expr.constant(joined) == false
 end
 
-local function check_one(one, owner, found, place)
+local function check_one(one, owner, found, place, constants)
   local told = false
   for _, condition in ipairs(one.when) do
-    local known = constant(condition)
+    local known = constant(condition, constants)
     if known ~= nil and known ~= false or known == false and type(condition) == "table" then
       local code = known and "condition.always" or "condition.never"
       local what = ("%s: condition `%s` %s"):format(owner, condition.text,
@@ -133,8 +139,9 @@ end
 ---@param model skillrt.check.Model
 ---@param found skillrt.check.Found
 function M.check(subject, model, found)
+  local constants = {}
   each(model, function(one, owner, place)
-    check_one(one, owner, found, place)
+    check_one(one, owner, found, place, constants)
   end)
   check_keys(subject, model, found)
 end

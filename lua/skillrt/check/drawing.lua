@@ -217,7 +217,9 @@ end
 ---@param first_line integer  of its first line in the file
 ---@return { from: string, to: string, line: integer }[]
 function M.read(text, first_line)
-  if not text:find "[\u{2190}-\u{21FF}\u{2500}-\u{25FF}]" then
+  if utf8.len(text) == #text then
+    return {} -- nothing is drawn in plain ASCII
+  elseif not text:find "[\u{2190}-\u{21FF}\u{2500}-\u{25FF}]" then
     return {}
   end
   local grid = grid_of(text)

@@ -206,11 +206,21 @@ local function check_calls(block, allowed, path, told, found)
   end
 end
 
+-- Whether a document holds a call of a host's tool that is not allowed; code or not.
+local function may_call(text, allowed)
+  for name in pairs(HOST_TOOLS) do
+    if not allowed[name] and not allowed[SAME_TOOL[name]] and text:find(name .. "(", 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
 local function check_tools(subject, found)
   local allowed = subject.tree and allowed_tools(subject)
   for _, path in ipairs(allowed and subject.tree.paths or {}) do
-    local told = {}
-    for _, block in ipairs(path:find "^phases/.*%.md$" and subject.tree:document(path) or {}) do
+    local text, told = path:find "^phases/.*%.md$" and subject.tree:read(path), {}
+    for _, block in ipairs(text and may_call(text, allowed) and subject.tree:document(path) or {}) do
       if block.kind == "code" then
         check_calls(block, allowed, path, told, found)
       end

@@ -1,5 +1,5 @@
 -- action_md.lua: phases/actions/<id>.md: what its lists and tables say about one action: name,
--- purpose, preconditions, state updates, hints about what is next.
+-- purpose, preconditions, state updates; and hints about what is next.
 --
 -- Reads known sections (R46-R52); code is looked at for literal state updates only, and never
 -- run. Called by folder.lua.
@@ -20,7 +20,6 @@ local M = {}
 ---@field preconditions_line integer?
 ---@field effects { text: string, effect: string?, line: integer }[]
 ---@field sets table<string, integer>          state keys its updates name, with a line
----@field next { text: string, line: integer }[]
 
 local function first_text(blocks)
   for _, block in ipairs(blocks) do
@@ -80,13 +79,21 @@ local function promise_of(key, value)
   return nil
 end
 
+-- What opens an object of updates, and a part of it that is found at once.
+local OPENS = {
+  { word = "tateUpdates", pattern = "[sS]tateUpdates%s*:%s*(){" },
+  { word = "pdateState(", pattern = "[uU]pdateState%(%s*(){" },
+}
+
+local function next_opened(text, opens, from)
+  local start = text:find(opens.word, from, true)
+  return start and text:match(opens.pattern, math.max(start - 1, from))
+end
+
 -- `return { stateUpdates: { done: true, files: list } }`: every key, and what a literal promises.
 local function read_updates(block, read, promises)
-  if not (block.text:find("tateUpdates", 1, true) or block.text:find("pdateState(", 1, true)) then
-    return
-  end
-  for _, pattern in ipairs { "[sS]tateUpdates%s*:%s*(){", "[uU]pdateState%(%s*(){" } do
-    local at = block.text:match(pattern)
+  for _, opens in ipairs(OPENS) do
+    local at = next_opened(block.text, opens, 1)
     while at and read.looks < MAX_LOOKS do
       local entries, after = js.entries(block.text, at)
       local first = block.line + 1 + select(2, block.text:sub(1, at):gsub("\n", ""))
@@ -99,7 +106,7 @@ local function read_updates(block, read, promises)
           read.effects[#read.effects + 1] = { text = promise, effect = promise, line = line }
         end
       end
-      at = block.text:match(pattern, after or at + 1)
+      at = next_opened(block.text, opens, after or at + 1)
     end
   end
   read.sets[""] = nil -- a spread or a computed key
@@ -139,6 +146,19 @@ local function read_changes(section, read)
   end
 end
 
+---What a document says may come after its action.
+---@param blocks skillrt.load.Markdown
+---@return { text: string, line: integer }[]
+function M.next(blocks)
+  local out = {}
+  for _, block in ipairs(markdown.section(blocks, words.NEXT) or {}) do
+    if block.kind == "item" or block.kind == "text" then
+      out[#out + 1] = { text = block.text, line = block.line }
+    end
+  end
+  return out
+end
+
 ---What stands in an action's document.
 ---@param blocks skillrt.load.Markdown
 ---@param file string
@@ -146,7 +166,7 @@ end
 ---@return skillrt.load.ActionMd
 function M.read(blocks, file, is_field)
   local title, line = markdown.title(blocks)
-  local read = { file = file, line = line, effects = {}, sets = {}, next = {}, looks = 0 }
+  local read = { file = file, line = line, effects = {}, sets = {}, looks = 0 }
   local name = title and title:gsub("^[Aa]ction%s*[:\u{FF1A}]%s*", ""):gsub("`", "")
   read.name = name and name:find "%S" and name or nil
   read.description = first_text(blocks)
@@ -162,11 +182,6 @@ function M.read(blocks, file, is_field)
   for _, block in ipairs(blocks) do
     if block.kind == "code" then
       read_updates(block, read, false)
-    end
-  end
-  for _, block in ipairs(markdown.section(blocks, words.NEXT) or {}) do
-    if block.kind == "item" or block.kind == "text" then
-      read.next[#read.next + 1] = { text = block.text, line = block.line }
     end
   end
   return read

@@ -18,16 +18,15 @@ function M.is_code(value)
 end
 
 local function skip(text, at)
-  if not text:find("^[%s/]", at) then
-    return at
-  end
-  while true do
-    local after = text:match("^%s+()", at) or text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at)
+  at = text:match("^%s*()", at) or at
+  while text:sub(at, at) == "/" do
+    local after = text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at)
     if not after then
       return at
     end
-    at = after
+    at = text:match("^%s*()", after)
   end
+  return at
 end
 
 local ESCAPES = { n = "\n", t = "\t", r = "\r", b = "\b", f = "\f" }

@@ -60,10 +60,12 @@ end
 ---@param text string
 ---@return table<string, integer>
 function M.of(text)
-  local lines, line, last = {}, 1, 1
+  local lines, line = {}, 1
+  local stop = text:find("\n", 1, true)
   walk(text, function(path, at)
-    line = line + select(2, text:sub(last, at - 1):gsub("\n", ""))
-    last = at
+    while stop and stop < at do
+      line, stop = line + 1, text:find("\n", stop + 1, true)
+    end
     lines[path] = lines[path] or line
   end)
   return lines

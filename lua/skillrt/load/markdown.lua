@@ -39,9 +39,15 @@ local function trim(text)
   return text:match(".*%S", from) or ""
 end
 
--- The line that begins at a place, and the place of the next one; nil behind the last.
+-- The line that begins at a place, its first character that is no blank ("" where it has none),
+-- and the place of the next line; nil behind the last.
 local function line_at(text, at)
-  return text:match("^([^\n]*)\n()", at)
+  local stop = text:find("\n", at, true)
+  if not stop then
+    return nil
+  end
+  local line = text:sub(at, stop - 1)
+  return line, line:match "^%s*(%S)" or "", stop + 1
 end
 
 local function lines_in(text)
@@ -52,10 +58,6 @@ end
 local BEGINS = { ["`"] = "fence", ["~"] = "fence", ["#"] = "heading", ["|"] = "table", ["<"] = "comment" }
 for c in ("-*+0123456789"):gmatch "." do
   BEGINS[c] = "item"
-end
-
-local function first_of(line)
-  return line:match "^%s*(%S)"
 end
 
 local function fence_start(line)
@@ -112,12 +114,12 @@ function M.cells(line)
   end
   text = text:sub(text:sub(1, 1) == "|" and 2 or 1, text:sub(-1) == "|" and -2 or -1)
   local cells, at = {}, 1
-  while at do
-    local stop = text:find("|", at, true)
-    local cell = trim(text:sub(at, stop and stop - 1))
+  repeat
+    local cell, stop = text:match("^%s*([^|]*)()", at)
+    cell = cell:match ".*%S" or ""
     cells[#cells + 1] = marked and cell:gsub("\1", "|"):gsub("\2", "\\\\") or cell
-    at = stop and stop + 1
-  end
+    at = stop + 1
+  until stop > #text
   return cells
 end
 
@@ -128,14 +130,14 @@ end
 -- `at` is the place of the delimiter below the header.
 local function read_table(text, header, at, number)
   local block = { kind = "table", line = number, header = M.cells(header), rows = {} }
-  local _, line, after
-  _, at = line_at(text, at)
+  local line, _, after
+  _, _, at = line_at(text, at)
   number = number + 2
-  line, after = line_at(text, at)
+  line, _, after = line_at(text, at)
   while line and line:find("|", 1, true) do
     block.rows[#block.rows + 1] = { cells = M.cells(line), line = number }
     at, number = after, number + 1
-    line, after = line_at(text, at)
+    line, _, after = line_at(text, at)
   end
   return block, at, number
 end
@@ -148,10 +150,9 @@ local function item_start(line)
   return indent and #indent:gsub("\t", "    "), text
 end
 
-local function starts_block(line)
-  local first = first_of(line)
+local function starts_block(line, first)
   local begins = BEGINS[first]
-  return first == nil or begins == "table"
+  return first == "" or begins == "table"
     or begins == "heading" and line:find "^%s*#+%s"
     or begins == "fence" and fence_start(line)
     or begins == "item" and item_start(line)
@@ -163,36 +164,37 @@ local function read_item(text, at, number, indent, told)
   if box then
     block.checked, told = box ~= " ", rest
   end
-  local line, after = line_at(text, at)
+  local line, first, after = line_at(text, at)
   number = number + 1
-  while line and line:find "^%s%s" and not starts_block(line) do
+  while line and line:find "^%s%s" and not starts_block(line, first) do
     told, at, number = told .. " " .. trim(line), after, number + 1
-    line, after = line_at(text, at)
+    line, first, after = line_at(text, at)
   end
   block.text = trim(told)
   return block, at, number
 end
 
-local function read_text(text, first, at, number)
-  local told, start = trim(first), number
-  local line, after = line_at(text, at)
-  number = number + 1
-  while line and not starts_block(line) do
+local function read_text(text, told, at, number)
+  local start = number
+  told, number = trim(told), number + 1
+  local line, first, after = line_at(text, at)
+  while line and not starts_block(line, first) do
     local under = line:match "^%s*(=+)%s*$" or line:match "^%s*(%-+)%s*$"
     if under then
       local level = under:sub(1, 1) == "=" and 1 or 2
       return { kind = "heading", line = start, level = level, text = told }, after, number + 1
     end
     told, at, number = told .. "\n" .. trim(line), after, number + 1
-    line, after = line_at(text, at)
+    line, first, after = line_at(text, at)
   end
   return { kind = "text", line = start, text = told }, at, number
 end
 
 -- Behind the line on which a comment ends; `line` is the one it begins on.
 local function after_comment(text, line, at, number)
+  local _
   while line and not line:find("-->", 1, true) do
-    line, at = line_at(text, at)
+    line, _, at = line_at(text, at)
     number = number + 1
   end
   return at or #text + 1, number + 1
@@ -200,23 +202,20 @@ end
 
 -- A heading may end with marks too: "## Title ##".
 local function without_marks(title)
-  if title:find "[#%s]$" then
+  if title:sub(-1):find "[#%s]" then
     return trim((trim(title):gsub("#+$", "")))
   end
   return title
 end
 
 -- The block that a line begins, the place behind it and the number of the line there.
-local function read_block(text, line, at, number)
-  local first = first_of(line)
+local function read_block(text, line, first, at, number)
   local begins = BEGINS[first]
   if begins == "fence" then
     local mark, info = fence_start(line)
     if mark then
       return read_fence(text, at, number, mark, info)
     end
-  elseif not first then
-    return nil, at, number + 1
   elseif begins == "comment" and line:find "^%s*<!%-%-" then
     return nil, after_comment(text, line, at, number)
   end
@@ -249,21 +248,25 @@ end
 function M.parse(text, first_line)
   text = M.normal(text) .. "\n"
   local blocks, number = {}, first_line or 1
-  local line, at = line_at(text, 1)
+  local line, first, at = line_at(text, 1)
   while line do
-    if line == "" then
+    if first == "" then
       number = number + 1
     else
-      blocks[#blocks + 1], at, number = read_block(text, line, at, number)
+      blocks[#blocks + 1], at, number = read_block(text, line, first, at, number)
     end
-    line, at = line_at(text, at)
+    line, first, at = line_at(text, at)
   end
   return blocks
 end
 
 -- A heading as it is compared: small letters, without marks, numbers and what brackets add.
 local function plain(title)
-  return trim((title:lower():gsub("[`*_#]", ""):gsub("^[%d.%s]+", "")))
+  title = title:lower()
+  if title:find "[`*_#]" then
+    title = title:gsub("[`*_#]", "")
+  end
+  return trim(title:match "^[%d.%s]*(.*)$")
 end
 
 ---The first heading of the first level: a document's title.

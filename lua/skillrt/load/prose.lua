@@ -3,6 +3,7 @@
 --
 -- Judges nothing; merge.lua does. Called by folder.lua.
 local action_md = require "skillrt.load.action_md"
+local condition = require "skillrt.load.condition"
 local names = require "skillrt.names"
 local orchestrator = require "skillrt.load.orchestrator"
 local state_md = require "skillrt.load.state_md"
@@ -25,6 +26,8 @@ local SCHEMAS = { "phases/state-schema.md", "specs/state-schema.md", "state-sche
 ---@field priority number?
 ---@field preconditions skillrt.load.Told[]?
 ---@field effects { text: string, effect: string?, line: integer }[]?
+---@field next { text: string, line: integer }[]?
+---@field rest fun()?  reads what it says of conditions and effects; see M.whole
 
 ---@class skillrt.load.ProseAction
 ---@field id string
@@ -77,6 +80,18 @@ local function action_of(prose, id)
   return action
 end
 
+local function told_of(list, line, read)
+  local out = type(list) == "table" and {} or nil
+  for _, text in ipairs(out and list or {}) do
+    local told = type(text) == "string" and read(text)
+    if told then
+      told.text, told.line = text, line
+      out[#out + 1] = told
+    end
+  end
+  return out
+end
+
 -- The entries of an ACTION_CATALOG; their conditions are code, as data says them.
 local function add_definition(prose, definition, is_field, found)
   local value = definition.value
@@ -91,23 +106,13 @@ local function add_definition(prose, definition, is_field, found)
     source[key] = type(value[key]) == "string" and value[key] or nil
   end
   source.priority = type(value.priority) == "number" and value.priority or nil
-  local condition = require "skillrt.load.condition"
-  for _, key in ipairs { "preconditions", "effects" } do
-    if type(value[key]) == "table" then
-      source[key] = {}
-      for _, text in ipairs(value[key]) do
-        local told
-        if type(text) == "string" and key == "preconditions" then
-          told = condition.item(("``` %s ```"):format(text), is_field)
-        elseif type(text) == "string" then
-          told = { effect = text }
-        end
-        if told then
-          told.text, told.line = text, definition.line
-          table.insert(source[key], told)
-        end
-      end
-    end
+  function source.rest()
+    source.preconditions = told_of(value.preconditions, definition.line, function(text)
+      return condition.item(("``` %s ```"):format(text), is_field)
+    end)
+    source.effects = told_of(value.effects, definition.line, function(text)
+      return { effect = text }
+    end)
   end
   table.insert(action_of(prose, id).sources, source)
 end
@@ -151,10 +156,16 @@ local function gather_files(prose, tree, is_field, found)
         found:error("action-id", { file = path }, what, "the file's name is the action's id", "rename the file")
       elseif blocks then
         local action = action_of(prose, id)
-        local said = action_md.read(blocks, path, is_field)
-        said.from, action.path, action.sets = "file", path, said.sets
+        local source = { file = path, from = "file", next = action_md.next(blocks) }
+        function source.rest()
+          for key, value in pairs(action_md.read(blocks, path, is_field)) do
+            source[key] = value
+          end
+          action.sets = source.sets
+        end
+        action.path = path
         -- data says it more exactly than a list, a list more exactly than a table
-        table.insert(action.sources, said)
+        table.insert(action.sources, source)
         prose.documents[#prose.documents + 1] = path
       end
     end
@@ -217,10 +228,12 @@ local function named_in(text, prose)
 end
 
 local function gather_links(prose, read)
+  local named = {} -- many documents give the same hints
   for _, id in ipairs(prose.order) do
     for _, source in ipairs(prose.actions[id].sources) do
       for _, hint in ipairs(source.next or {}) do
-        for _, to in ipairs(named_in(hint.text, prose)) do
+        named[hint.text] = named[hint.text] or named_in(hint.text, prose)
+        for _, to in ipairs(named[hint.text]) do
           local link = { from = id, to = to, file = source.file, line = hint.line, how = "next" }
           prose.links[#prose.links + 1] = link
           prose.own[id] = prose.own[id] or to == id and link or nil
@@ -235,6 +248,21 @@ local function gather_links(prose, read)
       end
     end
   end
+end
+
+---An action with all that its documents say. Where a config speaks for it nobody asks, so its
+---conditions are not read before.
+---@param action skillrt.load.ProseAction
+---@return skillrt.load.ProseAction
+function M.whole(action)
+  for _, source in ipairs(action.sources) do
+    local rest = source.rest
+    source.rest = nil
+    if rest then
+      rest()
+    end
+  end
+  return action
 end
 
 ---Reads what the documents of a folder say.

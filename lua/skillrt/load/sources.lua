@@ -8,6 +8,7 @@ local json_lines = require "skillrt.load.json_lines"
 local merge = require "skillrt.load.merge"
 local names = require "skillrt.names"
 local phase_md = require "skillrt.load.phase_md"
+local prose = require "skillrt.load.prose"
 local registry = require "skillrt.load.registry"
 local tree_of = require "skillrt.load.tree"
 local workflow = require "skillrt.load.workflow"
@@ -53,7 +54,7 @@ end
 local function prose_actions(self)
   local out = json.array {}
   for _, id in ipairs(self.prose.order) do
-    local action = self.prose.actions[id]
+    local action = prose.whole(self.prose.actions[id])
     local source = action.sources[1]
     out[#out + 1] = merge.action(action, self.prose, self.found)
     local place = { file = source.file, line = source.preconditions_line or source.line }
@@ -71,7 +72,7 @@ local function fill_actions(self, list)
   for i, action in ipairs(list) do
     local said = object(action) and self.prose.actions[action.id]
     if said and action.preconditions == nil then
-      local filled = merge.action(said, self.prose, self.found)
+      local filled = merge.action(prose.whole(said), self.prose, self.found)
       action.preconditions = filled.preconditions
       action.effects = action.effects or filled.effects
       action.purpose = action.purpose or filled.purpose

@@ -12,8 +12,10 @@ local M = {}
 ---@param cell string
 ---@return string
 function M.plain(cell)
-  local text = cell:gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("[`*]", "")
-  return text:match "^%s*(.-)%s*$"
+  if cell:find "[%[`*]" then
+    cell = cell:gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("[`*]", "")
+  end
+  return cell:match "^%s*(.-)%s*$"
 end
 
 local function columns(header)
@@ -70,6 +72,13 @@ local function transition(row, at, file)
   }
 end
 
+local function at_line(line, list)
+  for _, told in ipairs(list) do
+    told.line = line
+  end
+  return list
+end
+
 -- One row of a catalog; nil and the cell where it names no action.
 local function action(row, at, file, is_field)
   local cells = row.cells
@@ -80,23 +89,17 @@ local function action(row, at, file, is_field)
   local one = { id = id, file = file, line = row.line, from = "table" }
   one.description = at.PURPOSES and M.plain(cells[at.PURPOSES] or "") or nil
   one.priority = at.PRIORITY and tonumber(M.plain(cells[at.PRIORITY] or "")) or nil
-  if at.CONDITIONS then
-    one.preconditions = condition.cell(cells[at.CONDITIONS] or "", is_field)
-    for _, told in ipairs(one.preconditions) do
-      told.line = row.line
-    end
-  end
-  if at.EFFECTS then
-    one.effects = condition.effects(cells[at.EFFECTS] or "")
-    for _, told in ipairs(one.effects) do
-      told.line = row.line
+  if at.CONDITIONS or at.EFFECTS then
+    function one.rest()
+      one.preconditions = at.CONDITIONS and at_line(row.line, condition.cell(cells[at.CONDITIONS] or "", is_field))
+      one.effects = at.EFFECTS and at_line(row.line, condition.effects(cells[at.EFFECTS] or ""))
     end
   end
   return one
 end
 
 ---@class skillrt.load.Tables
----@field actions table[]      rows of catalogs
+---@field actions skillrt.load.Source[]  rows of catalogs
 ---@field transitions table[]
 ---@field states { name: string, line: integer, file: string }[]
 ---@field odd { text: string, line: integer, file: string }[]  rows that name no action by an id
