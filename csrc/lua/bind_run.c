@@ -1,4 +1,4 @@
-/* bind_run.c: core.open and core.read: runs for Lua.
+/* bind_run.c: core.open, core.read and core.salvage: runs for Lua.
  *
  * open(policy, options) -> run, report | nil, message, code. A run steps, waits, stops and
  * closes; it is a to-be-closed value. All runs of one Lua state share one loop. Called by
