@@ -119,6 +119,39 @@ describe("the schema of skill-config.json", function()
     end
   end)
 
+  it("takes, as the loader does, an empty object for an empty list", function()
+    for name, put in pairs {
+      effects = function(c) c.autonomous_config.actions[1].effects = {} end,
+      preconditions = function(c) c.autonomous_config.actions[1].preconditions = {} end,
+      fields = function(c) c.autonomous_config.state_schema.fields = {} end,
+      termination = function(c) c.autonomous_config.termination_conditions = {} end,
+      documents = function(c) c.specs, c.templates = {}, {} end,
+      words = function(c) c.triggers, c.allowed_tools, c.mcp_tools, c.quality = {}, {}, {}, { dimensions = {} } end,
+    } do
+      local config = autonomous()
+      put(config)
+      agree(config, true, name)
+    end
+    local config = sequential()
+    config.sequential_config.phases[1].input, config.sequential_config.phases[1].objectives = {}, {}
+    agree(config, true, "a phase's lists")
+    local normal = assert(config_of.normalise(config))
+    assert.equal("[]", json.encode(normal.sequential_config.phases[1].objectives))
+  end)
+
+  it("refuses, as the loader does, a list for an object, empty or not", function()
+    for _, key in ipairs { "output", "quality", "x_skillrt" } do
+      for _, value in ipairs { list(), list "x" } do
+        local config = autonomous()
+        config[key] = value
+        agree(config, false, key)
+      end
+    end
+    local config = autonomous()
+    config.autonomous_config.state_schema = list()
+    agree(config, false, "state_schema")
+  end)
+
   it("marks the older places of keys, so that editors say so", function()
     for _, key in ipairs { "actions", "phases", "state_schema", "termination_conditions" } do
       assert.is_true(CONFIG.properties[key].deprecated, key)

@@ -79,7 +79,7 @@ end
 ---@return table
 function M.object(parent, key, where, found)
   local value = parent[key]
-  if value == nil or (type(value) == "table" and next(value) == nil) then
+  if value == nil then
     parent[key] = {}
   elseif type(value) ~= "table" or json.is_array(value) then
     found:error("type", where .. key, "must be an object, not %s", M.show(value))
@@ -88,7 +88,8 @@ function M.object(parent, key, where, found)
   return parent[key]
 end
 
----The list at a key, made when it is missing; what is something else is an error.
+---The list at a key, made when it is missing; what is something else is an error. An empty object
+---is an empty list: Lua's {} has no kind, and writers without lists have no other way to say it.
 ---@return any[]
 function M.list(parent, key, where, found)
   local value = parent[key]
