@@ -92,6 +92,35 @@ describe("skillrt generate", function()
     assert.equal(was, folder.read "skill/SKILL.md")
   end)
 
+  it("does not put another skill into a skill's folder, but by --force", function()
+    local folder <close> = kit.folder()
+    generate(folder, { golden "link-fixer", "--out", "skill" })
+    local before = tree(folder.path .. "/skill")
+    for _, flags in ipairs { {}, { "--dry-run" } } do
+      local refused = generate(folder, { golden "release-notes", "--out", "skill", table.unpack(flags) })
+      assert.equal(2, refused.code)
+      local sign = 'skill: holds the skill "link-fixer", and this is the config of "release-notes"; nothing was written'
+      assert.truthy(refused.err:find(sign, 1, true), refused.err)
+      assert.truthy(refused.err:find("--force", 1, true), refused.err)
+      assert.same(before, tree(folder.path .. "/skill"))
+    end
+    local forced = generate(folder, { golden "release-notes", "--out", "skill", "--force" })
+    assert.equal(0, forced.code, forced.err)
+    local after = tree(folder.path .. "/skill")
+    after[".skillrt-generated.json"] = nil
+    assert.same(tree(here .. "/tests/golden/release-notes/en"), after)
+  end)
+
+  it("renames a skill from the config in its own folder", function()
+    local folder <close> = kit.folder()
+    generate(folder, { golden "link-fixer", "--out", "skill" })
+    local config = folder.read("skill/skill-config.json"):gsub('"link%-fixer"', '"link-mender"')
+    folder.file("skill/skill-config.json", config)
+    local result = generate(folder, { "skill", "--out", "skill" })
+    assert.equal(0, result.code, result.err)
+    assert.truthy(folder.read("skill/SKILL.md"):find("name: link-mender", 1, true))
+  end)
+
   it("goes on from the config in the folder, in the folder's language", function()
     local folder <close> = kit.folder()
     generate(folder, { golden "link-fixer", "--out", "skill", "--lang", "zh" })

@@ -96,6 +96,28 @@ function M.settle(dir)
   return settled ~= nil, message, code
 end
 
+local MAX_CONFIG <const> = 16 << 20
+
+-- The name of the skill that lies in a folder, as its own config says it; nil where nothing does.
+local function skill_in(dir)
+  local files = require("skillrt.files")
+  local text = files.read(dir .. "/skill-config.json", MAX_CONFIG)
+  local config = text and core.json.decode((text:gsub("^\u{FEFF}", "")))
+  local name = type(config) == "table" and config.skill_name
+  return type(name) == "string" and name or nil
+end
+
+-- All of a skill would go where nobody changed a file by hand: a wrong --out must not cost that.
+local function refused_other(plan, there, name)
+  local message = ('%s: holds the skill "%s", and this is the config of "%s"; nothing was written'):format(
+    plan.dir,
+    there,
+    name
+  )
+  ending.complain(message, "--out names another folder, --force replaces the skill that is there")
+  return exit_codes.usage
+end
+
 -- Says what a person would lose, and how to go on.
 local function refused(plan, options)
   local count = plan.counts.edited
@@ -109,7 +131,11 @@ local function refused(plan, options)
   return exit_codes.changed
 end
 
-local function finish(plan, options)
+local function finish(plan, name, options)
+  local there = not options.force and skill_in(plan.dir)
+  if there and there ~= name then
+    return refused_other(plan, there, name)
+  end
   local edited = plan.counts.edited
   if not options.quiet or (edited and not options.force) then
     write_lines(tree.lines(plan, paint))
@@ -154,7 +180,7 @@ function M.generate(config, where, options)
     return ending.refused(message, code)
   end
   tell_settled(plan.dir, plan.settled)
-  return finish(plan, options)
+  return finish(plan, config.skill_name, options)
 end
 
 return M

@@ -6,8 +6,8 @@ local M = {
   name = "generate",
   summary = "Generates the folder of a skill from its skill-config.json",
   description = "All of it is written or nothing. A file that a person changed is not overwritten "
-    .. "without --force; outlines for people to fill in are written only where none is. The folder "
-    .. "keeps the digests of what was generated in .skillrt-generated.json.",
+    .. "without --force, nor is another skill; outlines for people to fill in are written only where none is. The "
+    .. "folder keeps the digests of what was generated in .skillrt-generated.json.",
   arguments = { { name = "CONFIG", help = "a skill-config.json, or a folder that holds one" } },
   options = {
     { name = "out", value = "DIR", help = "where the skill's folder is, or is to be", needed = true },
@@ -18,7 +18,7 @@ local M = {
       help = "the documents' language: en or zh; default: the folder's, else en",
     },
     { name = "templates", value = "DIR", help = "templates that replace ours, file by file" },
-    { name = "force", help = "overwrites files that a person changed, after showing what differs" },
+    { name = "force", help = "overwrites what a person changed, after showing what differs, or another skill" },
     { name = "dry-run", help = "shows what would be written, and what differs; writes nothing" },
     { name = "strict", help = "a warning about the config stops it, as an error does" },
     { name = "quiet", help = "only the last line, warnings and errors" },
