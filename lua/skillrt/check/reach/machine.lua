@@ -1,13 +1,14 @@
--- reach/machine.lua: states as integers: what holds in one, and what a step makes of it.
+-- reach/machine.lua: states as integers, and what a step makes of them.
 --
 -- A state is one integer. Where 64 bits are enough, these are the state. Else its words are the
 -- leaves of a binary tree: an inner node is two numbers of 32 bits that stand for its children,
 -- equal children have equal numbers, and the root is the state: equal states, equal integers.
 -- Knows masks, no skill. Called by reach/search.lua.
+local remembered = require "skillrt.check.reach.remembered"
+
 local M = {}
 
 local MAX_OUTCOMES = 256
-local MAX_WAYS = 4096
 local HALF = 0xffffffff
 
 -- States differ in few bits, and a table of Lua piles up integers that do. Times an odd number they
@@ -22,13 +23,6 @@ local SPREAD <const> = 0x9E3779B97F4A7C15
 ---@field ids table<integer, integer> the number of a node below the root
 ---@field nodes integer[]             by number
 
----@class skillrt.check.Rows  conditions side by side; the rows of one owner are its alternatives
----@field owner integer[]
----@field mask integer[]
----@field want integer[]
----@field leaf integer[]?   where in a state that is spread out; nil: states have one word
----@field more (table[]|false)[]  what is asked of other words: { leaf, mask, want }
-
 ---@class skillrt.check.Part  what a step makes of a word: word & keep | one of the sets
 ---@field word integer
 ---@field leaf integer
@@ -36,7 +30,7 @@ local SPREAD <const> = 0x9E3779B97F4A7C15
 ---@field set integer       the same whatever the word was
 ---@field reads integer     the bits it depends on
 ---@field branches table[]  { mask, targets by the bits that were }
----@field sets table<integer, integer[]>?  by the bits it depends on; nil: too many to be kept
+---@field sets table<integer, integer[]>  by the bits it depends on
 
 -- The leaf of each word as in a heap: node p has the children 2p and 2p + 1, the root is node 1.
 local function paths_of(words)
@@ -115,76 +109,6 @@ local function put(self, state, word, keep, set)
   return changed
 end
 
----Lays conditions side by side.
----@param self skillrt.check.Machine
----@param list table[][]  by owner: alternatives, each a list of { word, mask, want }
----@return skillrt.check.Rows
-function M.rows(self, list)
-  local rows = { owner = {}, mask = {}, want = {}, leaf = self.words > 1 and {} or nil, more = {} }
-  for owner, alternatives in ipairs(list) do
-    for _, asked in ipairs(alternatives) do
-      local all = {}
-      for i, one in ipairs(asked) do
-        all[i] = { self.words + one[1] - 1, one[2], one[3] }
-      end
-      local head, row = table.remove(all, 1) or { self.words, 0, 0 }, #rows.owner + 1
-      rows.owner[row], rows.mask[row], rows.want[row] = owner, head[2], head[3]
-      if rows.leaf then
-        rows.leaf[row], rows.more[row] = head[1], #all > 0 and all
-      end
-    end
-  end
-  return rows
-end
-
-local function all_hold(asked, now)
-  for i = 1, #asked do
-    local one = asked[i]
-    if now[one[1]] & one[2] ~= one[3] then
-      return false
-    end
-  end
-  return true
-end
-
-local function held_in_words(rows, now, out)
-  local owner, leaf, mask, want, more = rows.owner, rows.leaf, rows.mask, rows.want, rows.more
-  local count, last = 0, nil
-  for row = 1, #owner do
-    if now[leaf[row]] & mask[row] == want[row] and (not more[row] or all_hold(more[row], now)) then
-      local i = owner[row]
-      if i ~= last then
-        count, last = count + 1, i
-        out[count] = i
-      end
-    end
-  end
-  return count
-end
-
----The owners whose condition holds, in their order.
----@param rows skillrt.check.Rows
----@param now integer[]  a state laid out
----@param out integer[]
----@return integer count
-function M.held(rows, now, out)
-  if rows.leaf then
-    return held_in_words(rows, now, out)
-  end
-  local owner, mask, want = rows.owner, rows.mask, rows.want
-  local state, count, last = now[1], 0, nil
-  for row = 1, #owner do
-    if state & mask[row] == want[row] then
-      local i = owner[row]
-      if i ~= last then
-        count, last = count + 1, i
-        out[count] = i
-      end
-    end
-  end
-  return count
-end
-
 -- What becomes of each class of a variable, by its bits, and whether that is the same for all.
 local function targets_of(update)
   local place, targets, same = update.place, {}, true
@@ -212,36 +136,13 @@ local function add_update(part, update)
   end
   local mask = same and 0 or place.mask
   part.branches[#part.branches + 1] = { mask = mask, targets = same and { [0] = first } or targets }
-  part.reads, part.ways = part.reads | mask, part.ways * (same and 1 or #place.variable.classes)
+  part.reads = part.reads | mask
 end
 
----What the updates of a step make of a state; a step has run then.
----@param self skillrt.check.Machine
----@param updates table[]
----@return skillrt.check.Part[]
-function M.parts(self, updates)
-  local parts, last = {}, nil
-  local function part_of(word)
-    if not last or last.word ~= word then
-      last = { word = word, leaf = self.words + word - 1, keep = ~0, set = 0, reads = 0, branches = {}, ways = 1 }
-      parts[#parts + 1] = last
-    end
-    return last
-  end
-  part_of(1).set = 1
-  for _, update in ipairs(updates) do
-    add_update(part_of(update.place.word), update)
-  end
-  for _, part in ipairs(parts) do
-    part.sets = part.ways <= MAX_WAYS and {} or nil
-  end
-  return parts
-end
-
-local function work_out(part, word)
+local function sets_of(part, bits)
   local sets = { part.set }
   for _, branch in ipairs(part.branches) do
-    local targets, before = branch.targets[word & branch.mask], #sets
+    local targets, before = branch.targets[bits & branch.mask], #sets
     for k = #targets, 1, -1 do
       for i = 1, before do
         if k == 1 then
@@ -255,20 +156,29 @@ local function work_out(part, word)
   return sets
 end
 
----The sets that may follow a word.
----@param part skillrt.check.Part
----@param word integer
----@return integer[]
-function M.sets(part, word)
-  local kept = part.sets and part.sets[word & part.reads]
-  if kept then
-    return kept
+---What the updates of a step make of a state; a step has run then.
+---@param self skillrt.check.Machine
+---@param updates table[]
+---@return skillrt.check.Part[]
+function M.parts(self, updates)
+  local parts, last = {}, nil
+  local function part_of(word)
+    if not last or last.word ~= word then
+      last = { word = word, leaf = self.words + word - 1, keep = ~0, set = 0, reads = 0, branches = {} }
+      parts[#parts + 1] = last
+    end
+    return last
   end
-  local sets = work_out(part, word)
-  if part.sets then
-    part.sets[word & part.reads] = sets
+  part_of(1).set = 1
+  for _, update in ipairs(updates) do
+    add_update(part_of(update.place.word), update)
   end
-  return sets
+  for _, part in ipairs(parts) do
+    part.sets = #part.branches == 0 and { [0] = { part.set } } or remembered(function(bits)
+      return sets_of(part, bits)
+    end)
+  end
+  return parts
 end
 
 -- All states again for each of the sets, and then these with the first of them.
@@ -284,7 +194,7 @@ local function put_all(self, part, sets, out)
   end
 end
 
----The states that may follow one of several words. The list is used again by the next call.
+---The states that may follow one. The list is used again by the next call.
 ---@param self skillrt.check.Machine
 ---@param parts skillrt.check.Part[]
 ---@param now integer[]  the state laid out
@@ -298,7 +208,7 @@ function M.outcomes(self, parts, now)
   for i = 1, #parts do
     local part = parts[i]
     local word = now[part.leaf]
-    local sets = M.sets(part, word)
+    local sets = part.sets[word & part.reads]
     if #sets > 1 or word & part.keep | sets[1] ~= word then
       put_all(self, part, sets, out)
     end

@@ -4,6 +4,7 @@
 -- nobody declares) leaves room for those behind it. Any other strategy may take each of them.
 -- Knows states as integers, no texts. Called by check/reach.lua and reach/rounds.lua.
 local machine_of = require "skillrt.check.reach.machine"
+local rows_of = require "skillrt.check.reach.rows"
 
 local M = {}
 
@@ -39,28 +40,33 @@ local function together(machine, list, mode)
   for i, one in ipairs(list) do
     all[i] = one[mode]
   end
-  return machine_of.rows(machine, all)
+  return rows_of.of(machine.words, all)
 end
 
 local function one_by_one(machine, list, mode)
   local all = {}
   for i, one in ipairs(list) do
-    all[i] = machine_of.rows(machine, { one[mode] })
+    all[i] = rows_of.of(machine.words, { one[mode] })
   end
   return all
 end
 
--- A step, by columns. States of several words follow whole: nothing of the state before is kept.
+-- A step, by columns. A state of several words follows whole: of the state before nothing is kept.
 local function add_step(self, i, step)
   local parts = machine_of.parts(self.machine, step.updates)
-  local narrow = self.machine.words == 1
-  self.parts[i], self.terminal[i] = parts, step.action.terminal or false
-  self.keep[i], self.reads[i] = narrow and parts[1].keep or 0, narrow and parts[1].reads or 0
-  self.sets[i] = narrow and parts[1].sets or {}
-  self.guess[i] = false
+  local first = parts[1]
+  self.terminal[i], self.guess[i] = step.action.terminal or false, false
   for _, update in ipairs(step.updates) do
     self.guess[i] = self.guess[i] or update.vague or false
   end
+  if self.machine.words == 1 then
+    self.keep[i], self.reads[i], self.sets[i] = first.keep, first.reads, first.sets
+    return
+  end
+  self.keep[i], self.reads[i] = 0, 0
+  self.sets[i] = setmetatable({}, { __index = function()
+    return machine_of.outcomes(self.machine, parts, self.now)
+  end })
 end
 
 local function new(space, options)
@@ -75,14 +81,14 @@ local function new(space, options)
     chosen = {}, passed = {}, ends = {}, blocked_count = 0,
     halts = {}, tests = 0, looked = 0, vague = {},
     now = {}, held = {}, one = {}, -- of the state that is looked at: its words, the steps that may run
-    parts = {}, terminal = {}, guess = {}, keep = {}, reads = {}, sets = {}, -- by step: what it makes
+    terminal = {}, guess = {}, keep = {}, reads = {}, sets = {}, -- by step: what it makes
   }
   self.first, self.may = together(machine, space.steps, "first"), together(machine, space.steps, "may")
   self.must = space.fixed and one_by_one(machine, space.steps, "must")
   for i, step in ipairs(space.steps) do
     add_step(self, i, step)
   end
-  self.goal = machine_of.rows(machine, { { space.goal } })
+  self.goal = rows_of.of(machine.words, { { space.goal } })
   self.over_first, self.over_may = together(machine, space.ends, "first"), together(machine, space.ends, "may")
   self.over_must = one_by_one(machine, space.ends, "must")
   return self
@@ -102,7 +108,7 @@ end
 -- The states a phase leaves: as they were where it may be left out, and what it makes of them.
 local function after_phase(self, phase, i, current)
   local machine, now = self.machine, self.now
-  local may, must = machine_of.rows(machine, { phase.may }), machine_of.rows(machine, { phase.must })
+  local may, must = rows_of.of(machine.words, { phase.may }), rows_of.of(machine.words, { phase.must })
   local parts, known, following = machine_of.parts(machine, phase.updates), {}, {}
   local function keep(state, via)
     if not known[state] and #following < MAX_SEEDS then
@@ -112,10 +118,10 @@ local function after_phase(self, phase, i, current)
   end
   for _, one in ipairs(current) do
     machine_of.lay_out(machine, one[1], now)
-    if machine_of.held(must, now, self.held) == 0 then
+    if rows_of.held(must, now, self.held) == 0 then
       keep(one[1], one[2])
     end
-    if machine_of.held(may, now, self.held) > 0 then
+    if rows_of.held(may, now, self.held) > 0 then
       for _, state in ipairs(machine_of.outcomes(machine, parts, now)) do
         keep(state, -i)
       end
@@ -138,7 +144,7 @@ local function seed(self, space)
 end
 
 local function holds(self, rows)
-  return machine_of.held(rows, self.now, self.one) > 0
+  return rows_of.held(rows, self.now, self.one) > 0
 end
 
 local function finish(self, status, at)
@@ -149,7 +155,7 @@ end
 -- Whether an end surely comes before anything is chosen.
 local function ended(self, at, fresh)
   local held = self.held
-  for k = 1, machine_of.held(fresh and self.over_first or self.over_may, self.now, held) do
+  for k = 1, rows_of.held(fresh and self.over_first or self.over_may, self.now, held) do
     local i = held[k]
     local final = self.space.ends[i].action
     finish(self, final.status, at)
@@ -183,13 +189,6 @@ local function is_sure(self, i, at)
   return self.must and (is_fresh(self, at) or holds(self, self.must[i]))
 end
 
--- What may follow, as sets for what the step keeps of the state.
-local function sets_of(self, i)
-  local parts = self.parts[i]
-  return self.machine.words == 1 and machine_of.sets(parts[1], self.now[1])
-    or machine_of.outcomes(self.machine, parts, self.now)
-end
-
 -- Takes what may run, one after another, up to the first that surely does. No call for a state that
 -- is known already: nearly all of the time is spent here.
 local function take_all(self, count, at)
@@ -202,7 +201,7 @@ local function take_all(self, count, at)
     if terminal[i] then
       finish(self, terminal[i], at)
     else
-      local following = sets[i][state & reads[i]] or sets_of(self, i)
+      local following = sets[i][state & reads[i]]
       local kept, vague = state & keep[i], vague_here or (guess[i] and #following > 1)
       for n = 1, #following do
         local one = kept | following[n]
@@ -227,7 +226,7 @@ local function look(self, at)
   if ended(self, at, fresh) then
     return
   end
-  local count = machine_of.held(fresh and self.first or self.may, now, held)
+  local count = rows_of.held(fresh and self.first or self.may, now, held)
   local taken = take_all(self, count, at)
   for k = taken + 1, count do
     local i = held[k]
@@ -235,7 +234,7 @@ local function look(self, at)
       self.passed[i] = self.passed[i] or { state = at, by = held[taken] }
     end
   end
-  self.tests = self.tests + #self.parts
+  self.tests = self.tests + #self.keep
   if count == 0 then
     nothing_to_choose(self, at)
   end
@@ -248,7 +247,7 @@ end
 function M.open(self, at)
   machine_of.lay_out(self.machine, self.states[at], self.now)
   local steps = {}
-  for k = 1, machine_of.held(is_fresh(self, at) and self.first or self.may, self.now, self.held) do
+  for k = 1, rows_of.held(is_fresh(self, at) and self.first or self.may, self.now, self.held) do
     steps[k] = self.held[k]
     if is_sure(self, steps[k], at) then
       break
@@ -262,9 +261,9 @@ end
 ---@param i integer
 ---@return integer[]
 function M.following(self, i)
-  local numbers = {}
-  for n, set in ipairs(sets_of(self, i)) do
-    numbers[n] = self.index[(self.now[1] & self.keep[i] | set) * SPREAD] or 0
+  local numbers, state = {}, self.now[1]
+  for n, set in ipairs(self.sets[i][state & self.reads[i]]) do
+    numbers[n] = self.index[(state & self.keep[i] | set) * SPREAD] or 0
   end
   return numbers
 end

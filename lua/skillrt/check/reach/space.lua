@@ -1,8 +1,8 @@
 -- reach/space.lua: the state space of a skill's actions, packed into bits.
 --
--- A state is a list of 64-bit words, most often one. A variable of two classes takes a bit, one
--- of more a bit for each class, so that a whole precondition is `word & mask == want`. Bit 0 of
--- the first word: a step has run. Called by check/reach.lua; searched by reach/search.lua.
+-- A state is a list of 64-bit words, most often one. A variable takes as many bits as it needs to
+-- number its classes; what is asked of it is which numbers it may have. Bit 0 of the first word: a
+-- step has run. Called by check/reach.lua; searched by reach/search.lua.
 local change = require "skillrt.check.reach.change"
 local guard = require "skillrt.check.reach.guard"
 local term_of = require "skillrt.check.reach.term"
@@ -13,13 +13,19 @@ local M = {}
 local MAX_COUNTED = 12
 local COMPLETE, ABORT = "action-complete", "action-abort"
 
+---@class skillrt.check.Asked  what is asked of a variable
+---@field word integer
+---@field mask integer
+---@field only integer?                   the bits that are right
+---@field wants table<integer, boolean>?  these, where there are several
+
 ---@class skillrt.check.Step
 ---@field action table           of the model
 ---@field terms skillrt.check.Term[]
 ---@field extra skillrt.check.Constraint[]
----@field may table[]            packed alternatives
----@field must table[]
----@field first table[]
+---@field may skillrt.check.Asked[][]  alternatives: any of them, each all of its list
+---@field must skillrt.check.Asked[][]
+---@field first skillrt.check.Asked[][]
 ---@field updates table[]        { place, targets }
 
 ---@class skillrt.check.Space
@@ -29,7 +35,7 @@ local COMPLETE, ABORT = "action-complete", "action-abort"
 ---@field places table<string, table>
 ---@field words integer
 ---@field start integer[]
----@field goal { [1]: integer, [2]: integer }[]  per word: mask and want: all work is done
+---@field goal skillrt.check.Asked[]  all work is done
 ---@field fixed boolean                the strategy always takes the first that may run
 
 local function ranked(model)
@@ -108,22 +114,31 @@ local function add_books(space, action)
   return { { name = counter.name, bits = (1 << #counter.classes - 1) - 1 } }
 end
 
+-- How many bits number so many classes.
+local function width_of(count)
+  local width = 0
+  while 1 << width < count do
+    width = width + 1
+  end
+  return width
+end
+
 local function place_all(space)
   local word, used = 1, 1 -- bit 0 of word 1 is taken
   for _, name in ipairs(space.names) do
     local variable = space.variables[name]
     local count = #variable.classes
     if not variable.after and count > 1 then
-      local width = count == 2 and 1 or count
+      local width = width_of(count)
       if used + width > 64 then
         word, used = word + 1, 0
       end
-      local bits, mask = {}, 0
+      local bits = {}
       for class = 1, count do
-        bits[class] = count == 2 and (class - 1) << used or 1 << (used + class - 1)
-        mask = mask | bits[class]
+        bits[class] = class - 1 << used
       end
-      space.places[name] = { name = name, word = word, mask = mask, bits = bits, variable = variable }
+      space.places[name] = { name = name, word = word, mask = (1 << width) - 1 << used, bits = bits,
+        variable = variable }
       used = used + width
     end
   end
@@ -137,45 +152,32 @@ local function place_all(space)
   end
 end
 
--- One constraint as mask and want of a word; nil: it never holds; false: it always does.
-local function packed(space, constraint)
+-- What a constraint asks of its variable; nil: it never holds; false: it always does.
+local function asked_of(space, constraint)
   local place, variable = space.places[constraint.name], space.variables[constraint.name]
   if not place then
     return constraint.bits & 1 << (variable.init - 1) ~= 0 and false or nil
-  elseif #variable.classes == 2 then
-    return place.word, place.mask, constraint.bits & 1 ~= 0 and 0 or place.mask
   end
-  local mask = 0
+  local wants, only, count = {}, nil, 0
   for class = 1, #variable.classes do
-    if constraint.bits & 1 << (class - 1) == 0 then
-      mask = mask | place.bits[class]
+    if constraint.bits & 1 << (class - 1) ~= 0 then
+      only, count = place.bits[class], count + 1
+      wants[only] = true
     end
   end
-  return place.word, mask, 0
+  return { word = place.word, mask = place.mask, only = count == 1 and only or nil, wants = count > 1 and wants or nil }
 end
 
--- Alternatives as lists of { word, mask, want }, sparse: only the words they ask about.
 local function pack(space, alternatives)
   local out = {}
   for _, constraints in ipairs(alternatives) do
-    local by_word, possible = {}, true
+    local list, possible = {}, true
     for _, constraint in ipairs(constraints) do
-      local word, mask, want = packed(space, constraint)
-      if word == nil then
-        possible = false
-      elseif word then
-        local row = by_word[word] or { word, 0, 0 }
-        by_word[word] = row
-        row[2], row[3] = row[2] | mask, row[3] | want
-      end
+      local asked = asked_of(space, constraint)
+      possible = possible and asked ~= nil
+      list[#list + 1] = asked or nil
     end
-    if possible then
-      local rows = {}
-      for word = 1, space.words do
-        rows[#rows + 1] = by_word[word]
-      end
-      out[#out + 1] = rows
-    end
+    out[#out + 1] = possible and list or nil
   end
   return out
 end
@@ -255,18 +257,11 @@ local function goal_of(space)
   local goal = {}
   for _, step in ipairs(space.steps) do
     local action = step.action
-    local place = space.places["did " .. action.id]
     if action.id == COMPLETE or (not action.terminal and not action.optional) then
-      local row = goal[place.word] or { place.word, 0, 0 }
-      goal[place.word] = row
-      row[2], row[3] = row[2] | place.mask, row[3] | place.mask
+      goal[#goal + 1] = asked_of(space, { name = "did " .. action.id, bits = 2 }) or nil
     end
   end
-  local rows = {}
-  for word = 1, space.words do
-    rows[#rows + 1] = goal[word]
-  end
-  return rows
+  return goal
 end
 
 -- In the first state nothing has to be guessed, not even of a condition that classes cannot follow;
