@@ -148,6 +148,15 @@ describe("the search through the state space", function()
     assert.truthy(one.what:find("at the start it repeats again", 1, true), one.what)
   end)
 
+  it("takes no state for a round that leads back to where an end can be reached (F33)", function()
+    assert.is_nil(finding(skill({
+      { id = "out", repeatable = true, when = "mode === 'z'", effects = { "mode=b" } },
+      { id = "go", repeatable = true, when = "mode === 'z'", effects = { "mode=c" } },
+      { id = "back", repeatable = true, when = "mode === 'c'", effects = { "mode=z" } },
+      { id = "end", when = "mode === 'b'", terminal = true },
+    }, { state = { mode = "z" }, strategy = "user_driven" }), "reach.loop"))
+  end)
+
   it("packs what does not fit into one word into several, with the same result (F28)", function()
     local actions = {}
     for i = 1, 90 do

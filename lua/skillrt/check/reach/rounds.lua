@@ -43,8 +43,11 @@ local function wait(waiting, from, to)
 end
 
 local function wake(waiting, at, good)
-  local stack = { at }
   good[at] = true
+  if not waiting.heads[at] then
+    return
+  end
+  local stack = { at }
   while #stack > 0 do
     local edge = waiting.heads[table.remove(stack)] or 0
     while edge > 0 do
@@ -58,27 +61,41 @@ local function wake(waiting, at, good)
   end
 end
 
----The first state from which no end, and no state that was not looked at, can be reached. Backwards,
----for what follows a state was mostly found behind it. Nil also where too much would wait.
+-- What is good at once: ends, and what leads to states that were not looked at.
+local function good_ones(result)
+  local good = {}
+  for _, list in ipairs { result.halts, result.leads_beyond } do
+    for at in pairs(list) do
+      good[at] = true
+    end
+  end
+  for at = result.looked + 1, #result.states do
+    good[at] = true
+  end
+  return good
+end
+
+---The first state from which no end, and no state that was not looked at, can be reached. Backwards:
+---a good state makes the one good that it was found from, so that little has to be worked out again.
+---Nil also where too much would wait.
 ---@param result skillrt.check.Search
 ---@return integer?
 function M.stuck(result)
   if all_bounded(result.space) then
     return nil
   end
-  local good, waiting, to = {}, new_waiting(), {}
-  for at in pairs(result.halts) do
-    good[at] = true
-  end
-  for at = result.looked, 1, -1 do
-    if not good[at] then
-      local on, count = leads_on(result, at, good, to)
-      if on then
-        wake(waiting, at, good)
-      else
-        for k = 1, count do
-          wait(waiting, at, to[k])
-        end
+  local good, waiting, to = good_ones(result), new_waiting(), {}
+  for at = #result.states, 1, -1 do
+    local on, count = good[at], 0
+    if not on then
+      on, count = leads_on(result, at, good, to)
+    end
+    if on then
+      wake(waiting, at, good)
+      good[result.parent[at]] = true
+    else
+      for k = 1, count do
+        wait(waiting, at, to[k])
       end
     end
     if waiting.count > result.max_kept then

@@ -29,6 +29,7 @@ local MAX_SEEDS = 1000
 ---@field passed table[]          by step: { state, by }: it might run, another was taken
 ---@field ends table<string, integer>  status -> the first state in which a run may end so
 ---@field halts table<integer, boolean>  states in which a run may end or be blocked
+---@field leads_beyond table<integer, boolean>  states that lead to one which is never looked at
 ---@field blocked_at integer?     the first state with no way on
 ---@field vague table<integer, boolean>  states that counting beyond what is told apart led to
 ---@field blocked_count integer
@@ -79,7 +80,7 @@ local function new(space, options)
     max_kept = options.max_kept or M.MAX_KEPT,
     states = {}, parent = {}, via = {}, index = {}, count = 0,
     chosen = {}, passed = {}, ends = {}, blocked_count = 0,
-    halts = {}, tests = 0, looked = 0, vague = {},
+    halts = {}, leads_beyond = {}, tests = 0, looked = 0, vague = {},
     now = {}, held = {}, one = {}, -- of the state that is looked at: its words, the steps that may run
     terminal = {}, guess = {}, keep = {}, reads = {}, sets = {}, -- by step: what it makes
   }
@@ -102,6 +103,8 @@ local function add(self, state, parent, via, vague)
     if vague then
       self.vague[known], self.any_vague = true, true
     end
+  else
+    self.leads_beyond[parent] = true
   end
 end
 
