@@ -206,10 +206,24 @@ local function comparison(node, text)
   return comparisons[node.operator](value_of(node.left, text), limit)
 end
 
+-- Every n-th: `key % n === rest` and its opposite, in one closure.
+local function every_nth(left, rest, wanted)
+  local n = left.type == "binary" and left.operator == "%" and left.left.type == "name" and small_literal(left.right)
+  if not n or n <= 0 then return nil end
+  local key = left.left.name
+  return function(state)
+    local a = state[key]
+    if a < SMALL and a >= 0 then return (a % n == rest) == wanted end
+    error "not a small number"
+  end
+end
+
 local function equality(node, text)
   local constant, name = plain_literal(node.right), node.left.type == "name" and node.left.name
   if constant == nil then return nil end
   local wanted = node.operator == "==="
+  local nth = every_nth(node.left, constant, wanted)
+  if nth then return nth end
   if name and wanted then return function(state) return state[name] == constant end end
   if name then return function(state) return state[name] ~= constant end end
   local left = value_of(node.left, text)

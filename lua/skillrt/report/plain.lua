@@ -15,13 +15,13 @@ local function dullness(catch_up)
 
   return function(record)
     local number = record.step
-    if record.t == "run" or (record.t == "stop" and record.status == "completed") then
-      return true
-    elseif record.t == "start" then
+    if record.t == "start" then
       begun[number] = record
       return true
     elseif record.t == "done" and begun[number] then
       begun[number] = nil
+      return true
+    elseif record.t == "run" or (record.t == "stop" and record.status == "completed") then
       return true
     elseif number and begun[number] then
       catch_up(begun[number])
