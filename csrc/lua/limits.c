@@ -107,19 +107,34 @@ void limits_calm(struct limits *limits) {
   set_hooks(limits, NULL);
 }
 
-/* coroutine.resume with the coroutine noted; the original is the first upvalue. */
+static int not_resumed(lua_State *L, const char *why) {
+  lua_pushboolean(L, 0);
+  lua_pushstring(L, why);
+  return 2;
+}
+
+/* coroutine.resume with the coroutine noted. Nothing between enter and leave raises. */
 static int noted_resume(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
   luaL_argexpected(L, co, 1, "coroutine");
+  int count = lua_gettop(L) - 1, results;
+  if (!lua_checkstack(co, count)) return not_resumed(L, "too many arguments to resume");
   struct limits *limits = limits_of(L);
   if (!limits_enter(limits, co)) return luaL_error(L, "coroutines nested too deep");
   limits_bound(limits, co);
-  int count = lua_gettop(L);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  int status = lua_pcall(L, count, LUA_MULTRET, 0);
+  lua_xmove(L, co, count);
+  int status = lua_resume(co, L, count, &results);
   limits_leave(limits);
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+  bool good = status == LUA_OK || status == LUA_YIELD;
+  if (good && !lua_checkstack(L, results + 1)) {
+    lua_pop(co, results);
+    return not_resumed(L, "too many results to resume");
+  }
+  if (!good) results = 1; /* the error */
+  lua_xmove(co, L, results);
+  lua_pushboolean(L, good);
+  lua_insert(L, -(results + 1));
+  return 1 + results;
 }
 
 int limits_install(lua_State *L) {
@@ -134,8 +149,7 @@ int limits_install(lua_State *L) {
                              "  return function(...) return results(resume(co, ...)) end\n"
                              "end\n";
   lua_getglobal(L, "coroutine");
-  lua_getfield(L, -1, "resume");
-  lua_pushcclosure(L, noted_resume, 1);
+  lua_pushcfunction(L, noted_resume);
   lua_setfield(L, -2, "resume");
   if (luaL_loadbufferx(L, wrap, sizeof wrap - 1, "=coroutine.wrap", "t") != LUA_OK)
     return lua_error(L);
