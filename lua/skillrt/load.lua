@@ -7,6 +7,7 @@ local agents_of = require "skillrt.load.config_agents"
 local files = require "skillrt.files"
 local findings = require "skillrt.load.findings"
 local json = require "skillrt.json"
+local names = require "skillrt.names"
 local skill = require "skillrt.skill"
 
 local M = {}
@@ -58,6 +59,19 @@ local function is_workflow(raw, path)
   return path:find "workflow%.json$" ~= nil or type(raw) == "table" and raw.phases_to_run ~= nil
 end
 
+-- The rule for a config's name is narrower than a workflow's, which workflow.config has checked.
+local function use_workflow(document, raw, place, agents)
+  local name = names.id(raw.skill_name) or "workflow"
+  raw.skill_name, raw.display_name = "workflow", raw.display_name or name
+  raw.description = raw.description or "A workflow"
+  document.place = place
+  use_config(document, raw, agents, {})
+  raw.skill_name = name
+  if document.definition then
+    document.definition.name = name
+  end
+end
+
 local function read_json(document, agents)
   local path = document.path
   local text = read_text(path, document)
@@ -74,9 +88,7 @@ local function read_json(document, agents)
     local place
     raw, place = require("skillrt.load.workflow").config(raw, document.place, document.findings)
     if raw then
-      raw.skill_name, raw.description = raw.skill_name or "workflow", raw.description or "A workflow"
-      document.place = place
-      use_config(document, raw, agents, {})
+      use_workflow(document, raw, place, agents)
     end
   else
     document.kind = "config"

@@ -118,6 +118,24 @@ describe("a file that lies alone", function()
     assert.truthy(message:find('phases_to_run names "c", which is no phase', 1, true), message)
   end)
 
+  it("that is a workflow has a name by the rule of SKILL.md, as in its folder", function()
+    for name, good in pairs { ab = true, [("a"):rep(64)] = true, ["7-up"] = true, [("a"):rep(65)] = false,
+      ["a--b"] = false, Ab = false } do
+      local text = ('{\n"skill_name": "%s", "phases": [{"id": "a", "name": "A"}]}'):format(name)
+      local folder <close> = skill_folder.make {
+        ["SKILL.md"] = "---\nname: demo-skill\ndescription: d\n---\n# D\n",
+        ["workflow.json"] = text, ["phases/a.md"] = "# A\n", ["alone/workflow.json"] = text,
+      }
+      for _, path in ipairs { "", "/alone/workflow.json" } do
+        local document = assert(load.read(folder.dir .. path))
+        local where = path == "" and "workflow.json:2" or folder.dir .. path .. ":2"
+        assert.same(good and {} or { where }, places(document.findings, "load.skill-name"), name)
+        assert.is_true(not good or document.name == name and document.definition.name == name)
+        assert.same({}, places(document.findings, "config.name"))
+      end
+    end
+  end)
+
   it("of another kind is refused with what to give", function()
     local none, _, message = of("# Hello\n", "notes.md")
     assert.is_nil(none)

@@ -171,6 +171,8 @@ describe("the schema of workflow.json", function()
       ["no phases"] = { phases_to_run = list "a" },
       ["empty phases"] = { phases = list() },
       ["a phase without id"] = { phases = list { name = "A" } },
+      ["a name that hosts refuse"] = { skill_name = "Ab", phases = list { id = "a" } },
+      ["a name with a hyphen at its end"] = { skill_name = "ab-", phases = list { id = "a" } },
       ["a phase that runs twice"] = { phases_to_run = list("a", "a"), phases = list { id = "a" } },
     } do
       assert.is_string(json_schema.check(document, WORKFLOW), name)

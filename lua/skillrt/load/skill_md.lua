@@ -31,6 +31,16 @@ local function place_of(front, file, key)
   return { file = file, line = front.lines[key] or 1 }
 end
 
+---Whether a skill may have this name, by the specification.
+---@param name any
+---@return boolean
+function M.is_name(name)
+  return type(name) == "string" and #name <= MAX_NAME and name:find "^[a-z0-9-]+$" ~= nil
+    and not ("-" .. name .. "-"):find("--", 1, true)
+end
+
+M.NAME_RULE = "name %s must be 1 to 64 small letters, digits and single hyphens between them"
+
 local function check_name(front, file, folder, found)
   local name = front.fields.name
   local place = place_of(front, file, "name")
@@ -38,9 +48,8 @@ local function check_name(front, file, folder, found)
     local what = name == nil and "has no name" or "its name must be a text, not " .. names.show(name)
     found:error("skill-name", place, what, "hosts find a skill by its name", ("add `name: %s`"):format(folder or "..."))
     return nil
-  elseif #name > MAX_NAME or not name:find "^[a-z0-9-]+$" or ("-" .. name .. "-"):find("--", 1, true) then
-    local rule = "name %s must be 1 to 64 small letters, digits and single hyphens between them"
-    local what = rule:format(names.show(name))
+  elseif not M.is_name(name) then
+    local what = M.NAME_RULE:format(names.show(name))
     found:error("skill-name", place, what, "hosts refuse other names", "rename it, and its folder with it")
   elseif folder and folder ~= name then
     local what = ("name %s differs from its folder %s"):format(names.show(name), names.show(folder))

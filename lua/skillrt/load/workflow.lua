@@ -3,6 +3,7 @@
 -- Old places and shapes are taken and told. Called by folder.lua and the door.
 local json = require "skillrt.json"
 local names = require "skillrt.names"
+local skill_md = require "skillrt.load.skill_md"
 
 local M = {}
 
@@ -98,6 +99,15 @@ local function termination_of(document, own)
   end
 end
 
+-- A workflow lies beside a SKILL.md or alone; its name follows the same rule in both places.
+local function check_name(document, at, found)
+  local name = given(document.skill_name)
+  if name ~= nil and not skill_md.is_name(name) then
+    local what = "its skill_" .. skill_md.NAME_RULE:format(names.show(name))
+    found:error("skill-name", at "skill_name", what, "hosts refuse other names", "rename it")
+  end
+end
+
 local function place_in(list, wanted)
   for i, one in ipairs(list) do
     if one == wanted then
@@ -128,6 +138,7 @@ function M.config(document, at, found)
       found:warn("unknown-key", at(key), what, "nothing uses it")
     end
   end
+  check_name(document, at, found)
   local raw = { sequential_config = { phases = json.array {} }, x_skillrt = {} }
   for key in ("skill_name display_name description version execution_mode context_strategy"):gmatch "%S+" do
     raw[key] = given(document[key])
