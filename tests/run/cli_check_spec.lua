@@ -109,12 +109,22 @@ describe("skillrt check", function()
     assert.truthy(#got.summary.issues > 0 and #got.summary.recommendations > 0)
   end)
 
-  it("reports on folders only", function()
+  it("reports on a file alone too: its contents are no documents and do not count", function()
     local folder <close> = kit.folder()
     script(folder, GOOD)
-    local done = kit.run(folder, { "check", "case.lua", "--report" })
-    assert.equal(2, done.code)
-    assert.truthy(done.err:find("a report needs a skill's folder", 1, true))
+    folder.file("agent.yml", "skills:\n  - name: analysis\n    tools: [Reader]\n")
+    folder.file("workflow.json", '{"skill_name": "ab", "phases": [{"id": "a", "name": "A", "output": "a.md"}]}')
+    folder.file("skill-config.json", '{"skill_name": "demo", "description": "d", "execution_mode": "sequential"}')
+    for path, status in pairs { ["case.lua"] = "PASS", ["agent.yml"] = "PASS", ["workflow.json"] = "PASS",
+      ["skill-config.json"] = "FAIL" } do
+      local done = kit.run(folder, { "check", path, "--report" })
+      assert.truthy(done.out:find((": %s ("):format(status), 1, true), path .. "\n" .. done.out .. done.err)
+      assert.truthy(done.out:find("\nfiles: 1 of 1 there, 1 with content", 1, true), done.out)
+      assert.is_nil(done.out:find("contents", 1, true), done.out)
+    end
+    local got = assert(json.decode(kit.run(folder, { "check", "agent.yml", "--report", "--json" }).out))
+    assert.same({ files = 100, references = 100, behaviour = 100 }, got.scores)
+    assert.equal("agent.yml", got.file_checks.details[1].path)
   end)
 
   it("has exit codes of its own, and help that names no others", function()

@@ -1,8 +1,11 @@
--- report.lua: the validation report of a skill's folder: which files are there, what they hold,
--- and whether it passes: PASS from 80, REVIEW from 60, else FAIL.
+-- report.lua: the validation report of a skill: which files are there, what they hold, and whether
+-- it passes: PASS from 80, REVIEW from 60, else FAIL.
 --
--- Four dimensions, a quarter each: files, contents, references, behaviour. Reads the folder that
--- was checked. Called by cmd/check.
+-- Four dimensions weigh alike: files, contents, references, behaviour. A script, a config or an
+-- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
+-- cmd/check.
+local files_of = require "skillrt.files"
+
 local M = {}
 
 ---@class skillrt.check.Report
@@ -11,12 +14,24 @@ local M = {}
 ---@field generated_at string
 ---@field file_checks table  { total, existing, with_content, with_todos, details }
 ---@field content_checks { total: integer, passed: integer, details: table[] }
----@field scores table<string, integer>
+---@field scores table<string, integer>  without contents for a file alone
 ---@field summary { status: "PASS"|"REVIEW"|"FAIL", score: integer, issues: string[], recommendations: string[] }
 
 M.PASS, M.REVIEW = 80, 60
 local MIN_CONTENT = 20 -- bytes below which a document says nothing
 local MAX_ISSUES = 20
+
+-- A file that lies alone, as a folder of one file.
+local Alone = {}
+Alone.__index = Alone
+
+function Alone:has(path)
+  return path == self.path
+end
+
+function Alone:read(path)
+  return files_of.read(path)
+end
 
 local SECTIONS = {
   phase = { "Objective", "Input", "Execution", "Output", "Quality" },
@@ -28,6 +43,10 @@ local function expected(subject, model)
   local list, tree = {}, subject.tree
   local function add(path, kind)
     list[#list + 1] = { path = path, kind = kind }
+  end
+  if not tree then
+    add(subject.path, "data")
+    return list
   end
   add("SKILL.md", "skill")
   if tree:has "skill-config.json" or tree:has "skill.lua" then
@@ -78,7 +97,7 @@ local function has_todo(result, path)
 end
 
 local function check_files(result, list)
-  local tree = result.subject.tree
+  local tree = result.subject.tree or setmetatable({ path = result.subject.path }, Alone)
   local out = { total = #list, existing = 0, with_content = 0, with_todos = 0, details = {} }
   for i, one in ipairs(list) do
     local text = tree:has(one.path) and tree:read(one.path)
@@ -142,11 +161,25 @@ local function scores_of(result, files, contents)
   if not result.subject.model then
     scores.contents, scores.behaviour = contents.total > 0 and scores.contents or 0, 0
   end
+  scores.contents = result.subject.tree and scores.contents or nil
   return scores
 end
 
+local DIMENSIONS = { "files", "contents", "references", "behaviour" }
+
+-- The mean of the dimensions that there are.
+local function score_of(scores)
+  local sum, count = 0, 0
+  for _, name in ipairs(DIMENSIONS) do
+    if scores[name] then
+      sum, count = sum + scores[name], count + 1
+    end
+  end
+  return sum // count
+end
+
 local function summary_of(result, scores)
-  local score = (scores.files + scores.contents + scores.references + scores.behaviour) // 4
+  local score = score_of(scores)
   local status = score >= M.PASS and "PASS" or score >= M.REVIEW and "REVIEW" or "FAIL"
   if not result.subject.model then
     status = "FAIL" -- nothing in it can run
@@ -167,18 +200,13 @@ local function summary_of(result, scores)
   return out
 end
 
----The report of a checked folder.
+---The report of what was checked at a path.
 ---@param result skillrt.check.Result
 ---@param now string  UTC, as in 2026-11-21T10:00:00Z
----@return skillrt.check.Report? report
----@return string? message
+---@return skillrt.check.Report
 function M.of(result, now)
-  local subject, model = result.subject, result.subject.model
-  if not subject.tree then
-    return nil, ("%s: a report needs a skill's folder"):format(result.path or "skill")
-  elseif not model then
-    model = { actions = {}, phases = {}, mode = "none" }
-  end
+  local subject = result.subject
+  local model = subject.model or { actions = {}, phases = {}, mode = "none" }
   local list = unique(expected(subject, model))
   local files, contents = check_files(result, list), check_contents(result, list)
   local scores = scores_of(result, files, contents)
@@ -217,10 +245,15 @@ function M.lines(report)
       report.generated_at),
     ("files: %d of %d there, %d with content, %d with something left to do"):format(
       files.existing, files.total, files.with_content, files.with_todos),
-    ("contents: %d of %d sections"):format(contents.passed, contents.total),
-    ("scores: files %d, contents %d, references %d, behaviour %d"):format(
-      report.scores.files, report.scores.contents, report.scores.references, report.scores.behaviour),
   }
+  local scores = {}
+  for _, name in ipairs(DIMENSIONS) do
+    scores[#scores + 1] = report.scores[name] and ("%s %d"):format(name, report.scores[name])
+  end
+  if report.scores.contents then
+    lines[#lines + 1] = ("contents: %d of %d sections"):format(contents.passed, contents.total)
+  end
+  lines[#lines + 1] = "scores: " .. table.concat(scores, ", ")
   local lacking = {}
   for _, row in ipairs(files.details) do
     lacking[#lacking + 1] = row.issue and ("%s %s"):format(row.path, row.issue)
