@@ -70,6 +70,29 @@ describe("a folder of phases", function()
     assert.same({ "run", "SKILL.md", "run.md" }, { skill.phases[1].id, skill.phases[1].prompt, skill.phases[1].output })
     assert.equal(1, #places(found, "load.one-step"))
   end)
+
+  it("tells that an agent.yml in it is not read, and nothing where there is none or it is all there is", function()
+    local agent = "skills:\n  - name: analysis\n    tools: [Reader]\n"
+    local both <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["agent.yml"] = agent }
+    local skill, found = loaded(both)
+    assert.same({ "run" }, ids(skill.phases))
+    assert.same({ "agent.yml" }, places(found, "load.agent-unread"))
+    local without <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["config/agent.yml"] = agent }
+    assert.same({}, places(select(2, loaded(without)), "load.agent-unread"))
+    local alone <close> = skill_folder.make { ["agent.yml"] = agent }
+    skill, found = loaded(alone)
+    assert.same({ "analysis" }, ids(skill.phases))
+    assert.same({}, places(found, "load.agent-unread"))
+  end)
+
+  it("without a SKILL.md names what it is read by instead of its agent.yml", function()
+    local folder <close> = skill_folder.make { ["phases/01-a.md"] = "# A\n", ["agent.yaml"] = "skills: []\n" }
+    local _, found = loaded(folder)
+    assert.same({ "agent.yaml" }, places(found, "load.agent-unread"))
+    for _, one in ipairs(found) do
+      assert.is_true(one.code ~= "load.agent-unread" or one.level == "note" and one.what:find("phases/", 1, true) ~= nil)
+    end
+  end)
 end)
 
 describe("a folder's name and description", function()

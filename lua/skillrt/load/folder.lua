@@ -152,6 +152,18 @@ local function source_of(self)
   return nil
 end
 
+-- An agent.yml is a skill only where nothing else is one.
+local function tell_agent(self)
+  local tree = self.tree
+  local path = tree:first("agent.yml", "agent.yaml")
+  if path then
+    local other = tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua", "specs/action-catalog.md")
+    local what = ("is not read: %s says what the skill is"):format(other or "phases/")
+    local fix = ("give it by itself (skillrt check %s/%s), or move it into a folder of its own"):format(tree.dir, path)
+    self.found:note("agent-unread", { file = path }, what, "its tool sets and limits are no part of the skill", fix)
+  end
+end
+
 local function tell_code(self)
   for _, one in ipairs(self.prose.code) do
     local what = ("%s is code that decides what is next"):format(one.name)
@@ -201,6 +213,7 @@ function M.read(dir, options)
   local found = findings.new()
   local self = { found = found, tree = tree_of.open(dir, found), places = {} }
   read_skill_md(self, dir)
+  tell_agent(self)
   self.prose = prose.read(self.tree, found)
   local raw = sources.raw(self)
   self.place = place_of(self)
