@@ -29,7 +29,7 @@ function Alone:has(path)
   return path == self.path
 end
 
-function Alone:read(path)
+function Alone.read(_, path)
   return files_of.read(path)
 end
 
