@@ -334,9 +334,8 @@ function State:whole_fingerprint()
       sum = sum - (summed[key] or 0) + now
       summed[key] = now
     end
-    self.unsummed[key] = nil
   end
-  self.sum = sum
+  self.sum, self.unsummed = sum, {} -- a new one: to walk one that was large once takes long
   return sum
 end
 

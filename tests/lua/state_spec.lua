@@ -137,6 +137,16 @@ describe("the fingerprint of a state", function()
     assert.not_equal(all, books:whole_fingerprint())
   end)
 
+  it("of the whole differs though two values change at once by as much (F33)", function()
+    local books, seen = state.new { turn = 0, context = {} }, {}
+    for turn = 1, 3000 do
+      books:patch { turn = turn, ["key" .. turn % 20] = turn // 20 % 10 }
+      local whole = books:whole_fingerprint()
+      assert.is_nil(seen[whole], "turn " .. turn)
+      seen[whole] = true
+    end
+  end)
+
   it("of the whole looks only at keys that changed, and is what a state of those values has (F33)", function()
     local books, seed = state.new { context = {} }, 20261122
     local function random(most)
