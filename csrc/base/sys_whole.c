@@ -81,8 +81,9 @@ static int replace_create(const struct sys *sys, const char *path, char *name, s
   return -EEXIST;
 }
 
-static bool replace_fill(const struct sys *sys, int fd, const void *from, size_t size, bool durable,
-                         const char *path, struct error *e) {
+/* Writes all of it and closes `fd`, whatever failed. */
+static bool fill(const struct sys *sys, int fd, const void *from, size_t size, bool durable,
+                 const char *path, struct error *e) {
   bool good = sys_write_all(sys, fd, from, size, path, e);
   if (good && durable) {
     int failed = sys_fsync(sys, fd);
@@ -98,7 +99,7 @@ bool sys_create_file(const struct sys *sys, const char *path, const void *from, 
                      struct error *e) {
   int fd = sys_open(sys, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (fd < 0) return error_system(e, -fd, "%s", path);
-  if (replace_fill(sys, fd, from, size, false, path, e)) return true;
+  if (fill(sys, fd, from, size, false, path, e)) return true;
   sys->unlink(sys, path);
   return false;
 }
@@ -121,7 +122,7 @@ bool sys_replace_file(const struct sys *sys, const char *path, const void *from,
   char name[PATH_MAX];
   int fd = replace_create(sys, path, name, sizeof name);
   if (fd < 0) return error_system(e, -fd, "%s", path);
-  bool good = replace_fill(sys, fd, from, size, durable, path, e);
+  bool good = fill(sys, fd, from, size, durable, path, e);
   if (good) {
     int failed = sys->rename(sys, name, path);
     good = failed < 0 ? error_system(e, -failed, "%s", path) : true;

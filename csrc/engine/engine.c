@@ -122,7 +122,8 @@ static bool question_failed(struct engine *e, size_t mark, const char *question)
 
 /* ---- the questions; each gives false where the iteration cannot go on ---- */
 
-static bool is_ready(struct engine *e, struct slot *slot) {
+/* It leaves, or is performed, once what is in `out` is durable. */
+static bool make_ready(struct engine *e, struct slot *slot) {
   slot->state = SLOT_READY;
   slot_queue_push(&e->ready, slot);
   return true;
@@ -132,7 +133,7 @@ static bool ask_request(struct engine *e, struct slot *slot) {
   const struct policy *policy = e->options.policy;
   size_t mark = batch_count(&e->out);
   if (policy->request(policy->self, slot->step, &slot->task, &e->out, engine_trouble(e)))
-    return is_ready(e, slot);
+    return make_ready(e, slot);
   if (e->trouble.code == ERROR_STOPPED) engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
   return question_failed(e, mark, "request");
 }
@@ -197,7 +198,7 @@ static bool start(struct engine *e, const struct decision *decision) {
     struct slot *slot = slots_take(&e->slots, steps[i], engine_trouble(e));
     if (!slot) return memory_failed(e);
     slot->engine = e;
-    if (!(decision->kind == DECIDE_PERFORM ? is_ready(e, slot) : ask_request(e, slot)))
+    if (!(decision->kind == DECIDE_PERFORM ? make_ready(e, slot) : ask_request(e, slot)))
       return false;
   }
   return true;
