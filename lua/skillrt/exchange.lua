@@ -111,7 +111,7 @@ function M.prepare(policy, step, request)
   if requests then
     return nil, requests
   end
-  local definition = policy.mode:find(step.id)
+  local definition = policy:definition_of(step)
   local call = call_of.new(policy, step, definition, step.asked + 1, request)
   local task, message = guarded(build_awaited, policy, call, request)
   if not task then
@@ -225,7 +225,7 @@ end
 ---What ctx.await gives for a reply.
 function M.interpret(policy, step, request, reply)
   if request.agent then
-    local definition = policy.mode:find(step.id)
+    local definition = policy:definition_of(step)
     local call = call_of.new(policy, step, definition, step.asked, request)
     local result, failure = agent.reply(awaited_agent(policy, request), reply, call)
     if result then

@@ -12,8 +12,6 @@ local state = require("skillrt.state")
 
 local M = {}
 
-local math_type, type, next, getmetatable = math.type, type, next, getmetatable
-
 local TYPE_CHECKS = {
   string = function(v)
     return type(v) == "string"
@@ -69,7 +67,7 @@ local function are_simple(updates)
   for key, value in next, updates do
     if not plain[key] then
       return false
-    elseif math_type(value) == "float" then
+    elseif math.type(value) == "float" then
       if value - value ~= 0 then -- NaN and the infinities less themselves are NaN
         return false
       end

@@ -131,7 +131,7 @@ function Policy:load(fresh)
   self.mode = self.make_mode(self)
   self.durable_steps = books.finished
   local limit = self.skill.limits.run_timeout -- of this session: a pause of days is no work
-  self.deadline = limit and core.wall_ms() + math.ceil(limit * 1000)
+  self.deadline = limit and wall_ms() + math.ceil(limit * 1000)
   if not fresh then
     doubt.take_up(self)
     resume.restore_outputs(self)
@@ -216,7 +216,7 @@ function Policy:choose()
     return "stop", self.stopped.status, self.stopped.reason
   elseif self.stopping then
     return stop_with(self, "paused", self.stopping)
-  elseif self.deadline and core.wall_ms() >= self.deadline then
+  elseif self.deadline and wall_ms() >= self.deadline then
     local text = ("the run took longer than run_timeout, %g seconds"):format(self.skill.limits.run_timeout)
     return stop_with(self, "paused", "run_timeout", text)
   end
@@ -268,8 +268,8 @@ end
 function Policy:request(number)
   local step = self.ledger.steps[number]
   local definition = self:definition_of(step)
-  local wait = step.retry_at and step.retry_at - core.wall_ms() or 0
-  local left = self.deadline and self.deadline - core.wall_ms()
+  local wait = step.retry_at and step.retry_at - wall_ms() or 0
+  local left = self.deadline and self.deadline - wall_ms()
   if wait > 0 or (left and left <= 0) then -- nothing has left yet: nothing is in doubt if the run stops meanwhile
     wait = math.max(0, left and math.min(wait, left) or wait)
     step.resting = true

@@ -18,21 +18,10 @@ for name in ([[skill_name run_id status current_action completed_actions errors 
   M.RESERVED[name] = true
 end
 
-local JUDGED_MOST = 65536
-local judged, judged_count = {}, 0 -- names that were asked before: they are asked with every change
-
 ---@param key string
 ---@return boolean
 function M.is_reserved(key)
-  local reserved = judged[key]
-  if reserved == nil then
-    if judged_count >= JUDGED_MOST then
-      judged, judged_count = {}, 0
-    end
-    reserved = M.RESERVED[key] == true or key:sub(1, 1) == "_"
-    judged[key], judged_count = reserved, judged_count + 1
-  end
-  return reserved
+  return M.RESERVED[key] == true or key:sub(1, 1) == "_"
 end
 
 ---@class skillrt.State

@@ -82,7 +82,7 @@ end
 
 -- A function of the script goes on: it is over, failed, or waits for another task.
 local function perform_step(policy, step, definition, reply)
-  local run = definition.run or exchange.performer(policy, step, definition)
+  local run = exchange.performer(policy, step, definition)
   local what, value = perform.go_on(policy, step, run, reply)
   if what == "over" then
     return settle(policy, step, definition, value)
