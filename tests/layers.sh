@@ -62,7 +62,7 @@ lua_floors() {
       put(2, "agent budget gate retry strategy template")
       put(3, "check generate load loader skill writer")
       put(4, "available ledger mode")
-      put(5, "again await call ctx doubt exchange history notices outcome perform policy record report resume runner verdict views")
+      put(5, "again await call ctx doubt exchange history notices outcome perform performed policy record report resume runner verdict views")
       put(6, "cli cmd graph host init")
       # who may see the core: below the doors, only these
       split("files json policy record report runner", list, " "); for (i in list) sees_core[list[i]] = 1

@@ -4,7 +4,7 @@
 -- again after a crash sees what it saw before. Waiting is a yield to policy.lua. Knows
 -- files and the ledger's steps, no agents, no journal. Called by perform.lua.
 
-local fatal = require("skillrt.fatal")
+local performed = require("skillrt.performed")
 local files = require("skillrt.files")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
@@ -169,15 +169,16 @@ end
 -- A member of a chain that is a function of the script, performed as the step's own would be.
 local function call_member(step, ctx, run)
   local ok, first, second, third = pcall(run, state.view(step.root), ctx)
-  if not ok then
-    fatal.pass_on(first)
-    return nil, type(first) == "table" and first.message or tostring(first), "permanent"
-  elseif first == nil and type(second) == "string" then
-    return nil, second, third or "permanent"
-  elseif step.kind == "phase" then
-    return { status = "completed", output = first, updates = second }
+  local outcome, failure
+  if ok then
+    outcome, failure = performed.returned(step, first, second, third)
+  else
+    failure = performed.raised(step, first)
   end
-  return { status = "completed", updates = first }
+  if outcome then
+    return outcome
+  end
+  return nil, failure.message, failure.class
 end
 
 -- Asks one member of a chain: its reply; or nil, message, class.

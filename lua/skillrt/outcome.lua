@@ -326,7 +326,7 @@ end
 ---@return table|nil failure  { class, message }
 ---@return boolean? simple  the record holds nothing but simple updates
 function M.settle(run, step, definition, outcome)
-  local plain_end = outcome.plain and settle_plain(run, step, definition, outcome.updates)
+  local plain_end = outcome.plain and settle_plain(run, step, definition, outcome.updates or {})
   if plain_end then
     return plain_end, nil, true
   end

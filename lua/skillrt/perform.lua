@@ -4,8 +4,8 @@
 -- Replies recorded before a crash are given again in order. Knows ctx, no journal and no
 -- mode. Called by policy.lua.
 
+local performed = require("skillrt.performed")
 local context = require("skillrt.ctx")
-local fatal = require("skillrt.fatal")
 local state = require("skillrt.state")
 
 local M = {}
@@ -20,46 +20,13 @@ local function work(perform, state_view, ctx)
   end
 end
 
-local FAILURE_CLASSES = {
-  transient = true,
-  rate_limit = true,
-  timeout = true,
-  invalid_output = true,
-  permanent = true,
-}
-
--- An error raised by the function: a text gets a traceback, a table may name its class.
+-- An error that the step's function raised; where it is a text, with the way to it.
 local function raised(step, problem)
-  fatal.pass_on(problem) -- from outside: not the function's failure
-  if type(problem) == "table" and type(problem.message) == "string" then
-    local class = FAILURE_CLASSES[problem.class] and problem.class or problem.code
-    return { class = FAILURE_CLASSES[class] and class or "permanent", message = problem.message }
+  local failure = performed.raised(step, problem)
+  if type(problem) ~= "table" or type(problem.message) ~= "string" then
+    failure.traceback = debug.traceback(step.thread, failure.message)
   end
-  local ok, text = pcall(tostring, problem)
-  text = type(problem) == "string" and problem
-    or ("%s raised an error object: %s"):format(step.id, ok and text or type(problem))
-  return { class = "permanent", message = text, traceback = debug.traceback(step.thread, text) }
-end
-
--- What the function returned, as an outcome or a failure.
-local function returned(step, first, second, third)
-  if first == nil and type(second) == "string" then
-    return nil, { class = FAILURE_CLASSES[third] and third or "permanent", message = second }
-  end
-  if step.kind == "phase" then
-    return { status = "completed", output = first, updates = second }
-  end
-  if first ~= nil and type(first) ~= "table" then
-    return nil,
-      {
-        class = "invalid_output",
-        message = ("%s: run must return a table of updates or nothing, not a %s"):format(
-          step.id,
-          type(first)
-        ),
-      }
-  end
-  return { status = "completed", updates = first or {}, plain = true }
+  return failure
 end
 
 local function advance(run, step, ok, first, ...)
@@ -72,8 +39,9 @@ local function advance(run, step, ok, first, ...)
       { class = "permanent", message = step.id .. ": run yielded; to wait, call ctx.await(request)" }
   end
   run.idle, step.thread = step.thread, nil
-  local outcome, failure = returned(step, ...)
+  local outcome, failure = performed.returned(step, ...)
   if outcome then
+    outcome.plain = step.kind == "action"
     return "over", outcome
   end
   return "failed", failure

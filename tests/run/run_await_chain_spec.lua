@@ -75,6 +75,20 @@ describe("ctx.await of a chain", function()
     assert.matches("broken; now agent 3 of the chain$", notes[2].text)
   end)
 
+  it("judges what a function gives or raises as if it were the step's own (F36, F47)", function()
+    local folder = R.folder()
+    local result = assert(R.run(skill_of {
+      skillrt.agent.lua(function() return "no table" end),
+      skillrt.agent.lua(function() error { message = "too many", class = "rate_limit" } end),
+      skillrt.agent.lua(function() return nil, "not now", "no such class" end),
+    }, { work_dir = folder .. "/run" }))
+    local notes = R.records(folder .. "/run", "note")
+    assert.matches("a: run must return a table of updates or nothing, not a string; now agent 2", notes[1].text)
+    assert.matches("too many; now agent 3", notes[2].text)
+    assert.equal("permanent", result.state.errors[1].class)
+    assert.equal("not now", result.state.errors[1].message)
+  end)
+
   it("asks no member twice that had answered before a crash, wherever that came (F40)", function()
     local folder = R.folder()
     local log, dir = folder .. "/asked", folder .. "/run"
