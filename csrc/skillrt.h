@@ -36,8 +36,9 @@ struct skillrt_options {
   const char *answer;      /* on resume: the answer to the open question, or NULL */
   const char *input_json;  /* a JSON object, the skill's input; NULL: {} */
   const char *http_module; /* path of skillrt/http.so; NULL: looked for on Lua's package.cpath */
-  /* Called for every record once it is durable: one line of JSON, without a newline. It must
-   * not call skillrt_close. NULL: nobody listens. */
+  /* Called for every record once it is durable: one line of JSON, without a newline. A `start` of
+   * a function may come when it was written: a power cut, and nothing else, can take it back. It
+   * must not call skillrt_close. NULL: nobody listens. */
   void (*on_record)(void *data, const char *json, size_t size);
   void *data;
   const struct sys *sys; /* NULL: the real world */

@@ -5,6 +5,9 @@
  * nothing else is in flight, else on the loop's pool), then report and dispatch. Never writes
  * batch b+1 before the sync of batch b returned. A turn that has gone on for 10 ms ends.
  *
+ * Where the disk takes its time and the policy's choice is repeatable, that is made while the disk
+ * takes the verdicts: append them, choose, sync, write what begins as the front of the next batch.
+ *
  * How a run ends, besides what the policy chooses:
  *   paused  store_failed   an append failed; the policy's last words are in the journal
  *   failed  sync_failed    a sync failed: nothing is written or reported after it
@@ -42,6 +45,7 @@ struct engine_options {
   bool (*busy)(void *data);
   /* Something may be done now: the loop calls engine_turn soon. */
   void (*wake)(void *data);
+  bool slow_sync; /* a sync takes a disk's time: worth choosing meanwhile, where that may be done */
   void *data;
 };
 

@@ -1,13 +1,14 @@
 /* engine_commit.c: how answers become durable, and when people's views are written.
  *
  * One batch = one append + one sync; nothing is appended while a sync is under way. What
- * was asked for leaves after the sync that made its intent durable. Knows neither files nor
- * what a payload says; called by engine.c. */
+ * was asked for leaves after the sync that made its intent durable; a function of the script,
+ * which has none, after its beginning was written as the front of its batch. Knows neither
+ * files nor what a payload says; called by engine.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
 
-static bool append(struct engine *e, bool last_words, struct error *error) {
+static bool append(struct engine *e, enum append kind, struct error *error) {
   size_t count = batch_count(&e->out);
   struct span *spans =
       array_grow(e->options.sys, e->spans, &e->spans_capacity, count, sizeof *e->spans, error);
@@ -18,9 +19,10 @@ static bool append(struct engine *e, bool last_words, struct error *error) {
   for (size_t i = 0; i < count; from = ends[i++])
     spans[i] = (struct span){e->out.bytes.data ? e->out.bytes.data + from : "", ends[i] - from};
   struct store *store = e->options.store;
-  if (!store->ops->append(store, spans, count, last_words, error)) return false;
+  if (!store->ops->append(store, spans, count, kind, error)) return false;
   batch_reset(&e->out);
   e->stale = true;
+  e->fronted = kind == APPEND_FRONT;
   return true;
 }
 
@@ -34,7 +36,7 @@ static void store_failed(struct engine *e) {
   engine_last_words(e, e->reason);
   struct store *store = e->options.store;
   struct error *error = engine_trouble(e);
-  if (batch_count(&e->out) > 0 && append(e, true, error))
+  if (batch_count(&e->out) > 0 && append(e, APPEND_LAST_WORDS, error))
     store->ops->sync(store, error); /* failing again changes nothing */
   batch_reset(&e->out);
 }
@@ -44,6 +46,11 @@ static void sync_failed(struct engine *e) {
   e->trouble = e->sync_error;
   engine_break(e, "failed", "sync_failed");
   batch_reset(&e->out);
+}
+
+static void tell_durable(struct engine *e, bool begun) {
+  struct store *store = e->options.store;
+  e->options.policy->durable(e->options.policy->self, store->ops->seq(store), begun);
 }
 
 static void sync_work(void *argument) { /* on another thread */
@@ -66,21 +73,24 @@ static bool sync_inline(const struct engine *e) {
 
 bool engine_commit_first(struct engine *e, struct error *error) {
   struct store *store = e->options.store;
-  if (!append(e, false, error) || !store->ops->sync(store, error)) return false;
-  e->options.policy->durable(e->options.policy->self, store->ops->seq(store));
+  if (!append(e, APPEND_WHOLE, error) || !store->ops->sync(store, error)) return false;
+  tell_durable(e, true);
   return true;
 }
 
-bool engine_commit(struct engine *e) {
+static bool put(struct engine *e, enum append kind) {
   assert(e->sync == SYNC_NONE);
+  if (append(e, kind, engine_trouble(e))) return true;
+  store_failed(e);
+  return false;
+}
+
+bool engine_commit(struct engine *e) {
   if (batch_count(&e->out) == 0) {
     e->sync_ok = true;
     return engine_settle(e);
   }
-  if (!append(e, false, engine_trouble(e))) {
-    store_failed(e);
-    return false;
-  }
+  if (!put(e, APPEND_WHOLE)) return false;
   error_clear(&e->sync_error);
   e->sync = SYNC_UNDER_WAY;
   if (!sync_inline(e) && e->options.offload(e->options.data, sync_work, sync_after, e)) return true;
@@ -89,17 +99,51 @@ bool engine_commit(struct engine *e) {
   return engine_settle(e);
 }
 
-bool engine_settle(struct engine *e) {
-  bool synced = e->sync == SYNC_RETURNED;
+static bool synced(struct engine *e) {
   e->sync = SYNC_NONE;
-  if (!e->sync_ok) {
-    sync_failed(e);
-    return false;
-  }
-  struct store *store = e->options.store;
-  if (synced) e->options.policy->durable(e->options.policy->self, store->ops->seq(store));
+  if (!e->sync_ok) sync_failed(e);
+  return e->sync_ok;
+}
+
+static void dispatch_ready(struct engine *e) {
   for (struct slot *slot; (slot = slot_queue_pop(&e->ready));)
     engine_dispatch(e, slot);
+}
+
+bool engine_settle(struct engine *e) {
+  bool written = e->sync == SYNC_RETURNED;
+  if (!synced(e)) return false;
+  if (written) tell_durable(e, true);
+  dispatch_ready(e);
+  return true;
+}
+
+/* ---- choosing while the disk takes the verdicts ---- */
+
+bool engine_may_run_ahead(const struct engine *e) {
+  const struct engine_options *o = &e->options;
+  return o->slow_sync && o->policy->repeatable && e->stage == STAGE_RUNNING && !e->why[0] &&
+         !e->ready.first && batch_count(&e->out) > 0 && sync_inline(e);
+}
+
+bool engine_run_ahead(struct engine *e) {
+  return put(e, APPEND_EARLY);
+}
+
+bool engine_catch_up(struct engine *e, bool performing) {
+  error_clear(&e->sync_error);
+  sync_work(e);
+  if (!synced(e)) return false;
+  bool begun =
+      !performing || batch_count(&e->out) == 0 || append(e, APPEND_FRONT, engine_trouble(e));
+  if (!begun) {
+    tell_durable(e, false);
+    store_failed(e);
+    return false;
+  }
+  if (batch_count(&e->out) == 0)
+    tell_durable(e, true); /* else with what was chosen, after its commit */
+  if (performing) dispatch_ready(e);
   return true;
 }
 
@@ -117,6 +161,14 @@ bool engine_save(struct engine *e, struct error *error) {
   struct store *store = e->options.store;
   const struct policy *policy = e->options.policy;
   int64_t start = mono_ns(e);
+  if (e->fronted) { /* no view may show what a power cut can take */
+    e->fronted = false;
+    sync_work(e);
+    if (!e->sync_ok) {
+      sync_failed(e);
+      return false;
+    }
+  }
   bool ok = policy->save(policy->self, store->ops->seq(store), store, error);
   e->saved_ns = mono_ns(e);
   e->save_cost_ns = e->saved_ns - start;

@@ -64,6 +64,11 @@ enum verdict {
 struct policy {
   void *self;
 
+  /* Whether choose answers from the records alone, so that it answers the same after a crash, and
+   * starts nothing but functions: then its answer need not be durable before it is acted on. May
+   * be set by load. */
+  bool repeatable;
+
   /* Rebuild from the journal. A new run has no records: the policy then appends its first
    * ones to `out`. `store` also gives blobs. */
   bool (*load)(void *self, struct store *store, struct batch *out, struct error *);
@@ -83,8 +88,10 @@ struct policy {
   /* Write the views people read, through `view`; called seldom, never on the path of a step. */
   bool (*save)(void *self, uint64_t seq, struct store *store, struct error *);
 
-  /* Notice: everything appended so far is durable up to `seq` and may be reported. */
-  void (*durable)(void *self, uint64_t seq);
+  /* Notice: everything appended so far is durable up to `seq` and may be reported. The beginnings
+   * of functions that a repeatable choice starts were only written: a power cut may take them. Not
+   * even that where they have not `begun`: nothing may tell of them. */
+  void (*durable)(void *self, uint64_t seq, bool begun);
 
   /* Notice: bytes of a running exchange, for whoever watches. May be NULL. */
   void (*progress)(void *self, uint64_t step, struct span bytes);

@@ -169,7 +169,9 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
-                                   .data = r};
+                                   .data = r,
+                                   .slow_sync =
+                                       o->directory && o->store.durability == DURABILITY_POWER};
   return engine_new(&options, &r->engine, error) && engine_load(r->engine, error) &&
          (!o->policy->tick || ticker_new(r, o->policy, error));
 }

@@ -138,6 +138,8 @@ static int load_body(lua_State *L) {
   struct question *question = begin(L, &self);
   lua_pushboolean(L, question->number == 0);
   lua_call(L, 2, 0);
+  if (lua_getfield(L, self, "repeatable") == LUA_TBOOLEAN)
+    question->script->policy.repeatable = lua_toboolean(L, -1);
   take_records(L, self, question);
   return 0;
 }
@@ -313,8 +315,9 @@ static bool script_save(void *self, uint64_t seq, struct store *store, struct er
   return ask(&question, save_body, error);
 }
 
-static void script_durable(void *self, uint64_t seq) {
+static void script_durable(void *self, uint64_t seq, bool begun) {
   struct question question = {.script = self, .method = "durable", .number = seq, .own = true};
+  if (begun) question.bytes = (struct span){"begun", 5};
   struct error ignored;
   ask(&question, notice_body, &ignored);
 }

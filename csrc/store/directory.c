@@ -42,10 +42,10 @@ static bool directory_read(struct store *store,
 }
 
 static bool directory_append(struct store *store, const struct span *payloads, size_t count,
-                             bool last_words, struct error *e) {
+                             enum append kind, struct error *e) {
   struct directory *d = (struct directory *)store;
   if (!d->journal) return directory_only_read(d, e);
-  return journal_append(d->journal, payloads, count, last_words, e);
+  return journal_append(d->journal, payloads, count, kind, e);
 }
 
 static bool directory_sync(struct store *store, struct error *e) {

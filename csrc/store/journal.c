@@ -1,5 +1,6 @@
 /* journal.c: appends batches to the last segment and begins new segments.
- * Must not look into payloads, and never writes a batch before the one before is synced.
+ * Must not look into payloads, and never writes a batch before the one before is synced; only
+ * the front of a batch waits for its rest.
  * Called by directory.c. */
 #include "store/journal.h"
 
@@ -26,7 +27,7 @@ struct journal {
   struct journal_end end;
   struct reserve reserve;
   struct buffer out; /* a batch's lines; its memory is used again */
-  bool synced;       /* the last batch is durable */
+  bool synced;       /* what was appended last is durable */
   bool failed;       /* takes nothing but last words */
   bool spent;        /* they were said */
   bool broken;       /* what the disk holds is unknown: it is left as it is */
@@ -84,7 +85,7 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   struct journal_line line = {.seq = first ? 0 : j->end.seq + 1,
                               .batch = first ? 0 : j->end.batch + 1,
                               .previous = first ? 0 : j->end.crc,
-                              .last = true};
+                              .mark = JOURNAL_LAST};
   if (j->fd >= 0 && !file_sync(j->sys, j->fd, false, j->object, &why))
     return journal_fail(j, true, &why, e);
   if (!journal_segment_path(path, j->folder, segment, &why)) return journal_fail(j, false, &why, e);
@@ -107,8 +108,9 @@ static bool journal_rotate(struct journal *j, struct error *e) {
   j->end.seq = line.seq;
   j->end.batch = line.batch;
   j->end.crc = line.crc;
-  j->end.closed = false;
+  j->end.front = j->end.closed = false;
   j->end.bare = true;
+  j->synced = true; /* a front in the segment before, too */
   j->bytes += j->out.length;
   return true;
 }
@@ -163,14 +165,15 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
 }
 
 /* Fills `out` with the lines of a batch; `end` becomes what the journal's end will be. */
-static bool journal_batch(struct journal *j, const struct span *payloads, size_t count, bool own,
-                          struct journal_end *end, struct error *e) {
+static bool journal_batch(struct journal *j, const struct span *payloads, size_t count,
+                          enum append kind, bool own, struct journal_end *end, struct error *e) {
+  enum journal_mark last = kind == APPEND_FRONT ? JOURNAL_FRONT : JOURNAL_LAST;
   buffer_reset(&j->out);
-  end->batch++;
+  if (!end->front) end->batch++;
   for (size_t i = 0; i < count; i++) {
     struct journal_line line = {.seq = ++end->seq,
                                 .batch = end->batch,
-                                .last = i + 1 == count,
+                                .mark = i + 1 < count ? JOURNAL_MORE : last,
                                 .previous = end->crc,
                                 .payload = payloads[i]};
     if (payloads[i].length > JOURNAL_PAYLOAD_MAX)
@@ -187,6 +190,7 @@ static bool journal_batch(struct journal *j, const struct span *payloads, size_t
   end->offset += (int64_t)j->out.length;
   end->size = end->offset;
   end->records += own ? 0 : count;
+  end->front = kind == APPEND_FRONT;
   end->closed = own;
   end->bare = false;
   return true;
@@ -224,17 +228,18 @@ static bool journal_write(struct journal *j, struct error *e) {
   return journal_fail(j, !journal_cut_back(j), &why, e);
 }
 
-static bool journal_put(struct journal *j, const struct span *payloads, size_t count, bool own,
-                        bool last_words, struct error *e) {
+static bool journal_put(struct journal *j, const struct span *payloads, size_t count,
+                        enum append kind, bool own, struct error *e) {
   struct journal_end end = j->end;
   struct error why = {0};
   if (end.batch == UINT32_MAX) return error_set(e, ERROR_LIMIT, "%s: too many batches", j->object);
-  if (!journal_batch(j, payloads, count, own, &end, e)) return false;
+  if (!journal_batch(j, payloads, count, kind, own, &end, e)) return false;
+  bool last_words = kind == APPEND_LAST_WORDS;
   bool full = (uint64_t)end.offset > j->segment_bytes && !j->end.bare && !last_words && !own;
   if (full) {
     if (!journal_rotate(j, e)) return false;
     end = j->end;
-    if (!journal_batch(j, payloads, count, own, &end, e)) return false;
+    if (!journal_batch(j, payloads, count, kind, own, &end, e)) return false;
   }
   if (last_words)
     reserve_release(&j->reserve, j->sys, j->folder);
@@ -245,19 +250,22 @@ static bool journal_put(struct journal *j, const struct span *payloads, size_t c
   j->end = end;
   j->bytes += j->out.length;
   j->synced = j->durability == DURABILITY_PROCESS;
+  if (!j->synced && kind == APPEND_EARLY) /* failing, it comes to the same a little later */
+    j->sys->write_out(j->sys, j->fd, end.offset - (int64_t)j->out.length, (int64_t)j->out.length);
   return true;
 }
 
-bool journal_append(struct journal *j, const struct span *payloads, size_t count, bool last_words,
+bool journal_append(struct journal *j, const struct span *payloads, size_t count, enum append kind,
                     struct error *e) {
-  if (j->broken || j->spent || (j->failed && !last_words)) {
+  if (j->broken || j->spent || (j->failed && kind != APPEND_LAST_WORDS)) {
     if (e) *e = j->why;
     return false;
   }
-  assert(j->synced); /* never batch b+1 before the sync of batch b returned */
+  /* Never batch b+1 before the sync of batch b returned. */
+  assert(j->synced || j->end.front);
   if (count == 0) return true;
   j->spent = j->failed;
-  bool good = journal_put(j, payloads, count, false, last_words, e);
+  bool good = journal_put(j, payloads, count, kind, false, e);
   if (j->out.capacity > BATCH_KEPT) buffer_clear(&j->out); /* a rare giant must not stay */
   return good;
 }
@@ -292,8 +300,8 @@ void journal_close(struct journal *j) {
   const struct sys *sys = j->sys;
   if (j->fd >= 0) {
     struct span closed = journal_closed_payload();
-    if (!j->broken && !j->failed && j->synced && !j->end.closed)
-      journal_put(j, &closed, 1, true, false, NULL);
+    if (!j->broken && !j->failed && j->synced && !j->end.front && !j->end.closed)
+      journal_put(j, &closed, 1, APPEND_WHOLE, true, NULL);
     if (!j->broken) sys->truncate(sys, j->fd, j->end.offset); /* only gives back allotted space */
     sys->close(sys, j->fd);
   }

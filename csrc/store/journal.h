@@ -22,7 +22,7 @@ struct journal_options {
 /* Goes on behind `end` (segment 0: a new journal). Bytes behind end->offset are gone already. */
 bool journal_open(const struct sys *, const struct journal_options *, const struct journal_end *end,
                   struct journal **, struct error *);
-bool journal_append(struct journal *, const struct span *payloads, size_t count, bool last_words,
+bool journal_append(struct journal *, const struct span *payloads, size_t count, enum append,
                     struct error *);
 bool journal_sync(struct journal *, struct error *);
 /* Where it ends now; belongs to the journal. */

@@ -16,7 +16,7 @@ enum {
   AT_COVERED = 11,
   AT_SEQ = 12,
   AT_BATCH = 29,
-  AT_LAST = 38,
+  AT_MARK = 38,
   AT_PREV = 40,
   AT_LEN = 49
 };
@@ -66,7 +66,7 @@ size_t journal_line_write(char *to, struct journal_line *line) {
   memcpy(to, "J1", 2);
   hex_write(to + AT_SEQ, line->seq, 16);
   hex_write(to + AT_BATCH, line->batch, 8);
-  to[AT_LAST] = line->last ? '1' : '0';
+  to[AT_MARK] = (char)line->mark;
   hex_write(to + AT_PREV, line->previous, 8);
   hex_write(to + AT_LEN, length, 8);
   if (length) memcpy(to + JOURNAL_HEAD, line->payload.data, length);
@@ -81,8 +81,8 @@ static bool head_read(const char *from, struct journal_line *line, uint32_t *len
   if (from[0] != 'J' || from[1] != '1') return false;
   for (size_t i = 0; i < sizeof spaces; i++)
     if (from[(int)spaces[i]] != ' ') return false;
-  if (from[AT_LAST] != '0' && from[AT_LAST] != '1') return false;
-  line->last = from[AT_LAST] == '1';
+  if (from[AT_MARK] < JOURNAL_MORE || from[AT_MARK] > JOURNAL_FRONT) return false;
+  line->mark = (enum journal_mark)from[AT_MARK];
   return hex_read32(from + AT_CRC, &line->crc) && hex_read(from + AT_SEQ, 16, &line->seq) &&
          hex_read32(from + AT_BATCH, &line->batch) && hex_read32(from + AT_PREV, &line->previous) &&
          hex_read32(from + AT_LEN, length) && *length <= JOURNAL_PAYLOAD_MAX;

@@ -1,12 +1,12 @@
 /* journal_format.h: the bytes of one journal line, and of the store's own records.
  *
- *   J1 <crc32c> <seq16> <batch8> <last> <prevcrc> <len8> {json}\n
+ *   J1 <crc32c> <seq16> <batch8> <mark> <prevcrc> <len8> {json}\n
  *
- * All numbers are lower-case hex with leading zeros; `last` is 0 or 1. The crc covers all
- * bytes behind its own digits, newline included. `seq` counts every line of a run from 0,
- * through all its segments; `batch` counts batches from 0; `last` is 1 on a batch's last
- * line; `prevcrc` is the crc of the line before (of the previous segment's last line in a
- * segment's first one, 0 in the very first). `len` counts the payload's bytes.
+ * All numbers are lower-case hex with leading zeros. The crc covers all bytes behind its own
+ * digits, newline included. `seq` counts every line of a run from 0, through all its segments;
+ * `batch` counts batches from 0; `mark` says how the line stands to its batch (see below);
+ * `prevcrc` is the crc of the line before (of the previous segment's last line in a segment's
+ * first one, 0 in the very first). `len` counts the payload's bytes.
  *
  * Payloads that begin with {"t":"journal" are the store's own:
  *   {"t":"journal","format":1,"run":"ID","segment":N,"prev":"CRC"}  a segment's first line;
@@ -31,10 +31,16 @@ enum {
   JOURNAL_PAYLOAD_MAX = 64 << 20, /* larger values are blobs */
 };
 
+enum journal_mark {
+  JOURNAL_MORE = '0', /* nothing without the next line of its batch */
+  JOURNAL_LAST = '1', /* the batch ends */
+  JOURNAL_FRONT = '2' /* the batch may go on, but what is there of it stands by itself */
+};
+
 struct journal_line {
   uint64_t seq;
   uint32_t batch, crc, previous;
-  bool last;
+  enum journal_mark mark;
   struct span payload;
 };
 

@@ -19,8 +19,8 @@ struct scan {
   struct journal_end end; /* behind the last complete batch so far */
   bool begun;             /* a line was seen: seq, batch and crc below count */
   uint64_t seq;           /* of the last line seen */
-  uint32_t batch, crc;
-  bool open; /* that line was not its batch's last */
+  uint32_t batch, crc;    /* and `mark`: how that line stands to its batch */
+  enum journal_mark mark;
   uint64_t records;
 };
 
@@ -81,13 +81,19 @@ static bool scan_corrupt(const struct journal_reader *r, int64_t offset, uint64_
                    r->object, offset, record, why);
 }
 
+/* Of the batch that the last line belongs to, more must come. */
+static bool scan_open(const struct scan *s) {
+  return s->begun && s->mark == JOURNAL_MORE;
+}
+
 /* NULL where the line belongs behind the ones seen, else what is wrong with it. */
 static const char *scan_chain(const struct scan *s, const struct journal_line *line) {
   uint64_t seq = s->begun ? s->seq + 1 : 0;
-  uint32_t batch = !s->begun ? 0 : s->open ? s->batch : s->batch + 1;
+  uint32_t batch = !s->begun ? 0 : scan_open(s) ? s->batch : s->batch + 1;
+  bool rest = s->begun && s->mark == JOURNAL_FRONT && line->batch == s->batch;
   if (line->previous != s->crc) return "valid, but not written behind the record before it";
   if (line->seq != seq) return "valid, but its number is not the next one";
-  if (line->batch != batch) return "valid, but of another batch";
+  if (line->batch != batch && !rest) return "valid, but of another batch";
   return NULL;
 }
 
@@ -104,7 +110,7 @@ static bool scan_header(struct scan *s, struct journal_reader *r, const struct j
   uint32_t segment = s->end.segment;
   switch (journal_segment_check(line->payload, s->end.run_id, segment, s->crc)) {
   case JOURNAL_HEADER_GOOD:
-    if (line->last) return true;
+    if (line->mark == JOURNAL_LAST) return true;
     break;
   case JOURNAL_HEADER_NEWER:
     return scan_newer(r, journal_segment_format(line->payload), e);
@@ -119,14 +125,15 @@ static void scan_advance(struct scan *s, const struct journal_line *line, int64_
   s->seq = line->seq;
   s->batch = line->batch;
   s->crc = line->crc;
-  s->open = !line->last;
+  s->mark = line->mark;
   if (!journal_own(line->payload)) s->records++;
-  if (!line->last) return;
+  if (line->mark == JOURNAL_MORE) return;
   s->end.offset = offset;
   s->end.seq = s->seq;
   s->end.batch = s->batch;
   s->end.crc = s->crc;
   s->end.records = s->records;
+  s->end.front = line->mark == JOURNAL_FRONT;
   s->end.closed = journal_closed(line->payload);
 }
 
@@ -136,7 +143,8 @@ static bool scan_line(struct scan *s, struct journal_reader *r, const struct jou
   const char *wrong = scan_chain(s, line);
   if (wrong) return scan_corrupt(r, offset, s->seq + 1, wrong, e);
   bool own = journal_own(line->payload);
-  if (own && (s->open || !line->last || !journal_closed(line->payload)))
+  if (own &&
+      (s->mark != JOURNAL_LAST || line->mark != JOURNAL_LAST || !journal_closed(line->payload)))
     return scan_corrupt(r, offset, line->seq, "not a record that the journal itself writes here",
                         e);
   s->end.bare = false;
@@ -152,10 +160,11 @@ static bool scan_tail(struct scan *s, struct journal_reader *r, bool bad, bool f
   struct journal_line line;
   int64_t offset = journal_reader_offset(r);
   uint64_t record = s->begun ? s->seq + 1 : 0;
-  if (!bad && !s->open) return true;
+  if (!bad && !scan_open(s)) return true;
   if (!final || s->stop)
     return scan_corrupt(r, offset, record, "no valid record, but the journal goes on behind it", e);
-  switch (journal_reader_search(r, s->open ? s->batch : s->batch + 1, &line, e)) {
+  bool inside = s->begun && s->mark != JOURNAL_LAST;
+  switch (journal_reader_search(r, inside ? s->batch : s->batch + 1, &line, e)) {
   case JOURNAL_LINE:
     return scan_corrupt(r, offset, record, "no valid record, but later ones follow", e);
   case JOURNAL_END:

@@ -21,6 +21,7 @@ struct journal_end {
   uint32_t batch;   /* of it */
   uint32_t crc;     /* of it */
   uint64_t records; /* payloads, without the store's own */
+  bool front;       /* its batch may go on behind it */
   bool closed;      /* the last line says that the run was closed */
   bool bare;        /* the last segment holds nothing but its first line */
 };

@@ -27,8 +27,8 @@ static bool memory_read(struct store *store,
 }
 
 static bool memory_append(struct store *store, const struct span *payloads, size_t count,
-                          bool last_words, struct error *e) {
-  (void)payloads, (void)last_words, (void)e;
+                          enum append kind, struct error *e) {
+  (void)payloads, (void)kind, (void)e;
   ((struct memory *)store)->seq += count;
   return true;
 }

@@ -21,6 +21,15 @@ enum durability {
   DURABILITY_PROCESS, /* survives kill -9: write per batch, no fdatasync */
 };
 
+/* What is appended, and what its writer does next. */
+enum append {
+  APPEND_WHOLE, /* a batch; its sync follows at once */
+  APPEND_EARLY, /* a batch; its sync follows after some work: its bytes set out for the disk now */
+  APPEND_FRONT, /* the front of a batch, whose rest comes with the next append: stands by itself and
+                   asks for no sync. kill -9 leaves it, a power cut may take it */
+  APPEND_LAST_WORDS /* a batch after a failure, in the space reserved for it */
+};
+
 struct record {
   uint64_t seq;
   uint32_t batch;
@@ -38,14 +47,15 @@ struct store_ops {
                void *data, struct error *);
 
   /* Writes `count` payloads as one batch with one write; not durable before sync returned.
+   * (With a front, a batch is two writes.)
    * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own): such a
    * batch is refused with ERROR_INVALID and the store goes on. On failure (short write, ENOSPC,
    * EIO) the journal has been cut back to its last good offset, and the store takes no more batches
-   * except one appended with `last_words`, which uses the space reserved for it. */
-  bool (*append)(struct store *, const struct span *payloads, size_t count, bool last_words,
+   * except one of last words. */
+  bool (*append)(struct store *, const struct span *payloads, size_t count, enum append,
                  struct error *);
 
-  /* Makes the last batch durable. A failure is final: every later append fails too. */
+  /* Makes what was appended last durable. A failure is final: every later append fails too. */
   bool (*sync)(struct store *, struct error *);
 
   /* Keeps `value` under its SHA-256 (64 lower-case hex digits), durably, once. */

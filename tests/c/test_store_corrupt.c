@@ -140,6 +140,57 @@ static void test_torn_end(struct scratch *s, const struct sample *a) {
   }
 }
 
+/* One batch, then another of two: its front of two payloads, and its rest of one. */
+static void test_fronts(struct scratch *s) {
+  struct kit k;
+  struct sample a;
+  scratch_empty(s);
+  kit_init(&k, s);
+  CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
+  CHECK(kit_append(&k, 1, 2, APPEND_FRONT) && kit_put(&k, 3, 1));
+  a.bytes = scratch_read(s, segment_name, &a.length);
+  sample_lines(&a);
+  kit_close(&k);
+  TEST("cut at any byte behind a front, the front stays; in it, it goes whole (F41)") {
+    for (size_t length = a.ends[1]; length <= a.length; length++) {
+      plant(s, a.bytes, length);
+      int whole = length == a.length ? 4 : length >= a.ends[3] ? 3 : 1;
+      CHECK(attempt(s, &k) == whole);
+      CHECK(k.report.cut_bytes == length - a.ends[whole]);
+    }
+  }
+  TEST("a front that a power cut took, though not its rest, is a torn tail, no corruption") {
+    memset(a.bytes + a.ends[1] + 10, 0, a.ends[2] - a.ends[1]);
+    plant(s, a.bytes, a.length);
+    CHECK(attempt(s, &k) == 1);
+  }
+  free(a.bytes);
+}
+
+/* A front, its rest, and a later batch: the front was synced with its rest. */
+static void test_front_behind(struct scratch *s) {
+  struct kit k;
+  struct sample a;
+  scratch_empty(s);
+  kit_init(&k, s);
+  CHECK(kit_open(&k, STORE_CREATE));
+  CHECK(kit_append(&k, 0, 1, APPEND_FRONT) && kit_put(&k, 1, 1) && kit_put(&k, 2, 1));
+  a.bytes = scratch_read(s, segment_name, &a.length);
+  sample_lines(&a);
+  kit_close(&k);
+  TEST("a bad front, or rest, with a later batch behind it is corruption") {
+    for (int line = 1; line <= 2; line++) {
+      a.bytes[a.ends[line - 1] + 60] ^= 1;
+      plant(s, a.bytes, a.length);
+      CHECK(attempt(s, &k) == -ERROR_CORRUPT);
+      a.bytes[a.ends[line - 1] + 60] ^= 1;
+    }
+    plant(s, a.bytes, a.length);
+    CHECK(attempt(s, &k) == 3);
+  }
+  free(a.bytes);
+}
+
 static void test_flips(struct scratch *s, const struct sample *a) {
   struct kit k;
   char *bytes = malloc(a->length);
@@ -289,7 +340,7 @@ static void test_strangers(struct scratch *s, const struct sample *a, const stru
   }
   TEST("a newer format is refused as newer, not as corrupt") {
     char bytes[512], payload[] = "{\"t\":\"journal\",\"format\":2,\"run\":\"r1\",\"more\":[]}";
-    struct journal_line line = {.last = true, .payload = {payload, sizeof payload - 1}};
+    struct journal_line line = {.mark = JOURNAL_LAST, .payload = {payload, sizeof payload - 1}};
     plant(s, bytes, journal_line_write(bytes, &line));
     CHECK(attempt(s, &k) == -ERROR_NEWER);
     CHECK(strstr(k.error.text, "format 2") && strstr(k.error.text, "newer"));
@@ -297,7 +348,8 @@ static void test_strangers(struct scratch *s, const struct sample *a, const stru
   TEST("a record of the store's own type that it does not know is refused") {
     char bytes[16384], payload[] = "{\"t\":\"journal\",\"other\":1}";
     uint32_t crc = (uint32_t)strtoul(a->bytes + a->ends[n - 2] + 3, NULL, 16);
-    struct journal_line line = {.seq = (uint64_t)n, .batch = 7, .last = true, .previous = crc};
+    struct journal_line line = {
+        .seq = (uint64_t)n, .batch = 7, .mark = JOURNAL_LAST, .previous = crc};
     line.payload = (struct span){payload, sizeof payload - 1};
     memcpy(bytes, a->bytes, a->length);
     size_t size = journal_line_write(bytes + a->length, &line);
@@ -317,6 +369,8 @@ int main(void) {
   }
   test_torn(&s, &a);
   test_torn_end(&s, &a);
+  test_fronts(&s);
+  test_front_behind(&s);
   test_flips(&s, &a);
   test_salvage(&s, &a);
   test_flipped_segments(&s);

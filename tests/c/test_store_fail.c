@@ -36,7 +36,7 @@ static void aftermath(struct kit *k, const struct story *t, bool last_words) {
   }
   int count = kit_count(k);
   if (last_words)
-    CHECK(count == t->promised + 1);
+    CHECK(count == t->there + 1);
   else
     CHECK(count >= t->promised && count <= t->appended + 1);
   CHECK(kit_put(k, count, 1) && kit_count(k) == count + 1);
@@ -62,7 +62,8 @@ static struct outcome suffer(struct scratch *s, const struct harm *h, uint64_t n
   CHECK(o.told || (k.error.code != ERROR_NONE && strlen(k.error.text) > 10));
   CHECK(o.told || k.error.code != ERROR_CORRUPT);
   o.open = k.store != NULL;
-  if (!o.told && k.store) o.last_words = kit_append(&k, t.promised, 1, true) && kit_sync(&k);
+  if (!o.told && k.store)
+    o.last_words = kit_append(&k, t.there, 1, APPEND_LAST_WORDS) && kit_sync(&k);
   kit_close(&k);
   CHECK(faulty_outstanding(f) == 0 && faulty_open_files(f) == 0);
   faulty_reset(f);
@@ -106,7 +107,7 @@ static void test_calls(struct scratch *s) {
       failures++;
       CHECK(o.created && o.last_words);
     }
-    CHECK(failures == STORY_BATCHES);
+    CHECK(failures == STORY_WRITES);
   }
 }
 
@@ -135,10 +136,11 @@ static void test_disk_full(struct scratch *s) {
       faulty_reset(f);
       faulty_disk_full(f, n);
       payload.length = 6000 + n * 10; /* for some n the pieces are used up to the last bytes */
-      while (k.store->ops->append(k.store, &payload, 1, false, &k.error) && kit_sync(&k))
+      while (k.store->ops->append(k.store, &payload, 1, APPEND_WHOLE, &k.error) && kit_sync(&k))
         ;
       payload.length = 2000;
-      CHECK(k.store->ops->append(k.store, &payload, 1, true, &k.error) && kit_sync(&k));
+      CHECK(k.store->ops->append(k.store, &payload, 1, APPEND_LAST_WORDS, &k.error) &&
+            kit_sync(&k));
       kit_close(&k);
       CHECK(kit_open(&k, STORE_READ));
       kit_close(&k);
@@ -158,11 +160,11 @@ static void test_final(struct scratch *s) {
     CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
     CHECK(scratch_count(s, "run/journal", "reserve") == 1);
     faulty_fail(f, FAULTY_BIT(FAULTY_WRITE), 1, ENOSPC, FAULTY_ONCE);
-    CHECK(!kit_append(&k, 1, 1, false) && strstr(k.error.text, "No space left on device"));
-    CHECK(!kit_append(&k, 1, 1, false) && strstr(k.error.text, "No space left on device"));
-    CHECK(kit_append(&k, 1, 1, true) && kit_sync(&k));
+    CHECK(!kit_append(&k, 1, 1, APPEND_WHOLE) && strstr(k.error.text, "No space left on device"));
+    CHECK(!kit_append(&k, 1, 1, APPEND_WHOLE) && strstr(k.error.text, "No space left on device"));
+    CHECK(kit_append(&k, 1, 1, APPEND_LAST_WORDS) && kit_sync(&k));
     CHECK(scratch_count(s, "run/journal", "reserve") == 0);
-    CHECK(!kit_append(&k, 2, 1, true));
+    CHECK(!kit_append(&k, 2, 1, APPEND_LAST_WORDS));
     kit_close(&k);
     CHECK(kit_open(&k, STORE_READ) && kit_count(&k) == 2);
     kit_close(&k);
@@ -177,9 +179,10 @@ static void test_final(struct scratch *s) {
     CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
     faulty_reset(f);
     faulty_fail(f, FAULTY_BIT(FAULTY_FDATASYNC), 1, EIO, FAULTY_ONCE);
-    CHECK(kit_append(&k, 1, 1, false) && !kit_sync(&k));
+    CHECK(kit_append(&k, 1, 1, APPEND_WHOLE) && !kit_sync(&k));
     CHECK(strstr(k.error.text, "/00000001.sj: sync: Input/output error"));
-    CHECK(!kit_sync(&k) && !kit_append(&k, 2, 1, false) && !kit_append(&k, 2, 1, true));
+    CHECK(!kit_sync(&k) && !kit_append(&k, 2, 1, APPEND_WHOLE) &&
+          !kit_append(&k, 2, 1, APPEND_LAST_WORDS));
     kit_close(&k);
     CHECK(faulty_count(f, FAULTY_BIT(FAULTY_FDATASYNC)) == 1);
     CHECK(faulty_count(f, FAULTY_BIT(FAULTY_WRITE)) == 1);

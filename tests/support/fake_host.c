@@ -49,7 +49,8 @@ bool fake_host_open(struct fake_host *h) {
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
-                                   .data = h};
+                                   .data = h,
+                                   .slow_sync = h->slow_sync};
   return engine_new(&options, &h->engine, &h->error) && engine_load(h->engine, &h->error);
 }
 

@@ -22,6 +22,7 @@ struct fake_host {
   bool busy;          /* others are in flight: syncs go to the pool */
   bool pool_full;     /* the pool refuses */
   bool no_outside;    /* the transport cannot be opened */
+  bool slow_sync;
   void (*work)(void *), (*after)(void *);
   void *argument;
   int awake;

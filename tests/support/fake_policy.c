@@ -55,7 +55,7 @@ static bool fake_choose(void *self, struct batch *out, struct decision *d, struc
   d->count = p->bug == FAKE_STARTS_NOTHING ? 0 : 1;
   p->next[0] = p->bug == FAKE_STARTS_TWICE ? 1 : ++p->started;
   p->exchange[p->next[0] % 256] = 0;
-  return true;
+  return !p->policy.repeatable || !p->performs || record(out, error, "s", p->next[0]);
 }
 
 static bool fake_request(void *self, uint64_t step, struct task *task, struct batch *out,
@@ -105,10 +105,11 @@ static bool fake_save(void *self, uint64_t seq, struct store *store, struct erro
   return true;
 }
 
-static void fake_durable(void *self, uint64_t seq) {
+static void fake_durable(void *self, uint64_t seq, bool begun) {
   struct fake_policy *p = self;
   p->durables++;
-  fake_log_add(p->log, "durable(%llu)", (unsigned long long)seq);
+  fake_log_add(p->log, begun ? "durable(%llu)" : "durable(%llu, not begun)",
+               (unsigned long long)seq);
 }
 
 static void fake_progress(void *self, uint64_t step, struct span bytes) {

@@ -29,7 +29,8 @@ struct fake_policy {
   int exchanges;           /* per step; 1 or more */
   int64_t delay_ms;        /* of every exchange but a step's first */
   bool in_memory;          /* no intent, no record per step */
-  bool performs;           /* functions: the decision says so, request is not to be asked */
+  bool performs;           /* functions: the decision says so, request is not to be asked; where
+                              policy.repeatable is set, choose tells of each beginning: s1 */
   enum fake_bug bug;
   bool gate_open;      /* the person has answered */
   bool verbose;        /* logs choose, request, accept, too */

@@ -40,14 +40,14 @@ static inline void kit_close(struct kit *k) {
 }
 
 /* One batch of `count` payloads numbered from `first`. */
-static inline bool kit_append(struct kit *k, int first, int count, bool last_words) {
+static inline bool kit_append(struct kit *k, int first, int count, enum append kind) {
   char text[16][32];
   struct span payloads[16];
   for (int i = 0; i < count; i++) {
     int length = snprintf(text[i], sizeof text[i], "{\"n\":%d}", first + i);
     payloads[i] = (struct span){text[i], (size_t)length};
   }
-  return k->store->ops->append(k->store, payloads, (size_t)count, last_words, &k->error);
+  return k->store->ops->append(k->store, payloads, (size_t)count, kind, &k->error);
 }
 
 static inline bool kit_sync(struct kit *k) {
@@ -55,7 +55,7 @@ static inline bool kit_sync(struct kit *k) {
 }
 
 static inline bool kit_put(struct kit *k, int first, int count) {
-  return kit_append(k, first, count, false) && kit_sync(k);
+  return kit_append(k, first, count, APPEND_WHOLE) && kit_sync(k);
 }
 
 struct kit_list {
