@@ -78,9 +78,9 @@ end
 section "OUTPUT"
 say [[On a terminal a run shows its lines and, below them, what is under way; elsewhere plain lines.
 Lines and the closing line go to standard output; problems, and the command to type next, to
-standard error. A record is shown once it is durable. With --json every line is an object: a
-record of the journal with its run_id, the last one {"t":"result", ...}. What agents and files say
-is shown with its control characters escaped.]]
+standard error. A record is shown once it is durable; that a function begins, once it is written.
+With --json every line is an object: a record of the journal with its run_id, the last one
+{"t":"result", ...}. What agents and files say is shown with its control characters escaped.]]
 paragraph [[When a run has to ask a person, it asks on the terminal; elsewhere, or after an empty
 answer, it pauses, and skillrt answer goes on with it, at any time and in another process.]]
 section "EXIT STATUS"

@@ -7,6 +7,7 @@ return {
   name = "sequential",
   description = "the runnable action declared first, whatever its priority",
   order = "declaration",
+  repeatable = true,
   select = function(_, available)
     local best = available[1]
     if not best then

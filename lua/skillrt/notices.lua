@@ -10,10 +10,27 @@ local Notices = {}
 -- Stops that come with a batch that may not have reached the journal.
 local FAILED <const> = { store_failed = true, out_of_memory = true }
 
+---Whoever watches hears of the steps that were started.
+function Notices:tell_beginning()
+  local beginning, watcher = self.beginning, self.watcher
+  for i = 1, #beginning do
+    local entry = beginning[i]
+    beginning[i] = nil
+    if watcher then
+      watcher.observe(entry, self.ledger)
+    end
+  end
+end
+
 ---Everything up to `seq` is durable: tell whoever watches.
 ---@param seq integer
-function Notices:durable(seq)
+---@param begun "begun"|nil  what was chosen last is written, too, and begins
+function Notices:durable(seq, begun)
   self.seq, self.durable_steps = seq, self.ledger.finished
+  if not begun then
+    self.beginning = {}
+  end
+  self:tell_beginning()
   if self.watcher then
     self.watcher.flush()
   end
@@ -21,7 +38,7 @@ end
 
 ---What came since the last `durable` is lost with the batch that failed: nobody is told of it.
 function Notices:forget()
-  self.lost = true
+  self.lost, self.beginning = true, {}
   if self.watcher and self.watcher.forget then
     self.watcher.forget()
   end

@@ -31,6 +31,8 @@ local printable = record.printable
 ---@field skill table
 ---@field ledger skillrt.Ledger
 ---@field mode table
+---@field beginning table[]  `start` records that whoever watches has not heard of
+---@field repeatable boolean|nil  see csrc/engine/policy.h
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
 ---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun(),
@@ -47,7 +49,7 @@ function M.new(run)
   end
   self.core = core
   self.keeps_nothing = self.skill.context == "memory"
-  self.out, self.blobs = {}, {}
+  self.out, self.blobs, self.beginning, self.single = {}, {}, {}, {}
   self.known_views = {}
   self.history = history.new(self.ledger, self.books_bytes)
   if self.watcher and self.watcher.tick then
@@ -67,14 +69,10 @@ function M.new(run)
   return self
 end
 
----Writes one record: into the books and, with the next batch, into the journal.
----@param entry table
----@param simple boolean?  it can be encoded for certain
----@return boolean|nil ok
----@return string? message  why it cannot be encoded; nothing was changed
-function Policy:emit(entry, simple)
+-- One record on its way to the journal, with the next batch.
+local function write(self, entry, simple)
   entry.at = entry.at or wall_ms()
-  local out, is_books = self.out, entry.t == "books"
+  local out = self.out
   if simple and self.keeps_nothing then
     out[#out + 1] = "{}" -- it counts, and nobody will read it
   else
@@ -86,10 +84,26 @@ function Policy:emit(entry, simple)
       table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
     end
     out[#out + 1] = payload
-    self.history:passed(#payload, is_books, blobs)
+    self.history:passed(#payload, entry.t == "books", blobs)
+  end
+  return true
+end
+
+---Writes one record: into the books and, with the next batch, into the journal.
+---@param entry table
+---@param simple boolean?  it can be encoded for certain
+---@return boolean|nil ok
+---@return string? message  why it cannot be encoded; nothing was changed
+function Policy:emit(entry, simple)
+  local ok, message = write(self, entry, simple)
+  if not ok then
+    return nil, message
   end
   apply(self.ledger, entry)
-  if self.watcher and not is_books then
+  if self.watcher and entry.t ~= "books" then
+    if self.beginning[1] then
+      self:tell_beginning()
+    end
     self.watcher.observe(entry, self.ledger)
   end
   return true
@@ -129,6 +143,7 @@ function Policy:load(fresh)
   self.elsewhere = books.cwd ~= nil and books.cwd ~= here
   self.input_dir = files.join(books.cwd or here, books.input.dir or ".")
   self.mode = self.make_mode(self)
+  self.repeatable = self.mode.repeatable
   self.durable_steps = books.finished
   local limit = self.skill.limits.run_timeout -- of this session: a pause of days is no work
   self.deadline = limit and wall_ms() + math.ceil(limit * 1000)
@@ -164,21 +179,26 @@ local function ask_person(self, question, reason)
   return stop_with(self, "paused", reason, question.question)
 end
 
--- Its number, and the function that performs it, if that is the script's own.
+-- Its number, and the function that performs it, if that is the script's own. Whoever watches hears
+-- of it when the step begins, see `durable`.
 local function start_step(self, id)
   local ledger = self.ledger
   local definition, kind = self.mode:find(id)
   local number = ledger.last_step + 1
-  local ok, message = self:emit({
+  local entry = {
     t = "start",
     at = wall_ms(),
     step = number,
     [kind] = id,
     n = ledger.state.root.iteration_count + 1,
-  }, true)
+  }
+  local ok, message = write(self, entry, true)
   if not ok then
     error(message, 0)
   end
+  local beginning = self.beginning
+  beginning[#beginning + 1] = entry
+  apply(ledger, entry)
   ledger.steps[number].definition = definition
   return number, definition.run
 end
@@ -186,8 +206,12 @@ end
 -- Functions of the script only: there is nothing to ask for, and nothing more to start meanwhile.
 local function start_steps(self, ids)
   local number, own = start_step(self, ids[1])
-  local numbers = { number }
-  for i = 2, #ids do
+  local count, numbers = #ids, self.single
+  if count > 1 then
+    numbers = {}
+  end
+  numbers[1] = number
+  for i = 2, count do
     local its_own
     numbers[i], its_own = start_step(self, ids[i])
     own = own and its_own
@@ -227,7 +251,9 @@ function Policy:choose()
   local going_on = self.going_on and doubt.interrupted(self)
   if going_on then
     return "start", going_on
-  elseif self.history.since >= (self.history.due or math.huge) then
+  end
+  local past = self.history
+  if past.since >= past.due then
     keep_books(self)
   end
   while true do

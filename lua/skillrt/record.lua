@@ -12,6 +12,8 @@ local M = {}
 ---Values whose JSON is longer than this, in bytes, become blobs.
 M.BLOB_BYTES = 64 * 1024
 
+local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
+
 -- The places where large values occur: a record's field, or a key of one.
 local HOLDERS = { "set", "context", "reply", "state" }
 
@@ -75,10 +77,10 @@ end
 ---@return table[]|string blobs  { digest, text } each; or what cannot be encoded
 ---@return string? code
 function M.encode(record)
-  local text, message, code = json.encode(record)
+  local text, message, code = encode(record)
   if not text then
     return nil, as_written(message --[[@as string]]), code
-  elseif #text <= M.BLOB_BYTES then
+  elseif #text <= BLOB_BYTES then
     return text, nil
   end
   local small, blobs, kind = split(record)

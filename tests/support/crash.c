@@ -65,8 +65,9 @@ static char *audit(struct crash *c, long *lost, long *duplicated) {
   lua_pushvalue(L, 1);
   lua_pushstring(L, c->directory);
   lua_pushvalue(L, 2);
+  lua_pushboolean(L, c->power_cut);
   char *summary;
-  if (lua_pcall(L, 2, 4, 0) == LUA_OK) {
+  if (lua_pcall(L, 3, 4, 0) == LUA_OK) {
     summary = strdup(lua_tostring(L, 3));
     *lost = (long)lua_tointeger(L, 4);
     *duplicated = (long)lua_tointeger(L, 5);

@@ -32,6 +32,7 @@ struct crash {
 
   struct skillrt *running; /* between its opening and its closing */
   uint64_t moment;         /* allocations since it was opened */
+  bool power_cut;          /* what was not synced may be gone */
   uint64_t stop_at;        /* it is stopped in the middle of this one; 0: never */
 
   /* of the last episode */

@@ -33,6 +33,26 @@ local function ends_of(skill)
   return ends
 end
 
+-- Whether a choice follows from the records alone, and starts nothing but the script's functions.
+local function is_repeatable(skill)
+  for _, row in ipairs(skill.terminate) do
+    if type(row.condition) == "function" then
+      return false
+    end
+  end
+  for _, one in ipairs(skill.actions) do
+    for _, condition in ipairs(one.when) do
+      if type(condition) == "function" then
+        return false
+      end
+    end
+    if one.agent then
+      return false
+    end
+  end
+  return skill.strategy.repeatable == true
+end
+
 ---@param skill table   normal form
 ---@param ledger skillrt.Ledger
 ---@param ctx table     what strategies see
@@ -43,10 +63,12 @@ function M.new(skill, ledger, ctx)
     ledger = ledger,
     ctx = ctx,
     seen = {},
+    one = {}, -- the list of a single choice
     ends = ends_of(skill),
     max_iterations = skill.limits.max_iterations,
     max_errors = skill.limits.max_errors,
     select = skill.strategy.select,
+    repeatable = is_repeatable(skill),
   }, Autonomous)
   self.by_id, self.terminals = {}, {}
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
@@ -128,9 +150,12 @@ local function stuck(self, one)
   end
   local entry = seen.by_print[print]
   if not entry then
-    seen.by_print[print] = { times = 1, progress = books.progress }
+    seen.by_print[print] = books.progress -- most are met once
     seen.size = seen.size + 1
     return false
+  elseif type(entry) == "number" then
+    entry = { times = 1, progress = entry }
+    seen.by_print[print] = entry
   end
   -- What its conditions read is as before. Has anything else moved since? Only then the whole
   -- state counts: it may go round in a circle.
@@ -245,7 +270,9 @@ local function ask_strategy(self)
     return finish(self, type(why) == "string" and why or nil)
   end
   if list:has(result) then
-    return start_chosen(self, { result })
+    local one = self.one
+    one[1] = result
+    return start_chosen(self, one)
   end
   local ids, message = strategy.check(result, list)
   if not ids then

@@ -1,7 +1,8 @@
 -- report/plain.lua: a run as plain lines on standard output; quietly, only what went wrong.
 --
 -- Lines are made when a record is made and written when it is durable: nothing is told that a
--- crash could take back. A watcher as in policy.lua. Made by report/watch.lua.
+-- crash could take back, but, by a power cut, that a function began. A watcher as in policy.lua.
+-- Made by report/watch.lua.
 
 local opened = require("skillrt.report.opened")
 local output = require("skillrt.report.output")
@@ -10,24 +11,23 @@ local M = {}
 
 -- Quietly only failures are told: a step's beginning is read (given to `catch_up`) when there is
 -- something to say of it.
-local function dullness(catch_up)
+local function quietly(catch_up, show)
   local begun = {}
 
-  return function(record)
-    local number = record.step
-    if record.t == "start" then
+  return function(record, books)
+    local kind, number = record.t, record.step
+    local beginning = begun[number or 0]
+    if kind == "start" then
       begun[number] = record
-      return true
-    elseif record.t == "done" and begun[number] then
+    elseif kind == "done" and beginning then
       begun[number] = nil
-      return true
-    elseif record.t == "run" or (record.t == "stop" and record.status == "completed") then
-      return true
-    elseif number and begun[number] then
-      catch_up(begun[number])
-      begun[number] = nil
+    elseif kind ~= "run" and not (kind == "stop" and record.status == "completed") then
+      if beginning then
+        catch_up(beginning)
+        begun[number] = nil
+      end
+      show(record, books)
     end
-    return false
   end
 end
 
@@ -42,18 +42,15 @@ function M.new(options)
     formatter = formatter or require("skillrt.report.lines").new(options)
     return formatter:of(record, books)
   end
-  local is_dull = quiet and dullness(lines_of)
 
-  function self.observe(record, books)
-    if is_dull and is_dull(record) then
-      return
-    end
+  local function show(record, books)
     for _, line in ipairs(lines_of(record, books)) do
       if not quiet or line.kind == "error" then
         queue[#queue + 1] = output.paint(fd, line.kind, line.text)
       end
     end
   end
+  self.observe = quiet and quietly(lines_of, show) or show
 
   function self.flush()
     if #queue == 0 then
