@@ -7,6 +7,7 @@
 local files = require("skillrt.files")
 local json = require("skillrt.json")
 local names = require("skillrt.names")
+local performed = require("skillrt.performed")
 local record = require("skillrt.record")
 local state = require("skillrt.state")
 
@@ -57,7 +58,14 @@ local function remember_plain(key)
   plain[key], plain_count = true, plain_count + 1
 end
 
-local SIMPLE <const> = { number = true, boolean = true }
+local math_type = math.type
+
+local function is_plain_text_or_flag(value)
+  if type(value) == "string" then
+    return #value <= record.BLOB_BYTES and utf8.len(value) ~= nil
+  end
+  return type(value) == "boolean"
+end
 
 -- Only known names and values that nothing has to be done to: they are taken as they are.
 local function are_simple(updates)
@@ -65,17 +73,12 @@ local function are_simple(updates)
     return false
   end
   for key, value in next, updates do
-    if not plain[key] then
-      return false
-    elseif math.type(value) == "float" then
+    local kind = plain[key] and math_type(value) or nil
+    if kind == "float" then
       if value - value ~= 0 then -- NaN and the infinities less themselves are NaN
         return false
       end
-    elseif type(value) == "string" then
-      if #value > record.BLOB_BYTES or not utf8.len(value) then
-        return false
-      end
-    elseif not SIMPLE[type(value)] then
+    elseif kind ~= "integer" and not (plain[key] and is_plain_text_or_flag(value)) then
       return false
     end
   end
@@ -336,7 +339,7 @@ function M.settle(run, step, definition, outcome)
     context, problem = judge_context(step, context)
   end
   if problem then
-    return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, problem) }
+    return nil, { class = performed.unusable(step), message = ("%s: %s"):format(step.id, problem) }
   end
   local root = run.ledger.state.root
   updates = has_tables and keep_lists(root, updates) or updates

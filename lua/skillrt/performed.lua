@@ -15,6 +15,14 @@ local FAILURE_CLASSES = {
   permanent = true,
 }
 
+---The class of a result that cannot be used. What an agent gave may be better another time; a function
+---that awaited nothing gives the same again.
+---@param step skillrt.Step
+---@return "invalid_output"|"permanent"
+function M.unusable(step)
+  return step.asked == 0 and "permanent" or "invalid_output"
+end
+
 ---An error raised by the function: a table may name its class.
 ---@param step skillrt.Step
 ---@param problem any
@@ -42,7 +50,7 @@ function M.returned(step, first, second, third)
     return { status = "completed", output = first, updates = second }
   elseif first ~= nil and type(first) ~= "table" then
     local message = "%s: run must return a table of updates or nothing, not a %s"
-    return nil, { class = "invalid_output", message = message:format(step.id, type(first)) }
+    return nil, { class = M.unusable(step), message = message:format(step.id, type(first)) }
   end
   return { status = "completed", updates = first }
 end

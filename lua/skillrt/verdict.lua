@@ -6,6 +6,7 @@
 local exchange = require("skillrt.exchange")
 local outcome = require("skillrt.outcome")
 local perform = require("skillrt.perform")
+local performed = require("skillrt.performed")
 local record = require("skillrt.record")
 
 -- Loaded when an attempt failed: a run that goes well starts without it.
@@ -72,7 +73,7 @@ local function settle(policy, step, definition, result)
   local ok, message = policy:emit(entry, simple)
   if not ok then
     return fail(policy, step, definition, {
-      class = "invalid_output",
+      class = performed.unusable(step),
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
   end

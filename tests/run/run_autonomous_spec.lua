@@ -278,7 +278,18 @@ describe("the updates of a step", function()
     result = run { limits = { max_errors = 1, max_retries = 0 }, schema = { files = "string[]" },
       actions = { { id = "a", run = sets { files = "one" } } } }
     assert.matches('update "files": declared as string%[%], got a string', result.state.errors[1].message)
-    assert.equal("invalid_output", result.state.errors[1].class)
+    assert.equal("permanent", result.state.errors[1].class)
+  end)
+
+  it("that cannot be used are not asked for again: the function would give the same (F36)", function()
+    for problem, value in pairs { ["not a number"] = 7, ["cannot encode a function"] = { f = print } } do
+      local calls = 0
+      local result = run { limits = { max_errors = 1, max_retries = 3 }, actions = {
+        { id = "a", run = function() calls = calls + 1 return value end },
+      } }
+      assert.matches(problem, result.state.errors[1].message)
+      assert.equal(1, calls)
+    end
   end)
 
   it("merge as RFC 7396 says: objects merge, null removes, lists are replaced (F36, R65)", function()

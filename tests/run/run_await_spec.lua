@@ -47,6 +47,17 @@ describe("ctx.await", function()
     assert.same({ true, true, "timeout" }, { result.state.nothing, result.state.said, result.state.class })
   end)
 
+  it("may have given what cannot be used: the function is tried again (F25)", function()
+    local attempts = 0
+    local result = one(function(_, ctx)
+      attempts = attempts + 1
+      ctx.await { kind = "sleep", seconds = 0.001 }
+      return attempts == 1 and "no table" or { attempts = attempts }
+    end, { limits = { max_errors = 1, max_retries = 1 }, retry = { base = 0.001, jitter = false } })
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    assert.equal(2, result.state.attempts)
+  end)
+
   it("refuses a wrong request where it is made, and the function may go on (F48)", function()
     local said = {}
     local result = one(function(_, ctx)
