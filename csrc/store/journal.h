@@ -1,6 +1,7 @@
 /* journal.h: the writing end of a run's journal.
  *
- * One batch is one write; the caller syncs it before the next (commit rules of DESIGN.md).
+ * One batch is one write, or two where its front was written first; the caller syncs it before the
+ * next (commit rules of DESIGN.md).
  * A new segment gets its name only when its first line is durable. What a failure leaves:
  * the file cut back to its last good offset, and room for last words. The lock is held by
  * the caller. Called by directory.c. */

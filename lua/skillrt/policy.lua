@@ -84,7 +84,12 @@ local function write(self, entry, simple)
       table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
     end
     out[#out + 1] = payload
-    self.history:passed(#payload, entry.t == "books", blobs)
+    local past = self.history
+    if not past.due or blobs or entry.t == "books" then
+      past:passed(#payload, entry.t == "books", blobs)
+    else
+      past.since = past.since + #payload
+    end
   end
   return true
 end

@@ -19,10 +19,7 @@ local printable = record.printable
 
 -- What the step's function said in ctx.log; of an attempt that failed, too.
 local function tell_notes(policy, step)
-  if not step.notes then
-    return
-  end
-  for _, text in ipairs(step.notes) do
+  for _, text in ipairs(step.notes or {}) do
     policy:note(step, text)
   end
   step.notes = nil
@@ -60,7 +57,9 @@ local function fail(policy, step, definition, failure)
 end
 
 local function settle(policy, step, definition, result)
-  tell_notes(policy, step)
+  if step.notes then
+    tell_notes(policy, step)
+  end
   local entry, failure, simple = outcome.settle(policy, step, definition, result)
   if not entry then
     return fail(policy, step, definition, failure)
@@ -83,7 +82,7 @@ end
 
 -- A function of the script goes on: it is over, failed, or waits for another task.
 local function perform_step(policy, step, definition, reply)
-  local run = exchange.performer(policy, step, definition)
+  local run = definition.run or exchange.performer(policy, step, definition)
   local what, value = perform.go_on(policy, step, run, reply)
   if what == "over" then
     return settle(policy, step, definition, value)
@@ -100,7 +99,7 @@ end
 ---@param reply table|nil  nil: the script's own function is to be performed
 ---@return "done"|"exchange"|"keep" verdict
 function M.on(policy, step, reply)
-  local definition = policy:definition_of(step)
+  local definition = step.definition or policy:definition_of(step)
   if reply and reply.status == "canceled" then
     return fail(policy, step, definition, { class = "canceled", message = "stopped" })
   elseif step.resting then
