@@ -1,8 +1,9 @@
 -- durable.lua: what a step costs: against the C floor, with a large state, against the naive script,
 -- in memory. A run of few steps is taken off a run of many, so that starting and ending do not count.
 --
--- Where a step waits for the disk, or two runs of the same program are compared, the least time of many
--- rounds is taken; elsewhere CPU time (user and system), of which others take less. Both sides work in a folder of the same disk.
+-- Where a step waits for the disk, or both sides are the same program, the least time of many
+-- rounds is taken; elsewhere the median of the CPU time (user and system), of which others take less.
+-- Both sides work in a folder of the same disk.
 local FEW <const>, MANY <const> = 20, 220
 
 return function(measure)
