@@ -12,13 +12,11 @@ local FAILED <const> = { store_failed = true, out_of_memory = true }
 
 ---Whoever watches hears of the steps that were started.
 function Notices:tell_beginning()
-  local beginning, watcher = self.beginning, self.watcher
+  local beginning = self.beginning
   for i = 1, #beginning do
     local entry = beginning[i]
     beginning[i] = nil
-    if watcher then
-      watcher.observe(entry, self.ledger)
-    end
+    self.watcher.observe(entry, self.ledger)
   end
 end
 
@@ -30,8 +28,8 @@ function Notices:durable(seq, begun)
   if not begun then
     self.beginning = {}
   end
-  self:tell_beginning()
   if self.watcher then
+    self:tell_beginning()
     self.watcher.flush()
   end
 end

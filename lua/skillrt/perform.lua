@@ -29,17 +29,17 @@ local function raised(step, problem)
   return failure
 end
 
-local function advance(run, step, ok, first, ...)
+local function advance(run, step, ok, first, a, b, c)
   if not ok then
     return "failed", raised(step, first)
   elseif first == context.AWAIT then
-    return "await", (...)
+    return "await", a
   elseif first ~= OVER then
     return "failed",
       { class = "permanent", message = step.id .. ": run yielded; to wait, call ctx.await(request)" }
   end
   run.idle, step.thread = step.thread, nil
-  local outcome, failure = performed.returned(step, ...)
+  local outcome, failure = performed.returned(step, a, b, c)
   if outcome then
     outcome.plain = step.kind == "action"
     return "over", outcome

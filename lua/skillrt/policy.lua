@@ -36,7 +36,8 @@ local printable = record.printable
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
 ---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun(),
----                          forget = fun(): what was observed since the last flush is lost }
+---                          forget = fun(): what was observed since the last flush is lost,
+---                          dull = types of records that it need not observe }
 local Policy = {}
 
 ---@param run table { skill, ledger, work_dir, input_dir, args, core, environment, watcher,
@@ -51,6 +52,7 @@ function M.new(run)
   self.keeps_nothing = self.skill.context == "memory"
   self.out, self.blobs, self.beginning, self.single = {}, {}, {}, {}
   self.known_views = {}
+  self.dull = self.watcher and self.watcher.dull or { books = true }
   self.history = history.new(self.ledger, self.books_bytes)
   if self.watcher and self.watcher.tick then
     function self.tick()
@@ -105,7 +107,7 @@ function Policy:emit(entry, simple)
     return nil, message
   end
   apply(self.ledger, entry)
-  if self.watcher and entry.t ~= "books" then
+  if self.watcher and not self.dull[entry.t] then
     if self.beginning[1] then
       self:tell_beginning()
     end
@@ -201,8 +203,10 @@ local function start_step(self, id)
   if not ok then
     error(message, 0)
   end
-  local beginning = self.beginning
-  beginning[#beginning + 1] = entry
+  if self.watcher and not self.dull.start then
+    local beginning = self.beginning
+    beginning[#beginning + 1] = entry
+  end
   apply(ledger, entry)
   ledger.steps[number].definition = definition
   return number, definition.run

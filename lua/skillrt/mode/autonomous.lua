@@ -22,6 +22,10 @@ local BUILT_IN = { [COMPLETE] = true, [ABORT] = true }
 local Autonomous = {}
 Autonomous.__index = Autonomous
 
+local function is_spent(ledger, one)
+  return (ledger.runs[one.id] or 0) >= one.max_runs
+end
+
 -- The termination conditions, to be asked before each choice: those that cannot fail without ado.
 local function ends_of(skill)
   local ends = {}
@@ -84,7 +88,7 @@ function M.new(skill, ledger, ctx)
   end
   self.available = available.new(choosable, {
     spent = function(one)
-      return (ledger.runs[one.id] or 0) >= one.max_runs
+      return is_spent(ledger, one)
     end,
     holds = function(one)
       return when.holds(one, ledger.state.root)
@@ -178,7 +182,7 @@ local function unmet_list(self)
     local over = self.ledger.completed[one.id] or self.ledger.skipped[one.id]
     if not over and not one.terminal and not one.optional and not BUILT_IN[one.id] then
       local unmet = when.unmet(one, self.ledger.state.root)
-      if (self.ledger.runs[one.id] or 0) >= one.max_runs then
+      if is_spent(self.ledger, one) then
         unmet = { ("ran %d times without completing"):format(one.max_runs) }
       end
       lines[#lines + 1] = ("%s: %s"):format(one.id, table.concat(unmet, "; "))
@@ -315,7 +319,10 @@ end
 ---A step of this action is over: it may have used up its runs.
 ---@param id string
 function Autonomous:finished(id)
-  self.available:recheck(id)
+  local one = self.by_id[id]
+  if one and is_spent(self.ledger, one) then
+    self.available:recheck(id)
+  end
 end
 
 ---@param id string

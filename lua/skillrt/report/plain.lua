@@ -9,27 +9,8 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
--- Quietly only failures are told: a step's beginning is read (given to `catch_up`) when there is
--- something to say of it.
-local function quietly(catch_up, show)
-  local begun = {}
-
-  return function(record, books)
-    local kind, number = record.t, record.step
-    local beginning = begun[number or 0]
-    if kind == "start" then
-      begun[number] = record
-    elseif kind == "done" and beginning then
-      begun[number] = nil
-    elseif kind ~= "run" and not (kind == "stop" and record.status == "completed") then
-      if beginning then
-        catch_up(beginning)
-        begun[number] = nil
-      end
-      show(record, books)
-    end
-  end
-end
+-- Quietly only failures are told, and these records hold none.
+local DULL <const> = { books = true, run = true, start = true, done = true }
 
 ---@param options { quiet: boolean?, continuing: boolean? }
 ---@return table watcher
@@ -38,19 +19,22 @@ function M.new(options)
   local fd = quiet and 2 or 1
   local formatter -- made for the first line: a quiet run that goes well has none
 
-  local function lines_of(record, books)
+  function self.observe(record, books)
+    if quiet and record.t == "stop" and record.status == "completed" then
+      return
+    end
     formatter = formatter or require("skillrt.report.lines").new(options)
-    return formatter:of(record, books)
-  end
-
-  local function show(record, books)
-    for _, line in ipairs(lines_of(record, books)) do
+    if quiet and record.t == "fail" and not record.retry then -- its beginning was not heard of
+      local failed = books.last_failed
+      formatter:of({ t = "start", step = record.step, n = record.step, [failed.kind] = failed.id })
+    end
+    for _, line in ipairs(formatter:of(record, books)) do
       if not quiet or line.kind == "error" then
         queue[#queue + 1] = output.paint(fd, line.kind, line.text)
       end
     end
   end
-  self.observe = quiet and quietly(lines_of, show) or show
+  self.dull = quiet and DULL or nil
 
   function self.flush()
     if #queue == 0 then
