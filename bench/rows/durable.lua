@@ -66,7 +66,7 @@ return function(measure)
     local _, small_bytes = disk_of_step(folder, { bytes = 1000 })
     local _, large_bytes = disk_of_step(folder, { bytes = 1000000 })
     -- what goes to the disk is the same, byte for byte, so the flushes are left out of the time
-    -- Long enough for several rounds of the collector, which has more to walk in the larger state.
+    -- Long enough for several rounds of the collector, which walks a larger state more seldom.
     local large, small = measure.slopes(15, measure.least, {
       candidate(steps, folder, { durability = "process", bytes = 1000000 }, 3, 100, 8100),
       candidate(steps, folder, { durability = "process", bytes = 1000 }, 3, 100, 8100),
