@@ -2,7 +2,7 @@
 --
 -- audit(directory, reported, cut) -> summary, lost, duplicated, kept. The summary is a text that is
 -- equal for two runs that came to the same end; `reported` holds the records that were told, which
--- must be there, but for the beginnings of functions where the power was `cut`; `kept` counts the
+-- must be there, but for one beginning of an action where the power was `cut`; `kept` counts the
 -- records of all the books. What a resume reads, which is only what came after the newest of those,
 -- must be what all the records tell.
 -- Called by tests/support/crash.c in a Lua state with the core.
@@ -71,9 +71,10 @@ local function read(directory)
   return there, books, reader.ledger, duplicated, kept
 end
 
--- Told when it was written, before it was synced.
+-- Of an action: it may have been told when it was written, before it was synced. A phase never is.
 local function is_beginning(text)
-  return json.decode(text).t == "start"
+  local entry = json.decode(text)
+  return entry.t == "start" and entry.action ~= nil
 end
 
 return function(directory, reported, cut)
@@ -85,7 +86,9 @@ return function(directory, reported, cut)
   end
   local lost = 0
   for _, text in ipairs(reported) do
-    if not there[text] and not (cut and is_beginning(text)) then
+    if not there[text] and cut and is_beginning(text) then
+      cut = false -- a power cut takes the last front, and no other
+    elseif not there[text] then
       lost = lost + 1
     end
   end

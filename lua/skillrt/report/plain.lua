@@ -10,7 +10,7 @@ local output = require("skillrt.report.output")
 local M = {}
 
 -- Quietly only failures are told, and these records hold none.
-local DULL <const> = { books = true, run = true, start = true, done = true }
+local DULL <const> = { run = true, start = true, done = true }
 
 ---@param options { quiet: boolean?, continuing: boolean? }
 ---@return table watcher
