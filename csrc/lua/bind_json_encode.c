@@ -10,6 +10,7 @@
 
 enum {
   PAIRS_ON_STACK = 512, /* sorted members of one table whose values stay on the stack */
+  PAIRS_AT_ONCE = 16,   /* the stack is asked for room for so many together, two slots each */
   SORT_BY_INSERTION = 12
 };
 
@@ -142,7 +143,8 @@ static uint64_t entry_prefix(const char *key, size_t length) {
  * when that grows long, the key in the table `keys`. Leaves the key on top for lua_next. */
 static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
   int slot = lua_gettop(L);
-  if (*keys == 0 && kept < PAIRS_ON_STACK && lua_checkstack(L, 8)) {
+  bool room = kept % PAIRS_AT_ONCE != 0 || lua_checkstack(L, 2 * PAIRS_AT_ONCE + 8);
+  if (*keys == 0 && kept < PAIRS_ON_STACK && room) {
     lua_pushvalue(L, -2);
     return slot;
   }

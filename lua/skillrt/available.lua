@@ -96,6 +96,7 @@ function M.new(actions, rules, by, built_in)
     rules = rules,
     fresh = all, -- the ranks that were never asked
     update = methods.update, -- own fields are found without a call of __index
+    unread = methods.unread,
     recheck = methods.recheck,
     has = methods.has,
     get = methods.get,
@@ -179,6 +180,19 @@ function methods:update(keys, state)
   if count > 0 and #self.always > 0 then
     ask(self, self.always, state)
   end
+end
+
+---Those of some keys that no condition depends on.
+---@param keys string[]
+---@return string[]
+function methods:unread(keys)
+  local list = {}
+  for i = 1, #keys do
+    if #self.always == 0 and not self.readers[keys[i]] then
+      list[#list + 1] = keys[i]
+    end
+  end
+  return list
 end
 
 ---An action ran: it may have used up its runs.

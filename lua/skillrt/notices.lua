@@ -20,16 +20,18 @@ function Notices:tell_beginning()
   end
 end
 
----Everything up to `seq` is durable: tell whoever watches.
----@param seq integer
+---Everything up to a record is durable: tell whoever watches.
+---@param _ integer  the number of its record
 ---@param begun "begun"|nil  what was chosen last is written, too, and begins
-function Notices:durable(seq, begun)
-  self.seq, self.durable_steps = seq, self.ledger.finished
+function Notices:durable(_, begun)
+  self.durable_steps = self.ledger.finished
   if not begun then
     self.beginning = {}
   end
   if self.watcher then
-    self:tell_beginning()
+    if self.beginning[1] then
+      self:tell_beginning()
+    end
     self.watcher.flush()
   end
 end

@@ -312,7 +312,7 @@ end
 
 -- The end of a step whose function gave a few plain values and nothing else, as most do.
 local function settle_plain(run, step, definition, updates)
-  if run.skill.schema or step.context or definition.output or #definition.effects > 0
+  if step.kind ~= "action" or run.skill.schema or step.context or definition.output or #definition.effects > 0
     or not are_simple(updates) then
     return nil
   end
@@ -323,13 +323,13 @@ end
 ---@param run table  { skill, ledger, work_dir }
 ---@param step skillrt.Step
 ---@param definition table
----@param outcome table  { status, updates, summary, output, output_file, context, concerns,
----                       plain = nothing but updates was given }
+---@param outcome table  { status, updates, summary, output, output_file, context, concerns }
+---@param own boolean?  what a function of the script returned: nothing but updates, if it is an action's
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
 ---@return boolean? simple  the record holds nothing but simple updates
-function M.settle(run, step, definition, outcome)
-  local plain_end = outcome.plain and settle_plain(run, step, definition, outcome.updates or {})
+function M.settle(run, step, definition, outcome, own)
+  local plain_end = own and settle_plain(run, step, definition, outcome.updates or {})
   if plain_end then
     return plain_end, nil, true
   end

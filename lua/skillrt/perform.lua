@@ -41,7 +41,6 @@ local function advance(run, step, ok, first, a, b, c)
   run.idle, step.thread = step.thread, nil
   local outcome, failure = performed.returned(step, a, b, c)
   if outcome then
-    outcome.plain = step.kind == "action"
     return "over", outcome
   end
   return "failed", failure

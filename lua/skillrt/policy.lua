@@ -52,6 +52,7 @@ function M.new(run)
   self.keeps_nothing = self.skill.context == "memory"
   self.out, self.blobs, self.beginning, self.single = {}, {}, {}, {}
   self.known_views = {}
+  self.stopped, self.waiting, self.going_on = false, false, false -- asked at every choice
   self.dull = setmetatable({ books = true }, { __index = self.watcher and self.watcher.dull })
   self.history = history.new(self.ledger, self.books_bytes)
   if self.watcher and self.watcher.tick then

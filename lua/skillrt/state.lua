@@ -106,6 +106,7 @@ function M.new(initial)
     hashes = {},
     hashed_at = {},
     snapshots = 0,
+    ignored = {},
   }
   for name, method in pairs(State) do -- own fields are found without a call of __index
     self[name] = method
@@ -230,7 +231,17 @@ function State:set(key, value)
       root = self:writable()
     end
     root[key] = value
-    touch(self, key)
+    if not self.ignored[key] then
+      touch(self, key)
+    end
+  end
+end
+
+---From now on nobody asks whether these runtime fields changed: `take_dirty` leaves them out.
+---@param keys string[]
+function State:ignore(keys)
+  for i = 1, #keys do
+    self.ignored[keys[i]] = true
   end
 end
 

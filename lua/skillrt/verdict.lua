@@ -56,11 +56,12 @@ local function fail(policy, step, definition, failure)
   return "done"
 end
 
-local function settle(policy, step, definition, result)
+-- `own`: it is what the script's function returned, without anything that only an agent's reply has.
+local function settle(policy, step, definition, result, own)
   if step.notes then
     tell_notes(policy, step)
   end
-  local entry, failure, simple = outcome.settle(policy, step, definition, result)
+  local entry, failure, simple = outcome.settle(policy, step, definition, result, own)
   if not entry then
     return fail(policy, step, definition, failure)
   end
@@ -85,7 +86,7 @@ local function perform_step(policy, step, definition, reply)
   local run = definition.run or exchange.performer(policy, step, definition)
   local what, value = perform.go_on(policy, step, run, reply)
   if what == "over" then
-    return settle(policy, step, definition, value)
+    return settle(policy, step, definition, value, true)
   elseif what == "failed" then
     return fail(policy, step, definition, value)
   end

@@ -69,6 +69,10 @@ describe("a merge patch", function()
     assert.equal(progress + 1, books.progress)
     books:set("status", "running") -- bookkeeping is no progress
     assert.equal(progress + 1, books.progress)
+    assert.equal("status", books:take_dirty()[1])
+    books:ignore { "status" }
+    books:set("status", "completed")
+    assert.same({ 0, "completed" }, { books:take_dirty().n, books.root.status })
   end)
 
   it("agrees with a plain one over random trees, held or not (F36)", function()

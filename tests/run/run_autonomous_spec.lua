@@ -54,6 +54,24 @@ describe("an autonomous run", function()
     assert.same({}, result.state.errors)
   end)
 
+  it("asks conditions on what the runtime itself counts with every step, and leaves it out where none does (R59, R60)", function()
+    for name, third in pairs {
+      ["an expression"] = "iteration_count === 3",
+      ["an expression on a whole"] = "[iteration_count].includes(3)",
+      ["a function"] = function(state) return state.iteration_count == 3 end,
+      ["none"] = "n === 3",
+    } do
+      local _, dir = run {
+        state = { n = 0 },
+        actions = {
+          { id = "count", when = "n < 5", max_runs = 9, run = function(state) return { n = state.n + 1 } end },
+          { id = "third", priority = 99, when = third, run = sets {} },
+        },
+      }
+      assert.equal("count count count third count count", order(dir), name)
+    end
+  end)
+
   it("shows all fields of the state in state.json, with updated_at (R5, R43, R56, R81)", function()
     local _, dir = run { state = { n = 1 }, actions = { { id = "a", run = sets { n = 2 } } } }
     local shown = R.json(dir .. "/state.json")

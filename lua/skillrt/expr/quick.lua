@@ -210,6 +210,8 @@ end
 local function every_nth(left, rest, wanted)
   local n = left.type == "binary" and left.operator == "%" and left.left.type == "name" and small_literal(left.right)
   if not n or n <= 0 then return nil end
+  n = math.tointeger(n) or n -- counters are integers, and % of two integers needs no library
+  if type(rest) == "number" then rest = math.tointeger(rest) or rest end
   local key = left.left.name
   return function(state)
     local a = state[key]

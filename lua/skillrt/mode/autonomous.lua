@@ -16,6 +16,7 @@ local M = {}
 
 local COMPLETE, ABORT = "action-complete", "action-abort"
 local REMEMBERED = 128 -- distinct states kept per action in the search for progress
+local EACH_STEP = { "iteration_count", "current_action" } -- what the runtime sets with every step
 local BUILT_IN = { [COMPLETE] = true, [ABORT] = true }
 
 ---@class skillrt.Autonomous
@@ -95,6 +96,7 @@ function M.new(skill, ledger, ctx)
     end,
     quick = when.quick,
   }, skill.strategy.order, built_in)
+  ledger.state:ignore(self.available:unread(EACH_STEP))
   return self
 end
 
