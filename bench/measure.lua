@@ -93,6 +93,25 @@ function M.slopes(rounds, statistic, candidates)
   return table.unpack(slopes)
 end
 
+--- The same where a unit waits for the disk, whose pace changes from one second to the next: the
+--- candidates of one round are compared with each other only, and the middle of the rounds is taken.
+---@param rounds integer
+---@param a { few: integer, many: integer, take: fun(units: integer): number }
+---@param b { few: integer, many: integer, take: fun(units: integer): number }
+---@return number ratio the median over the rounds of a's unit to b's
+---@return number a the median of a's unit
+---@return number b the median of b's unit
+function M.paired_slopes(rounds, a, b)
+  local ratios, of_a, of_b = {}, {}, {}
+  for round = 1, rounds do
+    local few_a, few_b = a.take(a.few), b.take(b.few)
+    of_a[round] = (a.take(a.many) - few_a) / (a.many - a.few)
+    of_b[round] = (b.take(b.many) - few_b) / (b.many - b.few)
+    ratios[round] = of_a[round] / of_b[round]
+  end
+  return M.median(ratios), M.median(of_a), M.median(of_b)
+end
+
 --- Start to end of a program: median nanoseconds, largest resident set in KiB, and median
 --- nanoseconds of CPU (user and system), which other programs disturb less.
 ---@param runs integer

@@ -1,8 +1,8 @@
 -- durable.lua: what a step costs: against the C floor, with a large state, against the naive script,
 -- in memory. A run of few steps is taken off a run of many, so that starting and ending do not count.
 --
--- Where a step waits for the disk, or both sides are the same program, the least time of many
--- rounds is taken; elsewhere the median of the CPU time (user and system), of which others take less.
+-- Where a step waits for the disk the middle of many short rounds is taken, each a comparison of its
+-- own; elsewhere the median of the CPU time (user and system), of which others take less.
 -- Both sides work in a folder of the same disk.
 local FEW <const>, MANY <const> = 20, 220
 
@@ -46,17 +46,17 @@ return function(measure)
     local folder <close> = measure.folder "disk"
     local syncs, bytes = disk_of_step(folder, { durability = "power" })
     local floor = ("%s/bench/floor %s/floor %%d %d"):format(measure.build, folder.path, bytes // 1)
-    -- Short runs and many of them: others leave the processor alone for moments only. As many flushes
-    -- as the disk takes at its usual pace.
+    -- As many flushes as the disk takes at its usual pace.
     local many <const> = 120
-    local ours, theirs = measure.slopes(50, measure.least, {
-      candidate(steps, folder, { durability = "power" }, 1, FEW, many),
-      { few = FEW, many = many, take = function(units)
+    local ratio, ours, theirs = measure.paired_slopes(50, candidate(steps, folder, { durability = "power" }, 1, FEW, many), {
+      few = FEW,
+      many = many,
+      take = function(units)
         return (measure.spawn(1, floor:format(units)))
-      end },
+      end,
     })
     local detail = ("%s against %s, %.0f bytes"):format(measure.time(ours), measure.time(theirs), bytes)
-    return measure.finding("durable step, `power`, against C append+fdatasync", ours / theirs, "<=", 1.3, detail),
+    return measure.finding("durable step, `power`, against C append+fdatasync", ratio, "<=", 1.3, detail),
       measure.finding("flushes of such a step", syncs, "<=", 1, nil, "fdatasync"),
       measure.finding("bytes of such a step beyond its change of about 25", bytes - 25, "<=", 256, nil, "bytes")
   end
@@ -65,14 +65,14 @@ return function(measure)
     local folder <close> = measure.folder "disk"
     local _, small_bytes = disk_of_step(folder, { bytes = 1000 })
     local _, large_bytes = disk_of_step(folder, { bytes = 1000000 })
-    -- what goes to the disk is the same, byte for byte, so the flushes are left out of the time
-    -- Long enough for several rounds of the collector, which walks a larger state more seldom.
-    local large, small = measure.slopes(15, measure.least, {
-      candidate(steps, folder, { durability = "process", bytes = 1000000 }, 3, 100, 8100),
-      candidate(steps, folder, { durability = "process", bytes = 1000 }, 3, 100, 8100),
-    })
+    -- What goes to the disk is the same, byte for byte, so the flushes are left out of the time. Long
+    -- enough for several rounds of the collector, which walks a larger state more seldom.
+    local function with(size)
+      return candidate(steps, folder, { durability = "process", bytes = size }, 3, 100, 8100)
+    end
+    local ratio, large, small = measure.paired_slopes(15, with(1000000), with(1000))
     return measure.finding(
-      "durable step at 1 MB of state against 1 KB", large / small, "<=", 1.2,
+      "durable step at 1 MB of state against 1 KB, its processor time", ratio, "<=", 1.2,
       measure.time(large) .. " against " .. measure.time(small)
     ), measure.finding("bytes more a step at 1 MB than at 1 KB", large_bytes - small_bytes, "<=", 256, nil, "bytes")
   end
