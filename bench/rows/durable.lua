@@ -48,7 +48,8 @@ return function(measure)
     local floor = ("%s/bench/floor %s/floor %%d %d"):format(measure.build, folder.path, bytes // 1)
     -- As many flushes as the disk takes at its usual pace.
     local many <const> = 120
-    local ratio, ours, theirs = measure.paired_slopes(50, candidate(steps, folder, { durability = "power" }, 1, FEW, many), {
+    local our_step = candidate(steps, folder, { durability = "power" }, 1, FEW, many)
+    local ratio, ours, theirs = measure.paired_slopes(50, our_step, {
       few = FEW,
       many = many,
       take = function(units)

@@ -25,24 +25,42 @@ function M.show(value)
   return "a " .. kind
 end
 
--- Edit distance with neighbours swapped counted once.
-local function distance(a, b)
-  local before, last = {}, {}
+-- Edit distance with neighbours swapped counted once; `most` where it is not below that. A place that
+-- lies `most` or more beside the diagonal is as far away at least, so only a band is looked at.
+---@param a integer[]  bytes
+---@param b integer[]
+---@param most integer
+---@return integer
+local function distance(a, b, most)
+  local before, last, row = {}, {}, {}
   for j = 0, #b do
     last[j] = j
   end
   for i = 1, #a do
-    local row = { [0] = i }
-    for j = 1, #b do
-      local same = a:byte(i) == b:byte(j)
-      row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same and 0 or 1))
-      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
-        row[j] = math.min(row[j], before[j - 2] + 1)
+    local byte, above = a[i], a[i - 1]
+    local from, to = math.max(1, i - most), math.min(#b, i + most)
+    local left = from == 1 and i or most
+    local least = left
+    row[from - 1] = left
+    for j = from, to do
+      local there = b[j]
+      local best = (last[j - 1] or most) + (byte == there and 0 or 1)
+      local up = (last[j] or most) + 1
+      best = up < best and up or best
+      best = left + 1 < best and left + 1 or best
+      if i > 1 and j > 1 and byte == b[j - 1] and above == there and (before[j - 2] or most) + 1 < best then
+        best = before[j - 2] + 1
       end
+      row[j], left = best, best
+      least = best < least and best or least
     end
-    before, last = last, row
+    row[to + 1] = nil
+    if least >= most then
+      return most
+    end
+    before, last, row = last, row, before
   end
-  return last[#b]
+  return math.min(last[#b], most)
 end
 
 ---The names of a list, or the keys of a table, sorted.
@@ -75,10 +93,13 @@ function M.nearest(name, names)
     return nil
   end
   local best, least = nil, math.max(1, #name // 3) + 1
+  local bytes = { name:lower():byte(1, -1) }
   for _, known in ipairs(M.sorted(names)) do
-    local away = math.abs(#known - #name) < least and distance(name:lower(), known:lower()) or least
-    if away < least then
-      best, least = known, away
+    if math.abs(#known - #name) < least then
+      local away = distance(bytes, { known:lower():byte(1, -1) }, least)
+      if away < least then
+        best, least = known, away
+      end
     end
   end
   return best
