@@ -29,6 +29,7 @@ function M.skill_for(work_dir, options, load)
   elseif not (options.script or first.script) then
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
+  options._first = first -- to read it again would take a look at the whole journal
   options.strategy = options.strategy or first.strategy -- a run keeps what it began with
   options.durability = options.durability or first.durability
   options.agent = options.agent or first.agent

@@ -242,7 +242,10 @@ function M.take_up(skill, options)
   if not skill_of.is(skill) then
     error("skillrt: resume needs a skill made by skillrt.skill", 2)
   end
-  local first, why, kind = M.first(options.work_dir)
+  local first, why, kind = options._first, nil, nil
+  if not first then
+    first, why, kind = M.first(options.work_dir)
+  end
   if not first then
     return nil, why, kind
   end
