@@ -1,84 +1,16 @@
 /* script.c: see script.h. The five questions, asked of Lua; knows no JSON and no files. */
 #include "lua/script.h"
 
-#include <assert.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/ask.h"
 #include "lua/bind.h"
-#include "lua/raised.h"
+#include "lua/script_read.h"
 #include "lua/task_table.h"
 
-/* One question on its way through the protected call. */
-struct question {
-  struct script *script;
-  const char *method;
-  uint64_t number; /* step or seq */
-  struct batch *out;
-  const struct reply *reply;
-  struct span bytes;
-  struct decision *decision;
-  struct task *task;
-  enum verdict *verdict;
-  struct store *store;
-  const char *why;
-  bool own;           /* none of a script's functions is called: it takes the time it takes */
-  struct error error; /* of C calls made inside */
-};
-
-/* ---- errors ---- */
-
-static int add_traceback(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TSTRING) return 1;
-  luaL_traceback(L, L, lua_tostring(L, 1), 1);
-  return 1;
-}
-
-static bool ask(struct question *question, lua_CFunction body, struct error *error) {
-  struct script *script = question->script;
-  lua_State *L = script->L;
-  if (!lua_checkstack(L, 24))
-    return error_set(error, ERROR_MEMORY, "not enough memory for the script");
-  if (!limits_enter(script->limits, L))
-    return error_set(error, ERROR_LIMIT, "runs nested too deep");
-  int top = lua_gettop(L);
-  lua_sethook(L, NULL, 0, 0);
-  if (!question->own) limits_bound(script->limits, L);
-  lua_pushcfunction(L, add_traceback);
-  lua_pushcfunction(L, body);
-  lua_pushlightuserdata(L, question);
-  int status = lua_pcall(L, 1, 0, top + 1);
-  if (status != LUA_OK) raised_take(L, status, error);
-  if (status != LUA_OK && error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
-    limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
-    limits_notice(script->limits);
-  }
-  limits_leave(script->limits);
-  lua_settop(L, top);
-  return status == LUA_OK;
-}
-
 /* ---- inside the protected call ---- */
-
-static struct question *begin(lua_State *L, int *self) {
-  struct question *question = lua_touserdata(L, 1);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, question->script->table);
-  *self = lua_gettop(L);
-  lua_getfield(L, *self, question->method);
-  lua_pushvalue(L, *self);
-  return question;
-}
-
-static void check(lua_State *L, bool ok, const struct error *error) {
-  if (ok) return;
-  lua_createtable(L, 0, 2);
-  lua_pushstring(L, error->text);
-  lua_setfield(L, -2, "message");
-  lua_pushstring(L, error_name(error->code));
-  lua_setfield(L, -2, "code");
-  lua_error(L);
-}
 
 static void forget(lua_State *L, lua_Integer count) {
   for (lua_Integer i = count; i >= 1; i--) {
@@ -99,8 +31,8 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
     struct span value;
     value.data = luaL_checklstring(L, -1, &value.length);
     struct store *store = question->script->store;
-    check(L, store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error),
-          &question->error);
+    ask_check(L, store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error),
+              &question->error);
     lua_pop(L, 3);
   }
   forget(L, count);
@@ -117,25 +49,16 @@ static void take_records(lua_State *L, int self, struct question *question) {
     lua_rawgeti(L, -1, i);
     size_t size;
     const char *text = luaL_checklstring(L, -1, &size);
-    check(L, batch_add(question->out, text, size, &question->error), &question->error);
+    ask_check(L, batch_add(question->out, text, size, &question->error), &question->error);
     lua_pop(L, 1);
   }
   forget(L, count);
   lua_pop(L, 1);
 }
 
-static int record_body(lua_State *L) {
-  int self;
-  struct question *question = begin(L, &self);
-  lua_pushlstring(L, question->bytes.data, question->bytes.length);
-  lua_pushinteger(L, (lua_Integer)question->number);
-  lua_call(L, 3, 0);
-  return 0;
-}
-
 static int load_body(lua_State *L) {
   int self;
-  struct question *question = begin(L, &self);
+  struct question *question = ask_begin(L, &self);
   lua_pushboolean(L, question->number == 0);
   lua_call(L, 2, 0);
   if (lua_getfield(L, self, "repeatable") == LUA_TBOOLEAN)
@@ -171,7 +94,7 @@ static void read_steps(lua_State *L, int self, struct question *question) {
 
 static int choose_body(lua_State *L) {
   int self;
-  struct question *question = begin(L, &self);
+  struct question *question = ask_begin(L, &self);
   lua_call(L, 1, 3);
   static const char *const kinds[] = {"perform", "start", "wait", "stop", NULL};
   static const enum decision_kind values[] = {DECIDE_PERFORM, DECIDE_START, DECIDE_WAIT,
@@ -195,7 +118,7 @@ static int choose_body(lua_State *L) {
 
 static int request_body(lua_State *L) {
   int self;
-  struct question *question = begin(L, &self);
+  struct question *question = ask_begin(L, &self);
   lua_pushinteger(L, (lua_Integer)question->number);
   lua_call(L, 2, 1);
   task_table_read(L, -1, question->task);
@@ -205,7 +128,7 @@ static int request_body(lua_State *L) {
 
 static int accept_body(lua_State *L) {
   int self;
-  struct question *question = begin(L, &self);
+  struct question *question = ask_begin(L, &self);
   lua_pushinteger(L, (lua_Integer)question->number);
   if (question->reply)
     task_table_push_reply(L, question->reply);
@@ -221,7 +144,7 @@ static int accept_body(lua_State *L) {
 
 static int save_body(lua_State *L) {
   int self;
-  struct question *question = begin(L, &self);
+  struct question *question = ask_begin(L, &self);
   lua_pushinteger(L, (lua_Integer)question->number);
   lua_call(L, 2, 1);
   lua_Integer count = luaL_len(L, -1);
@@ -232,8 +155,8 @@ static int save_body(lua_State *L) {
     struct span content;
     content.data = luaL_checklstring(L, -1, &content.length);
     struct store *store = question->store;
-    check(L, store->ops->view(store, luaL_checkstring(L, -2), content, &question->error),
-          &question->error);
+    ask_check(L, store->ops->view(store, luaL_checkstring(L, -2), content, &question->error),
+              &question->error);
     lua_pop(L, 3);
   }
   return 0;
@@ -242,7 +165,7 @@ static int save_body(lua_State *L) {
 /* A notice: a number or a text or both, no answer. */
 static int notice_body(lua_State *L) {
   int self;
-  struct question *question = begin(L, &self);
+  struct question *question = ask_begin(L, &self);
   int count = 1;
   if (question->why) {
     lua_pushstring(L, question->why);
@@ -262,26 +185,12 @@ static int notice_body(lua_State *L) {
 
 /* ---- struct policy ---- */
 
-struct reading {
-  struct question question;
-  uint64_t count;
-};
-
-static bool read_record(void *data, const struct record *record, struct error *error) {
-  struct reading *reading = data;
-  reading->question.bytes = record->payload;
-  reading->question.number = record->seq;
-  reading->count++;
-  return ask(&reading->question, record_body, error);
-}
-
 static bool script_load(void *self, struct store *store, struct batch *out, struct error *error) {
   struct script *script = self;
+  uint64_t records;
   script->store = store;
-  struct reading reading = {.question = {.script = script, .method = "record"}};
-  if (!store->ops->read(store, read_record, &reading, error)) return false;
-  struct question question = {
-      .script = script, .method = "load", .number = reading.count, .out = out};
+  if (!script_read(script, &records, error)) return false;
+  struct question question = {.script = script, .method = "load", .number = records, .out = out};
   return ask(&question, load_body, error);
 }
 

@@ -17,7 +17,7 @@ local TIMES <const> = 8
 
 -- A `books` record ends like this and no other does: its type is its last key, and in any other a
 -- value of such an end is followed by one more bracket.
-local ENDING <const> = '"t":"books"}'
+M.ENDING = '"t":"books"}'
 
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
@@ -71,7 +71,7 @@ end
 ---@param payload string
 ---@return boolean
 function M.is_books(payload)
-  return payload:sub(-#ENDING) == ENDING
+  return payload:sub(-#M.ENDING) == M.ENDING
 end
 
 ---A record was read or written. The first of a run holds its state, as large as it is then.

@@ -33,6 +33,7 @@ local printable = record.printable
 ---@field mode table
 ---@field beginning table[]  `start` records that whoever watches has not heard of
 ---@field repeatable boolean|nil  see csrc/engine/policy.h
+---@field newest string|nil  how a record ends before which nothing has to be read back
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
 ---@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun(),
@@ -55,6 +56,7 @@ function M.new(run)
   self.stopped, self.waiting, self.going_on = false, false, false -- asked at every choice
   self.dull = setmetatable({ books = true }, { __index = self.watcher and self.watcher.dull })
   self.history = history.new(self.ledger, self.books_bytes)
+  self.newest = not self.edited and history.ENDING or nil
   if self.watcher and self.watcher.tick then
     function self.tick()
       self.watcher.tick()

@@ -1,6 +1,7 @@
 -- run_prefix_spec.lua: a crash after any record: each mode's reference run is cut short behind
 -- every record in turn, resumed, and has to arrive at the same state, doing nothing twice.
 local R = require "tests.support.runs"
+local history = require "skillrt.history"
 local json = require "skillrt.json"
 local skillrt = require "skillrt"
 
@@ -121,6 +122,32 @@ describe("a run that is resumed from every prefix of its journal", function()
       }
     end, "paused")
     assert.is_true(count > 24)
+  end)
+
+  it("reads from its newest record of all the books on; the whole where state.json was edited (R69, R72)", function()
+    local dir, definition = R.folder() .. "/run", {
+      state = { n = 0 },
+      terminate = { { when = "n === 30 && !go", status = "paused", reason = "tea" } },
+      actions = { { id = "a", when = "n < 40", max_runs = 99, run = function(state) return { n = state.n + 1 } end } },
+    }
+    assert(R.run(definition, { work_dir = dir, books_bytes = 1 }))
+    local new, read = history.new, 0
+    finally(function() history.new = new end)
+    function history.new(...)
+      local self = new(...)
+      function self.add(...)
+        read = read + 1
+        return getmetatable(self).add(...)
+      end
+      return self
+    end
+    local records = #R.records(dir)
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
+    assert.same({ "tea", 30 }, { result.reason, result.state.n })
+    assert.is_true(records > 90 and read > 0 and read < 6, ("%d of %d records"):format(read, records))
+    R.write(dir .. "/state.json", (R.read(dir .. "/state.json"):gsub('"n": 30', '"n": 30, "go": true')))
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition), accept_edits = true }))
+    assert.same({ "completed", 40 }, { result.status, result.state.n })
   end)
 
   it("ends the same in hybrid mode, with a loop that failed and its finalizing phases (F7, F40)", function()

@@ -1,0 +1,35 @@
+/* ask.h: one question to a Lua policy, asked in a protected call.
+ *
+ * A Lua error, also one of memory, becomes a struct error and never crosses into the engine.
+ * Called by script.c and script_read.c. */
+#ifndef SKILLRT_LUA_ASK_H
+#define SKILLRT_LUA_ASK_H
+
+#include "lua/script.h"
+
+/* One question on its way through the protected call. */
+struct question {
+  struct script *script;
+  const char *method;
+  uint64_t number; /* step or seq */
+  struct batch *out;
+  const struct reply *reply;
+  struct span bytes;
+  struct decision *decision;
+  struct task *task;
+  enum verdict *verdict;
+  struct store *store;
+  const char *why;
+  bool own;           /* none of a script's functions is called: it takes the time it takes */
+  struct error error; /* of C calls made inside */
+};
+
+/* Calls `body`, which finds the question by ask_begin. False with the error set where it raised. */
+bool ask(struct question *, lua_CFunction body, struct error *);
+
+/* Inside the call: the policy is at `self`, its method and itself are on top. */
+struct question *ask_begin(lua_State *L, int *self);
+/* Raises a C error as { message, code }, unless all is good. */
+void ask_check(lua_State *L, bool good, const struct error *);
+
+#endif
