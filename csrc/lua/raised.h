@@ -1,7 +1,7 @@
 /* raised.h: an error value of Lua as a struct error.
  *
  * A text, or a table { message =, code = }. Allocates nothing, so it may be called outside of a
- * protected call, also when memory is out. Called by script.c and skillrt.c. */
+ * protected call, also when memory is out. Called by ask.c and skillrt.c. */
 #ifndef SKILLRT_LUA_RAISED_H
 #define SKILLRT_LUA_RAISED_H
 
