@@ -206,16 +206,23 @@ local function comparison(node, text)
   return comparisons[node.operator](value_of(node.left, text), limit)
 end
 
--- Every n-th: `key % n === rest` and its opposite, in one closure.
+-- Every n-th: `key % n === rest` and its opposite, in one closure each.
 local function every_nth(left, rest, wanted)
   local n = left.type == "binary" and left.operator == "%" and left.left.type == "name" and small_literal(left.right)
   if not n or n <= 0 then return nil end
   n = math.tointeger(n) or n -- counters are integers, and % of two integers needs no library
   if type(rest) == "number" then rest = math.tointeger(rest) or rest end
   local key = left.left.name
+  if wanted then
+    return function(state)
+      local a = state[key]
+      if a < SMALL and a >= 0 then return a % n == rest end
+      error "not a small number"
+    end
+  end
   return function(state)
     local a = state[key]
-    if a < SMALL and a >= 0 then return (a % n == rest) == wanted end
+    if a < SMALL and a >= 0 then return a % n ~= rest end
     error "not a small number"
   end
 end
