@@ -156,3 +156,21 @@ describe("docs/scripting.md", function()
     end
   end)
 end)
+
+describe("the top level", function()
+  local FILES = " CHANGELOG.md LICENSE Makefile README.md skillrt-scm-1.rockspec skillrt.pc.in .busted .ci "
+    .. ".clang-format .gitignore .luacheckrc "
+
+  it("holds the folders of README.md's map and files that are known, nothing left by accident", function()
+    local folders, count = {}, 0
+    for folder in pages.read("README.md"):gmatch "\n| `([%w]+)/[^`]*` |" do
+      folders[folder] = true
+    end
+    for path in io.popen "git ls-files 2>/dev/null":lines() do -- without git nothing is left by a commit
+      local name = path:match "^[^/]+"
+      assert(folders[name] or FILES:find(" " .. name .. " ", 1, true), name .. ": what is it, and does it belong here?")
+      count = count + 1
+    end
+    assert.is_true(count == 0 or count > 500)
+  end)
+end)
