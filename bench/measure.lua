@@ -69,39 +69,16 @@ function M.least(numbers)
   return math.min(table.unpack(numbers))
 end
 
---- What one unit costs to each of several candidates: each is taken with few and with many units in
---- every round, in turn, and the difference of the two statistics is shared out.
----@param rounds integer
----@param statistic fun(numbers: number[]): number
----@param candidates { few: integer, many: integer, take: fun(units: integer): number }[]
----@return number ... of each candidate
-function M.slopes(rounds, statistic, candidates)
-  local taken = {}
-  for i = 1, #candidates do
-    taken[i] = { few = {}, many = {} }
-  end
-  for round = 1, rounds do
-    for i, one in ipairs(candidates) do
-      taken[i].few[round] = one.take(one.few)
-      taken[i].many[round] = one.take(one.many)
-    end
-  end
-  local slopes = {}
-  for i, one in ipairs(candidates) do
-    slopes[i] = (statistic(taken[i].many) - statistic(taken[i].few)) / (one.many - one.few)
-  end
-  return table.unpack(slopes)
-end
-
---- The same where a unit waits for the disk, whose pace changes from one second to the next: the
---- candidates of one round are compared with each other only, and the middle of the rounds is taken.
+--- What one unit costs to one candidate, against another: each is taken with few and with many units
+--- in every round, in turn, and the difference is shared out. A disk's pace changes from one second to
+--- the next, so the sides of one round are compared with each other only; the middle round counts.
 ---@param rounds integer
 ---@param a { few: integer, many: integer, take: fun(units: integer): number }
 ---@param b { few: integer, many: integer, take: fun(units: integer): number }
 ---@return number ratio the median over the rounds of a's unit to b's
 ---@return number a the median of a's unit
 ---@return number b the median of b's unit
-function M.paired_slopes(rounds, a, b)
+function M.slopes(rounds, a, b)
   local ratios, of_a, of_b = {}, {}, {}
   for round = 1, rounds do
     local few_a, few_b = a.take(a.few), b.take(b.few)

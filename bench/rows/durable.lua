@@ -1,8 +1,8 @@
 -- durable.lua: what a step costs: against the C floor, with a large state, against the naive script,
 -- in memory. A run of few steps is taken off a run of many, so that starting and ending do not count.
 --
--- Where a step waits for the disk the middle of many short rounds is taken, each a comparison of its
--- own; elsewhere the median of the CPU time (user and system), of which others take less.
+-- Where a step waits for the disk, wall time in many short rounds; elsewhere CPU time (user and
+-- system), of which others take less.
 -- Both sides work in a folder of the same disk.
 local FEW <const>, MANY <const> = 20, 220
 
@@ -49,7 +49,7 @@ return function(measure)
     -- As many flushes as the disk takes at its usual pace.
     local many <const> = 120
     local our_step = candidate(steps, folder, { durability = "power" }, 1, FEW, many)
-    local ratio, ours, theirs = measure.paired_slopes(50, our_step, {
+    local ratio, ours, theirs = measure.slopes(50, our_step, {
       few = FEW,
       many = many,
       take = function(units)
@@ -71,7 +71,7 @@ return function(measure)
     local function with(size)
       return candidate(steps, folder, { durability = "process", bytes = size }, 3, 100, 8100)
     end
-    local ratio, large, small = measure.paired_slopes(15, with(1000000), with(1000))
+    local ratio, large, small = measure.slopes(15, with(1000000), with(1000))
     return measure.finding(
       "durable step at 1 MB of state against 1 KB, its processor time", ratio, "<=", 1.2,
       measure.time(large) .. " against " .. measure.time(small)
@@ -80,24 +80,26 @@ return function(measure)
 
   local function against_naive(size, bound)
     local folder <close> = measure.folder "disk"
-    local theirs, ours = measure.slopes(9, measure.median, {
+    local ratio, theirs, ours = measure.slopes(
+      9,
       candidate(naive, folder, { bytes = size }, 3, 10, size > 10000 and 60 or 1010),
-      candidate(steps, folder, { durability = "process", bytes = size }, 3, 100, 5100),
-    })
+      candidate(steps, folder, { durability = "process", bytes = size }, 3, 100, 5100)
+    )
     return measure.finding(
       ("durable step, `process`, %d KB state, against the naive script"):format(size // 1000),
-      theirs / ours, ">=", bound, measure.time(ours) .. " against " .. measure.time(theirs)
+      ratio, ">=", bound, measure.time(ours) .. " against " .. measure.time(theirs)
     )
   end
 
   local function in_memory()
     local folder <close> = measure.folder "disk"
     local function compare(reads)
-      local theirs, ours = measure.slopes(9, measure.median, {
+      local ratio, theirs, ours = measure.slopes(
+        9,
         candidate(naive, folder, { reads = reads }, 3, 10, 1010),
-        candidate(steps, folder, { context = "memory", reads = reads }, 3, 1000, 11000),
-      })
-      return theirs / ours, measure.time(ours) .. " against " .. measure.time(theirs)
+        candidate(steps, folder, { context = "memory", reads = reads }, 3, 1000, 11000)
+      )
+      return ratio, measure.time(ours) .. " against " .. measure.time(theirs)
     end
     local ratio, detail = compare "few"
     local worst, worst_detail = compare "all"
