@@ -34,7 +34,6 @@ static bool find_newest(void *data, const struct record *record, struct error *e
   struct reading *reading = data;
   struct span payload = record->payload, ending = reading->ending;
   (void)error;
-  reading->count++;
   if (payload.length >= ending.length &&
       memcmp(payload.data + payload.length - ending.length, ending.data, ending.length) == 0)
     reading->newest = record->seq;
@@ -43,10 +42,10 @@ static bool find_newest(void *data, const struct record *record, struct error *e
 
 static bool tell_record(void *data, const struct record *record, struct error *error) {
   struct reading *reading = data;
+  reading->count++;
   if (record->seq < reading->newest) return true;
   reading->question.bytes = record->payload;
   reading->question.number = record->seq;
-  if (!reading->ending.length) reading->count++;
   return ask(&reading->question, record_body, error);
 }
 
