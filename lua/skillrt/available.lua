@@ -187,8 +187,11 @@ end
 ---@return string[]
 function methods:unread(keys)
   local list = {}
+  if #self.always > 0 then -- these may depend on any
+    return list
+  end
   for i = 1, #keys do
-    if #self.always == 0 and not self.readers[keys[i]] then
+    if not self.readers[keys[i]] then
       list[#list + 1] = keys[i]
     end
   end
