@@ -1,7 +1,7 @@
 -- embed.lua: writes embedded.c: the Lua modules, strategies and templates as C strings.
 --
 -- Run by the Makefile: lua5.4 csrc/embed.lua [--source] FILE... > embedded.c
--- Names inside: "lua/skillrt/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
+-- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- The modules below lua/ are compiled here, with their line numbers (loading them takes an eighth
 -- of the time of parsing them, and a syntax error stops the build); --source leaves them as text.
 -- Strategies stay text: a journal pins their digest, which must not depend on the build. Modules
@@ -11,7 +11,7 @@ local pack = require "pack"
 
 -- folders of lua/skillrt whose modules a small run does without, or needs few and short ones of
 local PACKED = {}
-for folder in ("agent check cli cmd generate graph load template writer"):gmatch "%w+" do
+for folder in ("agent cli document template"):gmatch "%w+" do
   PACKED[folder] = true
 end
 

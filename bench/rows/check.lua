@@ -51,8 +51,8 @@ end
 
 -- Its documents below a folder; gives their number and bytes.
 local function write_folder(dir)
-  local files = require "skillrt.files"
-  local made = assert(require("skillrt.generate").generate(config(), { templates = "templates" }))
+  local files = require "skillrt.base.files"
+  local made = assert(require("skillrt.document.generate").generate(config(), { templates = "templates" }))
   local bytes = 0
   for _, one in ipairs(made) do
     local path = dir .. "/" .. one.path
@@ -65,12 +65,12 @@ local function write_folder(dir)
 end
 
 return function(measure)
-  local check = require "skillrt.check"
-  local found_of = require "skillrt.check.found"
-  local model_of = require "skillrt.check.model"
-  local rounds = require "skillrt.check.reach.rounds"
-  local search = require "skillrt.check.reach.search"
-  local space_of = require "skillrt.check.reach.space"
+  local check = require "skillrt.document.check"
+  local found_of = require "skillrt.document.check.found"
+  local model_of = require "skillrt.document.check.model"
+  local rounds = require "skillrt.document.check.reach.rounds"
+  local search = require "skillrt.document.check.reach.search"
+  local space_of = require "skillrt.document.check.reach.space"
 
   local function searching()
     local space = space_of.of(model_of.of(wide(), found_of.new(), function()

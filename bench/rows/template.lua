@@ -38,8 +38,8 @@ end
 
 return function(measure)
   local clock = require("skillrt.core").mono_ns
-  local generate = require("skillrt.generate").generate
-  local json = require "skillrt.json"
+  local generate = require("skillrt.document.generate").generate
+  local json = require "skillrt.base.json"
   local template = require "skillrt.template"
 
   local function rendering()

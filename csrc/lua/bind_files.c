@@ -2,7 +2,7 @@
  *
  * read(path, max?) write(path, text) create(path, text) sync(path) list(path) stat(path)
  * make_folders(path) remove(path). No descriptor ever reaches Lua. Called by bind_core.c; joined by
- * lua/skillrt/files.lua. */
+ * lua/skillrt/base/files.lua. */
 #include "lua/bind.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 
 enum { KEPT_BYTES = 64 << 10, KEPT_ENTRIES = 1024 }; /* memory that waits for the next call */
 
-static const char encoder_name[] = "skillrt.json.encoder";
+static const char encoder_name[] = "skillrt.base.json.encoder";
 
 /* ---- the userdata ---- */
 

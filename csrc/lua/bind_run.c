@@ -2,7 +2,7 @@
  *
  * open(policy, options) -> run, report | nil, message, code. A run steps, waits, stops and
  * closes; it is a to-be-closed value. All runs of one Lua state share one loop. Called by
- * bind_core.c; used by lua/skillrt/runner.lua and skillrt.c. */
+ * bind_core.c; used by lua/skillrt/run/runner.lua and skillrt.c. */
 #include "lua/bind.h"
 
 #include <lauxlib.h>

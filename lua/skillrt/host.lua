@@ -2,13 +2,13 @@
 --
 -- A host steps the run itself; nothing here waits or prints. Called by csrc/lua/skillrt.c.
 
-local again = require("skillrt.again")
+local again = require("skillrt.document.reopen")
 local core = require("skillrt.core")
-local json = require("skillrt.json")
-local loader = require("skillrt.loader")
-local runner = require("skillrt.runner")
+local json = require("skillrt.base.json")
+local open = require("skillrt.document.open")
+local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
-local views = require("skillrt.views")
+local views = require("skillrt.run.views")
 
 local M = {}
 
@@ -35,7 +35,7 @@ local function watcher_for(on_record)
 end
 
 local function skill_from(path)
-  local skill, message = loader.load(path)
+  local skill, message = open.load(path)
   if not skill then
     return nil, message
   elseif not skill_of.is(skill) then

@@ -17,15 +17,15 @@ local M = {}
 
 local MODULES = {
   agent = "skillrt.agent",
-  check = "skillrt.check",
+  check = "skillrt.document.check",
   expr = "skillrt.expr",
-  json = "skillrt.json",
-  strategy = "skillrt.strategy",
+  json = "skillrt.base.json",
+  strategy = "skillrt.skill.strategy",
   template = "skillrt.template",
 }
 
 local function the_runner()
-  runner = runner or require("skillrt.runner")
+  runner = runner or require("skillrt.run.runner")
   return runner
 end
 
@@ -39,7 +39,7 @@ end
 
 -- What is given from outside is recorded, so it must be values that JSON can say.
 local function check_recorded(value, name)
-  local ok, message = require("skillrt.json").encode(value, { name = name })
+  local ok, message = require("skillrt.base.json").encode(value, { name = name })
   if type(value) ~= "table" then
     error(("skill:run: %s must be a table, not a %s"):format(name, type(value)), 4)
   elseif not ok then
@@ -54,7 +54,7 @@ local function check_options(options)
   end
   for name in pairs(options) do
     if not RUN_OPTIONS[name] then
-      local names = require("skillrt.names")
+      local names = require("skillrt.base.names")
       error(('skill:run: unknown option "%s"%s'):format(tostring(name), names.suggest(tostring(name), RUN_OPTIONS)), 3)
     end
   end
@@ -85,7 +85,7 @@ end
 ---@return string? code
 ---@return skillrt.load.Finding[]|nil findings  what could not be read, or was read another way
 function M.load(path, options)
-  return require("skillrt.loader").load(path, options)
+  return require("skillrt.document.open").load(path, options)
 end
 
 ---A skill from a skill-config: the path of its file, or the decoded table.
@@ -95,7 +95,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.from_config(config, options)
-  local load_config = require("skillrt.load.config")
+  local load_config = require("skillrt.document.load.config")
   if type(config) == "string" then
     return load_config.from_path(config, options)
   end
@@ -117,7 +117,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.resume(work_dir, options)
-  return require("skillrt.again").go_on(work_dir, options or {})
+  return require("skillrt.document.reopen").go_on(work_dir, options or {})
 end
 
 ---Tries the last failed step of a run again (R70).
@@ -131,7 +131,7 @@ function M.retry(work_dir, options)
   for key, value in pairs(options or {}) do
     all[key] = value
   end
-  return require("skillrt.again").go_on(work_dir, all)
+  return require("skillrt.document.reopen").go_on(work_dir, all)
 end
 
 ---The program's version.
@@ -142,7 +142,7 @@ return setmetatable(M, {
     if key == "skill" then
       return require("skillrt.skill").at(2)
     elseif key == "generate" then
-      return require("skillrt.generate").generate
+      return require("skillrt.document.generate").generate
     end
     local name = MODULES[key]
     if name then

@@ -5,9 +5,9 @@
 -- luacheck: no max line length
 package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
 package.cpath = ("%s/lib/?.so;"):format(os.getenv "SKILLRT_BUILD" or "build/release") .. package.cpath
-local generate = require("skillrt.generate").generate
-local json = require "skillrt.json"
-local load_config = require "skillrt.load.config"
+local generate = require("skillrt.document.generate").generate
+local json = require "skillrt.base.json"
+local load_config = require "skillrt.document.load.config"
 
 local seconds = tonumber(arg[1] or os.getenv "FUZZ_SECONDS" or "") or 5
 local seed = tonumber(arg[2] or "") or os.time()

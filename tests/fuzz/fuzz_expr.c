@@ -1,4 +1,4 @@
-/* fuzz_expr.c: libFuzzer feeds texts to lua/skillrt/expr.lua (lua_host.h).
+/* fuzz_expr.c: libFuzzer feeds texts to lua/skillrt/expr/init.lua (lua_host.h).
  * Compiling, evaluating, explaining and proving must never raise, and a constant condition must be
  * what it is said to be. */
 #include "lua_host.h"

@@ -37,7 +37,7 @@ describe("embedding", function()
   it("packs modules that runs do not need, and unpacks them to the byte", function()
     local core = require "skillrt.core"
     local count = 0
-    for _, name in ipairs(core.assets "lua/skillrt/load/") do
+    for _, name in ipairs(core.assets "lua/skillrt/document/load/") do
       local file <close> = assert(io.open(name, "rb"))
       local text = file:read "a"
       local chunk = string.dump(assert(load(text, "@" .. name:gsub("^lua/", ""))))

@@ -53,13 +53,13 @@ describe("the floors", function()
   end)
 
   it("refuse a Lua module that requires upwards, sees the core, or stands nowhere", function()
-    refused("lua/skillrt/mode/sequential.lua", 'local p = require "skillrt.policy"',
-      "lua/skillrt/mode/sequential.lua:1: skillrt.mode.sequential must not require upwards: skillrt.policy")
-    refused("lua/skillrt/expr.lua", "-- head\nlocal c = require('skillrt.core')",
-      "lua/skillrt/expr.lua:2: skillrt.expr must not see skillrt.core: only policy, runner, record, report, json, files and the doors do")
+    refused("lua/skillrt/mode/sequential.lua", 'local p = require "skillrt.run.policy"',
+      "lua/skillrt/mode/sequential.lua:1: skillrt.mode.sequential must not require upwards: skillrt.run.policy")
+    refused("lua/skillrt/expr/init.lua", "-- head\nlocal c = require('skillrt.core')",
+      "lua/skillrt/expr/init.lua:2: skillrt.expr must not see skillrt.core: only base, run, report and the doors do")
     refused("lua/skillrt/nowhere.lua", 'require("skillrt.expr")',
       "lua/skillrt/nowhere.lua:1: skillrt.nowhere stands on no floor: give it one in tests/layers.sh")
-    refused("strategies/mine.lua", 'local j = require "skillrt.json"',
-      "strategies/mine.lua:1: a strategy requires nothing, not skillrt.json")
+    refused("strategies/mine.lua", 'local j = require "skillrt.base.json"',
+      "strategies/mine.lua:1: a strategy requires nothing, not skillrt.base.json")
   end)
 end)

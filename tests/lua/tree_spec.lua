@@ -1,5 +1,5 @@
 -- tree_spec.lua: the top of the tree is what was agreed on, and each of its parts is in use.
-local files = require "skillrt.files"
+local files = require "skillrt.base.files"
 
 local function names(folder)
   local found = {}
@@ -22,8 +22,8 @@ describe("the tree", function()
   end)
 
   it("has templates, conditions, strategies and generators in Lua, and no eval in them (R194)", function()
-    assert.equal("file", names("lua/skillrt")["template.lua"])
-    assert.equal("file", names("lua/skillrt")["generate.lua"])
+    assert.equal("file", names("lua/skillrt/template")["init.lua"])
+    assert.equal("file", names("lua/skillrt/document/generate")["init.lua"])
     assert.equal("file", names("strategies")["priority.lua"])
     for _, path in ipairs(assert(files.glob("lua/skillrt", "expr/**/*.lua"))) do
       local text = assert(files.read("lua/skillrt/" .. path))

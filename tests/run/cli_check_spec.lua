@@ -1,6 +1,6 @@
 -- cli_check_spec.lua: `skillrt check` and `skillrt graph` as people use them.
-local files = require "skillrt.files"
-local json = require "skillrt.json"
+local files = require "skillrt.base.files"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local HEAD = [[

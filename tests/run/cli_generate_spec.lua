@@ -1,7 +1,7 @@
 -- cli_generate_spec.lua: `skillrt generate` as people use it: files, findings, differences, and
 -- what is left when it is killed.
 local core = require "skillrt.core"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local here = core.files.current()
@@ -17,7 +17,7 @@ end
 -- The texts of all files below a folder.
 local function tree(path)
   local found = {}
-  for _, name in ipairs(require("skillrt.files").glob(path, "**/*") or {}) do
+  for _, name in ipairs(require("skillrt.base.files").glob(path, "**/*") or {}) do
     found[name] = kit.read(path .. "/" .. name)
   end
   return found

@@ -1,6 +1,6 @@
 -- cli_new_spec.lua: `skillrt new`: from a name to a skill that runs, by flags or by answers.
 local core = require "skillrt.core"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local AGENT = [[

@@ -1,6 +1,6 @@
 -- cli_status_spec.lua: `skillrt status` and `skillrt log`: of a run under way, a crashed one and
 -- one that is over; for people and as JSON.
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local WAIT = [[

@@ -117,7 +117,7 @@ describe("docs/architecture.md", function()
   end)
 
   it("knows every type of record", function()
-    for kind in pages.read "lua/skillrt/ledger.lua":gmatch "\nfunction apply%.([%w_]+)" do
+    for kind in pages.read "lua/skillrt/run/ledger.lua":gmatch "\nfunction apply%.([%w_]+)" do
       assert(page:find("\n| `" .. kind .. "` |", 1, true), "docs/architecture.md: no row for the record " .. kind)
     end
   end)
@@ -128,7 +128,7 @@ describe("docs/scripting.md", function()
 
   it("names every field of a skill, an action and a phase", function()
     local internal = { source = true, config = true } -- given by loaders
-    for _, path in ipairs { "lua/skillrt/skill.lua", "lua/skillrt/action.lua" } do
+    for _, path in ipairs { "lua/skillrt/skill/init.lua", "lua/skillrt/skill/action.lua" } do
       local text = pages.read(path)
       for list in text:gmatch "\nlocal [A-Z]+ = (%b{})" do
         for name in list:gmatch "\n  ([%l_]+) = {" do
@@ -151,7 +151,7 @@ describe("docs/scripting.md", function()
   end)
 
   it("names every field that the runtime alone writes (F34, F35)", function()
-    for name in pairs(require("skillrt.state").RESERVED) do
+    for name in pairs(require("skillrt.skill.state").RESERVED) do
       assert(page:find("`" .. name .. "`", 1, true), "docs/scripting.md: says nothing of the reserved field " .. name)
     end
   end)

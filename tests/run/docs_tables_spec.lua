@@ -1,11 +1,11 @@
 -- docs_tables_spec.lua: the tables of docs/scripting.md name what there is, all of it, and no more.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
-local await = require "skillrt.await"
-local json = require "skillrt.json"
+local await = require "skillrt.run.await"
+local json = require "skillrt.base.json"
 local pages = require "tests.support.pages"
 local prompt = require "skillrt.agent.prompt"
-local schema = require "skillrt.schema"
+local schema = require "skillrt.skill.schema"
 local skillrt = require "skillrt"
 
 local page = pages.read "docs/scripting.md"

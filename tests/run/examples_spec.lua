@@ -1,7 +1,7 @@
 -- examples_spec.lua: each example runs, prints what its README says, and leaves what it promises.
 
 local pages = require "tests.support.pages"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 
 local build = os.getenv "SKILLRT_BUILD" or "build/release"
 local program = ("NO_COLOR=1 timeout 120 %s/skillrt"):format(build)

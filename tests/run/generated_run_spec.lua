@@ -1,7 +1,7 @@
 -- generated_run_spec.lua: from a config to a finished run by the program alone: generate, run the
 -- folder with --agent, kill it, resume it, ask for its status.
 local core = require "skillrt.core"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local here = core.files.current()

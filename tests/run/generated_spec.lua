@@ -1,7 +1,7 @@
 -- generated_spec.lua: a generated folder runs as it stands: its skill.lua, with a program as agent.
-local files = require "skillrt.files"
-local generate = require "skillrt.generate"
-local json = require "skillrt.json"
+local files = require "skillrt.base.files"
+local generate = require "skillrt.document.generate"
+local json = require "skillrt.base.json"
 
 local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
 

@@ -1,7 +1,7 @@
 -- kill9_spec.lua: the real program, really killed by signal 9 at random moments, and resumed
 -- until it has come to its end. So many kills are demanded, not so many in some time.
 local core = require "skillrt.core"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local STEPS = 200

@@ -1,6 +1,6 @@
 -- run_autonomous_spec.lua: actions whose conditions hold, until the run ends: whole runs.
 local R = require "tests.support.runs"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 local fails, order, sets = R.fails, R.order, R.sets

@@ -1,6 +1,6 @@
 -- run_await_chain_spec.lua: functions that await a chain of agents: one after the other is asked.
 local R = require "tests.support.runs"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 -- A program that writes down that it was asked, and then says this and ends with that code.

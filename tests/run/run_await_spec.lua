@@ -1,6 +1,6 @@
 -- run_await_spec.lua: functions that wait: ctx.await and all else a function is given; whole runs.
 local R = require "tests.support.runs"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 local function one(fn, more, input)

@@ -1,8 +1,8 @@
 -- run_prefix_spec.lua: a crash after any record: each mode's reference run is cut short behind
 -- every record in turn, resumed, and has to arrive at the same state, doing nothing twice.
 local R = require "tests.support.runs"
-local history = require "skillrt.history"
-local json = require "skillrt.json"
+local history = require "skillrt.run.history"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 local function sh(script, parse)

@@ -1,7 +1,7 @@
 -- run_resume_spec.lua: going on with a run: pinned files, a person's edits, other folders, scripts
 -- that run themselves; values on their way through the journal; runs without one.
 local R = require "tests.support.runs"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 local ROOT = io.popen("pwd"):read "l"
@@ -192,7 +192,7 @@ describe("a run taken up elsewhere", function()
     local refused, message = skillrt.resume(folder .. "/run")
     assert.is_nil(refused)
     assert.matches("nothing to go on with", message)
-    assert.is_nil(require("skillrt.runner").resuming)
+    assert.is_nil(require("skillrt.run.runner").resuming)
   end)
 
   it("says what is wrong with a folder that holds no run", function()

@@ -1,6 +1,6 @@
 -- run_sequential_spec.lua: phases from the first to the last, as whole runs of the library.
 local R = require "tests.support.runs"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 local ids = R.ids

@@ -1,6 +1,6 @@
 -- specs_spec.lua: the documents a skill demands to be read first: pinned, handed on, and no run
 -- without them (Phase 0).
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
 
 local here = require("skillrt.core").files.current()

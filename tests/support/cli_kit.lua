@@ -4,7 +4,7 @@
 -- Called by tests/run/cli_*_spec.lua.
 
 local core = require "skillrt.core"
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 
 local M = {}
 

@@ -8,11 +8,11 @@
 -- Called by tests/support/crash.c in a Lua state with the core.
 
 local core = require "skillrt.core"
-local history = require "skillrt.history"
-local json = require "skillrt.json"
-local ledger = require "skillrt.ledger"
-local record = require "skillrt.record"
-local views = require "skillrt.views"
+local history = require "skillrt.run.history"
+local json = require "skillrt.base.json"
+local ledger = require "skillrt.run.ledger"
+local record = require "skillrt.base.record"
+local views = require "skillrt.run.views"
 
 local OVER = { done = true, skip = true }
 

@@ -2,24 +2,24 @@
 -- raises, and every finding has a place, is printable and says what to do.
 --
 -- Called by the fuzzers of front matter.
-local findings = require "skillrt.load.findings"
-local markdown = require "skillrt.load.markdown"
-local skill_md = require "skillrt.load.skill_md"
+local findings = require "skillrt.document.load.findings"
+local markdown = require "skillrt.document.load.markdown"
+local skill_md = require "skillrt.document.load.skill_md"
 
 local readers = {
-  require("skillrt.load.action_md").read,
-  require("skillrt.load.orchestrator").read,
-  require("skillrt.load.state_md").read,
+  require("skillrt.document.load.action_md").read,
+  require("skillrt.document.load.orchestrator").read,
+  require("skillrt.document.load.state_md").read,
   function(blocks, file)
-    local said = require("skillrt.load.tables").read(blocks, file, nil, function()
+    local said = require("skillrt.document.load.tables").read(blocks, file, nil, function()
       return true
     end)
-    require("skillrt.load.prose").whole { sources = said.actions }
+    require("skillrt.document.load.prose").whole { sources = said.actions }
     return said
   end,
-  require("skillrt.load.action_md").next,
+  require("skillrt.document.load.action_md").next,
 }
-require "skillrt.action"
+require "skillrt.skill.action"
 
 local function check_finding(one, lines)
   assert(one.level == "error" or one.level == "warning" or one.level == "note")

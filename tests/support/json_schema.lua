@@ -1,6 +1,6 @@
 -- json_schema.lua: the keywords of JSON Schema 2020-12 that docs/schema/ uses, for its tests; any
 -- other keyword is an error, so that the schemas stay within what is proven here.
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 
 local M = {}
 

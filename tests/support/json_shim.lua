@@ -1,6 +1,6 @@
 -- json_shim.lua: stands in for skillrt.json over lua-cjson while the core is not built.
-if not pcall(require, "skillrt.json") then
-  package.preload["skillrt.json"] = function()
+if not pcall(require, "skillrt.base.json") then
+  package.preload["skillrt.base.json"] = function()
     local cjson = require("cjson").new()
     cjson.decode_invalid_numbers(false)
     local array_mt = { __name = "array" }
@@ -26,8 +26,8 @@ if not pcall(require, "skillrt.json") then
     }
   end
 end
-if not pcall(require, "skillrt.state") then
-  package.preload["skillrt.state"] = function()
+if not pcall(require, "skillrt.skill.state") then
+  package.preload["skillrt.skill.state"] = function()
     local reserved = {}
     for name in ([[skill_name run_id status current_action completed_actions errors error_count
       iteration_count started_at updated_at completed_at failed_at context input outputs

@@ -3,7 +3,7 @@
 -- Breadth first over real states with the real conditions, a table for each: slow and easy to
 -- believe. The search of the check is held against it. Called by check_reach_spec.
 local skill_of = require "skillrt.skill"
-local when = require "skillrt.when"
+local when = require "skillrt.skill.when"
 
 local M = {}
 

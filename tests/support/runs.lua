@@ -1,6 +1,6 @@
 -- runs.lua: what specs of whole runs share: folders that go away, skills in few words, files,
 -- a journal cut short, the test server. Required by tests/run/*_spec.lua and tests/lua/*_spec.lua.
-local json = require "skillrt.json"
+local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
 local M = {}
@@ -61,7 +61,7 @@ end
 ---The records of a run, in order.
 function M.records(dir, kind)
   local list = {}
-  local books = assert(require("skillrt.runner").read(dir, function(record)
+  local books = assert(require("skillrt.run.runner").read(dir, function(record)
     if not kind or record.t == kind then
       list[#list + 1] = record
     end
@@ -114,7 +114,7 @@ function M.stopped(definition, dir, wanted)
     end,
     flush = function() end,
   }
-  run = assert(require("skillrt.runner").begin(M.skill(definition), { work_dir = dir, watcher = watcher }))
+  run = assert(require("skillrt.run.runner").begin(M.skill(definition), { work_dir = dir, watcher = watcher }))
   local open <close> = run
   open:wait()
   local status, reason = open:status()

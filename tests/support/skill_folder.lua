@@ -2,7 +2,7 @@
 -- documents for it, and what was read from it in few words.
 --
 -- Called by specs: local folder <close> = skill_folder.make { ["SKILL.md"] = "..." }.
-local load = require "skillrt.load"
+local load = require "skillrt.document.load"
 local skill_of = require "skillrt.skill"
 
 local M = {}

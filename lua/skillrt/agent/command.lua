@@ -4,12 +4,12 @@
 -- Its environment is a short allow-list and what the script declares. The request is returned,
 -- the process is started by the C core. Called by agent.lua.
 
-local fatal = require("skillrt.fatal")
-local names = require("skillrt.names")
+local fatal = require("skillrt.base.fatal")
+local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local reply_of = require("skillrt.agent.reply")
-local retry = require("skillrt.retry")
-local schema = require("skillrt.schema")
+local retry = require("skillrt.skill.retry")
+local schema = require("skillrt.skill.schema")
 
 local M = {}
 

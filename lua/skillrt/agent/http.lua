@@ -4,12 +4,12 @@
 -- Knows the words of a task (prompt.lua), not what a reply's JSON says (reply.lua). Called by
 -- agent.lua.
 
-local fatal = require("skillrt.fatal")
-local json = require("skillrt.json")
-local names = require("skillrt.names")
+local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local prompt = require("skillrt.agent.prompt")
-local schema = require("skillrt.schema")
+local schema = require("skillrt.skill.schema")
 
 local M = {}
 

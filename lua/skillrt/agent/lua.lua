@@ -2,7 +2,7 @@
 --
 -- It is given (state, ctx) as an action's own `run` is. Called by agent.lua.
 
-local names = require("skillrt.names")
+local names = require("skillrt.base.names")
 
 local M = {}
 

@@ -4,7 +4,7 @@
 -- {{name}} is the text {name}; other braces stay as they are. Knows nothing of calls: the
 -- caller says what the roots are and gives the values.
 
-local names = require("skillrt.names")
+local names = require("skillrt.base.names")
 
 local M = {}
 

@@ -4,7 +4,7 @@
 -- What comes from the state or from an earlier reply is data written by others: it stands
 -- between marks that do not occur in it (F44). Knows nothing of HTTP or processes.
 
-local json = require("skillrt.json")
+local json = require("skillrt.base.json")
 
 local M = {}
 

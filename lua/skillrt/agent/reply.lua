@@ -4,8 +4,8 @@
 -- An answer is data: nothing in it is run, and reserved fields are judged later, by the state.
 -- Called by agent.lua and agent/command.lua.
 
-local json = require("skillrt.json")
-local names = require("skillrt.names")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 
 local M = {}
 

@@ -47,7 +47,7 @@ function M.read(text)
   if not argv then
     return nil, message
   elseif argv[1]:find("/", 1, true) then
-    local files = require("skillrt.files")
+    local files = require("skillrt.base.files")
     argv[1] = files.join(files.current(), argv[1])
     local info
     info, message = files.stat(argv[1])

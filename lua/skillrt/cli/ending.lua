@@ -138,7 +138,7 @@ function M.tell(result, args, started)
       result.question_shown = true
       break
     end
-    local next_result, message, code, traceback = require("skillrt.again").go_on(result.work_dir, {
+    local next_result, message, code, traceback = require("skillrt.document.reopen").go_on(result.work_dir, {
       answer = answer,
       accept_changes = args.accept_changes,
       agent = require("skillrt.cli.agent").read(args.agent),
@@ -171,7 +171,7 @@ function M.go_on(dir, options, args)
   end
   options.agent = agent
   options.watcher = require("skillrt.report.watch").new(args)
-  local result, message, code, traceback = require("skillrt.again").go_on(dir, options)
+  local result, message, code, traceback = require("skillrt.document.reopen").go_on(dir, options)
   if not result then
     return M.refused(message, code, traceback, dir)
   end

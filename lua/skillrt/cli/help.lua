@@ -5,7 +5,7 @@
 
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
-local names = require("skillrt.names")
+local names = require("skillrt.base.names")
 
 local M = {}
 
@@ -19,8 +19,8 @@ function M.commands()
   for i, name in ipairs(ORDER) do
     place[name] = i
   end
-  for _, path in ipairs(core.assets("lua/skillrt/cmd/")) do
-    list[#list + 1] = require("skillrt.cmd." .. path:match("([^/]+)%.lua$"))
+  for _, path in ipairs(core.assets("lua/skillrt/cli/command/")) do
+    list[#list + 1] = require("skillrt.cli.command." .. path:match("([^/]+)%.lua$"))
   end
   table.sort(list, function(a, b)
     local left, right = place[a.name] or 99, place[b.name] or 99

@@ -3,8 +3,8 @@
 -- key=value is a text, key:=json any JSON value; a dotted key goes into an object.
 -- Called by cmd/run.lua.
 
-local json = require("skillrt.json")
-local names = require("skillrt.names")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 
 local M = {}
 

@@ -9,7 +9,7 @@ local exit_codes = require("skillrt.cli.exit_codes")
 local output = require("skillrt.report.output")
 local text_of = require("skillrt.report.text")
 local tree = require("skillrt.report.tree")
-local writer = require("skillrt.writer")
+local writer = require("skillrt.document.write")
 
 local M = {}
 
@@ -74,7 +74,7 @@ end
 
 -- The language the folder has already, where none is asked for.
 local function language(options)
-  local manifest = not options.lang and require("skillrt.writer.manifest").read(options.out)
+  local manifest = not options.lang and require("skillrt.document.write.manifest").read(options.out)
   local known = manifest and manifest.lang
   return options.lang or (known == "zh" and "zh") or "en"
 end
@@ -100,7 +100,7 @@ local MAX_CONFIG <const> = 16 << 20
 
 -- The name of the skill that lies in a folder, as its own config says it; nil where nothing does.
 local function skill_in(dir)
-  local files = require("skillrt.files")
+  local files = require("skillrt.base.files")
   local text = files.read(dir .. "/skill-config.json", MAX_CONFIG)
   local config = text and core.json.decode((text:gsub("^\u{FEFF}", "")))
   local name = type(config) == "table" and config.skill_name
@@ -164,7 +164,7 @@ end
 ---@return integer exit_code
 function M.generate(config, where, options)
   local lang = language(options)
-  local list, message, code, findings = require("skillrt.generate").generate(config, {
+  local list, message, code, findings = require("skillrt.document.generate").generate(config, {
     lang = lang,
     templates = options.templates,
   })

@@ -1,4 +1,4 @@
--- complaint.lua: says what is wrong with a condition's text, where, and what was probably meant.
+-- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant.
 -- Knows the habits of people who come from Lua, Python, SQL or a word processor; does not parse.
 -- Called by grammar.lua (raise) and expr.lua (render).
 local M = {}

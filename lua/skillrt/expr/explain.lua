@@ -1,4 +1,4 @@
--- explain.lua: why a condition holds or not, in one line for a person: the part that is false and the
+-- expr/explain.lua: why a condition holds or not, in one line for a person: the part that is false and the
 -- values that make it so. Values come from an agent or a file, so they are shown escaped and short.
 -- Called by expr.lua.
 local compile = require "skillrt.expr.compile"

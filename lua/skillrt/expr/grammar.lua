@@ -1,4 +1,4 @@
--- grammar.lua: the text of a condition to a tree, in one pass of LPeg.
+-- expr/grammar.lua: the text of a condition to a tree, in one pass of LPeg.
 -- Each choice is settled by the next token, and a place where nothing fits raises at once, so parsing
 -- is linear and its depth is bounded; it knows nothing of states or values. Called by expr.lua.
 --

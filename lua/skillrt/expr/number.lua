@@ -1,4 +1,4 @@
--- number.lua: numbers to text and text to numbers, by JavaScript's rules.
+-- expr/number.lua: numbers to text and text to numbers, by JavaScript's rules.
 -- Every number is a double here; the host's locale is never trusted. Knows nothing of conditions.
 -- Called by value.lua, grammar.lua and explain.lua.
 local M = {}

@@ -1,4 +1,4 @@
--- tree.lua: makes the nodes that grammar.lua documents: precedence, extents, scopes, depth.
+-- expr/tree.lua: makes the nodes that grammar.lua documents: precedence, extents, scopes, depth.
 -- Knows no text patterns and no values. Called by grammar.lua and plain.lua while they parse.
 
 -- Loaded with the first complaint.

@@ -1,4 +1,4 @@
--- utf16.lua: strings as JavaScript sees them, counted and ordered by UTF-16 code units.
+-- expr/utf16.lua: strings as JavaScript sees them, counted and ordered by UTF-16 code units.
 -- Strings stay UTF-8 bytes; a lone surrogate is kept as its three-byte form, and two halves that meet
 -- are joined at once, so that equal strings are always equal bytes. A byte that is not UTF-8 counts as
 -- one unit (U+FFFD). Knows nothing of conditions. Called by value.lua and grammar.lua.

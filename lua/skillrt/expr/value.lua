@@ -1,4 +1,4 @@
--- value.lua: what JavaScript's operators mean for Lua values.
+-- expr/value.lua: what JavaScript's operators mean for Lua values.
 -- nil is undefined, lightuserdata NULL is null, integers and floats are both doubles, a table is an
 -- array or an object. Tables are only read by indexing, `#` and pairs, so read-only views work.
 -- Knows nothing of syntax. Called by compile.lua, explain.lua and analyse.lua.

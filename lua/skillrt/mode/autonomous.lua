@@ -1,16 +1,16 @@
--- autonomous.lua: what choose() does in autonomous mode: any action whose conditions hold.
+-- mode/autonomous.lua: what choose() does in autonomous mode: any action whose conditions hold.
 --
 -- Order of a decision (R59): a step under way, a retry a person asked for, termination
 -- conditions, too many errors, the strategy's choice among the available actions, and at the
 -- end "done" told apart from "blocked". Reads the ledger, changes nothing in it. Called by
 -- policy.lua and hybrid.lua.
 
-local when = require("skillrt.when")
-local available = require("skillrt.available")
-local fatal = require("skillrt.fatal")
-local names = require("skillrt.names")
-local state = require("skillrt.state")
-local strategy = require("skillrt.strategy")
+local when = require("skillrt.skill.when")
+local available = require("skillrt.mode.available")
+local fatal = require("skillrt.base.fatal")
+local names = require("skillrt.base.names")
+local state = require("skillrt.skill.state")
+local strategy = require("skillrt.skill.strategy")
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- hybrid.lua: what choose() does in hybrid mode: leading phases, the loop, trailing phases.
+-- mode/hybrid.lua: what choose() does in hybrid mode: leading phases, the loop, trailing phases.
 --
 -- Made of the other two; has no rules of its own but the order, and whether the trailing
 -- phases still run when the loop failed. Called by policy.lua.

@@ -1,11 +1,11 @@
--- sequential.lua: what choose() does in sequential mode: phases in their order.
+-- mode/sequential.lua: what choose() does in sequential mode: phases in their order.
 --
 -- Adjacent phases marked parallel form a group that runs at once, bounded by max_parallel; a
 -- failing branch lets the others end. Conditions are asked when a phase's turn comes; a phase
 -- left out is recorded. Reads the ledger, changes nothing in it. Called by policy.lua and
 -- hybrid.lua.
 
-local when = require("skillrt.when")
+local when = require("skillrt.skill.when")
 
 local M = {}
 

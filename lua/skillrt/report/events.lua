@@ -4,9 +4,9 @@
 -- For programs; what scripts print goes to standard error. A watcher as in policy.lua. Made
 -- by report/watch.lua; cmd/log.lua uses `event`.
 
-local json = require("skillrt.json")
+local json = require("skillrt.base.json")
 local output = require("skillrt.report.output")
-local record_of = require("skillrt.record")
+local record_of = require("skillrt.base.record")
 
 local M = {}
 

@@ -3,7 +3,7 @@
 --
 -- Lines only, escaped; writes nothing. Called by cli/writing.lua.
 
-local diff_of = require("skillrt.writer.diff")
+local diff_of = require("skillrt.document.write.diff")
 local text_of = require("skillrt.report.text")
 
 local M = {}

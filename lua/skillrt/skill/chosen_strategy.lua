@@ -2,8 +2,8 @@
 --
 -- Finds and runs none; strategy.resolve does. Called by skill.lua.
 
-local names = require("skillrt.names")
-local schema = require("skillrt.schema")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
 
 local M = {}
 

@@ -3,11 +3,11 @@
 --
 -- Knows conditions, nothing of runs. Called by skill.lua.
 
-local when = require("skillrt.when")
+local when = require("skillrt.skill.when")
 local expr = require("skillrt.expr")
-local names = require("skillrt.names")
-local schema = require("skillrt.schema")
-local state = require("skillrt.state")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+local state = require("skillrt.skill.state")
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- bind.lua: a template for many documents that share most of their data: what the shared part alone
+-- template/bind.lua: a template for many documents that share most of their data: what the shared part alone
 -- decides is rendered once, what the rest may touch is left as it stands.
 --
 -- Walks what template.parse made and makes the same kind of tree. Called by template only.

@@ -1,4 +1,4 @@
--- parse.lua: Mustache text to a tree of blocks, in one pass over the text.
+-- template/parse.lua: Mustache text to a tree of blocks, in one pass over the text.
 --
 -- A block is four parallel arrays (op, argument, offset) that template.render walks. Throws
 -- skillrt.template.Fault tables (line, column). Knows nothing of data. Called by template.

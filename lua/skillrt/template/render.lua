@@ -1,4 +1,4 @@
--- render.lua: walks the tree of template.parse over a stack of data and collects the text.
+-- template/render.lua: walks the tree of template.parse over a stack of data and collects the text.
 --
 -- Text of the data is data: it goes out as it is and is never parsed; only what a function in
 -- the data returns is a template (the specification's lambdas). Throws Fault tables. Called by

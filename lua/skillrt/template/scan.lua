@@ -1,4 +1,4 @@
--- scan.lua: finds the next Mustache tag and takes it apart; says whether it is alone on its line.
+-- template/scan.lua: finds the next Mustache tag and takes it apart; says whether it is alone on its line.
 --
 -- Knows delimiters, sigils and names, not what tags mean. Called by template.parse only.
 local M = {}

@@ -1,4 +1,4 @@
--- source.lua: where a piece of template text came from, and how its lines are indented.
+-- template/source.lua: where a piece of template text came from, and how its lines are indented.
 --
 -- Turns byte offsets into line and column for messages, and moves text left and right for
 -- partials and blocks. Knows nothing of tags. Called by template.parse, template.render.

@@ -1,4 +1,4 @@
--- value.lua: what a Lua value means in a template: false or not, list or not, as text.
+-- template/value.lua: what a Lua value means in a template: false or not, list or not, as text.
 --
 -- Knows neither tags nor the context stack. Called by template.render only.
 local M = {}

@@ -1,0 +1,30 @@
+-- base/fatal.lua: the errors that a pcall of ours must not take for an answer of the script's: the run
+-- is being stopped from outside, or memory is short.
+--
+-- A condition that could not be asked for want of memory is not false, and a step in which
+-- memory ran out has not failed: the question of the engine fails, and the run pauses. Knows
+-- nothing else. Called wherever a script's function runs under pcall.
+
+local M = {}
+
+local NO_MEMORY = "not enough memory" -- what Lua itself raises, without a place
+
+---Whether an error value says that the run is interrupted or memory is out.
+---@param problem any
+---@return boolean
+function M.is(problem)
+  return problem == NO_MEMORY
+    or (type(problem) == "table" and (problem.code == "stopped" or problem.code == "memory"))
+end
+
+---Raises the error again if it is one of those.
+---@param problem any
+function M.pass_on(problem)
+  if problem == NO_MEMORY then
+    error({ message = NO_MEMORY, code = "memory" }, 0)
+  elseif M.is(problem) then
+    error(problem, 0)
+  end
+end
+
+return M

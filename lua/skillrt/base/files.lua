@@ -1,0 +1,184 @@
+-- base/files.lua: files as whole texts, by way of the core (every access can be made to fail in a test).
+--
+-- Knows nothing of skills or runs. Called by loaders, by the run's context object and by
+-- reports. Errors are returned: nil, "path: what is wrong", code.
+
+local core = require("skillrt.core")
+
+local M = core.files
+
+---The text of a file that travels inside the program, such as "templates/en/skill.mustache".
+---@type fun(name: string): string?
+M.asset = core.asset
+
+---The SHA-256 of a text, in hex.
+---@type fun(text: string): string
+M.digest = core.sha256
+
+---A part of a name that no other process uses: 8 hex digits.
+---@return string
+function M.random_name()
+  return (core.uuid():sub(1, 8))
+end
+
+---@param path string
+---@return boolean
+function M.is_absolute(path)
+  return path:sub(1, 1) == "/"
+end
+
+---Joins a base and a relative path; an absolute second part stands alone.
+---@param base string
+---@param path string
+---@return string
+function M.join(base, path)
+  if M.is_absolute(path) or base == "" or base == "." then
+    return path
+  end
+  return (base:gsub("/+$", "")) .. "/" .. path
+end
+
+---@param path string
+---@return string folder  "." where the path has none
+function M.dirname(path)
+  return path:match("^(.*)/[^/]*$") or "."
+end
+
+---Whether a relative path stays inside the folder it is relative to.
+---@param path string
+---@return boolean ok
+---@return string? why
+function M.is_confined(path)
+  if path == "" then
+    return false, "is empty"
+  elseif path:find("\0", 1, true) then
+    return false, "holds a NUL byte"
+  elseif M.is_absolute(path) then
+    return false, "is absolute; give a path relative to the folder"
+  end
+  for part in path:gmatch("[^/]+") do
+    if part == ".." then
+      return false, 'holds ".."; it must stay inside its folder'
+    end
+  end
+  return true
+end
+
+-- Makes the folders of `name` below `base`; where `durable`, their names survive a power cut,
+-- also those that a process made which died before it could sync them.
+local function make_below(base, name, durable)
+  local ok, message, code = M.make_folders(M.dirname(M.join(base, name)))
+  local folder = base
+  for part in M.dirname(name):gmatch("[^/]+") do
+    if ok and durable and part ~= "." then
+      ok, message, code = M.sync(folder)
+      folder = M.join(folder, part)
+    end
+  end
+  return ok, message, code
+end
+
+---Writes a file of a run, whole or not at all, in folders made as needed. Where `durable`, it
+---survives a power cut when this returns, as the record that tells of it will.
+---@param base string
+---@param name string   confined to it
+---@param text string
+---@param durable boolean
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.keep(base, name, text, durable)
+  local ok, message, code = make_below(base, name, durable)
+  local path = M.join(base, name)
+  if ok then
+    ok, message, code = M.write(path, text)
+  end
+  if ok and durable then
+    ok, message, code = M.settle(path)
+  end
+  return ok, message, code
+end
+
+---Whether what a skill's steps write has to survive a power cut.
+---@param skill skillrt.Skill
+---@return boolean
+function M.lasts(skill)
+  return skill.durability == "power" and skill.context ~= "memory"
+end
+
+---Makes a file that is there, and its name, survive a power cut.
+---@param path string
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.settle(path)
+  local ok, message, code = M.sync(path)
+  if ok then
+    ok, message, code = M.sync(M.dirname(path))
+  end
+  return ok, message, code
+end
+
+local MAGIC = "[%^%$%(%)%%%.%[%]%+%-]"
+
+-- "**/" is any number of folders, "*" and "?" stay inside a name.
+local function glob_pattern(glob)
+  local out = glob:gsub(MAGIC, "%%%0"):gsub("%*%*/", "\1"):gsub("%*%*", "\2")
+  out = out:gsub("%*", "[^/]*"):gsub("%?", "[^/]"):gsub("\2", ".*")
+  return out
+end
+
+-- "\1" (a "**/") may stand for nothing, so each is tried both ways.
+local function matches(pattern, name)
+  local at = pattern:find("\1", 1, true)
+  if not at then
+    return name:find("^" .. pattern .. "$") ~= nil
+  end
+  local head, tail = pattern:sub(1, at - 1), pattern:sub(at + 1)
+  return matches(head .. tail, name) or matches(head .. ".*/" .. tail, name)
+end
+
+local function walk(base, folder, depth, found, visit)
+  if depth > 64 then
+    return nil, base .. "/" .. folder .. ": more than 64 folders deep", "limit"
+  end
+  local entries, message, code = M.list(folder == "" and base or M.join(base, folder))
+  if not entries then
+    return nil, message, code
+  end
+  table.sort(entries, function(a, b)
+    return a.name < b.name
+  end)
+  for _, entry in ipairs(entries) do
+    local name = folder == "" and entry.name or folder .. "/" .. entry.name
+    if entry.kind == "directory" and entry.name ~= ".git" then
+      local ok, why, kind = walk(base, name, depth + 1, found, visit)
+      if not ok then
+        return nil, why, kind
+      end
+    elseif entry.kind == "file" and visit(name) then
+      found[#found + 1] = name
+    end
+  end
+  return true
+end
+
+---The files below `base` that match, sorted, relative to `base`. Links are not followed and
+---.git is left out. `**/` stands for any folders, `*` and `?` for characters of one name.
+---@param base string
+---@param pattern string
+---@return string[]|nil files
+---@return string? message
+---@return string? code
+function M.glob(base, pattern)
+  local wanted, found = glob_pattern(pattern), {}
+  local ok, message, code = walk(base, "", 0, found, function(name)
+    return matches(wanted, name)
+  end)
+  if not ok then
+    return nil, message, code
+  end
+  return found
+end
+
+return M

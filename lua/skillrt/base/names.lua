@@ -1,0 +1,197 @@
+-- base/names.lua: the names people write: ids and paths that are safe (F13), the nearest known name
+-- to a wrong one, and a value as it is shown in a message.
+--
+-- Knows nothing of skills or files. Called by schema.lua and whoever has to say "did you mean".
+
+local M = {}
+
+local MAX_SHOWN = 60
+
+---A value as it is named in a message: short, on one line, printable.
+---@param value any
+---@return string
+function M.show(value)
+  local kind = type(value)
+  if kind == "string" then
+    local text = value:gsub("[%c\127]", function(c)
+      return c == "\n" and "\\n" or c == "\0" and "\\0" or ("\\x%02X"):format(c:byte())
+    end)
+    return #text > MAX_SHOWN and '"' .. text:sub(1, MAX_SHOWN) .. '..."' or '"' .. text .. '"'
+  elseif kind == "number" or kind == "boolean" then
+    return tostring(value)
+  elseif kind == "nil" then
+    return "nothing"
+  end
+  return "a " .. kind
+end
+
+-- Edit distance with neighbours swapped counted once; `most` where it is not below that. A place that
+-- lies `most` or more beside the diagonal is as far away at least, so only a band is looked at.
+---@param a integer[]  bytes
+---@param b integer[]
+---@param most integer
+---@return integer
+local function distance(a, b, most)
+  local before, last, row = {}, {}, {}
+  for j = 0, #b do
+    last[j] = j
+  end
+  for i = 1, #a do
+    local byte, above = a[i], a[i - 1]
+    local from, to = math.max(1, i - most), math.min(#b, i + most)
+    local left = from == 1 and i or most
+    local least = left
+    row[from - 1] = left
+    for j = from, to do
+      local there = b[j]
+      local best = (last[j - 1] or most) + (byte == there and 0 or 1)
+      local up = (last[j] or most) + 1
+      best = up < best and up or best
+      best = left + 1 < best and left + 1 or best
+      if i > 1 and j > 1 and byte == b[j - 1] and above == there and (before[j - 2] or most) + 1 < best then
+        best = before[j - 2] + 1
+      end
+      row[j], left = best, best
+      least = best < least and best or least
+    end
+    row[to + 1] = nil
+    if least >= most then
+      return most
+    end
+    before, last, row = last, row, before
+  end
+  return math.min(last[#b], most)
+end
+
+---The names of a list, or the keys of a table, sorted.
+---@param names string[]|table<string, any>
+---@return string[]
+function M.sorted(names)
+  local keys = {}
+  for key, value in pairs(names) do
+    keys[#keys + 1] = math.type(key) == "integer" and tostring(value) or tostring(key)
+  end
+  table.sort(keys)
+  return keys
+end
+
+---Lines as one text, with a count of those beyond the first `most`.
+---@param lines string[]
+---@param most integer
+---@return string
+function M.lines(lines, most)
+  local text = table.concat(lines, "\n", 1, math.min(#lines, most))
+  return #lines > most and ("%s\nand %d more"):format(text, #lines - most) or text
+end
+
+---The known name a person most likely meant.
+---@param name string
+---@param names string[]|table<string, any>  a list of names, or a table keyed by them
+---@return string?
+function M.nearest(name, names)
+  if #name > 64 then
+    return nil
+  end
+  local best, least = nil, math.max(1, #name // 3) + 1
+  local bytes = { name:lower():byte(1, -1) }
+  for _, known in ipairs(M.sorted(names)) do
+    if math.abs(#known - #name) < least then
+      local away = distance(bytes, { known:lower():byte(1, -1) }, least)
+      if away < least then
+        best, least = known, away
+      end
+    end
+  end
+  return best
+end
+
+---What to say behind an unknown name: the nearest known one, else all there are.
+---@param name string
+---@param names string[]|table<string, any>
+---@return string  begins with a blank
+function M.suggest(name, names)
+  local near = M.nearest(name, names)
+  if near then
+    return (' (did you mean "%s"?)'):format(near)
+  end
+  local all = M.sorted(names)
+  if #all == 0 then
+    return " (there are none)"
+  end
+  local more = #all > 30 and (", and %d more"):format(#all - 30) or ""
+  return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
+end
+
+-- Files of the run directory that no script may replace.
+local TAKEN = {
+  ["run.lock"] = true,
+  ["state.json"] = true,
+  ["execution-state.json"] = true,
+  journal = true,
+  blobs = true,
+  context = true,
+}
+
+---Whether a confined path below the work directory is one of the run's own files.
+---@param path string
+---@return boolean
+function M.is_taken(path)
+  local first = path
+  for part in path:gmatch("[^/]+") do
+    if part ~= "." then
+      first = part
+      break
+    end
+  end
+  return TAKEN[first] or first:find("^journal%.cut") ~= nil
+end
+
+---A path that stays inside the folder it is relative to, without "." and doubled slashes (F13).
+---@param path any
+---@return string? path
+---@return string? problem
+function M.confined(path)
+  if type(path) ~= "string" or path == "" then
+    return nil, "must be a path relative to its folder, not " .. M.show(path)
+  elseif path:find("[%c\127]") then
+    return nil, ("must be a path without control characters, not %s"):format(M.show(path))
+  elseif path:sub(1, 1) == "/" then
+    return nil, ("must not be absolute: write %s relative to its folder"):format(M.show(path))
+  elseif #path > 1024 then
+    return nil, "must be a path of at most 1024 bytes"
+  end
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    if part == ".." then
+      return nil, ('must not hold "..": %s would leave its folder'):format(M.show(path))
+    elseif #part > 255 then
+      return nil, "must be a path with names of at most 255 bytes"
+    elseif part ~= "." then
+      parts[#parts + 1] = part
+    end
+  end
+  if #parts == 0 or path:sub(-1) == "/" then
+    return nil, ("must name a file, not %s"):format(M.show(path))
+  end
+  return table.concat(parts, "/")
+end
+
+---A name that is safe in paths, records and on the terminal (F13).
+---@param value any
+---@return string? id
+---@return string? problem
+function M.id(value)
+  if type(value) ~= "string" then
+    return nil, "must be a text such as \"collect-files\", not " .. M.show(value)
+  elseif #value > 64 then
+    return nil, "must be at most 64 characters long, not " .. #value
+  elseif not value:find("^[A-Za-z0-9][A-Za-z0-9._-]*$") or value:find("..", 1, true) then
+    return nil,
+      ("must be letters, digits, '.', '_' and '-', begin with a letter or digit and hold no \"..\", not %s"):format(
+        M.show(value)
+      )
+  end
+  return value
+end
+
+return M

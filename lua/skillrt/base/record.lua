@@ -1,0 +1,140 @@
+-- base/record.lua: records as journal payloads: compact JSON, large values apart as blobs.
+--
+-- A value over 64 KiB is written once under its SHA-256; the record names the places in
+-- `blobs`, so a value of the user's that looks like a reference is never taken for one.
+-- Knows nothing of what records mean (ledger.lua does). Called by policy.lua and the log.
+
+local core = require("skillrt.core")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+---Values whose JSON is longer than this, in bytes, become blobs.
+M.BLOB_BYTES = 64 * 1024
+
+local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
+
+-- The places where large values occur: a record's field, or a key of one.
+local HOLDERS = { "set", "context", "reply", "state" }
+
+local function move_out(holder, key, path, record, blobs)
+  local text, message, code = json.encode(holder[key])
+  if not text then
+    return nil, message, code
+  end
+  if #text <= M.BLOB_BYTES then
+    return true
+  end
+  local digest = core.sha256(text)
+  blobs[#blobs + 1] = { digest, text }
+  record.blobs = record.blobs or json.array({})
+  record.blobs[#record.blobs + 1] = path
+  holder[key] = { sha256 = digest, bytes = #text }
+  return true
+end
+
+-- A copy of the record with its large values replaced by references.
+local function split(record)
+  local copy, blobs = {}, {}
+  for key, value in pairs(record) do
+    copy[key] = value
+  end
+  for _, name in ipairs(HOLDERS) do
+    if type(copy[name]) == "table" then
+      local holder = {}
+      for key, value in pairs(copy[name]) do
+        holder[key] = value
+      end
+      copy[name] = holder
+      for key in pairs(copy[name]) do
+        local ok, message, code = move_out(holder, key, { name, key }, copy, blobs)
+        if not ok then
+          return nil, message, code
+        end
+      end
+    end
+  end
+  if copy.out ~= nil then
+    local ok, message, code = move_out(copy, "out", { "out" }, copy, blobs)
+    if not ok then
+      return nil, message, code
+    end
+  end
+  return copy, blobs
+end
+
+local WRITTEN <const> = { set = "", out = "output" }
+
+-- The place of what cannot be encoded as the author wrote it: "value.set.a.b" is the update a.b.
+local function as_written(message)
+  local field, rest = message:match("^value%.([%a_]+)(.*)$")
+  local path = field and (WRITTEN[field] or field) .. rest
+  return path and (path:gsub("^%.", ""):gsub("^:", "the update:")) or message
+end
+
+---@param record table
+---@return string|nil payload  one line
+---@return table[]|string blobs  { digest, text } each; or what cannot be encoded
+---@return string? code
+function M.encode(record)
+  local text, message, code = encode(record)
+  if not text then
+    return nil, as_written(message --[[@as string]]), code
+  elseif #text <= BLOB_BYTES then
+    return text, nil
+  end
+  local small, blobs, kind = split(record)
+  if not small then
+    return nil, blobs, kind
+  end
+  text, message, code = json.encode(small)
+  return text, text and blobs or message, code
+end
+
+---Bytes as valid UTF-8: what is not is replaced by U+FFFD.
+---@param text string
+---@return string
+function M.printable(text)
+  local out, at = {}, 1
+  while at <= #text do
+    local bad = select(2, utf8.len(text, at))
+    if not bad then
+      break
+    end
+    out[#out + 1] = text:sub(at, bad - 1)
+    out[#out + 1] = "\u{FFFD}"
+    at = bad + 1
+  end
+  out[#out + 1] = text:sub(at)
+  return table.concat(out)
+end
+
+---@param payload string
+---@param read_blob fun(digest: string): string|nil, string?, string?
+---@return table|nil record
+---@return string? message
+---@return string? code
+function M.decode(payload, read_blob)
+  local record, message, code = json.decode(payload)
+  if type(record) ~= "table" then
+    return nil, message or "not an object", code or "corrupt"
+  end
+  for _, path in ipairs(record.blobs or {}) do
+    local holder, key = record, path[1]
+    if path[2] then
+      holder, key = record[path[1]], path[2]
+    end
+    local text, why, kind = read_blob(holder[key].sha256)
+    if text then
+      text, why, kind = json.decode(text)
+    end
+    if text == nil then
+      return nil, why, kind
+    end
+    holder[key] = text
+  end
+  record.blobs = nil
+  return record
+end
+
+return M

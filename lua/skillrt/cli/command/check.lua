@@ -1,0 +1,90 @@
+-- cli/command/check.lua: `skillrt check PATH`: what is wrong with a skill before it runs.
+--
+-- A script is run to get its skill; everything else is only read. Changes nothing.
+
+local M = {
+  name = "check",
+  summary = "Checks a skill: conditions, references, prompts, and every state a run can come to",
+  description = "Exit code 0: clean (notes are no fault), 1: warnings, 2: errors. docs/checks.md lists "
+    .. "the codes. A path that is not there, or cannot be read, is code 2 too.",
+  own_codes = true,
+  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
+  options = {
+    { name = "json", help = "one object, as JSON" },
+    { name = "report", help = "the validation report: files, contents, PASS, REVIEW or FAIL" },
+    { name = "max-states", value = "N", help = "how many states the search looks at (default 100000)" },
+  },
+}
+
+local KINDS = { error = "error", warning = "warning", note = "detail" }
+
+local function clean(text)
+  return table.concat(require("skillrt.report.text").lines(text), " ")
+end
+
+local function show(result, output)
+  for _, one in ipairs(result.findings) do
+    local where = one.line and ("%s:%d"):format(one.file, one.line) or one.file or result.path
+    output.write(("%s: %s %s [%s]\n"):format(
+      clean(where), output.paint(1, KINDS[one.level], one.level .. ":"), clean(one.what), one.code))
+    if one.why then
+      output.write("    why: " .. clean(one.why) .. "\n")
+    end
+    if one.fix then
+      output.write("    do:  " .. clean(one.fix) .. "\n")
+    end
+  end
+  local counts = result.counts
+  local searched = result.states > 0 and (", %d states searched"):format(result.states) or ""
+  output.write(("%s: %d errors, %d warnings, %d notes%s\n"):format(
+    clean(result.path), counts.error, counts.warning, counts.note, searched))
+end
+
+-- Lists that are empty are lists.
+local function plain(result)
+  local json = require "skillrt.base.json"
+  local findings = json.array {}
+  for i, one in ipairs(result.findings) do
+    findings[i] = { code = one.code, level = one.level, file = one.file, line = one.line, what = one.what,
+      why = one.why,
+      fix = one.fix, steps = one.steps and json.array(one.steps) or nil }
+  end
+  return { path = result.path, findings = findings, counts = result.counts, states = result.states,
+    complete = result.complete }
+end
+
+local function report(result, args, output)
+  local report_of = require "skillrt.document.check.report"
+  local made = report_of.of(result, os.date "!%Y-%m-%dT%H:%M:%SZ" --[[@as string]])
+  if args.json then
+    output.write(assert(require("skillrt.base.json").encode(report_of.plain(made))) .. "\n")
+  else
+    for _, line in ipairs(report_of.lines(made)) do
+      output.write(clean(line) .. "\n")
+    end
+  end
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local check = require "skillrt.document.check"
+  local output = require "skillrt.report.output"
+  local bound = args.max_states and math.tointeger(tonumber(args.max_states))
+  if args.max_states and not (bound and bound > 0) then
+    return require("skillrt.cli.help").wrong(M, "--max-states must be a whole number above 0")
+  end
+  local result, message, code = check.check(args.path, { max_states = bound })
+  if not result then
+    return require("skillrt.cli.ending").refused(message, code)
+  elseif args.report then
+    report(result, args, output)
+  elseif args.json then
+    output.write(assert(require("skillrt.base.json").encode(plain(result))) .. "\n")
+  else
+    show(result, output)
+  end
+  return check.exit_code(result)
+end
+
+return M

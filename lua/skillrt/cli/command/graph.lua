@@ -1,0 +1,43 @@
+-- cli/command/graph.lua: `skillrt graph PATH`: a skill as a picture: actions, phases, states, and what
+-- leads from one to the other. Changes nothing.
+
+local M = {
+  name = "graph",
+  summary = "Shows a skill as a graph: Mermaid, dot or SVG",
+  description = "An edge between actions: an effect of the first makes a condition of the second true. "
+    .. "SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
+  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
+  options = {
+    {
+      name = "format",
+      value = "FORMAT",
+      choices = { "mermaid", "dot", "svg" },
+      help = "mermaid (the default), dot or svg",
+    },
+  },
+}
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local graph_of = require "skillrt.document.graph"
+  local output = require "skillrt.report.output"
+  local format = args.format or "mermaid"
+  local graph, message, code = graph_of.of(args.path)
+  if not graph then
+    return require("skillrt.cli.ending").refused(message, code)
+  end
+  if format == "svg" then
+    local svg, why = graph_of.svg(graph)
+    if svg then
+      output.write(svg)
+      return 0
+    end
+    output.say("warning", ("skillrt: no SVG (%s): install graphviz; this is Mermaid instead"):format(tostring(why)))
+    format = "mermaid"
+  end
+  output.write(graph_of.text(graph, format))
+  return 0
+end
+
+return M

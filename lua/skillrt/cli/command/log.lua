@@ -1,0 +1,105 @@
+-- cli/command/log.lua: `skillrt log DIR`: the journal of a run, record by record, for people or programs.
+--
+-- Goes through the journal once and keeps nothing of it. Takes no lock, changes nothing.
+
+local core = require("skillrt.core")
+local ending = require("skillrt.cli.ending")
+
+local CHUNK = 64 * 1024 -- bytes gathered for one write
+
+-- A sink that writes in large pieces; false once the reader has gone away.
+local function sink()
+  local parts, size = {}, 0
+  local self = { open = true }
+  function self.flush()
+    if #parts > 0 and self.open then
+      self.open = core.terminal.write(1, table.concat(parts)) == true
+      parts, size = {}, 0
+    end
+    return self.open
+  end
+  function self.put(text)
+    parts[#parts + 1] = text
+    size = size + #text
+    return size < CHUNK or self.flush()
+  end
+  return self
+end
+
+-- Large values lie apart; the log does not need them.
+local function no_blob()
+  return '"(kept apart)"'
+end
+
+local function people(out)
+  local json_record = require("skillrt.base.record")
+  local iso = require("skillrt.run.ledger").iso
+  local output = require("skillrt.report.output")
+  local formatter = require("skillrt.report.lines").new({ detail = true })
+  return function(payload, seq)
+    local record, why = json_record.decode(payload, no_blob)
+    if not record then
+      error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
+    end
+    local at = record.at and iso(record.at) or ("?"):rep(24)
+    for _, line in ipairs(formatter:of(record)) do
+      if not out.put(("%s  %s\n"):format(at, output.paint(1, line.kind, line.text))) then
+        return false
+      end
+    end
+    return true
+  end
+end
+
+local function programs(out)
+  local event = require("skillrt.report.events").event
+  local is_books = require("skillrt.run.history").is_books
+  local run_id
+  return function(payload)
+    if is_books(payload) then
+      return true -- as in the live events
+    end
+    run_id = run_id or core.json.decode(payload).run or ""
+    return out.put(event(payload, run_id) .. "\n")
+  end
+end
+
+-- Shows what can be read, and then says why it ends there.
+local function read(dir, show)
+  local shown = 0
+  local function each(payload, seq)
+    shown = shown + 1
+    return show(payload, seq)
+  end
+  local called, report, message, code = pcall(core.read, dir, each)
+  if called and (code == "corrupt" or code == "newer") and shown == 0 then
+    local went, raised = pcall(core.salvage, dir, each) -- refused as a whole: its part before the bad place
+    called, report = went, not went and raised or nil
+  end
+  if not called then
+    local raised = type(report) == "table" and report or { message = tostring(report), code = "script" }
+    report, message, code = nil, ("%s: %s"):format(dir, raised.message), raised.code
+  end
+  return report, message, code, shown > 0 and code == "corrupt"
+end
+
+return {
+  name = "log",
+  summary = "Shows what happened in a run: its journal for people, with times",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = { { name = "json", help = "the journal's records, an object a line, each with its run_id" } },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local out = sink()
+    local show = (args.json and programs or people)(out)
+    local report, message, code, damaged = read(args.dir, show)
+    out.flush()
+    if report or not out.open then
+      return 0
+    elseif damaged then
+      return ending.damaged(message, code)
+    end
+    return ending.refused(message, code, nil, args.dir)
+  end,
+}

@@ -1,0 +1,262 @@
+-- cli/command/new.lua: `skillrt new NAME`: asks the few questions of the requirements phase, or takes
+-- flags, and generates a skill's folder that runs as it stands.
+
+local core = require("skillrt.core")
+
+local M = {
+  name = "new",
+  summary = "Makes a new skill: asks a few questions, writes its config and its folder",
+  description = "On a terminal, what no flag says is asked; an empty answer takes what stands in brackets. "
+    .. "Edit skill-config.json in the folder afterwards, then `skillrt generate DIR --out DIR`.",
+  arguments = { { name = "NAME", help = "small letters, digits and hyphens: code-review" } },
+  options = {
+    {
+      name = "mode",
+      value = "MODE",
+      choices = { "sequential", "autonomous", "hybrid" },
+      help = "how it runs: sequential, autonomous or hybrid",
+    },
+    { name = "description", value = "TEXT", help = "what it does and when to use it" },
+    { name = "display-name", value = "TEXT", help = "its name for people; default: of NAME" },
+    { name = "phases", value = "NAMES", help = "sequential and hybrid: names, separated by commas" },
+    { name = "actions", value = "NAMES", help = "autonomous and hybrid: names, separated by commas" },
+    {
+      name = "context",
+      value = "WHERE",
+      choices = { "file", "memory" },
+      help = "where results go from step to step: file (the default) or memory",
+    },
+    { name = "triggers", value = "WORDS", help = "what users say to start it, separated by commas" },
+    {
+      name = "lang",
+      value = "LANG",
+      choices = { "en", "zh" },
+      help = "the documents' language: en (the default) or zh",
+    },
+    { name = "out", value = "DIR", help = "the folder; default: NAME" },
+    { name = "yes", help = "asks nothing: what no flag says is the default" },
+    { name = "force", help = "overwrites files that are there, after showing what differs" },
+    { name = "dry-run", help = "shows what would be written; writes nothing" },
+    { name = "quiet", help = "only the last line, warnings and errors" },
+  },
+}
+
+local function words_of(text)
+  local list = {}
+  text = text:gsub("，", ","):gsub("、", ",")
+  for word in text:gmatch("[^,\n]+") do
+    word = word:match("^%s*(.-)%s*$")
+    if word ~= "" then
+      list[#list + 1] = word
+    end
+  end
+  return list
+end
+
+local function has_loop(answers)
+  return answers.mode ~= "sequential"
+end
+
+local function has_phases(answers)
+  return answers.mode ~= "autonomous"
+end
+
+local function starter()
+  return require("skillrt.document.generate.starter")
+end
+
+-- The questions in their order: what each is kept as, and what is taken when nothing is said.
+local QUESTIONS = {
+  {
+    key = "display_name",
+    ask = "Display name",
+    default = function(answers)
+      return starter().title(answers.name)
+    end,
+  },
+  { key = "description", ask = "What does it do, and when is it used?", needed = true,
+    default = function(answers)
+      return ("Performs the steps of %s, one after the other"):format(answers.display_name)
+    end,
+  },
+  {
+    key = "mode",
+    ask = "Mode: sequential (phases in order), autonomous (actions chosen by state), hybrid (both)",
+    needed = true,
+    choices = { "sequential", "autonomous", "hybrid" },
+    default = function()
+      return "sequential"
+    end,
+  },
+  {
+    key = "phases",
+    ask = "Phases, separated by commas",
+    list = true,
+    when = has_phases,
+    default = function(answers)
+      return has_loop(answers) and "Prepare, Finish" or "Collect, Analyze, Report"
+    end,
+  },
+  {
+    key = "actions",
+    ask = "Actions, separated by commas",
+    list = true,
+    when = has_loop,
+    default = function()
+      return "Inspect, Work, Verify"
+    end,
+  },
+  {
+    key = "context",
+    ask = "Results between steps: file or memory",
+    choices = { "file", "memory" },
+    default = function()
+      return "file"
+    end,
+  },
+  {
+    key = "triggers",
+    ask = "What do users say to start it, separated by commas",
+    list = true,
+    default = function(answers)
+      return answers.display_name:lower()
+    end,
+  },
+}
+
+local function is_choice(question, text)
+  for _, choice in ipairs(question.choices or { text }) do
+    if choice == text then
+      return true
+    end
+  end
+  return false
+end
+
+-- What was said, as it is kept; nil and why it cannot be.
+local function take(question, text)
+  if not utf8.len(text) then
+    return nil, "is no UTF-8"
+  elseif not question.list then
+    if not is_choice(question, text) then
+      return nil, "must be one of " .. table.concat(question.choices, ", ")
+    end
+    return text
+  end
+  local list = words_of(text)
+  if #list == 0 then
+    return nil, "needs at least one name, separated by commas"
+  end
+  return list
+end
+
+-- Asks until the answer can be taken; nil at the end of the input.
+local function ask(question, default)
+  local output = require("skillrt.report.output")
+  local text_of = require("skillrt.report.text")
+  while true do
+    output.write(("%s [%s]: "):format(question.ask, text_of.escape(default)))
+    local said = output.read_line()
+    if not said then
+      output.write("\n")
+      return nil
+    end
+    said = said:match("^%s*(.-)%s*$")
+    local value, why = take(question, said == "" and default or said)
+    if value then
+      return value
+    end
+    output.write(why .. "\n")
+  end
+end
+
+-- The flags that are needed where nobody can be asked.
+local function missing(args)
+  local flags = {}
+  for _, question in ipairs(QUESTIONS) do
+    if question.needed and not args[question.key] then
+      flags[#flags + 1] = "--" .. question.key
+    end
+  end
+  return flags
+end
+
+local function answer_all(args, can_ask)
+  local answers = { name = args.name }
+  for _, question in ipairs(QUESTIONS) do
+    if not question.when or question.when(answers) then
+      local default, given, why = question.default(answers), args[question.key], nil
+      if given then
+        answers[question.key], why = take(question, given)
+      elseif can_ask then
+        answers[question.key] = ask(question, default)
+        why = "the input ended; nothing was written"
+      else
+        answers[question.key] = take(question, default)
+      end
+      if answers[question.key] == nil then
+        return nil, ("--%s: %s"):format((question.key:gsub("_", "-")), why)
+      end
+    end
+  end
+  return answers
+end
+
+-- The name decides whether there is anything to ask about.
+local function name_problem(name)
+  local _, _, _, findings = require("skillrt.document.generate.config").normalise({ skill_name = name })
+  for _, finding in ipairs(findings) do
+    if finding.key == "skill_name" and finding.level == "error" then
+      return (finding.message:gsub("^skill_name: ", "NAME "))
+    end
+  end
+  return nil
+end
+
+local function tell_next(args, out)
+  local output = require("skillrt.report.output")
+  local text_of = require("skillrt.report.text")
+  if not (args.quiet or args.dry_run) then
+    local dir = text_of.escape(text_of.shell(out))
+    output.say("info", ("next: edit %s/skill-config.json, then skillrt generate %s --out %s"):format(dir, dir, dir))
+    output.say("info", ("      skillrt run %s --agent PROGRAM_OR_URL"):format(dir))
+  end
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local help, ending = require("skillrt.cli.help"), require("skillrt.cli.ending")
+  local problem = name_problem(args.name)
+  if problem then
+    return help.wrong(M, problem)
+  end
+  local can_ask = not args.yes and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
+  local flags = (args.yes or can_ask) and {} or missing(args)
+  if #flags > 0 then
+    local message = "nobody can be asked here (no terminal): give %s, or --yes for the defaults"
+    return help.wrong(M, message:format(table.concat(flags, " and ")))
+  end
+  local out = args.out or args.name
+  local files = require("skillrt.base.files")
+  if not args.force and not args.dry_run and files.stat(out .. "/skill-config.json") then
+    return ending.refused(out .. ": holds a skill already; name another folder by --out, or use --force", "exists")
+  end
+  local answers, message = answer_all(args, can_ask)
+  if not answers then
+    return ending.refused(message, "invalid")
+  end
+  local code = require("skillrt.cli.writing").generate(starter().config(answers), args.name, {
+    out = out,
+    lang = args.lang,
+    force = args.force,
+    dry_run = args.dry_run,
+    quiet = args.quiet,
+  })
+  if code == 0 then
+    tell_next(args, out)
+  end
+  return code
+end
+
+return M

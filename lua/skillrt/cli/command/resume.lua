@@ -1,0 +1,31 @@
+-- cli/command/resume.lua: `skillrt resume DIR`: goes on with a run that paused or was interrupted.
+
+return {
+  name = "resume",
+  summary = "Goes on with a run that paused or was interrupted; finished steps are not repeated",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {
+    require("skillrt.cli.agent").OPTION,
+    { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
+    { name = "accept-edits", help = "take over a state.json that was edited by hand" },
+    { name = "from", value = "PHASE", help = "run the phases from this one on again" },
+    {
+      name = "decide",
+      value = "WHAT",
+      choices = { "retry", "skip", "fail" },
+      help = "what becomes of a request that left without a reply being known: retry, skip or fail",
+    },
+    { name = "quiet", help = "only the last line, and errors" },
+    { name = "json", help = "an event a line, as JSON" },
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    return require("skillrt.cli.ending").go_on(args.dir, {
+      accept_changes = args.accept_changes,
+      accept_edits = args.accept_edits,
+      from = args.from,
+      decide = args.decide,
+    }, args)
+  end,
+}

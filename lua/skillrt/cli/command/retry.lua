@@ -1,0 +1,18 @@
+-- cli/command/retry.lua: `skillrt retry DIR`: tries the step that failed last again (R70).
+
+return {
+  name = "retry",
+  summary = "Tries the step that failed last again, and goes on",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {
+    require("skillrt.cli.agent").OPTION,
+    { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
+    { name = "quiet", help = "only the last line, and errors" },
+    { name = "json", help = "an event a line, as JSON" },
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    return require("skillrt.cli.ending").go_on(args.dir, { retry = true, accept_changes = args.accept_changes }, args)
+  end,
+}

@@ -1,0 +1,123 @@
+-- cli/command/run.lua: `skillrt run SCRIPT`, or `skillrt SCRIPT`: runs what the script returns.
+
+local core = require("skillrt.core")
+
+local M = {
+  name = "run",
+  summary = "Runs a skill to its end, or until it pauses",
+  description = "The word run may be left out. A SCRIPT that calls skill:run itself is fine too.",
+  arguments = { { name = "SCRIPT", help = "a Lua script that returns a skill, a skill's folder or configuration" } },
+  options = {
+    { name = "work-dir", value = "DIR", help = "where the run lives; default: runs/NAME-ID" },
+    {
+      name = "set",
+      value = "KEY=VALUE",
+      many = true,
+      help = "input for the skill: a text; KEY:=JSON for other values; dots in KEY nest",
+    },
+    require("skillrt.cli.agent").OPTION,
+    { name = "strategy", value = "FILE", help = "a strategy of your own, or the name of one, for this run" },
+    {
+      name = "durability",
+      value = "WHAT",
+      choices = { "power", "process" },
+      help = "what finished steps survive: power (a power cut; the default), process (kill -9)",
+    },
+    { name = "quiet", help = "only the last line, and errors" },
+    { name = "json", help = "an event a line, as JSON" },
+  },
+  rest = "ARG ...",
+}
+
+-- What people type for a strategy: a file of theirs, else a name.
+local function strategy_of(text)
+  local files = require("skillrt.base.files")
+  if text and text:find("[/.]") then
+    return files.join(files.current(), text)
+  end
+  return text
+end
+
+-- The command of which the word is the beginning.
+local function begun(word, commands)
+  for _, name in ipairs(commands) do
+    if #word > 1 and name:sub(1, #word) == word then
+      return name
+    end
+  end
+  return nil
+end
+
+---A script that is not there may be a command that was misspelt.
+---@param script string
+---@return integer code
+function M.missing(script)
+  local ending = require("skillrt.cli.ending")
+  local help = require("skillrt.cli.help")
+  local all = {}
+  for i, command in ipairs(help.commands()) do
+    all[i] = command.name
+  end
+  local near = not script:find("[/.]") and (begun(script, all) or require("skillrt.base.names").nearest(script, all))
+  ending.complain(("%s: no such file"):format(script),
+    near and ("did you mean the command skillrt %s?"):format(near) or "skillrt --help lists the commands")
+  return require("skillrt.cli.exit_codes").usage
+end
+
+-- The result of the skill at `script`, or of the run its script made itself.
+local function run_script(script, options)
+  local runner = require("skillrt.run.runner")
+  runner.commanded = options
+  local value, message, code, traceback = require("skillrt.document.open").load(script, { agent = options.agent })
+  if not value and code == "no_skill" and runner.last then
+    return runner.last
+  elseif not value then
+    return nil, message, code, traceback
+  elseif require("skillrt.skill").is(value) then
+    return runner.run(value, options)
+  end
+  return value
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local started, script = core.mono_ns(), args.script
+  if not core.files.stat(script) then
+    return M.missing(script)
+  end
+  if args.work_dir == "" then
+    return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")
+  end
+  local input = {}
+  if args.set then
+    local message
+    input, message = require("skillrt.cli.settings").read(args.set)
+    if not input then
+      return require("skillrt.cli.ending").refused(message, "invalid")
+    end
+  end
+  local agent, problem = require("skillrt.cli.agent").read(args.agent)
+  if problem then
+    return require("skillrt.cli.ending").refused(problem, "invalid")
+  end
+  _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = script })
+  local strategy = strategy_of(args.strategy)
+  local result, why, code, traceback = run_script(script, {
+    work_dir = args.work_dir,
+    input = input,
+    args = args.rest,
+    agent = agent,
+    strategy = strategy,
+    strategy_path = strategy,
+    durability = args.durability,
+    watcher = require("skillrt.report.watch").new(args),
+  })
+  local ending = require("skillrt.cli.ending")
+  if not result then
+    return ending.refused(why, code, traceback, args.work_dir)
+  end
+  return ending.tell(result, args, started)
+end
+
+return M

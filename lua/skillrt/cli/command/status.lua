@@ -1,0 +1,30 @@
+-- cli/command/status.lua: `skillrt status DIR`: how a run stands. Takes no lock, changes nothing.
+
+local core = require("skillrt.core")
+
+return {
+  name = "status",
+  summary = "Shows how a run stands: status, steps, the last error, the open question, what to type next",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = { { name = "json", help = "one object, as JSON" } },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local output = require("skillrt.report.output")
+    local report = require("skillrt.report.status")
+    local retries = 0
+    local books, found, code = require("skillrt.run.runner").read(args.dir, function(record)
+      retries = retries + (record.t == "fail" and record.retry and 1 or 0)
+    end)
+    if not books then
+      return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
+    end
+    local status = report.of(args.dir, books, found --[[@as table]], retries)
+    if args.json then
+      output.write(assert(core.json.encode(status)) .. "\n")
+    else
+      output.write(table.concat(report.lines(status, books), "\n") .. "\n")
+    end
+    return 0
+  end,
+}

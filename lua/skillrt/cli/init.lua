@@ -1,0 +1,69 @@
+-- cli/init.lua: the program's door: which command is meant, its arguments, its exit code.
+--
+-- A command is a file cmd/<name>.lua that returns a skillrt.Command; a word that names none is
+-- the path of a script to run. Called by csrc/main.c, which alone ends the process.
+
+local core = require("skillrt.core")
+
+local M = {}
+
+---@class skillrt.Option
+---@field name string        long name without the dashes; args has it with "_" for "-"
+---@field value string?      what it is called in help: DIR; absent: a flag
+---@field needed boolean?    the command refuses to go without it
+---@field many boolean?      may be given again and again: args has a list
+---@field choices string[]?
+---@field help string
+
+---@class skillrt.Argument
+---@field name string        as it is called in help: SCRIPT; args has it in lower case
+---@field help string
+
+---@class skillrt.Command
+---@field name string
+---@field summary string           one line
+---@field description string?      more, for --help and the manual
+---@field arguments skillrt.Argument[]
+---@field options skillrt.Option[]
+---@field own_codes boolean?     its description says what its exit codes mean
+---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
+---@field rest string?             what follows "--" is handed on: how it is called in help
+---@field run fun(args: table): integer  the exit code
+
+---@param name any
+---@return boolean
+local function is_command(name)
+  return type(name) == "string"
+    and name:find("^%l[%l_]*$") ~= nil
+    and core.asset("lua/skillrt/cli/command/" .. name .. ".lua") ~= nil
+end
+
+local GENERAL = { ["--help"] = "overview", ["-h"] = "overview", help = "help", ["--version"] = "version" }
+
+---@param ... string  the command line
+---@return integer code
+function M.main(...)
+  local argv = { ... }
+  local first = argv[1]
+  if first == nil or (GENERAL[first] and not core.files.stat(first)) then
+    return require("skillrt.cli.help").general(GENERAL[first], argv)
+  end
+  local name, at = "run", 1
+  while argv[at] == "--quiet" or argv[at] == "--json" do
+    at = at + 1 -- flags may stand before the command, too
+  end
+  if is_command(argv[at]) then
+    name = table.remove(argv, at)
+  end
+  local command, script = require("skillrt.cli.command." .. name), argv[at]
+  if name == "run" and script and script:find("^[%a/]") and not core.files.stat(script) then
+    return command.missing(script) -- said before its options are read: they may be a command's
+  end
+  local args, code = require("skillrt.cli.arguments").read(command, argv)
+  if not args then
+    return code --[[@as integer]]
+  end
+  return command.run(args)
+end
+
+return M

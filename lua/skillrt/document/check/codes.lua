@@ -1,0 +1,118 @@
+-- document/check/codes.lua: every code a check may give: its level, why it matters, what to do about it.
+--
+-- docs/checks.md shows this list and the tests prove each entry; a spec compares the three.
+-- Knows nothing of how faults are found. Called by found.lua and by the checks.
+local M = {}
+
+---@class skillrt.check.Code
+---@field level "error"|"warning"|"note"
+---@field why string  what happens when nobody mends it
+---@field fix string  what to do
+
+---@type table<string, skillrt.check.Code>
+M.CODES = {}
+
+local function code(name, level, why, fix)
+  M.CODES[name] = { level = level, why = why, fix = fix }
+end
+
+-- the file itself ----------------------------------------------------------------------------------
+code("skill.invalid", "error", "the skill is refused before its first step", "change the field that is named")
+
+-- conditions ---------------------------------------------------------------------------------------
+code("condition.syntax", "error", "a condition that cannot be read stops the skill from loading",
+  "write paths, literals, ! && || === !== < <= > >=, .length, .includes(...)")
+code("condition.never", "error", "what waits for it never happens", "remove the contradiction or the condition")
+code("condition.always", "warning", "it is asked every time and decides nothing", "remove it, or say what is meant")
+code("effect.syntax", "error", "a promise that cannot be read cannot be kept",
+  "write k=v, k!=null, k.length>0, k++, k--, k or !k")
+
+-- keys ---------------------------------------------------------------------------------------------
+code("key.undeclared", "warning", "a key that nobody declares is null unless an agent happens to set it",
+  "declare it in the state or its schema, or name it in an effect of the action that sets it")
+code("key.never-set", "note", "no effect says who changes it, so the check takes it that any action may",
+  "name it in the effects of the actions that change it")
+
+-- references ---------------------------------------------------------------------------------------
+code("reference.action", "error", "what waits for it, or routes to it, comes to a halt there",
+  "declare the action, or correct its name")
+code("reference.phase", "error", "the outputs of a phase that does not exist are always null",
+  "declare the phase, or correct its name")
+code("reference.file", "error", "the step has no prompt: the file is not there",
+  "write the file, or correct the path")
+code("reference.template", "error", "the document cannot be rendered", "write the template, or correct its path")
+code("reference.tool", "warning", "a step may call only the tools its skill allows",
+  "add the tool to allowed_tools, or remove it from the step")
+code("reference.tool-set", "error", "without its set the step is given no tools",
+  "declare the set, or correct its name")
+code("reference.strategy", "error", "nobody chooses the next action", "name a strategy that exists")
+code("reference.orphan", "warning", "a document of an action that nothing declares is never used",
+  "declare the action, or remove the file")
+code("reference.node", "error", "the graph promises a step that cannot be taken",
+  "write the action's file, or take the node out of the graph")
+
+-- inputs, ids, ends --------------------------------------------------------------------------------
+code("input.skippable", "note", "when the phase that makes it is skipped, this phase fails for want of its input",
+  "give both the same condition, or make the input optional")
+code("output.twice", "warning", "the second phase overwrites what the first wrote", "give each phase its own output")
+
+-- transitions --------------------------------------------------------------------------------------
+code("machine.forbidden", "error", "the route picks an action that the registry does not allow in that state",
+  "add the state to the action's From States, or route to another action")
+code("machine.unreachable", "error", "no chain of routed actions leads into this state",
+  "make an action lead there, or remove the state")
+code("machine.differs", "warning", "table, registry and diagram describe different machines",
+  "keep one transition table and derive the others from it")
+code("machine.no-route", "error", "in this state the route throws, though the table calls it a state",
+  "give the state a case of its own; an end needs one that stops")
+code("machine.never-routed", "warning", "an action that no route returns never runs", "route to it, or remove it")
+code("machine.unregistered", "error", "the route returns an action that is not registered",
+  "register the action, or route to one that is")
+code("machine.falls-through", "warning", "a state without a case takes the default and its own work is left out",
+  "give the state a case")
+code("machine.no-failure", "warning", "a run that cannot go on has no state to end in",
+  "add the end states failed and aborted")
+code("machine.loop", "warning", "nothing says how often this edge may be taken, so it may go on for ever",
+  "put a limit on the edge")
+code("machine.undefined", "warning", "a name that the state does not hold is undefined when it is read",
+  "add it to the state, or take it from the configuration")
+code("machine.recovery", "warning", "nothing consumes the recovery that is returned",
+  "say for each class of error which state comes next and how often")
+code("machine.metric", "warning", "a metric under a name that the state does not hold is never counted",
+  "use one set of names")
+
+-- prompts and specs --------------------------------------------------------------------------------
+code("prompt.placeholder", "warning", "the agent is sent the placeholder instead of what it stands for",
+  "fill it in, or generate the document again")
+code("prompt.todo", "warning", "the agent is sent an outline instead of instructions",
+  "write what the step has to do")
+code("prompt.empty", "warning", "the agent is sent nothing to do", "write what the step has to do")
+code("spec.empty", "warning", "a document that says nothing guides nobody", "write it, or take it out of the list")
+
+-- the state space ----------------------------------------------------------------------------------
+code("reach.never", "warning", "no sequence of actions makes its conditions true",
+  "add an effect that makes the condition true, or change the condition")
+code("reach.blocked", "warning", "the run pauses here: work is left and nothing can be chosen",
+  "widen a precondition, or declare the effect that is missing")
+code("reach.goal", "error", "no sequence of actions completes the run",
+  "declare who makes the condition true, or make the last action reachable")
+code("reach.over", "error", "the run ends at once and does nothing", "change the initial state, or the condition")
+code("reach.loop", "warning", "nothing that a condition reads changes, so the run stops with no_progress",
+  "give it an effect that ends the loop, or a max_runs")
+code("reach.shadowed", "warning", "whenever it may run, an action of higher priority is taken instead",
+  "raise its priority, or narrow the conditions of the other")
+code("reach.bound", "note", "what is reported holds; beyond the bound there may be more",
+  "split the skill, or read the bound as it is")
+
+---The codes, sorted.
+---@return string[]
+function M.sorted()
+  local list = {}
+  for name in pairs(M.CODES) do
+    list[#list + 1] = name
+  end
+  table.sort(list)
+  return list
+end
+
+return M

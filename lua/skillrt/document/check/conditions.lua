@@ -1,0 +1,149 @@
+-- document/check/conditions.lua: conditions that never hold or always do, and keys that nobody declares or sets.
+--
+-- Knows the model, no files. Called by check.lua.
+local expr = require "skillrt.expr"
+
+local M = {}
+
+-- Whether a condition is constant; actions share conditions, so each is looked at once.
+local function constant(condition, known)
+  if type(condition) ~= "table" then
+    return false
+  elseif known[condition] == nil then
+    known[condition] = { value = expr.constant(condition) }
+  end
+  return known[condition].value
+end
+
+-- Two conditions of one action may contradict each other though each could hold.
+local function contradiction(one)
+  local parts, keys, shared = {}, {}, false
+  for _, condition in ipairs(one.when) do
+    if type(condition) == "table" then
+      parts[#parts + 1] = "(" .. condition.text .. ")"
+      for _, key in ipairs(condition.reads) do
+        shared = shared or keys[key]
+        keys[key] = true
+      end
+    end
+  end
+  if #parts < 2 or not shared then
+    return false
+  end
+  local text = table.concat(parts, " && ")
+  local joined = #text <= expr.MAX_BYTES and expr.compile(text)
+  return joined and expr.constant(joined) == false
+end
+
+local function check_one(one, owner, found, place, constants)
+  local told = false
+  for _, condition in ipairs(one.when) do
+    local known = constant(condition, constants)
+    if known ~= nil and known ~= false or known == false and type(condition) == "table" then
+      local code = known and "condition.always" or "condition.never"
+      local what = ("%s: condition `%s` %s"):format(owner, condition.text,
+        known and "holds in every state" or "never holds")
+      found:add(code, place(condition.text), what)
+      told = told or not known
+    end
+  end
+  if not told and contradiction(one) then
+    found:add("condition.never", place(), owner .. ": its conditions contradict each other: they never hold together")
+  end
+end
+
+local function each(model, visit)
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      visit(one, ('%s "%s"'):format(one.kind, one.id), function(text)
+        return model.place(text, one.id, one.kind)
+      end)
+    end
+  end
+  for _, one in ipairs(model.ends) do
+    visit(one, "terminate", function(text)
+      return model.place(text)
+    end)
+  end
+end
+
+-- Who reads each key of the skill's own.
+local function readers_of(model)
+  local readers, order = {}, {}
+  each(model, function(one, owner, place)
+    for _, condition in ipairs(one.when) do
+      for _, key in ipairs(type(condition) == "table" and condition.reads or {}) do
+        if not model.is_reserved(key) then
+          if not readers[key] then
+            readers[key] = { place = place, text = condition.text }
+            order[#order + 1] = key
+          end
+          local list = readers[key]
+          if list[#list] ~= owner then
+            list[#list + 1] = owner
+          end
+        end
+      end
+    end
+  end)
+  return readers, order
+end
+
+local function setters_of(model)
+  local setters, code = {}, false
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      for _, effect in ipairs(one.effects) do
+        setters[effect.key] = true
+      end
+      code = code or type(one.given.run) == "function"
+    end
+  end
+  return setters, code
+end
+
+local function named(list)
+  local shown = table.concat(list, ", ", 1, math.min(#list, 4))
+  return #list > 4 and ("%s and %d more"):format(shown, #list - 4) or shown
+end
+
+-- Keys that a document's list of fields names; it promises no types, so it is no schema.
+local function fields_of(subject)
+  local out = {}
+  local said = subject.prose and subject.prose.state
+  for _, field in ipairs(said and said.fields or {}) do
+    out[field.name] = true
+  end
+  return out
+end
+
+local function check_keys(subject, model, found)
+  local readers, order = readers_of(model)
+  local setters, code = setters_of(model)
+  local fields = fields_of(subject)
+  for _, key in ipairs(order) do
+    local who = readers[key]
+    local declared = model.state[key] ~= nil or model.schema[key] ~= nil or fields[key]
+    if not declared and not setters[key] then
+      local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it'
+      found:add("key.undeclared", who.place(who.text), what:format(key, named(who)),
+        { level = code and "note" or nil })
+    elseif not setters[key] then
+      found:add("key.never-set", who.place(who.text),
+        ('key "%s" is read by %s, and no effect changes it'):format(key, named(who)))
+    end
+  end
+end
+
+---@param subject skillrt.check.Subject
+---@param model skillrt.check.Model
+---@param found skillrt.check.Found
+function M.check(subject, model, found)
+  local constants = {}
+  each(model, function(one, owner, place)
+    check_one(one, owner, found, place, constants)
+  end)
+  check_keys(subject, model, found)
+end
+
+return M

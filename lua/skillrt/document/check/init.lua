@@ -1,0 +1,101 @@
+-- document/check/init.lua: a skill, config or folder checked before it runs: what is wrong, where, why, and
+-- what to do.
+--
+-- Each family of checks is a file of check/; none of them runs anything of the skill but a script
+-- that defines it. Called by skillrt.check and cmd/check.
+local conditions = require "skillrt.document.check.conditions"
+local found_of = require "skillrt.document.check.found"
+local inputs = require "skillrt.document.check.inputs"
+local model_of = require "skillrt.document.check.model"
+local prompts = require "skillrt.document.check.prompts"
+local reach = require "skillrt.document.check.reach"
+local references = require "skillrt.document.check.references"
+local skill = require "skillrt.skill"
+local subject_of = require "skillrt.document.check.subject"
+local transitions = require "skillrt.document.check.transitions"
+
+local M = {}
+
+---@class skillrt.check.Options
+---@field max_states integer?  the bound of the search through the state space
+---@field max_tests integer?
+
+---@class skillrt.check.Result
+---@field path string?
+---@field findings skillrt.check.Finding[]  errors first
+---@field counts { error: integer, warning: integer, note: integer }
+---@field states integer        states the search looked at
+---@field complete boolean      it saw all there are
+---@field skill table?          the definition that was checked; nil: nothing in it can run
+---@field subject skillrt.check.Subject
+
+-- Findings of the loader that a check here says better.
+local function drop(found, code)
+  for i = #found, 1, -1 do
+    if found[i].code == code then
+      table.remove(found, i)
+    end
+  end
+end
+
+-- What skill.check refuses and nothing before it has named.
+local function check_whole(subject, found)
+  if skill.is(subject.definition) or found:counts().error > 0 then
+    return
+  end
+  local checked, message = skill.check(subject.definition)
+  if not checked then
+    found:add("skill.invalid", subject.place(""), message or "cannot be run")
+  end
+end
+
+---Checks whatever lies at a path, or a definition or skill.
+---@param given string|table
+---@param options skillrt.check.Options?
+---@return skillrt.check.Result? result
+---@return string? message  where there is nothing to check
+---@return string? code
+function M.check(given, options)
+  local found = found_of.new()
+  local subject, message, code = subject_of.of(given, found)
+  if not subject then
+    return nil, message, code
+  end
+  local statistics = { states = 0, complete = true }
+  transitions.check(subject, found)
+  if subject.definition then
+    local model = model_of.of(subject.definition, found, subject_of.places(subject))
+    subject.model = model
+    conditions.check(subject, model, found)
+    references.check(subject, model, found)
+    inputs.check(model, found)
+    prompts.check(subject, model, found)
+    statistics = reach.check(model, found, options)
+    drop(found, "config.unknown-action")
+    check_whole(subject, found)
+  elseif found:counts().error == 0 then
+    found:add("skill.invalid", subject.place(""), "holds nothing that can be run")
+  end
+  return {
+    path = type(given) == "string" and given or nil,
+    findings = found:sorted(),
+    counts = found:counts(),
+    states = statistics.states,
+    complete = statistics.complete,
+    skill = subject.definition,
+    subject = subject,
+  }
+end
+
+---The exit code of a check: 0 clean (notes are no fault), 1 warnings, 2 errors.
+---@param result skillrt.check.Result
+---@return integer
+function M.exit_code(result)
+  return result.counts.error > 0 and 2 or result.counts.warning > 0 and 1 or 0
+end
+
+return setmetatable(M, {
+  __call = function(_, ...)
+    return M.check(...)
+  end,
+})

@@ -1,0 +1,37 @@
+-- document/check/inputs.lua: inputs that may be missing when a phase's turn comes, and outputs that two write.
+--
+-- Inputs that no phase makes are refused before a skill gets here. Called by check.lua.
+local M = {}
+
+local function text_of(phase)
+  local parts = {}
+  for i, condition in ipairs(phase.when) do
+    parts[i] = type(condition) == "table" and condition.text or "a function"
+  end
+  return table.concat(parts, " && ")
+end
+
+---@param model skillrt.check.Model
+---@param found skillrt.check.Found
+function M.check(model, found)
+  local maker = {}
+  for _, phase in ipairs(model.phases) do
+    local given = phase.given
+    local input = given.input_declared ~= false and given.input or {}
+    for _, name in ipairs(type(input) == "table" and input or { input }) do
+      local other = maker[name]
+      if other and #other.when > 0 and text_of(other) ~= text_of(phase) then
+        found:add("input.skippable", phase.place(),
+          ('phase "%s" needs %s, which "%s" makes only when `%s`'):format(phase.id, name, other.id, text_of(other)))
+      end
+    end
+    local output = given.output or phase.id .. ".json"
+    if maker[output] then
+      found:add("output.twice", phase.place(),
+        ('phases "%s" and "%s" both write %s'):format(maker[output].id, phase.id, output))
+    end
+    maker[output] = phase
+  end
+end
+
+return M

@@ -1,0 +1,311 @@
+-- document/check/reach.lua: what no list can see: actions that never run, states with no way on, ends that no
+-- sequence reaches, loops without progress, actions always passed over.
+--
+-- Explores the space that preconditions and declared effects span. A key that effects name
+-- changes by them alone; any other key may be set by any action. Called by check.lua.
+local relaxed = require "skillrt.document.check.reach.relaxed"
+local rounds = require "skillrt.document.check.reach.rounds"
+local search = require "skillrt.document.check.reach.search"
+local space_of = require "skillrt.document.check.reach.space"
+
+local M = {}
+
+local MAX_TOLD = 20
+local MAX_STEPS = 12
+
+---A sequence as people read it.
+local function sequence(ids)
+  if #ids == 0 then
+    return "at the start"
+  end
+  local shown = {}
+  for i = 1, math.min(#ids, MAX_STEPS) do
+    shown[i] = ids[i]
+  end
+  if #ids > MAX_STEPS then
+    shown[#shown + 1] = ("... %d more ... %s"):format(#ids - MAX_STEPS - 1, ids[#ids])
+  end
+  return "after " .. table.concat(shown, ", ")
+end
+
+local function quoted(terms)
+  local out, seen = {}, {}
+  for _, term in ipairs(terms) do
+    if not seen[term.text] then
+      seen[term.text] = true
+      out[#out + 1] = "`" .. term.text .. "`"
+    end
+  end
+  return table.concat(out, " and ")
+end
+
+local function conditions_of(step)
+  return #step.terms > 0 and quoted(step.terms) or "nothing"
+end
+
+-- The terms of a step that do not hold in a state, as far as that is known.
+local function unmet(result, step, at)
+  local out = {}
+  local guard, variables = require "skillrt.document.check.reach.guard", result.space.variables
+  local fresh = at == 1 and result.via[1] == 0
+  for _, term in ipairs(step.terms) do
+    local holds = false
+    for _, constraints in ipairs(guard.term(term, variables, fresh and "first" or "may")) do
+      local fits = true
+      for _, one in ipairs(constraints) do
+        fits = fits and one.bits & 1 << (search.class(result, at, one.name) - 1) ~= 0
+      end
+      holds = holds or fits
+    end
+    if not holds then
+      out[#out + 1] = term
+    end
+  end
+  return out
+end
+
+-- The first state in which as few terms as possible are missing.
+local function nearest(result, step)
+  local best, least, terms = nil, math.huge, nil
+  for at = 1, math.min(result.looked, 2000) do
+    local missing = unmet(result, step, at)
+    if #missing < least then
+      best, least, terms = at, #missing, missing
+      if least == 0 then
+        break
+      end
+    end
+  end
+  return best, terms
+end
+
+local function told_never(self, step, reason, steps)
+  local action = step.action
+  self.never[action.id] = true
+  self.found:add("reach.never", action.place(), ('action "%s" can never run: %s'):format(action.id, reason),
+    { steps = steps })
+end
+
+-- Proven without regard to order: some condition that nothing makes true.
+local function never_at_all(self, step)
+  local terms = relaxed.unmade(self.relaxed, step)
+  local at, missing = nearest(self.result, step)
+  local steps = at and search.path(self.result, at)
+  if #terms > 0 then
+    local all_else = missing and #missing == #terms and ("; %s all its other conditions hold"):format(sequence(steps))
+    told_never(self, step, ("nobody makes %s true%s"):format(quoted(terms), #step.terms > #terms and all_else or ""),
+      steps)
+  else
+    told_never(self, step, ("its conditions never hold together: %s"):format(conditions_of(step)), steps)
+  end
+end
+
+local function never_in_order(self, step)
+  local at, missing = nearest(self.result, step)
+  if at and #missing > 0 then
+    local steps = search.path(self.result, at)
+    told_never(self, step, ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing)),
+      steps)
+  else
+    told_never(self, step, ("no sequence of actions leads to it (it waits for %s)"):format(conditions_of(step)))
+  end
+end
+
+local function shadowed(self, i, step)
+  local passed = self.result.passed[i]
+  local other = self.space.steps[passed.by].action
+  local steps = search.path(self.result, passed.state)
+  self.never[step.action.id] = true
+  self.found:add("reach.shadowed", step.action.place(),
+    ('action "%s" is never chosen: %s it may run, but "%s"%s is taken'):format(
+      step.action.id, sequence(steps), other.id,
+      self.space.model.strategy == "priority"
+        and (" (priority %g against %g)"):format(other.priority, step.action.priority) or ""),
+    { steps = steps })
+end
+
+local function check_actions(self)
+  local told = 0
+  for i, step in ipairs(self.space.steps) do
+    if told >= MAX_TOLD then
+      return
+    end
+    local before = #self.found
+    if not self.relaxed.runs[i] then
+      never_at_all(self, step)
+    elseif not self.result.chosen[i] and self.result.complete then
+      if self.result.passed[i] then
+        shadowed(self, i, step)
+      else
+        never_in_order(self, step)
+      end
+    end
+    told = told + #self.found - before
+  end
+end
+
+-- What each waiting action waits for, in a state.
+local function waiting(self, at)
+  local lines = {}
+  for _, step in ipairs(self.space.steps) do
+    if search.class(self.result, at, "did " .. step.action.id) == 1 and step.action.terminal ~= "failed" then
+      local terms = unmet(self.result, step, at)
+      if #terms > 0 and #lines < 4 then
+        lines[#lines + 1] = ("%s waits for %s"):format(step.action.id, quoted(terms))
+      end
+    end
+  end
+  return table.concat(lines, "; ")
+end
+
+-- What waits for an action that is told of already would block too: one finding is enough.
+local function waits_only_for_told(self, at)
+  for _, step in ipairs(self.space.steps) do
+    local action = step.action
+    if search.class(self.result, at, "did " .. action.id) == 1 and not action.terminal and not action.optional then
+      if not self.never[action.id] then
+        return false
+      end
+    end
+  end
+  return next(self.never) ~= nil
+end
+
+local function check_blocked(self)
+  local at = self.result.blocked_at
+  if not at or (not self.result.ends.completed and self.result.complete) then
+    return -- the missing goal says it
+  elseif waits_only_for_told(self, at) and self.result.blocked_count == 1 and not self.has_complete then
+    return
+  end
+  local steps = search.path(self.result, at)
+  local more = self.result.blocked_count > 1 and (" (%d such states)"):format(self.result.blocked_count) or ""
+  local vague = self.result.vague[at]
+  local what = "the run %s blocked %s%s: %s"
+  self.found:add("reach.blocked", self.space.model.place(),
+    what:format(vague and "may be" or "is", sequence(steps), more, waiting(self, at)),
+    { steps = steps, level = vague and "note" or nil })
+end
+
+-- Why the last action is not reached.
+local function why_not(self, i, step)
+  local terms, at, missing = relaxed.unmade(self.relaxed, step), nearest(self.result, step)
+  if #terms > 0 then
+    return ("nobody makes %s true"):format(quoted(terms)), at
+  elseif missing and #missing > 0 then
+    return ("%s never holds then"):format(quoted(missing)), at
+  elseif self.result.passed[i] then
+    local by = self.space.steps[self.result.passed[i].by].action.id
+    return ('"%s" is always taken before it'):format(by), self.result.passed[i].state
+  end
+  return "its conditions never hold together", at
+end
+
+local function check_goal(self)
+  if self.result.ends.completed or not self.result.complete then
+    return
+  end
+  for i, step in ipairs(self.space.steps) do
+    if step.action.terminal == "completed" then
+      local reason, at = why_not(self, i, step)
+      local steps = at and search.path(self.result, at) or {}
+      local what = 'no sequence of actions completes the run: "%s" is not reached, %s; the nearest it comes is %s'
+      self.found:add("reach.goal", step.action.place(), what:format(step.action.id, reason, sequence(steps)),
+        { steps = steps })
+      return
+    end
+  end
+  local at = self.result.blocked_at
+  local steps = at and search.path(self.result, at) or {}
+  local what = at and ("%s, %s"):format(sequence(steps), waiting(self, at)) or "it goes on without end"
+  self.found:add("reach.goal", self.space.model.place(), "no sequence of actions completes the run: " .. what,
+    { steps = steps })
+end
+
+-- A repeatable action whose effects change nothing that a condition reads.
+local function repeats(self, i, step)
+  if step.action.max_runs ~= math.huge or step.action.terminal or not self.result.chosen[i] then
+    return
+  end
+  for _, update in ipairs(step.updates) do
+    if not update.place.variable.did then
+      return
+    end
+  end
+  local free = false
+  for _, term in ipairs(step.terms) do
+    for _, name in ipairs(term.vars) do
+      free = free or self.space.variables[name].after ~= nil
+    end
+    free = free or term.opaque
+  end
+  local steps = search.path(self.result, self.result.chosen[i])
+  local what = 'action "%s" may repeat without end: %s it runs, and no effect of it changes what a condition reads'
+  self.found:add("reach.loop", step.action.place(), what:format(step.action.id, sequence(steps)),
+    { steps = steps, level = free and "note" or nil })
+end
+
+local function check_loops(self)
+  for i, step in ipairs(self.space.steps) do
+    repeats(self, i, step)
+  end
+  local at = rounds.stuck(self.result)
+  if at then
+    local steps = search.path(self.result, at)
+    local loop = rounds.loop(self.result, at)
+    self.found:add("reach.loop", self.space.model.place(),
+      ("the run goes round without end: %s it repeats %s"):format(sequence(steps),
+        table.concat(loop, ", ")), { steps = steps })
+  end
+end
+
+local function check_bound(self)
+  if self.result.over then
+    local what = "the run is over before its first step: `%s` holds in the initial state"
+    self.found:add("reach.over", self.space.model.place(self.result.over), what:format(self.result.over))
+  end
+  if not self.result.complete then
+    local result = self.result
+    local bound = ("%d states, %d tests"):format(result.max_states, result.max_tests)
+    if result.full then
+      bound = ("%s, %d states and parts of states in memory"):format(bound, result.max_kept)
+    end
+    local what = "the search stopped after %d states (bound: %s); %d found ones were not looked at"
+    self.found:add("reach.bound", self.space.model.place(), what:format(result.looked, bound,
+      result.count - result.looked))
+  end
+end
+
+-- Phases with a condition that nothing before them can make true.
+local function check_phases(self)
+  for _, phase in ipairs(self.space.phases) do
+    if #phase.terms > 0 and #phase.may == 0 and #phase.first == 0 then
+      self.found:add("reach.never", phase.action.place(),
+        ('phase "%s" can never run: nobody makes %s true'):format(phase.action.id, quoted(phase.terms)))
+    end
+  end
+end
+
+---@param model skillrt.check.Model
+---@param found skillrt.check.Found
+---@param options { max_states: integer?, max_tests: integer? }?
+---@return table statistics { states, complete }
+function M.check(model, found, options)
+  local space = space_of.of(model)
+  local self = { space = space, found = found, never = {} }
+  check_phases(self)
+  if #space.steps == 0 then
+    return { states = 0, complete = true }
+  end
+  self.relaxed = relaxed.run(space)
+  self.result = search.run(space, options)
+  self.has_complete = model.by_id["action-complete"] ~= nil
+  check_actions(self)
+  check_goal(self)
+  check_blocked(self)
+  check_loops(self)
+  check_bound(self)
+  return { states = self.result.looked, complete = self.result.complete }
+end
+
+return M

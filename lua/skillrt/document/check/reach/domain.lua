@@ -1,0 +1,292 @@
+-- document/check/reach/domain.lua: what a variable of the state may be: values that matter, in few classes.
+--
+-- Values stand for all that no condition tells apart: null, true, each literal that is compared,
+-- a number beyond each, lists of each length that is asked for. Those on which every term agrees
+-- form one class. Knows terms and effects, no actions. Called by reach/space.lua.
+local json = require "skillrt.base.json"
+
+local M = {}
+
+M.MAX_CLASSES = 16
+local MAX_RANGE = 16
+local MAX_LENGTH = 8
+local MAX_PRODUCT = 1024
+
+---@class skillrt.check.Variable
+---@field name string
+---@field path string[]
+---@field did string?         the action whose completion it is
+---@field values any[]        what it may be
+---@field class integer[]     the class of each value, from 1
+---@field classes integer[]   a value of each class
+---@field init integer        the class at first
+---@field after integer?      nil: tracked; else the classes possible once a step has run, as bits
+---@field counter boolean?    how often an action ran
+---@field counted boolean?    some effect counts it up or down: its numbers are told apart
+
+local function put(values, value)
+  for _, known in ipairs(values) do
+    if known == value then
+      return
+    end
+  end
+  values[#values + 1] = value
+end
+
+local function is_null(value)
+  return value == nil or value == json.null
+end
+
+---Whether two values are the same for a condition: lists count by their items.
+---@return boolean
+function M.same(a, b)
+  if is_null(a) or is_null(b) then
+    return is_null(a) and is_null(b)
+  elseif type(a) == "table" and type(b) == "table" then
+    if #a ~= #b or (next(a) == nil) ~= (next(b) == nil) or json.is_array(a) ~= json.is_array(b) then
+      return false
+    end
+    for i, item in ipairs(a) do
+      if not M.same(item, b[i]) then
+        return false
+      end
+    end
+    return #a > 0 or next(a) == nil
+  end
+  return a == b
+end
+
+local function numbers_of(literals, low)
+  local least, most, all = nil, nil, {}
+  for _, value in ipairs(literals) do
+    if type(value) == "number" and value == value and math.abs(value) < 1e15 then
+      all[#all + 1] = value
+      least, most = math.min(least or value, value), math.max(most or value, value)
+    end
+  end
+  local out = {}
+  least, most = math.min(least or 0, 0), math.max(most or 0, 0)
+  if most - least <= MAX_RANGE then
+    for value = math.max(math.floor(least) - 1, low), math.ceil(most) + 2 do
+      put(out, value)
+    end
+  end
+  for _, value in ipairs(all) do
+    for _, near in ipairs { value - 1, value, value + 1 } do
+      if near >= low then
+        put(out, math.tointeger(near) or near)
+      end
+    end
+  end
+  table.sort(out)
+  return out
+end
+
+local function lists_of(term_items, literals)
+  local most = 1
+  for _, value in ipairs(literals) do
+    if math.type(value) == "integer" and value > most and value <= MAX_LENGTH then
+      most = value
+    end
+  end
+  local out = {}
+  for length = 0, most + 2 do
+    local list = json.array {}
+    for i = 1, length do
+      list[i] = "an item that no condition names"
+    end
+    out[#out + 1] = list
+  end
+  for i, item in ipairs(term_items) do
+    if i > 4 then
+      break
+    end
+    for k = 1, #out do
+      if #out < 24 and #out[k] < 4 then
+        local list = json.array { table.unpack(out[k]) }
+        list[#list + 1] = item
+        out[#out + 1] = list
+      end
+    end
+  end
+  return out
+end
+
+local function texts_of(literals)
+  local out = { "", "a text that no condition names" }
+  for _, value in ipairs(literals) do
+    if type(value) == "string" then
+      put(out, value)
+    end
+  end
+  return out
+end
+
+-- 'a' | 'b' of a TypeScript type.
+local function union_of(kind)
+  local out = {}
+  for text in kind:gmatch "['\"]([^'\"]*)['\"]" do
+    out[#out + 1] = text
+  end
+  return #out > 0 and out or nil
+end
+
+---The values a variable may have, before classes are formed.
+---@param facts { literals: any[], items: any[], kind: string?, init: any, low: number? }
+---@return any[]
+function M.values(facts)
+  local kind, out = facts.kind or "", {}
+  local bare = kind:gsub("%s*|%s*null", ""):gsub("%s*|%s*undefined", "")
+  local function all(list)
+    table.move(list, 1, #list, #out + 1, out)
+  end
+  if is_null(facts.init) or kind == "" or bare ~= kind then
+    out[1] = json.null
+  end
+  if bare == "boolean" then
+    all { true, false }
+  elseif bare == "number" or bare == "integer" then
+    all(numbers_of(facts.literals, facts.low or -math.huge))
+  elseif bare:find "%[%]$" or bare:find "^Array<" then
+    all(lists_of(facts.items, facts.literals))
+  elseif union_of(bare) then
+    all(union_of(bare))
+  elseif bare == "string" then
+    all(texts_of(facts.literals))
+  elseif bare == "" or bare == "any" or bare == "unknown" then
+    all { true, false, {} }
+    all(texts_of(facts.literals))
+    all(numbers_of(facts.literals, -math.huge))
+    all(lists_of(facts.items, facts.literals))
+  else
+    all { {} }
+    all(lists_of(facts.items, facts.literals))
+  end
+  for _, value in ipairs(facts.given or {}) do
+    local known = false
+    for _, other in ipairs(out) do
+      known = known or M.same(other, value)
+    end
+    if not known then
+      out[#out + 1] = value
+    end
+  end
+  return out
+end
+
+---A state in which the variables of a term have the values given.
+---@param term skillrt.check.Term
+---@param value_of fun(name: string): any
+---@return table
+function M.state(term, value_of)
+  local state = {}
+  for _, name in ipairs(term.vars) do
+    local value = value_of(name)
+    if term.did[name] then
+      state.completed_actions = state.completed_actions or json.array {}
+      if value then
+        table.insert(state.completed_actions, term.did[name])
+      end
+    else
+      local at, path = state, term.paths[name]
+      for i = 1, #path - 1 do
+        at[path[i]] = at[path[i]] or {}
+        at = at[path[i]]
+      end
+      at[path[#path]] = value
+    end
+  end
+  return state
+end
+
+-- What a term says for every value of one of its variables, all others varied too.
+local function signature(term, name, values, variables)
+  local lists, total = {}, #values
+  for _, other in ipairs(term.vars) do
+    if other ~= name then
+      lists[#lists + 1] = { name = other, values = variables[other].values }
+      total = total * #variables[other].values
+    end
+  end
+  if total > MAX_PRODUCT then
+    term.opaque = true
+    return nil
+  end
+  local out, chosen = {}, {}
+  for i, value in ipairs(values) do
+    chosen[name] = value
+    local bits = {}
+    local function vary(k)
+      if k > #lists then
+        bits[#bits + 1] = term.holds(M.state(term, function(one)
+          return chosen[one]
+        end)) and "1" or "0"
+        return
+      end
+      for _, item in ipairs(lists[k].values) do
+        chosen[lists[k].name] = item
+        vary(k + 1)
+      end
+    end
+    vary(1)
+    out[i] = table.concat(bits)
+  end
+  return out
+end
+
+---Forms the classes: values on which every term agrees. False: there would be too many.
+---@param variable skillrt.check.Variable
+---@param terms skillrt.check.Term[]  those that read it
+---@param variables table<string, skillrt.check.Variable>
+---@return boolean
+function M.classify(variable, terms, variables)
+  local keys = {}
+  for i = 1, #variable.values do
+    keys[i] = {}
+  end
+  if variable.counted then
+    for i, value in ipairs(variable.values) do
+      local size = type(value) == "table" and #value or type(value) == "number" and value
+      keys[i][1] = size and ("%s %s"):format(type(value), size) or ""
+    end
+  end
+  for _, term in ipairs(terms) do
+    local signs = not term.opaque and signature(term, variable.name, variable.values, variables)
+    for i = 1, #variable.values do
+      table.insert(keys[i], signs and signs[i] or "")
+    end
+  end
+  local by_key = {}
+  variable.class, variable.classes = {}, {}
+  for i, parts in ipairs(keys) do
+    local key = table.concat(parts, " ")
+    if not by_key[key] then
+      variable.classes[#variable.classes + 1] = variable.values[i]
+      by_key[key] = #variable.classes
+    end
+    variable.class[i] = by_key[key]
+  end
+  return #variable.classes <= M.MAX_CLASSES
+end
+
+---The class of a value.
+---@param variable skillrt.check.Variable
+---@param value any
+---@return integer?
+function M.class_of(variable, value)
+  for i, known in ipairs(variable.values) do
+    if M.same(known, value) then
+      return variable.class[i]
+    end
+  end
+  return nil
+end
+
+---All classes as bits.
+---@param variable skillrt.check.Variable
+---@return integer
+function M.all(variable)
+  return (1 << #variable.classes) - 1
+end
+
+return M

@@ -1,0 +1,170 @@
+-- document/check/reach/term.lua: the terms of a condition and the variables each depends on.
+--
+-- `a && b.length > 0` has two terms. A variable is a path of the state ("files", "context.files")
+-- or "did X" for completed_actions.includes('X'). A term whose variables cannot be told is
+-- opaque: it may hold or not. Knows expressions, no domains. Called by reach/domain.lua.
+local expr = require "skillrt.expr"
+
+local M = {}
+
+---@class skillrt.check.Term
+---@field text string
+---@field when integer            which condition of the action it belongs to
+---@field vars string[]           names of variables, sorted
+---@field paths table<string, string[]>  a variable's path
+---@field did table<string, string>      a "did" variable's action
+---@field literals any[]          literals it compares with
+---@field lengths boolean         it reads a length
+---@field items table<string, any[]>  literals looked for in a list
+---@field opaque boolean
+---@field holds fun(state: table): boolean
+---@field initially boolean?      whether it holds when a run begins; nil: not known
+
+local DID = "did "
+
+-- The path of `a`, `state.a.b`, `a?.b`; nil where a key is worked out.
+local function path_of(node)
+  local keys = {}
+  while true do
+    if node.type == "member" then
+      table.insert(keys, 1, node.key)
+      node = node.object
+    elseif node.type == "chain" then
+      node = node.expression
+    elseif node.type == "name" then
+      table.insert(keys, 1, node.name)
+      return keys
+    else
+      return nil
+    end
+  end
+end
+
+local function add_var(term, name, path, action)
+  if not term.paths[name] then
+    term.paths[name] = path
+    term.did[name] = action
+    term.vars[#term.vars + 1] = name
+  end
+end
+
+local walk
+
+local function walk_path(node, term)
+  local path = path_of(node)
+  if not path then
+    term.opaque = true
+    return
+  end
+  if #path > 1 and path[#path] == "length" then
+    path[#path] = nil
+    term.lengths = true
+  end
+  add_var(term, table.concat(path, "."), path)
+end
+
+local function walk_call(node, term)
+  local path = path_of(node.object)
+  local argument = node.argument
+  if not path or type(argument) ~= "table" or argument.type ~= "literal" then
+    term.opaque = true
+  elseif node.method == "includes" and #path == 1 and path[1] == "completed_actions"
+    and argument.kind == "string" then
+    add_var(term, DID .. argument.value, path, argument.value)
+  else
+    local name = table.concat(path, ".")
+    add_var(term, name, path)
+    term.items[name] = term.items[name] or {}
+    table.insert(term.items[name], argument.value)
+    term.literals[#term.literals + 1] = argument.value
+  end
+end
+
+function walk(node, term)
+  local kind = node.type
+  if kind == "literal" then
+    term.literals[#term.literals + 1] = node.value
+  elseif kind == "name" or kind == "member" then
+    walk_path(node, term)
+  elseif kind == "chain" then
+    walk(node.expression, term)
+  elseif kind == "call" then
+    walk_call(node, term)
+  elseif kind == "unary" then
+    walk(node.operand, term)
+  elseif kind == "binary" then
+    walk(node.left, term)
+    walk(node.right, term)
+  elseif kind == "logical" then
+    for _, one in ipairs(node.terms) do
+      walk(one, term)
+    end
+  elseif kind == "conditional" then
+    walk(node.test, term)
+    walk(node.yes, term)
+    walk(node.no, term)
+  else
+    term.opaque = true -- array, index, arrow, the whole state
+  end
+end
+
+-- Two variables of which one holds the other cannot be varied one by one.
+local function overlap(term)
+  for _, a in ipairs(term.vars) do
+    for _, b in ipairs(term.vars) do
+      local long, short = term.paths[a], term.paths[b]
+      if a ~= b and not (term.did[a] and term.did[b]) and #long >= #short then
+        local inside = true
+        for i, key in ipairs(short) do
+          inside = inside and long[i] == key
+        end
+        if inside then
+          return true
+        end
+      end
+    end
+  end
+  return false
+end
+
+local MAX_VARS = 4
+
+local function term_of(node, whole, index)
+  local text = whole.text
+  local condition = node == whole.ast and whole or expr.compile(text:sub(node.from, node.to))
+  local term = {
+    text = text:sub(node.from, node.to),
+    when = index,
+    vars = {},
+    paths = {},
+    did = {},
+    literals = {},
+    lengths = false,
+    items = {},
+    opaque = condition == nil,
+    holds = condition,
+  }
+  walk(node, term)
+  table.sort(term.vars)
+  term.opaque = term.opaque or #term.vars > MAX_VARS or overlap(term)
+  return term
+end
+
+---The terms of one condition.
+---@param condition skillrt.expr.Condition|function
+---@param index integer
+---@return skillrt.check.Term[]
+function M.of(condition, index)
+  if type(condition) ~= "table" then
+    return { { text = "a function", when = index, vars = {}, paths = {}, did = {}, literals = {}, items = {},
+      opaque = true } }
+  end
+  local ast, out = condition.ast, {}
+  local nodes = ast.type == "logical" and ast.operator == "&&" and ast.terms or { ast }
+  for i, node in ipairs(nodes) do
+    out[i] = term_of(node, condition, index)
+  end
+  return out
+end
+
+return M

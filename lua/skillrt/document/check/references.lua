@@ -1,0 +1,263 @@
+-- document/check/references.lua: names that lead nowhere: actions, phases, prompts, templates, tools, tool sets,
+-- strategies, nodes of graphs; and documents that nothing names.
+--
+-- Looks at names only. Called by check.lua.
+local files = require "skillrt.base.files"
+local names = require "skillrt.base.names"
+local strategy = require "skillrt.skill.strategy"
+
+local M = {}
+
+local HOOKS = { ["action-complete"] = true, ["action-abort"] = true }
+
+-- What to say behind an unknown id. Documents name the same one many times, and what is nearest
+-- to it takes a look at every name there is.
+local function unknown(model, id)
+  local hints = model.hints or {}
+  model.hints = hints
+  if not hints[id] then
+    local near = names.nearest(id, model.by_id)
+    hints[id] = near and (' (did you mean "%s"?)'):format(near) or ""
+  end
+  return hints[id]
+end
+
+-- Every node of a condition's tree.
+local function walk(node, visit)
+  if type(node) ~= "table" then
+    return
+  elseif node.type then
+    visit(node)
+  end
+  for _, child in pairs(node) do
+    if type(child) == "table" then
+      walk(child, visit)
+    end
+  end
+end
+
+local function is_name(node, name)
+  while type(node) == "table" and node.type == "chain" do
+    node = node.expression
+  end
+  return type(node) == "table" and node.type == "name" and node.name == name
+end
+
+-- The actions and phases a condition names.
+local function named_in(condition)
+  local out = {}
+  walk(condition.ast, function(node)
+    local argument = node.argument
+    if node.type == "call" and node.method == "includes" and is_name(node.object, "completed_actions") then
+      if type(argument) == "table" and argument.type == "literal" and type(argument.value) == "string" then
+        out[#out + 1] = { kind = "action", id = argument.value }
+      end
+    elseif node.type == "member" and is_name(node.object, "outputs") and type(node.key) == "string" then
+      out[#out + 1] = { kind = "phase", id = node.key }
+    end
+  end)
+  return out
+end
+
+local function check_conditions(model, found)
+  local seen = {}
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      for _, condition in ipairs(one.when) do
+        local named = type(condition) == "table" and (seen[condition] or named_in(condition)) or {}
+        seen[condition] = named
+        for _, name in ipairs(named) do
+          if not model.by_id[name.id] then
+            found:add("reference." .. name.kind, model.place(condition.text, one.id, one.kind),
+              ('%s "%s": `%s` names the %s "%s", which does not exist%s'):format(
+                one.kind, one.id, condition.text, name.kind, name.id, unknown(model, name.id)))
+          end
+        end
+      end
+    end
+  end
+end
+
+-- Where documents send a run: code that returns an id, hints of what comes next.
+local function check_links(subject, model, found)
+  for _, link in ipairs(subject.prose and subject.prose.links or {}) do
+    local ours = HOOKS[link.to] and subject.tree and subject.tree:has "skill.lua"
+    if not model.by_id[link.to] and not ours then
+      local from = link.from and ('action "%s"'):format(link.from) or "the routing code"
+      local hook = HOOKS[link.to] -- the runtime ends a run itself; a skill.lua is run by it for sure
+      local level = hook and (link.how == "next" and "note" or "warning") or link.how == "next" and "warning" or nil
+      local why = hook and "the runtime ends the run there itself; what the author meant to do is not done" or nil
+      found:add("reference.action", link, ('%s routes to "%s", and there is no such action%s'):format(
+        from, link.to, unknown(model, link.to)), { level = level, why = why })
+    end
+  end
+end
+
+-- A node is meant as an action when it is written like one and others of its graph are actions.
+local function check_graphs(subject, model, found)
+  for _, graph in ipairs(subject.prose and subject.prose.graphs or {}) do
+    local odd, known = {}, 0
+    for _, id in ipairs(graph.kind == "flow" and graph.order or {}) do
+      local node = graph.nodes[id]
+      local label = (node.label or id):match "^%s*(.-)%s*$"
+      if model.by_id[label] or model.by_id[id] then
+        known = known + 1
+      elseif label:find "^%l[%w_]*[-_][%w_.-]*$" then
+        odd[#odd + 1] = { node = node, label = label }
+      end
+    end
+    for _, one in ipairs(known > 0 and odd or {}) do
+      found:add("reference.node", { file = graph.file, line = one.node.line },
+        ('the graph has a node "%s", and there is no such action%s'):format(one.label, unknown(model, one.label)))
+    end
+  end
+end
+
+local function check_prompts(subject, model, found)
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      local prompt = one.given.prompt
+      local is_path = type(prompt) == "string" and not prompt:find "[ \n]"
+      if is_path and not files.stat(files.join(subject.dir or ".", prompt)) then
+        found:add("reference.file", model.place(prompt, one.id, one.kind),
+          ('%s "%s": its prompt %s does not exist'):format(one.kind, one.id, prompt))
+      end
+    end
+  end
+end
+
+local function check_orphans(subject, model, found)
+  if not (subject.tree and subject.config and #model.actions > 0) then
+    return
+  end
+  for _, path in ipairs(subject.tree:within("phases/actions", "%.md$")) do
+    local id = path:match "([^/]+)%.md$"
+    if not model.by_id[id] then
+      found:add("reference.orphan", { file = path },
+        ('no action "%s" is declared; the document is not used'):format(id))
+    end
+  end
+end
+
+local function object(value)
+  return type(value) == "table" and value or {}
+end
+
+local function check_config(subject, model, found)
+  local config = object(subject.config)
+  for i, entry in ipairs(object(config.templates)) do
+    local path = type(entry) == "table" and entry.path or entry
+    if subject.tree and type(path) == "string" and not subject.tree:has(path) then
+      found:add("reference.template", subject.place(("templates[%d]"):format(i)),
+        ("template %s does not exist"):format(names.show(path)))
+    end
+  end
+  local own, sets = object(config.x_skillrt), {}
+  for _, set in ipairs(object(own.skills)) do
+    sets[object(set).name or ""] = true
+  end
+  for _, kind in ipairs { "actions", "phases" } do
+    for _, id in ipairs(names.sorted(object(own[kind]))) do
+      local wanted = object(object(own[kind])[id]).tool_set
+      local key = ("x_skillrt.%s.%s"):format(kind, id)
+      if wanted and not sets[wanted] then
+        found:add("reference.tool-set", subject.place(key),
+          ('%s: there is no tool set "%s"'):format(key, tostring(wanted)))
+      elseif not model.by_id[id] then
+        found:add("reference.action", subject.place(key), ('%s refines "%s", which is not declared%s'):format(
+          key, id, unknown(model, id)))
+      end
+    end
+  end
+end
+
+local HOST_TOOLS = {}
+for name in ([[Agent AskUserQuestion Bash Edit Glob Grep MultiEdit NotebookEdit Read Skill SlashCommand Task
+  TodoWrite WebFetch WebSearch Write]]):gmatch "%S+" do
+  HOST_TOOLS[name] = true
+end
+local SAME_TOOL = { Agent = "Task", Task = "Agent" } -- renamed upstream (F16)
+
+-- The tools a skill may use, as SKILL.md or the config lists them; nil: all.
+local function allowed_tools(subject)
+  local list = subject.skill_md and subject.skill_md.allowed_tools or object(subject.config).allowed_tools
+  local allowed = {}
+  if type(list) == "string" then
+    for name in list:gmatch "[%w_]+" do
+      allowed[name] = true
+    end
+  end
+  for _, name in ipairs(type(list) == "table" and list or {}) do
+    local plain = tostring(name):match "^[%w_]+"
+    allowed[plain or ""] = true
+  end
+  return next(allowed) and allowed or nil
+end
+
+local function check_calls(block, allowed, path, told, found)
+  for at, name in block.text:gmatch "()(%u%w+)%(" do
+    local unknown_tool = HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]]
+    if unknown_tool and not told[name] and not block.text:sub(at - 1, at - 1):find "[%w_]" then
+      told[name] = true
+      local line = block.line + 1 + select(2, block.text:sub(1, at - 1):gsub("\n", ""))
+      found:add("reference.tool", { file = path, line = line },
+        ("calls %s, which is not among the skill's allowed tools"):format(name))
+    end
+  end
+end
+
+-- Whether a document holds a call of a host's tool that is not allowed; code or not.
+local function may_call(text, allowed)
+  for name in pairs(HOST_TOOLS) do
+    if not allowed[name] and not allowed[SAME_TOOL[name]] and text:find(name .. "(", 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+local function check_tools(subject, found)
+  local allowed = subject.tree and allowed_tools(subject)
+  for _, path in ipairs(allowed and subject.tree.paths or {}) do
+    local text, told = path:find "^phases/.*%.md$" and subject.tree:read(path), {}
+    for _, block in ipairs(text and may_call(text, allowed) and subject.tree:document(path) or {}) do
+      if block.kind == "code" then
+        check_calls(block, allowed, path, told, found)
+      end
+    end
+  end
+end
+
+local function check_strategy(subject, model, found)
+  local name = model.strategy
+  for _, known in ipairs { "function", table.unpack(strategy.BUILTIN) } do
+    if name == known then
+      return
+    end
+  end
+  if type(model.given.strategy) == "string" or model.given.strategy and model.given.strategy.path then
+    if name:find("/", 1, true) or name:find "%.lua$" then
+      if files.stat(files.join(subject.dir or ".", name)) or files.stat(name) then
+        return
+      end
+    end
+    found:add("reference.strategy", model.place(name),
+      ('there is no strategy "%s"%s'):format(name, names.suggest(name, strategy.BUILTIN)))
+  end
+end
+
+---@param subject skillrt.check.Subject
+---@param model skillrt.check.Model
+---@param found skillrt.check.Found
+function M.check(subject, model, found)
+  check_conditions(model, found)
+  check_links(subject, model, found)
+  check_graphs(subject, model, found)
+  check_prompts(subject, model, found)
+  check_orphans(subject, model, found)
+  check_config(subject, model, found)
+  check_tools(subject, found)
+  check_strategy(subject, model, found)
+end
+
+return M

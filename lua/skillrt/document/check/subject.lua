@@ -1,0 +1,148 @@
+-- document/check/subject.lua: what is checked: whatever lies at a path, or a skill that is there already.
+--
+-- A script is run to get its skill, everything else is only read. Called by check.lua.
+local files = require "skillrt.base.files"
+local skill = require "skillrt.skill"
+
+local M = {}
+
+local MAX_TEXT = 16 << 20
+
+---@class skillrt.check.Subject
+---@field path string?
+---@field dir string
+---@field kind string
+---@field name string?
+---@field definition table?   a definition or a skill
+---@field config table?
+---@field tree skillrt.load.Tree?
+---@field prose skillrt.load.Prose?
+---@field skill_md table?
+---@field specs table[]?
+---@field place fun(key: string): skillrt.check.Place
+
+local function from_script(path, found)
+  local loaded, message = require("skillrt.document.script").run(path)
+  local subject = { path = path, dir = files.dirname(path), kind = "script" }
+  function subject.place()
+    return { file = path }
+  end
+  if skill.is(loaded) then
+    subject.definition, subject.name = loaded, loaded.name
+  else
+    local text = message or "gives no skill: a script that runs itself cannot be checked"
+    local line = tonumber(text:match(":(%d+):"))
+    found:add("skill.invalid", { file = path, line = line }, (text:gsub("^.-:%d+: ", "")))
+  end
+  return subject
+end
+
+local function from_skill(given)
+  return {
+    kind = "skill",
+    dir = given.dir or ".",
+    name = given.name,
+    definition = given,
+    place = function()
+      return { file = given.source }
+    end,
+  }
+end
+
+---@param given string|table  a path, a definition or a skill
+---@param found skillrt.check.Found
+---@return skillrt.check.Subject? subject
+---@return string? message
+---@return string? code
+function M.of(given, found)
+  if type(given) == "table" then
+    return from_skill(given)
+  end
+  local info, message, code = files.stat(given)
+  if not info then
+    return nil, message, code
+  elseif info.kind ~= "directory" and given:find "%.lua$" then
+    return from_script(given, found)
+  end
+  local document
+  document, message, code = require("skillrt.document.load").read(given, {})
+  if not document then
+    return nil, message, code
+  end
+  for _, one in ipairs(document.findings) do
+    found:take(one)
+  end
+  return document
+end
+
+-- Texts of files that findings point into, each read once.
+local function reader(subject)
+  local texts = {}
+  return function(file)
+    if texts[file] == nil then
+      local text = subject.tree and subject.tree:has(file) and subject.tree:read(file)
+      texts[file] = text or files.read(file, MAX_TEXT) or files.read(files.join(subject.dir, file), MAX_TEXT) or false
+    end
+    return texts[file]
+  end
+end
+
+local function escaped(text)
+  return (text:gsub('["\\]', "\\%0"))
+end
+
+-- The line on which a text first stands, from a line on; nil where it does not.
+local function line_of(text, wanted, from)
+  local at, line = 1, 1
+  while line < (from or 1) do
+    at = text:find("\n", at, true)
+    if not at then
+      return nil
+    end
+    at, line = at + 1, line + 1
+  end
+  local found = text:find(wanted, at, true) or text:find(escaped(wanted), at, true)
+  return found and line + select(2, text:sub(at, found - 1):gsub("\n", "")) or nil
+end
+
+---A function that says where a text of the skill stands, as near as can be told.
+---@param subject skillrt.check.Subject
+---@return fun(text: string?, id: string?, kind: string?): skillrt.check.Place
+function M.places(subject)
+  local text_of, index = reader(subject), {}
+  local definition = subject.definition or {}
+  for kind, list in pairs { action = definition.actions or {}, phase = definition.phases or {} } do
+    for i, one in ipairs(type(list) == "table" and list or {}) do
+      local key = kind == "action" and "autonomous_config.actions[%d]" or "sequential_config.phases[%d]"
+      index[kind .. " " .. tostring(type(one) == "table" and one.id)] = { key = key:format(i), one = one }
+    end
+  end
+  local function base(id, kind)
+    local known = id and index[kind .. " " .. id]
+    if known and subject.kind ~= "script" and subject.kind ~= "skill" then
+      return subject.place(known.key), known.one
+    end
+    local place = subject.place("")
+    local text = place.file and id and text_of(place.file)
+    local line = text and (line_of(text, '"' .. id .. '"') or line_of(text, "'" .. id .. "'") or line_of(text, id))
+    return { file = place.file, line = line }, known and known.one
+  end
+  return function(wanted, id, kind)
+    local place, one = base(id, kind)
+    if not wanted then
+      return place
+    end
+    local others = subject.prose and subject.prose.documents or {}
+    local prompt = one and type(one.prompt) == "string" and not one.prompt:find "[ \n]" and one.prompt or nil
+    for _, file in ipairs { place.file or "", prompt or "", table.unpack(id and {} or others) } do
+      local text = file ~= "" and text_of(file)
+      local line = text and line_of(text, wanted, file == place.file and place.line or 1)
+      if line then
+        return { file = file, line = line }
+      end
+    end
+    return place
+  end
+end
+
+return M

@@ -1,0 +1,44 @@
+-- document/generate/action.lua: phases/actions/<id>.md, one for each action (R39, R46-R52, R78, F14).
+-- Pure. Called by generate.
+local json = require "skillrt.base.json"
+local markdown = require "skillrt.document.generate.markdown"
+local view = require "skillrt.document.generate.view"
+
+local M = {}
+
+-- What the document shows in sections of its own; all else of an action is shown as settings.
+local SHOWN = { id = 1, name = 1, description = 1, purpose = 1, preconditions = 1, effects = 1, priority = 1 }
+
+local function settings_of(action, config)
+  local settings, any = {}, false
+  for key, value in pairs(action) do
+    if not SHOWN[key] then
+      settings[key], any = value, true
+    end
+  end
+  local own = type(config.x_skillrt.actions) == "table" and config.x_skillrt.actions[action.id]
+  for key, value in pairs(type(own) == "table" and own or {}) do
+    settings[key], any = value, true
+  end
+  return any and json.encode(settings, { indent = 2 }) or false
+end
+
+---@param config skillrt.generate.Config
+---@param shared table
+---@param action table the action's view
+---@return table
+function M.data(config, shared, action)
+  local settings = settings_of(action.source, config)
+  local own = {
+    up = "../../",
+    settings = settings,
+    fence = settings and markdown.fence(settings),
+    name_quoted = json.encode(action.name_line):sub(2, -2),
+  }
+  for key, value in pairs(action) do
+    own[key] = value
+  end
+  return view.with(shared, own)
+end
+
+return M

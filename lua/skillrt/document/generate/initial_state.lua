@@ -1,0 +1,70 @@
+-- document/generate/initial_state.lua: what a run's state holds at first: the same object for the documents and
+-- for the run (F1). Pure. Called by state_schema and load/config.
+local fields = require "skillrt.document.generate.fields"
+local helpers = require "skillrt.document.generate.helpers"
+local json = require "skillrt.base.json"
+
+local M = {}
+
+-- What the runtime writes itself; a config's field of such a name describes it, no more.
+local RUNTIME = {}
+for name in ([[skill_name run_id status current_action completed_actions errors error_count iteration_count
+  started_at updated_at completed_at failed_at context input outputs phases_completed phases_skipped
+  current_phase]]):gmatch "%S+" do
+  RUNTIME[name] = true
+end
+
+---@param name string
+---@return boolean
+function M.is_runtime_field(name)
+  return RUNTIME[name] == true
+end
+
+-- A default as a value; null where the type allows it and nothing else would be true.
+local function default_of(kind)
+  if kind:find "%f[%w]null%f[%W]" then
+    return json.null
+  end
+  local text = helpers.get_default_value(kind)
+  if text == "[]" then
+    return json.array {}
+  elseif text == "{}" then
+    return {}
+  end
+  return (json.decode(text))
+end
+
+---The declared fields with their first values; x_skillrt.initial_state before the type's default.
+---@param config skillrt.generate.Config
+---@return table<string, any>
+function M.business(config)
+  local state = { pending_items = json.array {}, results = {} }
+  for _, field in ipairs(config.autonomous_config.state_schema.fields) do
+    if not RUNTIME[field.name] then
+      state[field.name] = default_of(field.type)
+    end
+  end
+  local own = config.x_skillrt.initial_state
+  for key, value in pairs(type(own) == "table" and own or {}) do
+    if not RUNTIME[key] then
+      state[key] = value == json.null and json.null or fields.copy(value)
+    end
+  end
+  return state
+end
+
+---The whole state before the first step, as state.json shows it.
+---@param config skillrt.generate.Config
+---@return table<string, any>
+function M.full(config)
+  local state = M.business(config)
+  state.skill_name = config.skill_name
+  state.status = "pending"
+  state.started_at, state.updated_at, state.current_action = json.null, json.null, json.null
+  state.completed_actions, state.errors = json.array {}, json.array {}
+  state.error_count, state.iteration_count = 0, 0
+  state.context = {}
+  return state
+end
+
+return M

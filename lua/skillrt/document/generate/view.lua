@@ -1,0 +1,222 @@
+-- document/generate/view.lua: what every document's template may use: names, strategy, specs, phases, actions,
+-- already made safe for the place where they stand.
+--
+-- Pure: config in, table out. Called by generate; the output kinds add what is theirs.
+local config_actions = require "skillrt.document.generate.config_actions"
+local config_phases = require "skillrt.document.generate.config_phases"
+local helpers = require "skillrt.document.generate.helpers"
+local markdown = require "skillrt.document.generate.markdown"
+
+local M = {}
+
+local function documents(list)
+  local out = {}
+  for i, entry in ipairs(list) do
+    out[i] = {
+      path = entry.path:gsub("[ ()]", { [" "] = "%20", ["("] = "%28", [")"] = "%29" }),
+      path_text = markdown.line(entry.path):gsub("[%[%]]", "\\%0"),
+      purpose = markdown.cell(entry.purpose),
+      context = entry.context and markdown.cell(entry.context) or false,
+    }
+  end
+  return out
+end
+
+local function purpose_of(item)
+  return item.description and item.description:find "%S" and item.description or item.name
+end
+
+local function agent_text(agent)
+  if agent.type == "llm" and agent.tool then
+    return ("llm (%s)"):format(agent.tool)
+  end
+  return agent.type
+end
+
+local function input_view(path, makers)
+  local id = makers[path]
+  return {
+    path = path,
+    json = path:sub(-5) == ".json",
+    key = helpers.to_identifier(id or path) .. "_output",
+    variable = "input_" .. helpers.to_identifier(path:gsub("%.[^./]*$", "")),
+  }
+end
+
+local function phase_views(config)
+  local out, makers = {}, {}
+  local list = config.sequential_config and config.sequential_config.phases or {}
+  for i, phase in ipairs(list) do
+    local inputs = {}
+    for k, path in ipairs(phase.input) do
+      inputs[k] = input_view(path, makers)
+    end
+    makers[phase.output] = phase.id
+    local text = phase.description and phase.description:find "%S" and phase.description or nil
+    out[i] = {
+      number = i,
+      order = i,
+      id = phase.id,
+      name_line = markdown.line(phase.name),
+      description = text or false,
+      description_line = text and markdown.line(text),
+      objectives = phase.objectives,
+      inputs = inputs,
+      inputs_cell = #inputs > 0 and markdown.cell(table.concat(phase.input, ", ")) or "-",
+      output = phase.output,
+      output_cell = markdown.cell(phase.output),
+      json = phase.output:sub(-5) == ".json",
+      key = helpers.to_identifier(phase.id) .. "_output",
+      agent_cell = markdown.cell(agent_text(phase.agent)),
+      condition = phase.condition or false,
+      condition_code = phase.condition and markdown.code(phase.condition),
+      first = i == 1,
+      next = list[i + 1] and list[i + 1].id or false,
+      next_number = i + 1,
+    }
+  end
+  return out
+end
+
+-- Each item as inline code and as a line; and all of them in a table cell, "-" for none (R45).
+local function code_items(list)
+  local out, cells = {}, {}
+  for i, item in ipairs(list) do
+    local line, code, cell = markdown.code_forms(item)
+    out[i], cells[i] = { code = code, line = line }, cell
+  end
+  return out, #cells > 0 and table.concat(cells, ", ") or "-"
+end
+
+-- Priorities are written as whole numbers where they are whole.
+local function number_text(value)
+  return math.tointeger(value) or value
+end
+
+local function action_view(action)
+  local preconditions, preconditions_cell = code_items(action.preconditions)
+  local effects, effects_cell = code_items(action.effects)
+  local check_line, _, check_cell = markdown.code_forms(helpers.get_precondition_check(action))
+  return {
+    id = action.id,
+    name_line = markdown.line(action.name),
+    description = action.description and action.description:find "%S" and action.description or false,
+    purpose = action.purpose and action.purpose:find "%S" and action.purpose or false,
+    purpose_cell = markdown.cell(purpose_of(action)),
+    priority = number_text(action.priority),
+    preconditions = preconditions,
+    preconditions_cell = preconditions_cell,
+    effects = effects,
+    effects_cell = effects_cell,
+    check_line = check_line,
+    check_cell = check_cell,
+    result_key = helpers.to_identifier(action.id) .. "_result",
+    source = action,
+  }
+end
+
+local function action_views(config)
+  local list = config.autonomous_config and config.autonomous_config.actions or {}
+  local out, sorted, by_source = {}, {}, {}
+  for i, action in ipairs(list) do
+    out[i] = action_view(action)
+    by_source[action] = out[i]
+  end
+  for i, action in ipairs(config_actions.by_priority(list)) do
+    sorted[i] = by_source[action]
+  end
+  return out, sorted
+end
+
+-- The steps of the skill from top to bottom: phases and, in its place, the loop.
+local function flow_of(config, phases)
+  local flow, leading, trailing, behind = {}, {}, {}, false
+  local order = config.execution_mode == "hybrid" and config.x_skillrt.hybrid.order
+  if config.execution_mode == "autonomous" then
+    order = { config_phases.LOOP }
+  end
+  local by_id = {}
+  for _, phase in ipairs(phases) do
+    by_id[phase.id] = phase
+  end
+  if order then
+    for i, id in ipairs(order) do
+      flow[i] = { phase = by_id[id] or false, is_loop = id == config_phases.LOOP }
+      behind = behind or id == config_phases.LOOP
+      if by_id[id] then
+        local side = behind and trailing or leading
+        side[#side + 1] = id
+      end
+    end
+  else
+    for i, phase in ipairs(phases) do
+      flow[i] = { phase = phase, is_loop = false }
+    end
+  end
+  for i, step in ipairs(flow) do
+    step.last = i == #flow
+  end
+  return flow, leading, trailing
+end
+
+local function limits_of(config)
+  local limits = type(config.x_skillrt.limits) == "table" and config.x_skillrt.limits or {}
+  local termination = type(config.x_skillrt.termination) == "table" and config.x_skillrt.termination or {}
+  local retries = termination.max_retries or limits.max_retries
+  if not retries and math.type(limits.attempts_per_action) == "integer" then
+    retries = limits.attempts_per_action - 1
+  end
+  return limits.max_iterations or 100, limits.max_errors or 3, retries or 3, termination
+end
+
+---The data that all templates share.
+---@param config skillrt.generate.Config
+---@return table
+function M.of(config)
+  local phases = phase_views(config)
+  local actions, by_priority = action_views(config)
+  local flow, leading, trailing = flow_of(config, phases)
+  local iterations, errors, retries, termination = limits_of(config)
+  local host = type(config.x_skillrt.host) == "table" and config.x_skillrt.host or {}
+  return {
+    skill_name = config.skill_name,
+    display_name = config.display_name,
+    display_line = markdown.line(config.display_name),
+    description = config.description,
+    version = config.version,
+    strategy = config.context_strategy,
+    file = config.context_strategy == "file",
+    memory = config.context_strategy == "memory",
+    sequential = config.execution_mode == "sequential",
+    autonomous = config.execution_mode == "autonomous",
+    hybrid = config.execution_mode == "hybrid",
+    loop = config.execution_mode ~= "sequential",
+    specs = documents(config.specs),
+    has_specs = #config.specs > 0,
+    templates = documents(config.templates),
+    has_templates = #config.templates > 0,
+    phases = phases,
+    actions = actions,
+    by_priority = by_priority,
+    flow = flow,
+    leading = leading,
+    trailing = trailing,
+    run_finalize = config.execution_mode == "hybrid" and config.x_skillrt.hybrid.on_loop_failed == "run_finalize",
+    max_iterations = iterations,
+    max_errors = errors,
+    max_retries = retries,
+    termination = termination,
+    task_tool = type(host.task_tool) == "string" and host.task_tool:match "^[%a_][%w_]*$" or "Task",
+    up = "",
+  }
+end
+
+---Data of one document: its own keys before the shared ones.
+---@param shared table
+---@param own table
+---@return table
+function M.with(shared, own)
+  return setmetatable(own, { __index = shared })
+end
+
+return M

@@ -1,0 +1,46 @@
+-- document/graph/dot.lua: a graph in graphviz's language; every text quoted and escaped.
+--
+-- Called by graph.lua.
+local M = {}
+
+local NODES = {
+  start = 'shape=circle, style=filled, fillcolor="#d9ead3"',
+  ["end"] = 'shape=doublecircle, style=filled, fillcolor="#eeeeee"',
+  action = 'shape=box, style="rounded,filled", fillcolor="#e8f0fe"',
+  phase = 'shape=box, style=filled, fillcolor="#fff3e0"',
+  state = 'shape=ellipse, style=filled, fillcolor="#f3e5f5"',
+}
+local EDGES = { condition = "", data = "style=bold", order = "style=dashed", transition = 'color="#7b1fa2"' }
+
+local function quoted(text)
+  local plain = text:gsub("[%z\1-\9\11-\31\127]", " "):gsub("[\\\"]", "\\%0"):gsub("\n", "\\n")
+  return '"' .. plain .. '"'
+end
+
+---@param graph skillrt.graph.Graph
+---@return string[]
+function M.lines(graph)
+  local lines = {
+    "digraph " .. quoted(graph.name) .. " {",
+    "  rankdir=TB;",
+    '  node [fontname="sans-serif", fontsize=11];',
+    '  edge [fontname="sans-serif", fontsize=9];',
+  }
+  local names = {}
+  for i, node in ipairs(graph.nodes) do
+    names[node.id] = "n" .. i
+    local text = node.label .. (node.note and "\n" .. node.note or "")
+    lines[#lines + 1] = ("  n%d [label=%s, %s];"):format(i, quoted(text), NODES[node.kind])
+  end
+  for _, edge in ipairs(graph.edges) do
+    local look = {}
+    look[1] = edge.label and "label=" .. quoted(edge.label) or nil
+    look[#look + 1] = EDGES[edge.kind] ~= "" and EDGES[edge.kind] or nil
+    lines[#lines + 1] = ("  %s -> %s%s;"):format(names[edge.from], names[edge.to],
+      #look > 0 and " [" .. table.concat(look, ", ") .. "]" or "")
+  end
+  lines[#lines + 1] = "}"
+  return lines
+end
+
+return M

@@ -1,0 +1,66 @@
+-- document/graph/init.lua: a skill as a graph: actions and what leads to them, phases with their inputs and
+-- outputs, states of a machine; as Mermaid, dot or SVG.
+--
+-- An edge from A to B: an effect of A makes a condition of B true. Called by cmd/graph.
+local build = require "skillrt.document.graph.build"
+
+local M = {}
+
+local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.document.graph.dot" }
+
+---@class skillrt.graph.Node
+---@field id string
+---@field label string
+---@field kind "start"|"end"|"action"|"phase"|"state"
+---@field note string?  more lines of the label
+
+---@class skillrt.graph.Edge
+---@field from string
+---@field to string
+---@field label string?
+---@field kind "condition"|"data"|"order"|"transition"
+
+---@class skillrt.graph.Graph
+---@field name string
+---@field nodes skillrt.graph.Node[]
+---@field edges skillrt.graph.Edge[]
+
+---The graph of whatever lies at a path, or of a definition.
+---@param given string|table
+---@return skillrt.graph.Graph? graph
+---@return string? message
+---@return string? code
+function M.of(given)
+  local found = require("skillrt.document.check.found").new()
+  local subject_of = require "skillrt.document.check.subject"
+  local subject, message, code = subject_of.of(given, found)
+  if not subject then
+    return nil, message, code
+  elseif not subject.definition then
+    local first = found:sorted()[1]
+    return nil, ("%s: %s"):format(subject.path or "skill",
+      first and first.what or "holds nothing that can be run"), "invalid"
+  end
+  local model = require("skillrt.document.check.model").of(subject.definition, found, subject_of.places(subject))
+  return build.of(model, subject)
+end
+
+---The text of a graph.
+---@param graph skillrt.graph.Graph
+---@param format "mermaid"|"dot"
+---@return string
+function M.text(graph, format)
+  local writer = WRITERS[format] or error(("graph: format must be mermaid or dot, not %s"):format(tostring(format)),
+    2)
+  return table.concat(require(writer).lines(graph), "\n") .. "\n"
+end
+
+---The graph as SVG, drawn by graphviz; nil where it is not installed or fails.
+---@param graph skillrt.graph.Graph
+---@return string? svg
+---@return string? message
+function M.svg(graph)
+  return require("skillrt.document.graph.svg").draw(M.text(graph, "dot"))
+end
+
+return M

@@ -1,0 +1,190 @@
+-- document/load/action_md.lua: phases/actions/<id>.md: what its lists and tables say about one action: name,
+-- purpose, preconditions, state updates; and hints about what is next.
+--
+-- Reads known sections (R46-R52); code is looked at for literal state updates only, and never
+-- run. Called by folder.lua.
+local condition = require "skillrt.document.load.condition"
+local js = require "skillrt.document.load.js"
+local markdown = require "skillrt.document.load.markdown"
+local words = require "skillrt.document.load.words"
+
+local M = {}
+
+---@class skillrt.load.ActionMd
+---@field file string
+---@field name string?
+---@field line integer?
+---@field description string?
+---@field purpose string?
+---@field preconditions skillrt.load.Told[]?  nil: no such section
+---@field preconditions_line integer?
+---@field effects { text: string, effect: string?, line: integer }[]
+---@field sets table<string, integer>          state keys its updates name, with a line
+
+local function first_text(blocks)
+  for _, block in ipairs(blocks) do
+    if block.kind == "heading" and block.level > 1 then
+      return nil
+    elseif block.kind == "text" then
+      return block.text
+    end
+  end
+  return nil
+end
+
+local function text_of(section)
+  local out = {}
+  for _, block in ipairs(section or {}) do
+    if block.kind == "text" then
+      out[#out + 1] = block.text
+    elseif block.kind == "item" then
+      out[#out + 1] = "- " .. block.text
+    elseif block.kind == "heading" then
+      break
+    end
+  end
+  return #out > 0 and table.concat(out, "\n") or nil
+end
+
+-- `a` and what else stands in an item of a list of preconditions.
+local function read_preconditions(section, is_field, read)
+  read.preconditions, read.preconditions_line = {}, section.heading.line
+  for _, block in ipairs(section) do
+    if block.kind == "item" then
+      local told = condition.item(block.text, is_field)
+      if told then
+        told.line = block.line
+        read.preconditions[#read.preconditions + 1] = told
+      end
+    elseif block.kind == "heading" then
+      break
+    elseif block.kind == "text" and not condition.is_none(block.text) then
+      local told = { text = block.text, problem = "it is a paragraph, not an item of the list", line = block.line }
+      read.preconditions[#read.preconditions + 1] = told
+    end
+  end
+end
+
+-- State updates that are looked at in one document.
+local MAX_LOOKS = 32
+
+local LITERAL = { boolean = true, number = true }
+
+local function promise_of(key, value)
+  if LITERAL[type(value)] then
+    return ("%s=%s"):format(key, tostring(value))
+  elseif type(value) == "string" and value:find "^[%w_][%w_.-]*$" then
+    return ("%s='%s'"):format(key, value)
+  end
+  return nil
+end
+
+-- What opens an object of updates, and a part of it that is found at once.
+local OPENS = {
+  { word = "tateUpdates", pattern = "[sS]tateUpdates%s*:%s*(){" },
+  { word = "pdateState(", pattern = "[uU]pdateState%(%s*(){" },
+}
+
+local function next_opened(text, opens, from)
+  local start = text:find(opens.word, from, true)
+  return start and text:match(opens.pattern, math.max(start - 1, from))
+end
+
+-- `return { stateUpdates: { done: true, files: list } }`: every key, and what a literal promises.
+local function read_updates(block, read, promises)
+  for _, opens in ipairs(OPENS) do
+    local at = next_opened(block.text, opens, 1)
+    while at and read.looks < MAX_LOOKS do
+      local entries, after = js.entries(block.text, at)
+      local first = block.line + 1 + select(2, block.text:sub(1, at):gsub("\n", ""))
+      read.looks = read.looks + 1
+      for _, entry in ipairs(entries) do
+        local line = first + entry.line
+        read.sets[entry.key or ""] = read.sets[entry.key or ""] or line
+        local promise = promises and entry.key and promise_of(entry.key, entry.value)
+        if promise then
+          read.effects[#read.effects + 1] = { text = promise, effect = promise, line = line }
+        end
+      end
+      at = next_opened(block.text, opens, after or at + 1)
+    end
+  end
+  read.sets[""] = nil -- a spread or a computed key
+end
+
+local function read_promises(block, read)
+  if not block.text:find("Effect:", 1, true) then
+    return
+  end
+  local line = block.line
+  for text in (block.text .. "\n"):gmatch "(.-)\n" do
+    line = line + 1
+    local told = text:match "^%s*//%s*Effect:%s*(.-)%s*$"
+    if told then
+      local one = condition.effects(told)[1] or {}
+      read.effects[#read.effects + 1] = { text = told, effect = one.effect, line = line }
+    end
+  end
+end
+
+local function read_changes(section, read)
+  for _, block in ipairs(section) do
+    if block.kind == "code" then
+      read_updates(block, read, true)
+      read_promises(block, read)
+    elseif block.kind == "item" then
+      local code = markdown.code_span(block.text)
+      for _, one in ipairs(condition.effects(code or block.text)) do
+        one.line = block.line
+        read.effects[#read.effects + 1] = one
+      end
+      local key = (code or block.text):match "^([%a_][%w_]*)"
+      if key and (code or block.text:find "^[%a_][%w_]*_[%w_]*%f[^%w_]") then
+        read.sets[key] = read.sets[key] or block.line
+      end
+    end
+  end
+end
+
+---What a document says may come after its action.
+---@param blocks skillrt.load.Markdown
+---@return { text: string, line: integer }[]
+function M.next(blocks)
+  local out = {}
+  for _, block in ipairs(markdown.section(blocks, words.NEXT) or {}) do
+    if block.kind == "item" or block.kind == "text" then
+      out[#out + 1] = { text = block.text, line = block.line }
+    end
+  end
+  return out
+end
+
+---What stands in an action's document.
+---@param blocks skillrt.load.Markdown
+---@param file string
+---@param is_field (fun(name: string): boolean)?
+---@return skillrt.load.ActionMd
+function M.read(blocks, file, is_field)
+  local title, line = markdown.title(blocks)
+  local read = { file = file, line = line, effects = {}, sets = {}, looks = 0 }
+  local name = title and title:gsub("^[Aa]ction%s*[:\u{FF1A}]%s*", ""):gsub("`", "")
+  read.name = name and name:find "%S" and name or nil
+  read.description = first_text(blocks)
+  read.purpose = text_of(markdown.section(blocks, words.PURPOSE))
+  local section = markdown.section(blocks, words.PRECONDITIONS)
+  if section then
+    read_preconditions(section, is_field, read)
+  end
+  section = markdown.section(blocks, words.UPDATES)
+  if section then
+    read_changes(section, read)
+  end
+  for _, block in ipairs(blocks) do
+    if block.kind == "code" then
+      read_updates(block, read, false)
+    end
+  end
+  return read
+end
+
+return M

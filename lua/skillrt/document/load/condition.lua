@@ -1,0 +1,203 @@
+-- document/load/condition.lua: a precondition as people write it into lists and tables: the condition it is,
+-- or why it cannot be read. Never guesses: what is prose stays prose.
+--
+-- Called by the readers of action documents, tables and orchestrators.
+local effect = require "skillrt.skill.effect"
+local expr = require "skillrt.expr"
+local markdown = require "skillrt.document.load.markdown"
+
+local M = {}
+
+-- How documents say that there is none.
+local NONE = {
+  "^%-*$",
+  "^\u{2014}$",
+  "^none%f[%W]",
+  "^no special",
+  "^no preconditions?",
+  "^n/a$",
+  "^always$",
+  "^\u{65E0}", -- none, in Chinese
+}
+
+---@param text string
+---@return boolean
+function M.is_none(text)
+  if not text:find "^[`*_%s]*[-nNaA\u{2014}\u{65E0}]" and text:find "%w" then
+    return false
+  end
+  local plain = text:lower():gsub("[`*_.]", ""):match "^%s*(.-)%s*$"
+  for _, pattern in ipairs(NONE) do
+    if plain:find(pattern) then
+      -- "none of the files is open" is a condition, told in prose
+      return #plain <= 24 or plain:find "precondition" ~= nil or plain:find "^\u{65E0}" ~= nil
+    end
+  end
+  return false
+end
+
+-- What compiles: documents say the same condition several times.
+local known, count = {}, 0
+
+local function compiles(text)
+  local one = known[text]
+  if not one then
+    if count > 5000 then
+      known, count = {}, 0
+    end
+    local condition, message = expr.compile(text)
+    one = { condition ~= nil, message }
+    known[text], count = one, count + 1
+  end
+  return one[1], one[2]
+end
+
+-- A condition inside the brackets of a prose one: what its author may have meant.
+local function inner(text)
+  local inside = text:match "%((.+)%)" or text:match "\u{FF08}(.+)\u{FF09}" or text:match "`([^`]+)`"
+  if inside and inside:find "[=<>!.]" and compiles(inside) then
+    return inside
+  end
+  return nil
+end
+
+local function is_bare(text)
+  return text:find "^!?%s*[%w_\128-\255]+$" ~= nil
+end
+
+---@class skillrt.load.Told
+---@field text string        as it stands there
+---@field condition string?  as it is read; nil: it cannot be
+---@field problem string?    why it cannot be read
+---@field hint string?       a condition found inside of it
+---@field line integer
+
+local function refuse(text, problem)
+  return { text = text, problem = problem, hint = inner(text) }
+end
+
+---A list item: code between backticks is a condition, with or without a remark behind it; other
+---text is one when it reads as one and is more than a word.
+---@param text string
+---@param is_field (fun(name: string): boolean)?  whether a bare word is a key of the state
+---@return skillrt.load.Told? told  nil: it says there is none
+function M.item(text, is_field)
+  if M.is_none(text) then
+    return nil
+  end
+  local code, rest = markdown.code_span(text)
+  local other = code and rest:match "`([^`]+)`"
+  if other and compiles(other) then
+    return refuse(text, "it holds several conditions; give each an item of its own")
+  end
+  local source = code or text
+  local compiled, message = compiles(source)
+  if not compiled then
+    return refuse(text, code and message or "it is prose")
+  elseif not code and is_bare(source) then
+    local word = source:match "[%w_\128-\255]+"
+    if not (is_field and is_field(word)) and not word:find "^[%l%d]+_[%l%d_]+$" then
+      return refuse(text, "a word alone may be prose; put a key of the state between backticks")
+    end
+  end
+  return { text = text, condition = source }
+end
+
+local VALUES = { ["true"] = true, ["false"] = true, null = true, undefined = true }
+
+-- `status=pending` in a table means equality: nothing is assigned there.
+local function equality(part)
+  local key, value = part:match "^([%a_][%w_.]*)%s*=%s*([^=].*)$"
+  if not key or value:find "^=" then
+    return nil
+  elseif VALUES[value] or tonumber(value) or value:find "^'[^']*'$" or value:find '^"[^"]*"$' then
+    return ("%s === %s"):format(key, value)
+  elseif value:find "^[%w_-]+$" then
+    return ("%s === '%s'"):format(key, value)
+  end
+  return nil
+end
+
+local MARKS = "[,'\"`()%[%]{}]"
+
+-- The parts of a cell: commas outside brackets and quotes separate them, as do line breaks.
+local function parts_of(cell)
+  local parts, from, at, depth, quote = {}, 1, 1, 0, nil
+  local text = cell
+  if text:find "[<\227\239]" then
+    text = text:gsub("<br%s*/?>", ","):gsub("\u{FF0C}", ","):gsub("\u{3001}", ","):gsub("\u{FF1B}", ",")
+  end
+  if not text:find(",", 1, true) then
+    return { text:match "^%s*(.-)%s*$" }
+  end
+  while true do
+    local stop = text:find(quote or MARKS, at, quote ~= nil)
+    local c = stop and text:sub(stop, stop)
+    if not c then
+      parts[#parts + 1] = text:sub(from)
+      break
+    elseif c == quote then
+      quote = nil
+    elseif c == "'" or c == '"' or c == "`" then
+      quote = c
+    elseif c:find "[%(%[{]" then
+      depth = depth + 1
+    elseif c ~= "," then
+      depth = depth - 1
+    elseif depth <= 0 then
+      parts[#parts + 1], from = text:sub(from, stop - 1), stop + 1
+    end
+    at = stop + 1
+  end
+  local out = {}
+  for _, part in ipairs(parts) do
+    part = part:match "^%s*(.-)%s*$"
+    out[#out + 1] = part ~= "" and part or nil
+  end
+  return out
+end
+
+---The conditions of a table's cell.
+---@param cell string
+---@param is_field (fun(name: string): boolean)?
+---@return skillrt.load.Told[]
+function M.cell(cell, is_field)
+  local out = {}
+  if M.is_none(cell) then
+    return out
+  end
+  for _, part in ipairs(parts_of(cell)) do
+    local plain = part:match "^`+%s*(.-)%s*`+$" or part
+    local equal = equality(plain)
+    out[#out + 1] = equal and { text = part, condition = equal } or M.item(part, is_field)
+  end
+  return out
+end
+
+-- A value is one word or a quoted text; "done = true once all is read" is prose.
+local function is_promise(text)
+  local value = text:match "^[%a_][%w_.]*%s*[=<>!]+%s*(.-)$"
+  if value then
+    local quoted = value:find "^(['\"])[^'\"]*%1$" ~= nil
+    return quoted or value:find "^-?[%w_.:/-]+$" ~= nil or value == "[]" or value == "{}"
+  end
+  return text:find "^[%a_][%w_.]*%s*[+-][+-]$" ~= nil
+end
+
+---The effects of a cell or an item: promises such as `done=true`; what is none stays prose.
+---@param text string
+---@return { text: string, effect: string? }[]
+function M.effects(text)
+  local out = {}
+  if M.is_none(text) then
+    return out
+  end
+  for _, part in ipairs(parts_of(text)) do
+    local plain = (part:match "^`+%s*(.-)%s*`+$" or part):gsub("\u{2192}", "=")
+    local promise = is_promise(plain) and effect.list { plain } ~= nil
+    out[#out + 1] = { text = part, effect = promise and plain or nil }
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,260 @@
+-- document/load/config.lua: a skill-config to the definition that skillrt.skill takes; keys under x_skillrt
+-- refine it.
+--
+-- Prompts are named, not read; only from_path reads a file, the config itself. Called by
+-- skillrt.from_config (a generated skill.lua) and by the loader of folders.
+local agents_of = require "skillrt.document.load.config_agents"
+local config_of = require "skillrt.document.generate.config"
+local config_phases = require "skillrt.document.generate.config_phases"
+local files = require "skillrt.base.files"
+local initial_state = require "skillrt.document.generate.initial_state"
+local json = require "skillrt.base.json"
+local skill = require "skillrt.skill"
+
+local M = {}
+
+---@class skillrt.load.ConfigOptions
+---@field folder string? the skill's folder: prompts are taken from its phases/
+---@field config string? the config's file: pinned with a run
+---@field source string? the script or config that a resumed run loads again
+---@field agents table<string, table>? by type or tool; "*" for all others
+---@field agents_required boolean? false: an agent nobody provides is no error (checks)
+
+local function object(value)
+  return type(value) == "table" and value or {}
+end
+
+local function seconds(milliseconds)
+  return type(milliseconds) == "number" and milliseconds > 0 and milliseconds / 1000 or nil
+end
+
+local function list_or_nil(list)
+  return #list > 0 and list or nil
+end
+
+-- The tools of a named set (seed 002); an empty set means all, so nothing is named (F53).
+local function tools_of(own, config)
+  for _, set in ipairs(object(config.x_skillrt.skills)) do
+    if type(set) == "table" and set.name == own.tool_set and type(set.tools) == "table" then
+      return list_or_nil(set.tools)
+    end
+  end
+  return nil
+end
+
+local function refine(step, own)
+  for _, key in ipairs { "idempotent", "max_retries", "writes_context" } do
+    step[key] = own[key]
+  end
+  step.timeout = own.timeout_s or step.timeout
+  step.x = next(own) ~= nil and own or nil
+  return step
+end
+
+local function action_of(action, config, options, agents)
+  local own = object(object(config.x_skillrt.actions)[action.id])
+  local step = {
+    id = action.id,
+    name = action.name,
+    description = action.description,
+    purpose = action.purpose,
+    priority = action.priority,
+    when = list_or_nil(action.preconditions),
+    effects = action.effects,
+    agent = agents:of_action(action),
+    prompt = options.folder and ("phases/actions/%s.md"):format(action.id) or nil,
+    timeout = seconds(action.timeout),
+    max_runs = own.max_runs or action.max_runs,
+    terminal = own.terminal,
+    tools = tools_of(own, config),
+  }
+  if step.max_runs == nil and (own.repeatable or action.repeatable) then
+    step.repeatable = true
+  end
+  return refine(step, own)
+end
+
+local function phase_of(phase, trailing, config, options, agents)
+  return refine({
+    id = phase.id,
+    name = phase.name,
+    description = phase.description,
+    objectives = list_or_nil(phase.objectives),
+    input = phase.input,
+    output = phase.output,
+    when = phase.condition,
+    parallel = phase.parallel,
+    trailing = trailing or nil,
+    agent = agents:of_phase(phase),
+    prompt = options.folder and ("phases/%s.md"):format(phase.id) or nil,
+  }, object(object(config.x_skillrt.phases)[phase.id]))
+end
+
+local function phases_of(config, options, agents)
+  local list, behind, trailing = {}, false, {}
+  if config.execution_mode == "hybrid" then
+    for _, id in ipairs(config.x_skillrt.hybrid.order) do
+      behind = behind or id == config_phases.LOOP
+      trailing[id] = behind
+    end
+  end
+  for i, phase in ipairs(config.sequential_config and config.sequential_config.phases or {}) do
+    list[i] = phase_of(phase, trailing[phase.id], config, options, agents)
+  end
+  return list
+end
+
+local function paths_of(documents)
+  local paths = {}
+  for i, document in ipairs(documents) do
+    paths[i] = document.path
+  end
+  return paths
+end
+
+local function limits_of(config)
+  local own, times = object(config.x_skillrt.limits), object(config.x_skillrt.timeouts_s)
+  local termination = object(config.x_skillrt.termination)
+  local retries = termination.max_retries or own.max_retries
+  if retries == nil and math.type(own.attempts_per_action) == "integer" then
+    retries = own.attempts_per_action - 1
+  end
+  return {
+    max_iterations = own.max_iterations,
+    max_errors = own.max_errors,
+    max_retries = retries,
+    max_parallel = own.max_parallel,
+    no_progress = own.no_progress,
+    step_timeout = own.step_timeout or times.step,
+    run_timeout = own.run_timeout or times.run,
+  }
+end
+
+local function schema_of(config)
+  local types = {}
+  for _, field in ipairs(config.autonomous_config.state_schema.fields) do
+    if not initial_state.is_runtime_field(field.name) then
+      types[field.name] = field.type
+    end
+  end
+  return next(types) ~= nil and types or nil
+end
+
+local function add_loop(definition, config, options, agents)
+  local autonomous = config.autonomous_config
+  definition.state = initial_state.business(config)
+  definition.schema = schema_of(config)
+  definition.terminate = list_or_nil(autonomous.termination_conditions)
+  definition.strategy = config.x_skillrt.strategy
+  definition.actions = {}
+  for i, action in ipairs(autonomous.actions) do
+    definition.actions[i] = action_of(action, config, options, agents)
+  end
+end
+
+---The definition a config stands for.
+---@param raw table a decoded skill-config.json
+---@param options skillrt.load.ConfigOptions?
+---@return table? definition
+---@return string? message
+---@return string? code "invalid"
+---@return skillrt.generate.Finding[] findings
+function M.definition(raw, options)
+  options = options or {}
+  local config, message, code, findings = config_of.normalise(raw)
+  if not config then
+    return nil, message, code, findings
+  end
+  local agents = agents_of.new(config, options)
+  local own = config.x_skillrt
+  local definition = {
+    name = config.skill_name,
+    version = config.version,
+    description = config.description,
+    display_name = config.display_name,
+    mode = config.execution_mode,
+    context = config.context_strategy,
+    dir = options.folder,
+    source = options.source,
+    interaction = own.interaction_mode,
+    on_error = object(own.termination).on_error,
+    on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
+    limits = limits_of(config),
+    specs = list_or_nil(paths_of(config.specs)),
+    config = options.config,
+    x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },
+  }
+  definition.phases = phases_of(config, options, agents)
+  if definition.mode ~= "sequential" then
+    add_loop(definition, config, options, agents)
+  end
+  if definition.mode == "hybrid" and #definition.phases == 0 then
+    definition.mode, definition.on_loop_failed = "autonomous", nil
+  end
+  local missing
+  definition.agents, missing = agents:all()
+  if not definition.agents then
+    return nil, ("%s: %s"):format(config.skill_name, missing), "invalid", findings
+  end
+  definition.missing = missing
+  return definition, nil, nil, findings
+end
+
+---The skill a config stands for, checked.
+---@param raw table
+---@param options skillrt.load.ConfigOptions?
+---@return skillrt.Skill? skill
+---@return string? message
+---@return string? code
+---@return skillrt.generate.Finding[] findings
+function M.skill(raw, options)
+  local definition, message, code, findings = M.definition(raw, options)
+  if not definition then
+    return nil, message, code, findings
+  end
+  local checked
+  checked, message = skill.check(definition)
+  if not checked then
+    return nil, message, "invalid", findings
+  end
+  return checked, nil, nil, findings
+end
+
+local MAX_CONFIG = 16 << 20
+
+-- What lies beside a config: the documents that are the prompts, the script that is run.
+local function beside(path, options)
+  local folder = options.folder or files.dirname(path)
+  local out = { folder = files.stat(folder .. "/phases") and folder or nil, source = options.source, config = path }
+  out.agents, out.agents_required = options.agents, options.agents_required
+  if not out.source then
+    local script = folder .. "/skill.lua"
+    out.source = files.stat(script) and script or path
+  end
+  return out
+end
+
+---The skill of a skill-config.json, with the documents beside it as prompts.
+---@param path string
+---@param options skillrt.load.ConfigOptions?
+---@return skillrt.Skill? skill
+---@return string? message
+---@return string? code
+---@return skillrt.generate.Finding[]? findings
+function M.from_path(path, options)
+  local text, message, code = files.read(path, MAX_CONFIG)
+  if not text then
+    return nil, message, code
+  end
+  local raw, problem = json.decode(text)
+  if raw == nil then
+    return nil, ("%s: %s"):format(path, problem), "invalid"
+  end
+  local skill_or_nil, why, kind, findings = M.skill(raw, beside(path, options or {}))
+  if not skill_or_nil then
+    return nil, ("%s: %s"):format(path, why), kind, findings
+  end
+  return skill_or_nil, nil, nil, findings
+end
+
+return M

@@ -1,0 +1,140 @@
+-- document/load/findings.lua: what a loader has to say about what it read: each with a code, a level, a place,
+-- what is the case, why it matters and what to do.
+--
+-- Knows nothing of what is read. Called by all of load/*; shown by cmd/*.
+local names = require("skillrt.base.names")
+
+local M = {}
+
+local MAX_TOLD <const> = 20
+local RANK = { error = 1, warning = 2, note = 3 }
+
+---@class skillrt.load.Finding
+---@field code string        e.g. "load.condition-unread"
+---@field level "error"|"warning"|"note"
+---@field file string        relative to the folder, or the path that was given
+---@field line integer?
+---@field what string
+---@field why string?
+---@field fix string?
+---@field key string?        of a config: the key it is about
+
+---@class skillrt.load.Findings
+---@field [integer] skillrt.load.Finding
+local Findings = {}
+Findings.__index = Findings
+
+---@return skillrt.load.Findings
+function M.new()
+  return setmetatable({}, Findings)
+end
+
+-- Texts of others are shown on one line, without what a terminal would obey.
+local function printable(text)
+  local out = text:gsub("[%z\1-\31\127]+", " ")
+  return utf8.len(out) and out or (out:gsub("[\128-\255]", "?"))
+end
+
+---@param level "error"|"warning"|"note"
+---@param code string  without "load."
+---@param place { file: string, line: integer? }
+---@param told { what: string, why: string?, fix: string?, key: string? }
+function Findings:add(level, code, place, told)
+  self[#self + 1] = {
+    code = "load." .. code,
+    level = level,
+    file = place.file,
+    line = place.line,
+    what = printable(told.what),
+    why = told.why and printable(told.why),
+    fix = told.fix and printable(told.fix),
+    key = told.key,
+  }
+end
+
+---@param place { file: string, line: integer? }
+function Findings:error(code, place, what, why, fix)
+  self:add("error", code, place, { what = what, why = why, fix = fix })
+end
+
+---@param place { file: string, line: integer? }
+function Findings:warn(code, place, what, why, fix)
+  self:add("warning", code, place, { what = what, why = why, fix = fix })
+end
+
+---@param place { file: string, line: integer? }
+function Findings:note(code, place, what, why, fix)
+  self:add("note", code, place, { what = what, why = why, fix = fix })
+end
+
+---Takes over what generate.config found, each with the place of its key.
+---@param list skillrt.generate.Finding[]?
+---@param place_of fun(key: string): { file: string, line: integer? }
+function Findings:take(list, place_of)
+  for _, one in ipairs(list or {}) do
+    local place = place_of(one.key)
+    self[#self + 1] = {
+      code = one.code,
+      level = one.level,
+      file = place.file,
+      line = place.line,
+      what = printable(one.message),
+      key = one.key,
+    }
+  end
+end
+
+---@param level "error"|"warning"|"note"
+---@return integer
+function Findings:count(level)
+  local count = 0
+  for _, one in ipairs(self) do
+    count = count + (one.level == level and 1 or 0)
+  end
+  return count
+end
+
+---Errors first, then by file and line.
+function Findings:sort()
+  for i, one in ipairs(self) do
+    one.place = i
+  end
+  table.sort(self, function(a, b)
+    if a.level ~= b.level then
+      return RANK[a.level] < RANK[b.level]
+    elseif a.file ~= b.file then
+      return a.file < b.file
+    elseif (a.line or 0) ~= (b.line or 0) then
+      return (a.line or 0) < (b.line or 0)
+    end
+    return a.place < b.place
+  end)
+  for _, one in ipairs(self) do
+    one.place = nil
+  end
+end
+
+---A finding as people read it: "file:line: level: what; why; to do".
+---@param one skillrt.load.Finding
+---@return string
+function M.text(one)
+  local parts = { ("%s: %s"):format(one.level, one.what) }
+  parts[#parts + 1] = one.why
+  parts[#parts + 1] = one.fix
+  local where = one.line and ("%s:%d"):format(one.file, one.line) or one.file
+  return ("%s: %s [%s]"):format(where, table.concat(parts, "; "), one.code)
+end
+
+---All errors, one a line; nil when there are none.
+---@return string?
+function Findings:errors()
+  local lines = {}
+  for _, one in ipairs(self) do
+    if one.level == "error" then
+      lines[#lines + 1] = M.text(one)
+    end
+  end
+  return #lines > 0 and names.lines(lines, MAX_TOLD) or nil
+end
+
+return M

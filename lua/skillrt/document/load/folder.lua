@@ -1,0 +1,245 @@
+-- document/load/folder.lua: a skill's folder as the definition that skillrt.skill takes, with all that was
+-- found on the way.
+--
+-- Runs nothing: a skill.lua is the door's business. Called by load.lua.
+local findings = require "skillrt.document.load.findings"
+local load_config = require "skillrt.document.load.config"
+local markdown = require "skillrt.document.load.markdown"
+local names = require "skillrt.base.names"
+local prose = require "skillrt.document.load.prose"
+local references = require "skillrt.document.load.references"
+local skill_md = require "skillrt.document.load.skill_md"
+local sources = require "skillrt.document.load.sources"
+local tree_of = require "skillrt.document.load.tree"
+
+local M = {}
+
+local TERMINAL = { ["action-complete"] = true, ["action-abort"] = true }
+
+---@class skillrt.load.Document  what a path holds, for who runs it and who checks it
+---@field kind "folder"|"config"|"workflow"|"agent"|"script"
+---@field path string
+---@field dir string
+---@field name string?
+---@field definition table?        what skillrt.skill takes; nil: nothing can run
+---@field config table?            the skill-config it was made of, as given
+---@field findings skillrt.load.Findings
+---@field tree skillrt.load.Tree?  the folder's files
+---@field skill_md skillrt.load.SkillMd?
+---@field prose skillrt.load.Prose?  links, graphs, registries and states of its documents
+---@field phase_files skillrt.load.PhaseFile[]?
+---@field specs { path: string, file: string, line: integer? }[]?  Phase 0 (F15)
+---@field place fun(key: string): { file: string, line: integer? }  where a key of the config stands
+
+local function read_skill_md(self, path)
+  if not self.tree:has "SKILL.md" then
+    local other = self.tree:first("skill.md", "Skill.md")
+    local fix = other and ("rename %s"):format(other) or "add one"
+    self.found:warn("no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", fix)
+    return
+  end
+  local text = self.tree:read "SKILL.md"
+  if text then
+    local folder = path:match "([^/]+)/*$"
+    folder = folder ~= "." and folder ~= ".." and folder or nil
+    self.skill_md = skill_md.read(text, "SKILL.md", folder, self.found)
+    self.skill_md.title = markdown.title(self.tree:document "SKILL.md" or {})
+  end
+end
+
+-- Where a key of the config stands: in the document it was read from, else in the config.
+local function place_of(self)
+  return function(key)
+    local at = key
+    while at ~= "" do
+      if self.places[at] then
+        return self.places[at]
+      end
+      at = at:match "^(.*)%[[^%[%]]*%]$" or at:match "^(.*)%.[^.]*$" or ""
+    end
+    if self.config_at then
+      return self.config_at(key)
+    elseif self.workflow_at then
+      return self.workflow_at(key)
+    end
+    return { file = self.skill_md and "SKILL.md" or "." }
+  end
+end
+
+-- A prompt with blanks in its path would be taken for the words themselves.
+local function prompt_at(self, path)
+  if path:find "[%s]" then
+    local text = self.tree:read(path)
+    return text and text .. "\n"
+  end
+  return path
+end
+
+local function set_prompt(self, step, kind, path)
+  if path and self.tree:has(path) then
+    step.prompt = prompt_at(self, path)
+    return
+  end
+  step.prompt = nil
+  if kind == "action" and TERMINAL[step.id] then
+    step.agent = nil -- ends the run; a document is an optional hook (F27)
+    return
+  end
+  local what = ("%s %s has no document"):format(kind, step.id)
+  local why = "its agent is told its name and description only"
+  local fix = ("write phases/%s%s.md"):format(kind == "action" and "actions/" or "", step.id)
+  self.found:warn("no-document", self.step_place(step), what, why, fix)
+end
+
+local function set_prompts(self, definition)
+  for i, step in ipairs(definition.actions or {}) do
+    local said = self.prose.actions[step.id]
+    self.step_place = function()
+      return self.place(("autonomous_config.actions[%d]"):format(i))
+    end
+    set_prompt(self, step, "action", said and said.path or ("phases/actions/%s.md"):format(step.id))
+  end
+  for i, step in ipairs(definition.phases or {}) do
+    self.step_place = function()
+      return self.place(("sequential_config.phases[%d]"):format(i))
+    end
+    set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id))
+  end
+end
+
+-- The documents that bind every step (Phase 0): the config's specs, or those SKILL.md demands.
+local function specs_of(self, raw)
+  local out = {}
+  for i, one in ipairs(type(raw.specs) == "table" and raw.specs or {}) do
+    local path = type(one) == "table" and one.path or one
+    local place = self.place(("specs[%d]"):format(i))
+    out[#out + 1] = type(path) == "string" and { path = path, file = place.file, line = place.line } or nil
+  end
+  if raw.specs == nil then
+    for _, one in ipairs(references.mandatory(self.tree)) do
+      out[#out + 1] = { path = one.path, file = "SKILL.md", line = one.line }
+    end
+  end
+  local there = {}
+  for _, one in ipairs(out) do
+    if self.tree:has(one.path) then
+      there[#there + 1] = one.path
+    else
+      local what = ("%s must be read first (Phase 0), but is not there"):format(names.show(one.path))
+      self.found:error("spec-missing", one, what, "the run does not start without it", "write it, or remove it here")
+      there[#there + 1] = names.confined(one.path)
+    end
+  end
+  return out, there
+end
+
+-- What decides beside the prompts: pinned with the run, so that a change is noticed.
+local function documents_of(self, definition)
+  local out = { self.workflow }
+  if not self.config and definition.actions then
+    table.move(self.prose.documents, 1, #self.prose.documents, #out + 1, out)
+  end
+  return #out > 0 and out or nil
+end
+
+-- The file a resumed run loads again.
+local function source_of(self)
+  for _, path in ipairs { "skill-config.json", "workflow.json", "SKILL.md" } do
+    if self.tree:has(path) then
+      return self.tree.dir .. "/" .. path
+    end
+  end
+  return nil
+end
+
+-- An agent.yml is a skill only where nothing else is one.
+local function tell_agent(self)
+  local tree = self.tree
+  local path = tree:first("agent.yml", "agent.yaml")
+  if path then
+    local other = tree:first("SKILL.md", "skill-config.json", "workflow.json", "skill.lua", "specs/action-catalog.md")
+    local what = ("is not read: %s says what the skill is"):format(other or "phases/")
+    local fix = ("give it by itself (skillrt check %s/%s), or move it into a folder of its own"):format(tree.dir, path)
+    self.found:note("agent-unread", { file = path }, what, "its tool sets and limits are no part of the skill", fix)
+  end
+end
+
+local function tell_code(self)
+  for _, one in ipairs(self.prose.code) do
+    local what = ("%s is code that decides what is next"):format(one.name)
+    local why = "it is not run: actions are chosen by their preconditions and priorities"
+    self.found:note("decision-code", one, what, why, "write what it tests as preconditions, or as a strategy in Lua")
+  end
+  for _, one in ipairs(self.prose.unread) do
+    self.found:warn("catalog-unread", one, one.what, "it was not read", "write it as JSON")
+  end
+  for _, one in ipairs(self.prose.odd) do
+    local what = ("a row of an action table names no action: %s"):format(one.text)
+    self.found:warn("table-row", one, what, "it was not read", "name the action by its id")
+  end
+end
+
+local function definition_of(self, raw, options)
+  if self.broken then
+    return nil -- told already; what a half-read config lacks is no news
+  end
+  local definition, _, _, list = load_config.definition(raw, {
+    folder = self.tree.dir,
+    source = source_of(self),
+    agents = options.agents,
+    agents_required = false,
+  })
+  self.found:take(list, self.place)
+  if not definition then
+    return nil
+  end
+  definition.name, definition.description = self.name, self.description or definition.description
+  if self.untyped then
+    definition.schema = nil
+  end
+  if self.registry then
+    definition.terminate = definition.terminate or { "user_exit", "error_limit", "task_completed" }
+    table.move(self.registry.ends, 1, #self.registry.ends, #definition.terminate + 1, definition.terminate)
+  end
+  set_prompts(self, definition)
+  return definition
+end
+
+---Reads a skill's folder. Always gives a document; without a definition nothing in it can run.
+---@param dir string
+---@param options { agents: table<string, table>? }?
+---@return skillrt.load.Document
+function M.read(dir, options)
+  local found = findings.new()
+  local self = { found = found, tree = tree_of.open(dir, found), places = {} }
+  read_skill_md(self, dir)
+  tell_agent(self)
+  self.prose = prose.read(self.tree, found)
+  local raw = sources.raw(self)
+  self.place = place_of(self)
+  local definition = definition_of(self, raw, options or {})
+  local specs, there = specs_of(self, raw)
+  if definition then
+    definition.specs = #there > 0 and there or nil
+    definition.documents = documents_of(self, definition)
+    tell_code(self)
+  end
+  references.check(self.tree, self.prose.documents, found)
+  return {
+    kind = "folder",
+    path = dir,
+    dir = dir,
+    name = self.name,
+    definition = definition,
+    config = raw,
+    findings = found,
+    tree = self.tree,
+    skill_md = self.skill_md,
+    prose = self.prose,
+    phase_files = self.phase_files,
+    specs = specs,
+    place = self.place,
+  }
+end
+
+return M

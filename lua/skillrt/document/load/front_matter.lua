@@ -1,0 +1,125 @@
+-- document/load/front_matter.lua: the YAML between the "---" lines at the head of a Markdown file.
+--
+-- Knows no keys. A block that is no YAML only because a value holds ": " or the like is read
+-- line by line and told, as those who wrote it meant it. Called by skill_md and tree.
+local json = require "skillrt.base.json"
+local yaml = require "skillrt.document.load.yaml"
+
+local M = {}
+
+M.MAX_BYTES = 64 << 10
+local MAX_NODES = 2000
+
+---@class skillrt.load.FrontMatter
+---@field fields table<string, any>
+---@field lines table<string, integer>  the line of each key, in the file
+---@field body string
+---@field body_line integer
+
+-- The block's text, or nil where the file has none; false where it is not closed.
+local function split(text)
+  local head = text:match "^%-%-%-[ \t]*\n()"
+  if not head then
+    return nil, text, 1
+  end
+  local at, line = head, 2
+  while at <= #text do
+    local stop = text:find("\n", at, true) or #text + 1
+    local now = text:sub(at, stop - 1)
+    if now:find "^%-%-%-[ \t]*$" or now:find "^%.%.%.[ \t]*$" then
+      return text:sub(head, at - 1), text:sub(stop + 1), line + 1
+    end
+    at, line = stop + 1, line + 1
+  end
+  return false, text, 1
+end
+
+---What stands below the front matter, and the line it begins at.
+---@param text string
+---@return string body
+---@return integer line
+function M.body(text)
+  local _, body, line = split(text)
+  return body, line
+end
+
+-- `key: anything` line by line; nil where it is more than that.
+local function flat(block)
+  local fields, lines, at, last = {}, {}, 1, nil
+  for line in block:gmatch "([^\n]*)\n?" do
+    at = at + 1
+    local key, value = line:match "^([%a_][%w_-]*):%s*(.-)%s*$"
+    if key and fields[key] == nil then
+      value = value:match '^"(.*)"$' or value:match "^'(.*)'$" or value
+      fields[key], lines[key], last = value, at, key
+    elseif line:find "^%s+%S" and last then
+      fields[last] = (fields[last] .. " " .. line:match "^%s*(.-)%s*$"):gsub("^[>|][+-]? ", "")
+    elseif line:find "%S" and not line:find "^%s*#" then
+      return nil
+    end
+  end
+  return next(fields) and fields, lines
+end
+
+local function tell_flat(found, place, message)
+  local why = "its lines were read one by one, as `key: text`; other tools refuse the file"
+  found:warn("front-matter-yaml", place, "the front matter " .. message, why, 'put such values in "quotes"')
+end
+
+-- Lines inside the block count from 1; the file's first line is the "---" before it.
+local function shifted(lines)
+  local out = {}
+  for key, line in pairs(lines) do
+    out[key] = line + 1
+  end
+  return out
+end
+
+local function parse(block, file, found)
+  local value, lines, line, code = yaml.parse(block, { max_bytes = M.MAX_BYTES, max_nodes = MAX_NODES })
+  local place = { file = file, line = (line or 0) + 1 }
+  if value == nil then
+    local fields, where = nil, nil
+    if code == "invalid" and lines:find("^is no YAML") then
+      fields, where = flat(block)
+    end
+    if fields then
+      tell_flat(found, place, lines)
+      return fields, where
+    end
+    local fix = "write `key: value` lines"
+    found:error("front-matter", place, "the front matter " .. lines, "nothing of it was read", fix)
+    return nil
+  elseif value == json.null then
+    return {}, {}
+  elseif type(value) ~= "table" or json.is_array(value) then
+    local what = "the front matter holds no `key: value` lines"
+    found:error("front-matter", { file = file, line = 2 }, what, "nothing of it was read", "begin with `name: ...`")
+    return nil
+  end
+  return value, shifted(lines)
+end
+
+---Reads the front matter of a text; what is wrong with it is a finding.
+---@param text string  with "\n" at the end of each line
+---@param file string  for findings
+---@param found skillrt.load.Findings
+---@return skillrt.load.FrontMatter? front  nil where there is none or it cannot be read
+function M.read(text, file, found)
+  local block, body, body_line = split(text)
+  if block == nil then
+    return nil
+  elseif block == false then
+    local what = 'the front matter that begins with "---" is never closed'
+    local fix = 'put "---" on a line below it'
+    found:error("front-matter", { file = file, line = 1 }, what, "nothing of it was read", fix)
+    return nil
+  end
+  local fields, lines = parse(block, file, found)
+  if not fields then
+    return nil
+  end
+  return { fields = fields, lines = lines, body = body, body_line = body_line }
+end
+
+return M

@@ -1,0 +1,243 @@
+-- document/load/init.lua: a skill from a folder, a skill-config.json, a workflow.json or an agent.yml: one
+-- normal form comes out, the table that skillrt.skill takes, with findings about what was read.
+--
+-- In a folder skill.lua comes first, then the JSON files, then what documents say. Called by
+-- loader.lua and cmd/*.
+local agents_of = require "skillrt.document.load.config_agents"
+local files = require "skillrt.base.files"
+local findings = require "skillrt.document.load.findings"
+local json = require "skillrt.base.json"
+local names = require "skillrt.base.names"
+local skill = require "skillrt.skill"
+
+local M = {}
+
+local MAX_CONFIG = 16 << 20
+
+---@class skillrt.load.Options
+---@field agent table|string|nil  who performs what no other agent does: an agent, an address or a program
+---@field agents table<string, table>?  by the name a step asks for; "*" for all others
+---@field script boolean?  false: a skill.lua in the folder is not run
+
+local function given_agents(options)
+  local agents = {}
+  for name, agent in pairs(options.agents or {}) do
+    agents[name] = agent
+  end
+  if options.agent ~= nil then
+    agents["*"] = agents_of.from_text(options.agent)
+  end
+  return next(agents) and agents or nil
+end
+
+local function at_path(path, text)
+  local lines
+  return function(key)
+    lines = lines or require("skillrt.document.load.json_lines").of(text)
+    return { file = path, line = require("skillrt.document.load.json_lines").nearest(lines, key) }
+  end
+end
+
+local function read_text(path, document)
+  local text, message, code = files.read(path, MAX_CONFIG)
+  if not text then
+    document.findings:error("unreadable", { file = path }, message)
+    document.code = code
+  end
+  return text and require("skillrt.document.load.markdown").normal(text)
+end
+
+local function use_config(document, raw, agents, own)
+  local load_config = require "skillrt.document.load.config"
+  local options = { agents = agents, agents_required = false, source = document.path, folder = own.folder }
+  local definition, _, _, list = load_config.definition(raw, options)
+  document.findings:take(list, document.place)
+  document.definition, document.config = definition, raw
+end
+
+local function is_workflow(raw, path)
+  return path:find "workflow%.json$" ~= nil or type(raw) == "table" and raw.phases_to_run ~= nil
+end
+
+-- The rule for a config's name is narrower than a workflow's, which workflow.config has checked.
+local function use_workflow(document, raw, place, agents)
+  local name = names.id(raw.skill_name) or "workflow"
+  raw.skill_name, raw.display_name = "workflow", raw.display_name or name
+  raw.description = raw.description or "A workflow"
+  document.place = place
+  use_config(document, raw, agents, {})
+  raw.skill_name = name
+  if document.definition then
+    document.definition.name = name
+  end
+end
+
+local function read_json(document, agents)
+  local path = document.path
+  local text = read_text(path, document)
+  if not text then
+    return
+  end
+  local raw, problem = json.decode(text)
+  document.place = at_path(path, text)
+  if raw == nil then
+    local line = tonumber(tostring(problem):match "line (%d+)")
+    document.findings:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem))
+  elseif is_workflow(raw, path) then
+    document.kind = "workflow"
+    local place
+    raw, place = require("skillrt.document.load.workflow").config(raw, document.place, document.findings)
+    if raw then
+      use_workflow(document, raw, place, agents)
+    end
+  else
+    document.kind = "config"
+    local folder = files.dirname(path)
+    use_config(document, raw, agents, { folder = files.stat(folder .. "/phases") and folder or nil })
+  end
+end
+
+local function read_yaml(document, agents)
+  document.kind = "agent"
+  local text = read_text(document.path, document)
+  local name = (document.path:match "([^/]+)%.ya?ml$" or "agent"):gsub("[^%w._-]", "-")
+  document.place = function()
+    return { file = document.path }
+  end
+  local agent_yml = require "skillrt.document.load.agent_yml"
+  local definition = text and agent_yml.definition(text, document.path, name, document.findings)
+  if definition then
+    definition.dir, definition.source = document.dir, document.path
+    definition.agents, definition.missing = agents_of.only("default", agents)
+    document.definition = definition
+  end
+end
+
+local OF_A_FOLDER = { "SKILL.md", "phases", "skill-config.json", "workflow.json", "skill.lua",
+  "specs/action-catalog.md" }
+
+-- The agent.yml of a folder that holds nothing else of a skill.
+local function agent_in(dir)
+  for _, name in ipairs(OF_A_FOLDER) do
+    if files.stat(files.join(dir, name)) then
+      return nil
+    end
+  end
+  for _, name in ipairs { "agent.yml", "agent.yaml" } do
+    local path = files.join(dir, name)
+    local info = files.stat(path)
+    if info and info.kind == "file" then
+      return path
+    end
+  end
+end
+
+-- A config or workflow that lies in a skill's folder is the folder's.
+local function folder_of(path)
+  local name = path:match "([^/]+)$"
+  if name ~= "skill-config.json" and name ~= "workflow.json" and name ~= "SKILL.md" then
+    return nil
+  end
+  local dir = files.dirname(path)
+  return (name == "SKILL.md" or files.stat(dir .. "/SKILL.md") or files.stat(dir .. "/phases")) and dir or nil
+end
+
+---Reads whatever lies at a path, without running any of it: for checks and lists. A document
+---without a definition holds nothing that can run; its findings say why.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.load.Document? document
+---@return string? message  where there is nothing at the path
+---@return string? code
+function M.read(path, options)
+  local agents = given_agents(options or {})
+  local info, message, code = files.stat(path)
+  if not info then
+    return nil, message, code
+  end
+  local dir = info.kind == "directory" and (path:gsub("(.)/+$", "%1")) or folder_of(path)
+  local agent = dir and agent_in(dir)
+  if dir and not agent then
+    return require("skillrt.document.load.folder").read(dir, { agents = agents })
+  end
+  path = agent or path
+  local document = { path = path, dir = files.dirname(path), findings = findings.new() }
+  if path:find "%.json$" then
+    read_json(document, agents)
+  elseif path:find "%.ya?ml$" then
+    read_yaml(document, agents)
+  else
+    local what = "is neither a folder nor a .lua, .json or .yml file"
+    document.findings:error("kind", { file = path }, what, nil, "give a skill's folder, script or config")
+  end
+  document.name = document.definition and document.definition.name
+  return document
+end
+
+local function refused(document)
+  local found = document.findings
+  found:sort()
+  local message = found:errors()
+  if not message or document.kind == "folder" then
+    message = ("%s: %s"):format(document.path, message or "nothing in it can be run")
+  end
+  return nil, message, document.code or "invalid", found
+end
+
+---Runs a script that gives a skill; a config it reads finds the agents given here.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.Skill|table|nil skill
+---@return string? message
+---@return string? code
+---@return any traceback
+function M.script(path, options)
+  return agents_of.with(given_agents(options or {}), function()
+    return require("skillrt.document.script").run(path)
+  end)
+end
+
+-- A folder between two generations is neither the one nor the other.
+local function check_whole(dir)
+  if require("skillrt.document.write.commit").is_unfinished(dir) then
+    local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
+    return nil, message:format(dir, dir, dir), "invalid"
+  end
+  return true
+end
+
+---A skill from a folder, a config, a workflow or an agent.yml.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.Skill? skill
+---@return string? message
+---@return string? code
+---@return skillrt.load.Finding[]? findings
+function M.load(path, options)
+  options = options or {}
+  local info = files.stat(path)
+  local script = path:gsub("(.)/+$", "%1") .. "/skill.lua"
+  if info and info.kind == "directory" then
+    local whole, why, kind = check_whole((path:gsub("(.)/+$", "%1")))
+    if not whole then
+      return nil, why, kind
+    end
+  end
+  if info and info.kind == "directory" and options.script ~= false and files.stat(script) then
+    return M.script(script, options)
+  end
+  local document, message, code = M.read(path, options)
+  if not document then
+    return nil, message, code
+  elseif not document.definition then
+    return refused(document)
+  end
+  local checked, problem = skill.check(document.definition)
+  document.findings:sort()
+  if not checked then
+    return nil, ("%s: %s"):format(path, problem), "invalid", document.findings
+  end
+  return checked, nil, nil, document.findings
+end
+
+return M

@@ -1,0 +1,88 @@
+-- document/load/json_lines.lua: on which line a key of a JSON text stands: "autonomous_config.actions[2].id".
+--
+-- The text has been decoded before, so this only walks. Called where a finding about a key
+-- needs a place.
+local M = {}
+
+local function skip(text, at)
+  return text:match("^%s*()", at)
+end
+
+local function string_end(text, at)
+  local i = at + 1
+  while true do
+    local stop, c = text:match('()(["\\])', i)
+    if not stop then
+      return #text + 1
+    elseif c == '"' then
+      return stop + 1
+    end
+    i = stop + 2
+  end
+end
+
+-- Walks with a stack of its own: a text may be nested as deep as the codec allows.
+local function walk(text, visit)
+  local stack, path = {}, ""
+  local at, c = text:match '()([%[%]{},"])'
+  while at do
+    local top = stack[#stack]
+    local behind = at + 1
+    if c == "{" then
+      stack[#stack + 1] = { path = path }
+    elseif c == "[" then
+      stack[#stack + 1] = { path = path, list = true, index = 1 }
+      if not text:find("^%s*%]", behind) then
+        path = path .. "[1]"
+        visit(path, skip(text, behind))
+      end
+    elseif c == "}" or c == "]" then
+      stack[#stack] = nil
+    elseif c == "," then
+      if top and top.list then
+        top.index = top.index + 1
+        path = ("%s[%d]"):format(top.path, top.index)
+        visit(path, skip(text, behind))
+      end
+    else
+      behind = string_end(text, at)
+      if top and not top.list and text:find("^%s*:", behind) then
+        local key = text:sub(at + 1, behind - 2)
+        path = top.path == "" and key or top.path .. "." .. key
+        visit(path, at)
+      end
+    end
+    at, c = text:match('()([%[%]{},"])', behind)
+  end
+end
+
+---The line of each key and item of a JSON text.
+---@param text string
+---@return table<string, integer>
+function M.of(text)
+  local lines, line = {}, 1
+  local stop = text:find("\n", 1, true)
+  walk(text, function(path, at)
+    while stop and stop < at do
+      line, stop = line + 1, text:find("\n", stop + 1, true)
+    end
+    lines[path] = lines[path] or line
+  end)
+  return lines
+end
+
+---The line of a key, or of the nearest key above it that is there.
+---@param lines table<string, integer>
+---@param key string
+---@return integer?
+function M.nearest(lines, key)
+  while key ~= "" do
+    if lines[key] then
+      return lines[key]
+    end
+    key = key:match "^(.*)%[[^%[%]]*%]$" or key:match "^(.*)%.[^.]*$" or ""
+  end
+  return nil
+end
+
+return M

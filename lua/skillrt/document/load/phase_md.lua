@@ -1,0 +1,201 @@
+-- document/load/phase_md.lua: phases/NN.N-name.md: the phases of a folder in the order of their numbers, with
+-- what their documents say of name, objective and output.
+--
+-- Called by folder.lua.
+local condition = require "skillrt.document.load.condition"
+local json = require "skillrt.base.json"
+local markdown = require "skillrt.document.load.markdown"
+local names = require "skillrt.base.names"
+local tree_of = require "skillrt.document.load.tree"
+local words = require "skillrt.document.load.words"
+
+local M = {}
+
+-- Documents in phases/ that are no phase.
+local OTHERS = { ["00-spec-study"] = true }
+for name in ("orchestrator _orchestrator state-schema state-manager action-catalog README"):gmatch "%S+" do
+  OTHERS[name] = true
+end
+
+---@class skillrt.load.PhaseFile
+---@field id string
+---@field path string
+---@field number number[]  empty where its name has none
+---@field base string
+
+local function number_of(base)
+  local digits = base:match "^[Pp]hase[-_ ]?(%d[%d.]*)" or base:match "^(%d[%d.]*)"
+  local out = {}
+  for part in (digits or ""):gmatch "%d+" do
+    out[#out + 1] = tonumber(part)
+  end
+  return out
+end
+
+local function before(a, b)
+  for i = 1, math.max(#a.number, #b.number) do
+    local x, y = a.number[i] or 0, b.number[i] or 0
+    if x ~= y then
+      return x < y
+    end
+  end
+  return a.path < b.path
+end
+
+-- A name that is no id in a path gets one; its document stays what it is.
+local function id_of(base, taken)
+  local id = base:gsub("[^%w._]+", "-"):gsub("%.%.+", "."):gsub("^[^%w]+", ""):gsub("[-.]+$", ""):sub(1, 64)
+  if id == "" or taken[id] then
+    local n = 1
+    while taken[("phase-%d"):format(n)] do
+      n = n + 1
+    end
+    id = ("phase-%d"):format(n)
+  end
+  taken[id] = true
+  return id
+end
+
+-- Phases without numbers stand in the order in which SKILL.md links to them.
+local function by_links(list, tree, found)
+  local place = {}
+  local blocks = tree:has "SKILL.md" and tree:document "SKILL.md" or {}
+  for i, link in ipairs(markdown.links(blocks)) do
+    local path = tree_of.resolve("SKILL.md", link.target)
+    place[path or ""] = place[path or ""] or i
+  end
+  local out = {}
+  for _, one in ipairs(list) do
+    if place[one.path] then
+      one.place = place[one.path]
+      out[#out + 1] = one
+    else
+      local what = "its name has no number and SKILL.md does not link to it"
+      found:warn("phase-order", { file = one.path }, what, "it is not run", "name it NN-name.md")
+    end
+  end
+  table.sort(out, function(a, b)
+    return a.place < b.place
+  end)
+  if #out > 0 then
+    local what = "the phases have no numbers in their names"
+    local why = "they run in the order of SKILL.md's links"
+    found:warn("phase-order", { file = "phases" }, what, why, "name them NN-name.md")
+  end
+  return out
+end
+
+---The phases of a folder, in order.
+---@param tree skillrt.load.Tree
+---@param found skillrt.load.Findings
+---@param has_actions boolean  unnumbered documents are then no phases
+---@return skillrt.load.PhaseFile[]
+function M.files(tree, found, has_actions)
+  local numbered, others, taken = {}, {}, {}
+  for _, path in ipairs(tree:within("phases", "%.md$")) do
+    local base = path:match "([^/]+)%.md$"
+    if not OTHERS[base] then
+      local one = { path = path, base = base, number = number_of(base) }
+      local list = #one.number > 0 and numbered or others
+      list[#list + 1] = one
+    end
+  end
+  table.sort(numbered, before)
+  local list = #numbered == 0 and not has_actions and by_links(others, tree, found) or numbered
+  if list == numbered then
+    for _, one in ipairs(others) do
+      local what = "its name has no number, so it is no phase"
+      found:note("phase-other", { file = one.path }, what, "it is not run by itself")
+    end
+  end
+  for _, one in ipairs(list) do
+    one.id = id_of(one.base, taken)
+    if one.id ~= one.base then
+      local what = ("its name is no id; the phase is called %s"):format(one.id)
+      found:note("phase-id", { file = one.path }, what, nil, "use letters, digits, '.', '_' and '-'")
+    end
+  end
+  return list
+end
+
+local function begins_with(text, patterns)
+  local plain = text:gsub("[*_]", "")
+  for _, pattern in ipairs(patterns) do
+    if plain:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+-- A path between backticks, without the work dir before it; nil for what is no plain path.
+local function path_in(text)
+  local path = text:match "`([^`]+)`"
+  path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", ""):gsub("^{workDir}/", "")
+  return path and names.confined(path) and not path:find "[{}$*<>|?:%s]" and path or nil
+end
+
+-- `- **File**: \`requirements.json\``
+local function output_of(blocks)
+  for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
+    if block.kind == "item" and (block.text:find "[Ff]ile" or block.text:find "\u{6587}\u{4EF6}") then
+      return path_in(block.text)
+    end
+  end
+  return nil
+end
+
+-- What the phase depends on and when it runs (R20): outputs of earlier phases, a condition.
+local function read_input(phase, one, blocks, made, found)
+  for _, block in ipairs(markdown.section(blocks, words.INPUT, true) or {}) do
+    local place = { file = one.path, line = block.line }
+    if block.kind == "item" and begins_with(block.text, words.DEPENDENCY) then
+      local path = path_in(block.text)
+      phase.input = phase.input or json.array {}
+      if path and made[path] then
+        phase.input[#phase.input + 1] = path
+      elseif path then
+        local what = ("phase %s: depends on %s, which no earlier phase makes"):format(one.id, names.show(path))
+        found:warn("phase-input", place, what, "it runs without it", "name an output of a phase before it")
+      end
+    elseif block.kind == "item" and begins_with(block.text, words.ONLY_IF) then
+      local told = condition.item(block.text:match "`+.*$" or block.text:gsub("^.-[:\u{FF1A}]%s*", ""))
+      phase.condition = told and told.condition
+      if told and not told.condition then
+        local what = ("phase %s: its condition cannot be read: %s (%s)"):format(one.id, told.text, told.problem)
+        found:warn("condition-unread", place, what, "it always runs", "write a condition between backticks")
+      end
+    end
+  end
+end
+
+---One phase as a config holds it.
+---@param one skillrt.load.PhaseFile
+---@param blocks skillrt.load.Markdown
+---@param made table<string, boolean>  outputs of the phases before; gets this one's
+---@param found skillrt.load.Findings
+---@return table
+function M.phase(one, blocks, made, found)
+  local title = markdown.title(blocks)
+  local name = title and title:gsub("^[Pp]hase%s*%d[%d.]*%s*[:\u{FF1A}%-]?%s*", "")
+  local phase = { id = one.id, name = name and name:find "%S" and name or one.base, objectives = {} }
+  for _, block in ipairs(markdown.section(blocks, words.OBJECTIVE) or {}) do
+    if block.kind == "item" then
+      phase.objectives[#phase.objectives + 1] = block.text
+    end
+  end
+  for _, block in ipairs(blocks) do
+    if block.kind == "text" then
+      phase.description = block.text:gsub("\n", " ")
+      break
+    elseif block.kind == "heading" and block.level > 1 then
+      break
+    end
+  end
+  phase.output = output_of(blocks)
+  read_input(phase, one, blocks, made, found)
+  made[phase.output or phase.id .. ".json"] = true
+  return phase
+end
+
+return M

@@ -1,0 +1,106 @@
+-- document/load/state_md.lua: phases/state-schema.md: the fields of a TypeScript interface and the state a
+-- run begins with, as JSON or as a JavaScript literal.
+--
+-- Called by folder.lua before all else that reads conditions: it knows which words are fields.
+local js = require "skillrt.document.load.js"
+local json = require "skillrt.base.json"
+local markdown = require "skillrt.document.load.markdown"
+local words = require "skillrt.document.load.words"
+
+local M = {}
+
+---@class skillrt.load.StateMd
+---@field fields { name: string, type: string, description: string, line: integer, optional: boolean? }[]
+---@field initial table<string, any>?
+---@field initial_line integer?
+---@field unread { text: string, line: integer }[]  initial values that are code
+
+-- Without comments, but with their line breaks; a comment behind a field describes it.
+local function field_of(line)
+  local name, optional, kind = line:match "^%s*['\"]?([%a_][%w_]*)['\"]?(%??)%s*:%s*(.-)%s*$"
+  if not name then
+    return nil
+  end
+  local plain, note = kind:match "^(.-)%s*//%s*(.-)$"
+  kind = (plain or kind):gsub("[;,]%s*$", "")
+  return { name = name, type = kind, description = note or "", optional = optional == "?" or nil }
+end
+
+local function depth_change(line)
+  local plain = line:gsub("//.*$", ""):gsub("'[^']*'", ""):gsub('"[^"]*"', "")
+  local _, open = plain:gsub("[{(%[]", "")
+  local _, close = plain:gsub("[})%]]", "")
+  return open - close
+end
+
+-- The top-level fields of the first interface whose name ends in State, else of the first one.
+local function read_interface(block, out)
+  local text = block.text
+  local at = text:match "interface%s+[%w_]*State%f[^%w_][^{]*{()" or text:match "interface%s+[%w_]+[^{]*{()"
+  if not at then
+    return
+  end
+  local line = block.line + select(2, text:sub(1, at):gsub("\n", ""))
+  local depth, in_comment = 0, false
+  for one in (text:sub(at) .. "\n"):gmatch "(.-)\n" do
+    line = line + 1
+    if one:find "^%s*/%*" or in_comment then
+      in_comment = not one:find("*/", 1, true)
+    else
+      local change = depth_change(one)
+      local field = depth == 0 and field_of(one)
+      if field then
+        field.line = line
+        field.type = change > 0 and "object" or field.type ~= "" and field.type or "object"
+        out.fields[#out.fields + 1] = field
+      end
+      depth = depth + change
+      if depth < 0 then
+        return
+      end
+    end
+  end
+end
+
+local function read_initial(block, out)
+  local value, text = nil, block.text
+  if block.lang == "json" then
+    value = json.decode(text)
+  end
+  if value == nil then
+    local at = text:match "^%s*(){" or text:match "=%s*(){"
+    value = at and {}
+    local first = at and block.line + 1 + select(2, text:sub(1, at):gsub("\n", ""))
+    for _, entry in ipairs(at and js.entries(text, at) or {}) do
+      if entry.key and not js.is_code(entry.value) then
+        value[entry.key] = entry.value
+      elseif entry.key or entry.value.code then
+        local told = entry.key and ("%s: %s"):format(entry.key, entry.value.code) or entry.value.code
+        out.unread[#out.unread + 1] = { key = entry.key, text = told, line = first + entry.line }
+      end
+    end
+  end
+  if type(value) == "table" and not json.is_array(value) then
+    out.initial, out.initial_line = value, block.line
+  end
+end
+
+---@param blocks skillrt.load.Markdown
+---@return skillrt.load.StateMd
+function M.read(blocks)
+  local out = { fields = {}, unread = {} }
+  for _, block in ipairs(blocks) do
+    if block.kind == "code" and #out.fields == 0 and block.text:find "interface%s" then
+      read_interface(block, out)
+    end
+  end
+  for _, block in ipairs(markdown.section(blocks, words.INITIAL) or {}) do
+    local data = block.kind == "code" and (block.lang == "json" or block.lang:find "^[jt]s" or block.lang:find "script")
+    if data and not out.initial then
+      read_initial(block, out)
+    end
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,183 @@
+-- document/load/tree.lua: a skill's folder: which files it holds, and their texts; nothing outside of it.
+--
+-- Links are not followed and told (F13); sizes are bounded. Reads a document when it is asked
+-- for, not before. Called by folder.lua and the door.
+local files = require "skillrt.base.files"
+local markdown = require "skillrt.document.load.markdown"
+local names = require "skillrt.base.names"
+
+local M = {}
+
+M.MAX_DOCUMENT = 16 << 20 -- the catalog of 10,000 actions has 3 MB
+M.MAX_DATA = 16 << 20
+M.MAX_FILES = 50000
+M.MAX_DEPTH = 16
+
+local SKIPPED = { [".git"] = true, ["node_modules"] = true }
+
+---@class skillrt.load.Tree
+---@field dir string
+---@field kinds table<string, string>  "file" or "directory" by path
+---@field paths string[]  of all files, sorted
+---@field found skillrt.load.Findings
+local Tree = {}
+Tree.__index = Tree
+
+-- A folder that cannot be listed is told, not passed over.
+local function walk(self, folder, depth)
+  local entries, message = files.list(folder == "" and self.dir or files.join(self.dir, folder))
+  if not entries then
+    self.found:error("unreadable", { file = folder }, message, "what it holds was not read")
+    return
+  elseif depth > M.MAX_DEPTH then
+    self.found:error("too-deep", { file = folder }, ("is more than %d folders deep"):format(M.MAX_DEPTH))
+    return
+  end
+  table.sort(entries, function(a, b)
+    return a.name < b.name
+  end)
+  for _, entry in ipairs(entries) do
+    local path = folder == "" and entry.name or folder .. "/" .. entry.name
+    self.kinds[path] = entry.kind
+    if entry.kind == "link" then
+      local why = "a link may lead out of the folder, so it is not followed and what it names was not read"
+      self.found:warn("link", { file = path }, "is a symbolic link", why, "put the file itself here")
+    elseif entry.kind == "directory" and not SKIPPED[entry.name] then
+      if entry.name:find "%.md$" then
+        self.found:error("unreadable", { file = path }, "is a folder, not a document", "it was not read as one")
+      end
+      walk(self, path, depth + 1)
+    elseif entry.kind == "file" then
+      self.paths[#self.paths + 1] = path
+    elseif entry.kind ~= "directory" then
+      self.found:error("unreadable", { file = path }, "is neither a file nor a folder", "it was not read")
+    end
+    if #self.paths >= M.MAX_FILES then
+      return
+    end
+  end
+end
+
+---@param dir string
+---@param found skillrt.load.Findings
+---@return skillrt.load.Tree
+function M.open(dir, found)
+  local self = setmetatable({ dir = dir, kinds = {}, paths = {}, found = found, texts = {}, blocks = {} }, Tree)
+  walk(self, "", 0)
+  if #self.paths >= M.MAX_FILES then
+    local last = self.paths[#self.paths]
+    local what = ("holds more than %d files; those behind %s were not seen"):format(M.MAX_FILES, last)
+    found:error("too-many", { file = "." }, what, nil, "give the skill a folder of its own")
+  end
+  return self
+end
+
+---@param path string
+---@return boolean
+function Tree:has(path)
+  return self.kinds[path] == "file"
+end
+
+---The first of these paths that is a file here.
+---@param ... string
+---@return string? path
+function Tree:first(...)
+  for _, path in ipairs { ... } do
+    if self:has(path) then
+      return path
+    end
+  end
+  return nil
+end
+
+---The files right in a folder whose name matches.
+---@param folder string
+---@param pattern string
+---@return string[] paths  sorted
+function Tree:within(folder, pattern)
+  local out = {}
+  for _, path in ipairs(self.paths) do
+    local name = path:sub(1, #folder + 1) == folder .. "/" and path:sub(#folder + 2)
+    if name and not name:find("/", 1, true) and name:find(pattern) then
+      out[#out + 1] = path
+    end
+  end
+  return out
+end
+
+---The text of a file here; what keeps it from being read is a finding.
+---@param path string
+---@param maximum integer?
+---@return string? text
+function Tree:read(path, maximum)
+  if self.texts[path] ~= nil then
+    return self.texts[path] or nil -- what cannot be read is told once
+  end
+  self.texts[path] = false
+  local text, message = files.read(files.join(self.dir, path), maximum or M.MAX_DOCUMENT)
+  if not text then
+    self.found:error("unreadable", { file = path }, message, "it was not read")
+    return nil
+  end
+  text = markdown.normal(text)
+  local good, bad = utf8.len(text)
+  if not good then
+    local line = select(2, text:sub(1, bad):gsub("\n", "")) + 1
+    self.found:error("encoding", { file = path, line = line }, "is no UTF-8", "it was not read", "save it as UTF-8")
+    return nil
+  end
+  self.texts[path] = text
+  return text
+end
+
+---The blocks of a Markdown file here.
+---@param path string
+---@return skillrt.load.Markdown?
+function Tree:document(path)
+  if self.blocks[path] then
+    return self.blocks[path]
+  end
+  local text = self:read(path)
+  if not text then
+    return nil
+  end
+  local body, first = require("skillrt.document.load.front_matter").body(text)
+  local blocks = markdown.parse(body, first)
+  self.blocks[path] = blocks
+  local found = self.found
+  for _, block in ipairs(blocks) do
+    if block.kind == "code" and not block.closed then
+      local place = { file = path, line = block.line }
+      found:warn("fence", place, "the code that begins here is never closed", "all below was read as code", "close it")
+    end
+  end
+  return blocks
+end
+
+---The path, in this folder, of a link in one of its files; nil and why where it leaves.
+---@param from string
+---@param target string
+---@return string? path
+---@return string? problem  nil for what is no link to a file
+function M.resolve(from, target)
+  if target:find "^%a[%w+.-]*:" or target:find "^[#/]" then
+    return nil
+  end
+  target = target:gsub("[#?].*$", ""):gsub("%%(%x%x)", function(hex)
+    return string.char(tonumber(hex, 16))
+  end)
+  local parts = {}
+  for part in (files.dirname(from) .. "/" .. target):gmatch "[^/]+" do
+    if part == ".." then
+      if #parts == 0 then
+        return nil, ("%s leads out of the skill's folder"):format(names.show(target))
+      end
+      parts[#parts] = nil
+    elseif part ~= "." then
+      parts[#parts + 1] = part
+    end
+  end
+  return #parts > 0 and table.concat(parts, "/") or nil
+end
+
+return M

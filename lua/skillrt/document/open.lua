@@ -1,0 +1,31 @@
+-- document/open.lua: a skill from a path: what kind of thing lies there, and who reads it.
+--
+-- Knows who reads what, and no run.
+
+local files = require("skillrt.base.files")
+local script = require("skillrt.document.script")
+
+local M = {}
+
+---A skill from whatever lies at `path`.
+---@param path string
+---@param options skillrt.load.Options?  agents for what is no script
+---@return skillrt.Skill|table|nil skill
+---@return string? message
+---@return string? code
+---@return any more  findings about what was read, or a script's traceback
+function M.load(path, options)
+  if type(path) ~= "string" then
+    error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
+  end
+  local info = files.stat(path)
+  local ours = info and (info.kind == "directory" or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
+  if not ours and options and (options.agent or options.agents) then
+    return require("skillrt.document.load").script(path, options)
+  elseif not ours then
+    return script.run(path)
+  end
+  return require("skillrt.document.load").load(path, options)
+end
+
+return M

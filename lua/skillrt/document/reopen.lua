@@ -1,0 +1,74 @@
+-- document/reopen.lua: goes on with a run that lies in a directory: finds its script, loads its skill.
+--
+-- Knows who opens skills, and the runner; no command line.
+
+local open = require("skillrt.document.open")
+local runner = require("skillrt.run.runner")
+local skill_of = require("skillrt.skill")
+
+local M = {}
+
+---The skill of a run: given, or what its script returns now. A script that calls skill:run
+---itself goes on with this run instead (see runner.resuming), and gives the result.
+---@param work_dir string
+---@param options table  { skill, script } and what resume takes
+---@param load (fun(path: string): any, string?, string?)?  default: open.load
+---@return table|nil skill_or_result
+---@return string? message
+---@return string? code
+function M.skill_for(work_dir, options, load)
+  if options.skill then
+    if not skill_of.is(options.skill) then
+      error("skillrt: options.skill must be made by skillrt.skill", 3)
+    end
+    return options.skill
+  end
+  local first, message, code = runner.first(work_dir)
+  if not first then
+    return nil, message, code
+  elseif not (options.script or first.script) then
+    return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
+  end
+  options._first = first -- to read it again would take a look at the whole journal
+  options.strategy = options.strategy or first.strategy -- a run keeps what it began with
+  options.durability = options.durability or first.durability
+  options.agent = options.agent or first.agent
+  local going_on = { work_dir = work_dir, skill_name = first.skill }
+  for key, value in pairs(options) do
+    going_on[key] = value
+  end
+  runner.resuming = going_on
+  local ok, value, why, kind, traceback = pcall(load or open.load, options.script or first.script, {
+    agent = options.agent,
+  })
+  runner.resuming = nil
+  if not ok then
+    error(value, 0)
+  end
+  if going_on.result then
+    return going_on.result
+  end
+  return value, why, kind, traceback
+end
+
+---@param work_dir string
+---@param options table  as for runner.go_on, and skill, script
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.go_on(work_dir, options)
+  local all = {}
+  for key, value in pairs(options) do
+    all[key] = value
+  end
+  all.work_dir = work_dir
+  local skill, message, code, traceback = M.skill_for(work_dir, all)
+  if not skill then
+    return nil, message, code, traceback
+  elseif not skill_of.is(skill) then
+    return skill -- the script ran it itself
+  end
+  return runner.go_on(skill, all)
+end
+
+return M

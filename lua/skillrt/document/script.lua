@@ -1,0 +1,59 @@
+-- document/script.lua: runs a Lua script (text only, never a binary chunk): it gives a skill, or the
+-- result of a run it made itself.
+--
+-- Knows skills, no run and no other document.
+
+local files = require("skillrt.base.files")
+local skill = require("skillrt.skill")
+
+local M = {}
+
+---The largest script, in bytes.
+M.MAX_SCRIPT = 4 * 1024 * 1024
+
+local function not_a_skill(path, value)
+  return nil,
+    ("%s: must return a skill, as in `return skillrt.skill { ... }`, but returned %s"):format(
+      path,
+      value == nil and "nothing" or "a " .. type(value)
+    ),
+    "no_skill"
+end
+
+---Runs a Lua script and gives what it returns: a skill, or a result of skill:run.
+---@param path string
+---@return table|nil value
+---@return string? message
+---@return string? code
+function M.run(path)
+  local text, message, code = files.read(path, M.MAX_SCRIPT)
+  if not text then
+    return nil, message, code
+  end
+  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), "@" .. path, "t")
+  if not chunk then
+    local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
+    return nil, place, "invalid"
+  end
+  local ok, value, why, kind = xpcall(chunk, function(raised)
+    if type(raised) == "table" and type(raised.message) == "string" then
+      return raised
+    elseif type(raised) == "table" and not (getmetatable(raised) or {}).__tostring then
+      raised = path .. ": raised a table without a message; raise a text, or { message = ... }"
+    end
+    return { message = tostring(raised), traceback = debug.traceback(nil, 2), code = "script" }
+  end, path)
+  if not ok then
+    if value.code == "stopped" then
+      error(value, 0)
+    end
+    return nil, value.message, value.code, value.traceback
+  elseif value == nil and type(why) == "string" then
+    return nil, why, kind
+  elseif skill.is(value) or (type(value) == "table" and value.status) then
+    return value
+  end
+  return not_a_skill(path, value)
+end
+
+return M

@@ -1,0 +1,337 @@
+-- run/runner.lua: begins runs and goes on with them: folder, pinned files, policy, core, result.
+--
+-- The one place where a skill, a work directory and the core's engine meet. Knows no command
+-- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cmd/*.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local http = require("skillrt.run.runner.http")
+local json = require("skillrt.base.json")
+local ledger = require("skillrt.run.ledger")
+local policy = require("skillrt.run.policy")
+local prepare = require("skillrt.run.runner.prepare")
+local record = require("skillrt.base.record")
+local skill_of = require("skillrt.skill")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+---What a script's own skill:run is to go on with instead of beginning a run; set by resume.
+M.resuming = nil
+
+---What the command line says for scripts that call skill:run themselves: their first run takes
+---what it was not given, every run its watcher. Set by cmd/run.lua.
+---@type skillrt.RunOptions|nil
+M.commanded = nil
+
+---The result of the run that ended last in this process.
+---@type skillrt.Result|nil
+M.last = nil
+
+---@class skillrt.RunOptions
+---@field work_dir string?     default: runs/<name>-<run id>
+---@field input table?         values the skill reads as state.input and ctx.input
+---@field args string[]?       ctx.args
+---@field strategy any?        in place of the skill's own
+---@field agent string|string[]|nil  who was given for steps without an agent: recorded for a resume
+---@field durability "power"|"process"|nil
+---@field context "file"|"memory"|nil
+---@field watcher table?       see policy.lua
+
+---@class skillrt.Result
+---@field status string   completed failed aborted paused
+---@field reason string
+---@field message string? more about the reason
+---@field state table     a copy of the final state
+---@field run_id string
+---@field steps integer   steps that are over
+---@field work_dir string
+---@field trouble string?  what went wrong in the engine itself: a full disk, an error in a question
+---@field question table? what a person has to answer before the run goes on
+---@field in_memory boolean   there is no work directory to go on from
+---@field interrupted boolean  stopped from outside
+---@field failed_step string? the last action or phase that failed
+---@field stats table     { seq, bytes, syncs } of the journal
+
+local function absolute(path)
+  return files.join(files.current(), path)
+end
+
+local function result_of(run, self)
+  local status, reason, message = run:status()
+  local books = self.ledger
+  return {
+    status = status,
+    reason = reason,
+    message = message or books.message,
+    state = state.copy(books.state and books.state.root or {}),
+    question = books.question,
+    run_id = books.run_id,
+    steps = self.lost and self.durable_steps or books.finished,
+    work_dir = self.work_dir,
+    in_memory = self.skill.context == "memory",
+    trouble = message,
+    interrupted = status == "paused" and self.stopping ~= nil and not message,
+    failed_step = books.last_failed and books.last_failed.id,
+    stats = run:stats(),
+  }
+end
+
+-- Opens the run in the core.
+local function open(self, mode)
+  local skill = self.skill
+  self.by = "skillrt " .. core.version
+  self.make_mode = prepare.mode
+  local module, missing, code = http.module(skill, self.http_module)
+  if missing then
+    return nil, missing, code
+  end
+  return core.open(policy.new(self), {
+    directory = skill.context ~= "memory" and self.work_dir or nil,
+    mode = mode,
+    durability = skill.durability,
+    run_id = self.run_id,
+    accept_edits = self.accept_edits,
+    segment_bytes = self.segment_bytes,
+    http_module = module,
+  })
+end
+
+local function finish(run, report, self)
+  if self.watcher and self.watcher.opened then
+    self.watcher.opened(report, self.ledger, self)
+  end
+  local open_run <close> = run
+  open_run:wait()
+  if select(2, run:status()) == "sync_failed" then
+    self:forget()
+  end
+  local result = result_of(run, self)
+  M.last = result
+  if self.watcher and self.watcher.closed then
+    self.watcher.closed(result)
+  end
+  return result
+end
+
+local function first_record(self)
+  local skill = self.skill
+  return {
+    t = "run",
+    run = self.run_id,
+    skill = skill.name,
+    version = skill.version,
+    mode = skill.mode,
+    input = self.input,
+    args = self.args and #self.args > 0 and json.array(self.args) or nil,
+    state = skill.state,
+    pins = self.pins,
+    specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
+    context = skill.context,
+    script = skill.source and absolute(skill.source) or nil,
+    strategy = self.strategy,
+    agent = self.agent,
+    durability = skill.durability,
+    cwd = files.current(),
+    skillrt = core.version,
+  }
+end
+
+-- What a policy is made of, whether its run begins or goes on; nil, message, code.
+local function parts_of(skill, options, settings)
+  local prepared, pins, prompts = prepare.skill(skill, settings)
+  if not prepared then
+    return nil, pins, prompts
+  end
+  return {
+    skill = prepared,
+    ledger = ledger.new(),
+    pins = pins,
+    prompts = prompts,
+    input = options.input or {},
+    args = options.args or {},
+    watcher = options.watcher,
+    http_module = options.http_module,
+    segment_bytes = options.segment_bytes,
+    books_bytes = options.books_bytes,
+  }
+end
+
+---Prepares a new run without waiting for it.
+---@param skill skillrt.Skill
+---@param options skillrt.RunOptions
+---@return userdata|nil run  the core's; step, wait, close it
+---@return table|string report_or_message
+---@return skillrt.Policy|string self_or_code
+function M.begin(skill, options)
+  local self, message, kind = parts_of(skill, options, options)
+  if not self then
+    return nil, message, kind
+  end
+  local id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  self.run_id = id
+  self.strategy = prepare.strategy_name(options.strategy)
+  self.agent = prepare.agent_name(options.agent)
+  self.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(self.skill.name, id))
+  self.first = first_record(self)
+  local run, report, code = open(self, "create")
+  return run, report, run and self or code
+end
+
+-- The options of a run, with what the command line says besides.
+local function with_commanded(options)
+  local commanded, all = M.commanded, {}
+  for key, value in pairs(commanded or {}) do
+    all[key] = value
+  end
+  for key, value in pairs(options or {}) do
+    all[key] = value
+  end
+  if commanded then
+    M.commanded = { watcher = commanded.watcher }
+  end
+  return all
+end
+
+---Runs a skill to its end, or until it pauses.
+---@param skill skillrt.Skill
+---@param options skillrt.RunOptions?
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.run(skill, options)
+  options = with_commanded(options)
+  local going_on = M.resuming
+  if going_on and (going_on.skill_name == skill.name) then
+    M.resuming = nil
+    local result, message, code = M.go_on(skill, going_on)
+    going_on.result = result
+    return result, message, code
+  end
+  local run, report, self = M.begin(skill, options)
+  if not run then
+    return nil, report, self
+  end
+  return finish(run, report, self)
+end
+
+-- A hand-edited state.json, read before the core checks it.
+local function edited_state(work_dir)
+  local path = files.join(work_dir, "state.json")
+  local text, message, code = files.read(path)
+  if not text then
+    return nil, message, code
+  end
+  local value, why = json.decode(text)
+  if type(value) ~= "table" or type(value._skillrt) ~= "table" then
+    why = why or "has no _skillrt entry; delete the file to have it written anew"
+    return nil, ("%s: %s"):format(path, why), "invalid"
+  end
+  local seq = value._skillrt.seq
+  value._skillrt = nil
+  return { state = value, seq = seq }
+end
+
+---Opens the run in `options.work_dir` again, without waiting for it.
+---@param skill skillrt.Skill
+---@param options table  { work_dir, accept_changes, accept_edits, answer, retry, from, watcher }
+---@return userdata|nil run
+---@return table|string report_or_message
+---@return skillrt.Policy|string self_or_code
+function M.take_up(skill, options)
+  if not skill_of.is(skill) then
+    error("skillrt: resume needs a skill made by skillrt.skill", 2)
+  end
+  local first, why, kind = options._first, nil, nil
+  if not first then
+    first, why, kind = M.first(options.work_dir)
+  end
+  if not first then
+    return nil, why, kind
+  end
+  local self, message, code = parts_of(skill, options, {
+    strategy = options.strategy or first.strategy,
+    durability = options.durability or first.durability,
+    context = first.context,
+  })
+  if not self then
+    return nil, message, code
+  end
+  self.work_dir = absolute(options.work_dir)
+  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide" }) do
+    self[name] = options[name]
+  end
+  if options.accept_edits then
+    self.edited, message, code = edited_state(self.work_dir)
+    if not self.edited then
+      return nil, message, code
+    end
+  end
+  local run, report
+  run, report, code = open(self, "resume")
+  return run, report, run and self or code
+end
+
+---Goes on with the run in `options.work_dir`.
+---@param skill skillrt.Skill
+---@param options table  as for take_up
+---@return skillrt.Result|nil result
+---@return string? message
+---@return string? code
+function M.go_on(skill, options)
+  local run, report, self = M.take_up(skill, options)
+  if not run then
+    return nil, report, self
+  end
+  return finish(run, report, self)
+end
+
+---The first record of a run: skill, script, input.
+---@param work_dir string
+---@return table|nil record
+---@return string? message
+---@return string? code
+function M.first(work_dir)
+  local entry, why
+  local blobs = {}
+  local report, message, code = core.read(work_dir, function(payload)
+    entry, why = record.decode(payload, blobs.blob)
+    return false
+  end, blobs)
+  if not report then
+    return nil, message, code
+  elseif not entry then
+    if why then
+      return nil, ("%s: %s"):format(work_dir, why), "corrupt"
+    end
+    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(work_dir), "missing"
+  end
+  return entry
+end
+
+---The books of a run, read without its lock. `each` sees every record after it was applied.
+---@param work_dir string
+---@param each fun(record: table, books: skillrt.Ledger)|nil
+---@return skillrt.Ledger|nil books
+---@return string|table message_or_report
+---@return string? code
+function M.read(work_dir, each)
+  local books, blobs = ledger.new(), {}
+  local report, message, code = core.read(work_dir, function(payload, seq)
+    local entry, why = record.decode(payload, blobs.blob)
+    if not entry then
+      error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
+    end
+    ledger.apply(books, entry)
+    if each then
+      each(entry, books)
+    end
+    return true
+  end, blobs)
+  if not report then
+    return nil, message, code
+  end
+  return books, report
+end
+
+return M

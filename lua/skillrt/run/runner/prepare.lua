@@ -1,0 +1,169 @@
+-- run/runner/prepare.lua: a skill made ready for one run: its strategy found, its files pinned, and
+-- the mode that will choose. Knows no journal and no engine. Called by runner.lua.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local skill_of = require("skillrt.skill")
+local specs = require("skillrt.run.runner.specs")
+local strategy = require("skillrt.skill.strategy")
+
+local M = {}
+
+-- Strategies: a file of the author's (relative to the skill), else one that travels with us.
+local function strategy_loader(dir)
+  return function(name)
+    if name:find("[/.]") then
+      local path = files.join(dir, name)
+      local text, message, code = files.read(path)
+      if not text then
+        return nil, message, code
+      end
+      return text, path
+    end
+    local ours = core.asset("strategies/" .. name .. ".lua")
+    if ours then
+      return ours, name
+    end
+    local path = files.join(dir, "strategies/" .. name .. ".lua")
+    local text, message, code = files.read(path)
+    if text then
+      return text, path
+    end
+    return nil, code ~= "missing" and message or nil, code
+  end
+end
+
+-- The digests of everything that decides: script, prompts, specs, strategy (R23, DESIGN "The journal pins").
+local function pins_of(skill)
+  local pins, prompts = {}, {}
+  local function pin(name, text)
+    pins[name] = core.sha256(text)
+  end
+  if skill.source then
+    local text, message, code = files.read(skill.source)
+    if not text then
+      return nil, message, code
+    end
+    pin(skill.source:match("[^/]+$"), text)
+  end
+  if skill.strategy.text then
+    pin("strategy " .. skill.strategy.name, skill.strategy.text)
+  end
+  local ok, problem, kind = specs.read(skill, function(name, text)
+    prompts[name] = text
+    pin(name, text)
+  end)
+  if not ok then
+    return nil, problem, kind
+  end
+  for _, path in ipairs(skill.documents or {}) do
+    local text, message, code = files.read(files.join(skill.dir, path))
+    if not text then
+      return nil, message, code
+    end
+    pin(path, text)
+  end
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      local prompt = one.prompt
+      if prompt and not prompt:find("[\n ]") and not prompts[prompt] then
+        local text, message, code = files.read(files.join(skill.dir, prompt))
+        if not text then
+          return nil, ("%s: prompt %s"):format(one.id, message), code
+        end
+        prompts[prompt] = text
+        pin(prompt, text)
+      end
+    end
+  end
+  return pins, prompts
+end
+
+---What chooses in a run.
+---@param self skillrt.Policy
+---@return table mode
+function M.mode(self)
+  local skill, books = self.skill, self.ledger
+  local looks = {
+    exists = function(name)
+      return files.stat(files.join(self.work_dir, name)) ~= nil
+    end,
+  }
+  if skill.mode == "sequential" then
+    return require("skillrt.mode.sequential").new(skill, books, looks)
+  end
+  local ctx = {
+    input = books.input,
+    work_dir = self.work_dir,
+    options = skill.strategy.options,
+    interaction = skill.interaction,
+    now = core.wall_ms,
+    random = core.random,
+  }
+  if skill.mode == "hybrid" then
+    return require("skillrt.mode.hybrid").new(skill, books, looks, ctx)
+  end
+  return require("skillrt.mode.autonomous").new(skill, books, ctx)
+end
+
+-- A strategy given for this run, as a resume finds it again: a name, or a file's full path.
+---@param given any
+---@return string?
+function M.strategy_name(given)
+  if type(given) ~= "string" then
+    return nil
+  end
+  return given:find("[/.]") and files.join(files.current(), given) or given
+end
+
+-- What to give where nobody performs a step.
+local function nobody(skill)
+  local message = "%s: nobody performs %s: give an agent (skillrt run --agent, or agent = in skillrt.load), "
+    .. "or set SKILLRT_AGENT to a program or an address"
+  return message:format(skill.name, table.concat(skill.missing, ", "))
+end
+
+---The given agent as the journal records it, so that a resume finds it again; an address that
+---may hold a secret is left out.
+---@param given string|string[]|nil
+---@return string|string[]|nil
+function M.agent_name(given)
+  if type(given) == "string" and given:find("[@?]") then
+    return nil
+  end
+  return given
+end
+
+---A copy of the skill with the strategy found and the options' choices in place.
+---@param skill skillrt.Skill
+---@param options table  { strategy, durability, context }
+---@return table|nil prepared
+---@return table|string pins_or_message
+---@return table|string|nil prompts_or_code
+function M.skill(skill, options)
+  if not skill_of.is(skill) then
+    error("skillrt: run needs a skill made by skillrt.skill", 3)
+  elseif skill.missing then
+    return nil, nobody(skill), "invalid"
+  end
+  local chosen = options.strategy or skill.strategy
+  local from = options.strategy and files.current() or skill.dir
+  local found, message, code = strategy.resolve(chosen, strategy_loader(from))
+  if not found then
+    return nil, message, code
+  end
+  local here = files.current()
+  local prepared = setmetatable({
+    dir = skill.dir == "." and here or files.join(here, skill.dir), -- it stays, whoever changes the folder
+    strategy = found,
+    durability = options.durability or skill.durability,
+    context = options.context or skill.context,
+  }, { __index = skill })
+  local pins, prompts, kind = pins_of(prepared)
+  if not pins then
+    return nil, prompts, kind
+  end
+  return prepared, pins, prompts
+end
+
+return M

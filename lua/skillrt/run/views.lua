@@ -1,0 +1,88 @@
+-- run/views.lua: the files people read, made from the books: state.json, context/, execution-state.json.
+--
+-- Written seldom and only where something changed; the journal is the truth. Knows the
+-- ledger, no files. Called by policy.lua.
+
+local json = require("skillrt.base.json")
+local ledger = require("skillrt.run.ledger")
+
+local M = {}
+
+local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
+
+---The state as it stands in state.json, without its own bookkeeping entry.
+---@param books skillrt.Ledger
+---@return table
+function M.state(books)
+  local out = {}
+  for key, value in pairs(books.state.root) do
+    out[key] = value
+  end
+  for _, key in ipairs({ "current_action", "current_phase" }) do
+    if out[key] == nil then
+      out[key] = json.null
+    end
+  end
+  out.updated_at = ledger.iso(books.at)
+  return out
+end
+
+---The execution record of the phases (R27-R34).
+---@param books skillrt.Ledger
+---@return table
+function M.execution(books)
+  local root = books.state.root
+  return {
+    started_at = root.started_at,
+    status = books.status,
+    reason = books.reason,
+    current_phase = root.current_phase or json.null,
+    phases_completed = root.phases_completed,
+    phases_skipped = root.phases_skipped,
+    errors = root.errors,
+    completed_at = root.completed_at,
+    failed_at = root.failed_at,
+  }
+end
+
+local function pretty(value)
+  return assert(json.encode(value, { indent = 2 })) .. "\n"
+end
+
+---@param policy skillrt.Policy
+---@param seq integer
+---@return table[] list  { name, content }
+function M.list(policy, seq)
+  local books, known, list = policy.ledger, policy.known_views, {}
+  if known.seq == seq then
+    return list
+  end
+  known.seq = seq
+  local whole = M.state(books)
+  whole._skillrt = { seq = seq, digest = NO_DIGEST, run = books.run_id, reason = books.reason }
+  list[1] = { "state.json", pretty(whole) }
+  if policy.skill.phases and #policy.skill.phases > 0 then
+    list[#list + 1] = { "execution-state.json", pretty(M.execution(books)) }
+  end
+  local revision = books.state.revisions.context
+  if revision ~= known.context then
+    known.context = revision
+    known.values = known.values or {}
+    for key in pairs(known.values) do
+      if books.state.root.context[key] == nil and known.values[key] ~= "null\n" then
+        known.values[key] = "null\n" -- taken away: reads as if nobody had set it (R43)
+        list[#list + 1] = { ("context/%s.json"):format(key), "null\n" }
+      end
+    end
+    for key, value in pairs(books.state.root.context) do
+      local text = pretty(value)
+      if known.values[key] ~= text then
+        known.values[key] = text
+        list[#list + 1] = { ("context/%s.json"):format(key), text }
+      end
+    end
+  end
+  return list
+end
+
+return M

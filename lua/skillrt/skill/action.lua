@@ -1,0 +1,306 @@
+-- skill/action.lua: one action or phase in its normal form.
+--
+-- Checks what a person wrote, fills the defaults, compiles conditions and effects. Knows
+-- nothing of runs, agents' protocols or strategies; whether one may run now says when.lua.
+-- Called by skill.lua.
+
+local expr = require("skillrt.expr")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+
+-- Loaded when the first action promises something.
+local effect = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.effect")[key] end })
+
+expr.null, expr.is_array = json.null, json.is_array
+
+local M = {}
+
+---@class skillrt.Action  an action, or a phase (with inputs, parallel)
+---@field id string
+---@field index integer        place in the declaration, from 1
+---@field name string
+---@field description string?
+---@field purpose string?
+---@field priority number
+---@field when (skillrt.Condition|fun(state: table): boolean)[]  all must hold
+---@field reads string[]?      the state keys the conditions read, sorted; nil: unknown (a function)
+---@field effects skillrt.Effect[]
+---@field run function?
+---@field agent string?        a name in the skill's agents
+---@field prompt string?       a path below the skill's folder; with a blank or line break the text itself
+---@field tools string[]?
+---@field max_runs number      how often it may be chosen; math.huge: without end
+---@field idempotent boolean   whether an attempt in doubt may be sent again
+---@field idempotent_declared boolean?  what the author said about it, if anything
+---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it
+---@field timeout number?      seconds
+---@field max_retries integer?
+---@field output string?       a path below the work dir
+---@field writes_context string[]?
+---@field optional boolean?    actions: that it never ran does not block the run
+---@field input string[]?      phases: outputs of earlier phases
+---@field input_declared boolean?  phases: named by the author, not taken from the phase before
+---@field parallel boolean?    phases: runs at once with its parallel neighbours
+---@field trailing boolean?    phases of a hybrid skill: runs after the actions
+---@field x any                untouched
+
+local COMMON = {
+  id = { kind = "id", required = true },
+  name = { kind = "text" },
+  description = { kind = "string" },
+  purpose = { kind = "string" },
+  when = {},
+  effects = { kind = "text", list = true, default = {} },
+  run = { kind = "function" },
+  agent = { kind = { "id", "table" } },
+  prompt = { kind = "text" },
+  tools = { kind = "text", list = true },
+  idempotent = { kind = "boolean" },
+  timeout = { kind = "seconds" },
+  max_retries = { kind = "count" },
+  output = { kind = "path" },
+  writes_context = { kind = "text", list = true },
+  x = {},
+}
+
+local function with(more)
+  local fields = {}
+  for name, field in pairs(COMMON) do
+    fields[name] = field
+  end
+  for name, field in pairs(more) do
+    fields[name] = field
+  end
+  return fields
+end
+
+local ACTION = with({
+  priority = { kind = "number", default = 0 },
+  max_runs = { kind = "positive" },
+  repeatable = { kind = "boolean" },
+  terminal = {},
+  optional = { kind = "boolean" },
+})
+
+local PHASE = with({
+  input = { kind = "text", list = true },
+  parallel = { kind = "boolean", default = false },
+  trailing = { kind = "boolean" },
+  objectives = { kind = "text", list = true },
+})
+
+-- Words of other documents for the same thing.
+local MEANT = {
+  preconditions = "when",
+  precondition = "when",
+  condition = "when",
+  inputs = "input",
+  outputs = "output",
+  func = "run",
+  execute = "run",
+  handler = "run",
+  retries = "max_retries",
+  parallel_group = "parallel",
+}
+
+local TERMINAL = { ["action-complete"] = "completed", ["action-abort"] = "failed" }
+local ENDS = { completed = true, failed = true, aborted = true }
+
+-- An action that is a table with the metamethod __call: a compiled condition.
+local function is_condition(value)
+  local meta = type(value) == "table" and getmetatable(value)
+  return type(meta) == "table" and meta.__call ~= nil and type(value.text) == "string"
+end
+
+-- One entry of `when`, compiled.
+local function compile(value, where)
+  if type(value) == "function" or is_condition(value) then
+    return value
+  elseif type(value) ~= "string" then
+    return nil, ("%s must be a condition (a text) or a function, not %s"):format(where, names.show(value))
+  end
+  local condition, message = expr.compile(value)
+  if not condition then
+    return nil, ("%s %s"):format(where, message)
+  end
+  return condition
+end
+
+---Compiles conditions: a text, a function, or a list of them that must all hold.
+---@param value any
+---@param where string  names the field in messages
+---@return table[]? when
+---@return string[]|string|nil reads  sorted keys, nil where a function is among them; or the message
+function M.conditions(value, where)
+  if value == nil then
+    return {}, {}
+  elseif type(value) ~= "table" or is_condition(value) then
+    value = { value }
+  end
+  local when, keys, known = {}, {}, true
+  for i = 1, #value do
+    local condition, message = compile(value[i], #value > 1 and ("%s[%d]:"):format(where, i) or where .. ":")
+    if not condition then
+      return nil, message
+    end
+    when[i] = condition
+    known = known and type(condition) == "table" and not condition.reads_all
+    for _, key in ipairs(known and condition.reads or {}) do
+      keys[key] = true
+    end
+  end
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" then
+      return nil, ("%s: must be a text, a function or a list of them, but holds %s"):format(where, names.show(key))
+    end
+  end
+  local reads = {}
+  for key in pairs(keys) do
+    reads[#reads + 1] = key
+  end
+  table.sort(reads)
+  return when, known and reads or nil
+end
+
+-- Who performs it: exactly one of run and agent; a terminal action may do nothing at all.
+local function performer(action, agents, where)
+  local agent = action.agent
+  if action.run and agent then
+    return where .. ': has both "run" and "agent"; keep the one that performs it'
+  elseif not action.run and not agent and not action.terminal then
+    return where .. ': needs "run" (a function) or "agent" (a name from agents)'
+  elseif type(agent) == "string" and not agents[agent] then
+    return ('%s: agent "%s" is not declared%s'):format(where, agent, names.suggest(agent, agents))
+  end
+  local chosen = type(agent) == "table" and agent or agents[agent]
+  action.idempotent_declared = action.idempotent
+  if action.idempotent == nil then
+    action.idempotent = chosen == nil or chosen.idempotent == true or chosen.kind == "lua"
+  end
+  return nil
+end
+
+local function check_output(path, where)
+  if names.is_taken(path) then
+    return ('%s: output "%s" would replace a file of the run itself; give "output" another name'):format(where, path)
+  end
+  return nil
+end
+
+local function check_prompt(action, where)
+  local prompt = action.prompt
+  if not prompt or prompt:find("[ \n]") then
+    return nil
+  end
+  local path, problem = names.confined(prompt)
+  if not path then
+    return ('%s: field "prompt" %s (a prompt is a file below the skill, or a text with blanks)'):format(
+      where,
+      problem
+    )
+  end
+  action.prompt = path
+  return nil
+end
+
+local function check_runs(action, definition, where)
+  if definition.repeatable == false and (action.max_runs or 1) > 1 then
+    return where .. ': has repeatable = false and max_runs above 1; drop one'
+  end
+  action.max_runs = action.max_runs or (definition.repeatable and math.huge or 1)
+  action.repeatable = nil
+  local terminal = action.terminal
+  if terminal == true then
+    terminal = "completed"
+  elseif terminal == nil then
+    terminal = TERMINAL[action.id]
+  elseif terminal == false then
+    terminal = nil
+  elseif not ENDS[terminal] then
+    return ('%s: field "terminal" must be true, "completed", "failed" or "aborted", not %s'):format(
+      where,
+      names.show(terminal)
+    )
+  end
+  action.terminal = terminal
+  return nil
+end
+
+local function label(kind, definition, index)
+  local id = type(definition) == "table" and definition.id
+  return type(id) == "string" and ("%s %s"):format(kind, names.show(id)) or ("%s %d"):format(kind, index)
+end
+
+local function common(definition, fields, index, where)
+  local action, message = schema.record(definition, fields, where, MEANT)
+  if not action then
+    return nil, message
+  end
+  local reads
+  action.index, action.name = index, action.name or action.id
+  action.when, reads = M.conditions(definition.when, where .. ": when")
+  if not action.when then
+    return nil, reads
+  end
+  action.reads = reads
+  if #action.effects > 0 then
+    action.effects, message = effect.list(action.effects)
+  end
+  if not action.effects then
+    return nil, where .. ": " .. message
+  end
+  message = action.output and check_output(action.output, where) or check_prompt(action, where)
+  return not message and action or nil, message
+end
+
+---@class skillrt.ActionContext
+---@field where string                names the skill in messages
+---@field agents table<string, table> the declared agents
+
+---The normal form of an action.
+---@param definition table
+---@param index integer
+---@param ctx skillrt.ActionContext
+---@return skillrt.Action?
+---@return string? message
+function M.new(definition, index, ctx)
+  local where = ctx.where .. ": " .. label("action", definition, index)
+  local action, message = common(definition, ACTION, index, where)
+  if not action then
+    return nil, message
+  end
+  message = check_runs(action, definition, where) or performer(action, ctx.agents, where)
+  return not message and action or nil, message
+end
+
+---The normal form of a phase; phase.link gives it its inputs.
+---@param definition table
+---@param index integer
+---@param ctx skillrt.ActionContext
+---@return skillrt.Action?
+---@return string? message
+function M.phase(definition, index, ctx)
+  local where = ctx.where .. ": " .. label("phase", definition, index)
+  local phase, message = common(definition, PHASE, index, where)
+  if not phase then
+    return nil, message
+  end
+  phase.priority, phase.max_runs = 0, 1
+  if not phase.output then
+    phase.output = phase.id .. ".json"
+    message = check_output(phase.output, where)
+  end
+  message = message or performer(phase, ctx.agents, where)
+  return not message and phase or nil, message
+end
+
+---Reads the effects of an action.
+---@param list string[]
+---@return skillrt.Effect[]?
+---@return string? message
+function M.effects(list)
+  return effect.list(list)
+end
+
+return M

@@ -1,0 +1,188 @@
+-- skill/effect.lua: what an action promises about the state after it, read and checked (F46).
+--
+--   k=v  k!=null  k.length>0  n++  n--  k  !k      (and === == !== < <= >=)
+--
+-- A promise about a field the runtime writes itself (status=completed) is not the action's to
+-- keep and always holds. Knows nothing of actions or runs. Called by action.lua.
+
+local names = require("skillrt.base.names")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+---@class skillrt.Effect
+---@field text string
+---@field key string      the top-level state key it is about
+---@field reserved boolean  the runtime writes that key
+---@field check fun(before: table?, after: table): boolean, string?  holds; or false and why not
+
+local EQUAL = { ["="] = true, ["=="] = true, ["==="] = true }
+local UNEQUAL = { ["!="] = true, ["!=="] = true }
+local WORDS = { ["true"] = true, ["false"] = false }
+
+local function is_null(value)
+  return value == nil or type(value) == "userdata"
+end
+
+-- The value at a path. `length` counts the items of a list or the bytes of a text.
+local function lookup(root, path)
+  local value = root
+  for i, part in ipairs(path) do
+    local kind = type(value)
+    if i > 1 and part == "length" and (kind == "string" or kind == "table" and rawget(value, "length") == nil) then
+      value = #value
+    elseif kind == "table" then
+      value = value[part]
+    else
+      return nil
+    end
+  end
+  return value
+end
+
+local function show(value)
+  return is_null(value) and "null" or type(value) == "table" and "a table" or names.show(value)
+end
+
+local function truthy(value)
+  return not is_null(value) and value ~= false and value ~= 0 and value ~= "" and value == value
+end
+
+local function compare(op, left, right)
+  if EQUAL[op] or UNEQUAL[op] then
+    local same = left == right
+    if is_null(right) then
+      same = is_null(left)
+    elseif type(right) == "table" then
+      same = type(left) == "table" and next(left) == nil and #left == 0
+    end
+    return same == (EQUAL[op] ~= nil)
+  elseif type(left) ~= type(right) or (type(left) ~= "number" and type(left) ~= "string") then
+    return false
+  elseif op == ">" then
+    return left > right
+  elseif op == "<" then
+    return left < right
+  elseif op == ">=" then
+    return left >= right
+  end
+  return left <= right
+end
+
+-- A number, or how many items there are; a missing one counts as 0.
+local function amount(value)
+  if type(value) == "table" then
+    return #value
+  end
+  return is_null(value) and 0 or type(value) == "number" and value or nil
+end
+
+local function counts(path, op)
+  return function(before, after)
+    local old, new = amount(lookup(before or {}, path)), amount(lookup(after, path))
+    if old and new and (op == "++" and new > old or op == "--" and new < old) then
+      return true
+    end
+    return false, ("%s was %s and is %s"):format(table.concat(path, "."), show(old), show(new))
+  end
+end
+
+local function holds(path, test)
+  return function(_, after)
+    local value = lookup(after, path)
+    if test(value) then
+      return true
+    end
+    return false, ("%s is %s"):format(table.concat(path, "."), show(value))
+  end
+end
+
+-- The value behind an operator: a literal, or a bare word, which is a text.
+local function literal(text)
+  if WORDS[text] ~= nil then
+    return true, WORDS[text]
+  elseif text == "null" or text == "undefined" then
+    return true, nil
+  elseif text == "[]" or text == "{}" then
+    return true, {}
+  elseif text:find("^%-?%d+%.?%d*[eE]?[+-]?%d*$") and tonumber(text) then
+    return true, tonumber(text)
+  end
+  local quoted = text:match("^'([^'\\]*)'$") or text:match('^"([^"\\]*)"$')
+  if quoted then
+    return true, quoted
+  elseif text:find("^[%w_\128-\255][%w_%.%-/: \128-\255]*$") then
+    return true, text
+  end
+  return false
+end
+
+local function split(path)
+  local parts = {}
+  path = path:gsub("%?%.", "."):gsub("^state%.", "")
+  if path:find("%.%.") or path:sub(-1) == "." then
+    return nil
+  end
+  for part in path:gmatch("[^.]+") do
+    if not part:find("^[%a_$\128-\255][%w_$%-\128-\255]*$") then
+      return nil
+    end
+    parts[#parts + 1] = part
+  end
+  return parts[1] and parts or nil
+end
+
+-- path and a check function, or nil.
+local function parse(text)
+  local name, op, value = text:match("^([^=!<>%s]+)%s*([=!<>]+)%s*(.+)$")
+  if name then
+    local path, known, right = split(name), literal(value)
+    if path and known and (EQUAL[op] or UNEQUAL[op] or op:find("^[<>]=?$")) then
+      return path, holds(path, function(left)
+        return compare(op, left, right)
+      end)
+    end
+    return nil
+  end
+  name, op = text:match("^(.-)%s*([+-][+-])$")
+  if name and (op == "++" or op == "--") then
+    local path = split(name)
+    return path, path and counts(path, op)
+  end
+  local negated, bare = text:match("^(!?)%s*(.+)$")
+  local path = bare and split(bare)
+  return path, path and holds(path, function(left)
+    return truthy(left) == (negated == "")
+  end)
+end
+
+---Reads the effects of an action.
+---@param list string[]
+---@return skillrt.Effect[]?
+---@return string? message
+function M.list(list)
+  local out = {}
+  for i, written in ipairs(list) do
+    local text = written:match("^%s*(.-)%s*$")
+    local path, check = parse(text)
+    if #text > 500 or not path then
+      return nil,
+        ("effects[%d] %s cannot be read; write k=v, k!=null, k.length>0, k++, k--, k or !k"):format(
+          i,
+          names.show(written)
+        )
+    end
+    local reserved = state.is_reserved(path[1])
+    out[i] = {
+      text = text,
+      key = path[1],
+      reserved = reserved,
+      check = reserved and function()
+        return true
+      end or check,
+    }
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,368 @@
+-- skill/init.lua: a skill in its normal form: every field checked, every default filled, conditions
+-- compiled. A bad definition raises with the author's line and says what to do.
+--
+-- Knows actions, agents and conditions; nothing of runs, files or modes. Called by
+-- skillrt.skill{...} and by the loaders of configurations and folders.
+
+local action = require("skillrt.skill.action")
+local chosen_strategy = require("skillrt.skill.chosen_strategy")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+local state = require("skillrt.skill.state")
+local terminate = require("skillrt.skill.terminate")
+
+-- Loaded when the first agent is met: a skill of functions only starts without it.
+local agent = setmetatable({}, { __index = function(_, key) return require("skillrt.agent")[key] end })
+
+local M = {}
+
+---@class skillrt.Skill
+---@field name string
+---@field version string
+---@field description string?
+---@field display_name string?
+---@field mode "sequential"|"autonomous"|"hybrid"
+---@field state table                the business state a run begins with
+---@field schema table<string, string>?
+---@field context "file"|"memory"
+---@field durability "power"|"process"
+---@field agents table<string, table>
+---@field actions skillrt.Action[]
+---@field phases skillrt.Action[]
+---@field terminate skillrt.Termination[]
+---@field strategy table             { name, select?, path?, order?, options? }, see strategy.resolve
+---@field limits table
+---@field retry skillrt.RetrySettings
+---@field on_error "stop_and_report"|"continue"
+---@field on_loop_failed "stop"|"run_finalize"
+---@field on_indoubt string|function  "ask", "retry", "skip", "fail" or a function
+---@field interaction "autonomous"|"interactive"|"supervised"
+---@field reserved table<string, boolean>  state fields that only the runtime writes
+---@field dir string
+---@field source string?             the script
+---@field specs string[]?            documents below dir that are read before anything starts; pinned (F15)
+---@field config string?             the file it was made from; pinned
+---@field documents string[]?        other files below dir that decide; pinned
+---@field missing string[]?          names of agents nobody performs: no run starts
+---@field project string[]?          the state keys that prompts carry; nil: all
+---@field x any                      untouched
+
+local FIELDS = {
+  name = { kind = "id", required = true },
+  version = { kind = "text", default = "1.0.0" },
+  description = { kind = "string" },
+  display_name = { kind = "text" },
+  mode = { enum = { "sequential", "autonomous", "hybrid" } },
+  state = { kind = "table", default = {} },
+  schema = { kind = "text", map = true },
+  context = { enum = { "file", "memory" }, default = "file" },
+  durability = { enum = { "power", "process" }, default = "power" },
+  agents = { map = true, default = {} },
+  actions = { kind = "table", list = true, default = {} },
+  phases = { kind = "table", list = true, default = {} },
+  terminate = {},
+  strategy = { kind = { "string", "function", "table" }, default = "priority" },
+  limits = {
+    fields = {
+      max_iterations = { kind = "positive", default = 100 },
+      max_errors = { kind = "positive", default = 3 },
+      max_retries = { kind = "count", default = 3 },
+      max_parallel = { kind = "positive", default = 4 },
+      no_progress = { kind = "count", default = 3 },
+      step_timeout = { kind = "seconds" },
+      run_timeout = { kind = "seconds" },
+      max_prompt_state = { kind = "positive", default = 65536 },
+      max_prompt_specs = { kind = "count", default = 65536 },
+    },
+  },
+  retry = {
+    fields = {
+      base = { kind = "amount", default = 0.5 },
+      factor = { kind = "amount", default = 2 },
+      cap = { kind = "amount", default = 60 },
+      jitter = { kind = "boolean", default = true },
+    },
+  },
+  on_error = { enum = { "stop_and_report", "continue" }, default = "stop_and_report" },
+  on_loop_failed = { enum = { "stop", "run_finalize" }, default = "stop" },
+  on_indoubt = { default = "ask" },
+  interaction = { enum = { "autonomous", "interactive", "supervised" }, default = "autonomous" },
+  specs = { kind = "path", list = true },
+  config = { kind = "text" },
+  project = { kind = "text", list = true },
+  dir = { kind = "text" },
+  source = { kind = "text" },
+  documents = { kind = "path", list = true },
+  missing = { kind = "text", list = true },
+  x = {},
+}
+
+-- Words of other documents for the same thing.
+local MEANT = {
+  skill_name = "name",
+  execution_mode = "mode",
+  context_strategy = "context",
+  initial_state = "state",
+  state_schema = "schema",
+  termination = "terminate",
+  termination_conditions = "terminate",
+  interaction_mode = "interaction",
+  max_iterations = "limits = { max_iterations = ... }",
+  max_errors = "limits = { max_errors = ... }",
+  max_retries = "limits = { max_retries = ... }",
+}
+
+---Whether only the runtime writes a state field (F34, F35).
+---@param name string
+---@return boolean
+M.reserved = state.is_reserved
+
+-- In a script {} is a list unless the schema says otherwise: JSON has to know (F70).
+local function mark_lists(tree, types, depth)
+  for key, value in pairs(tree) do
+    if type(value) == "table" then
+      local declared = depth == 1 and types and types[key]
+      if next(value) == nil and not (declared and declared:sub(-2) ~= "[]") then
+        json.array(value)
+      end
+      mark_lists(value, types, depth + 1)
+    end
+  end
+end
+
+local function initial_state(skill)
+  if json.is_array(skill.state) then
+    return 'field "state" must hold names and values, not a list'
+  end
+  for _, key in ipairs(names.sorted(skill.state)) do
+    if state.is_reserved(key) then
+      return ('field "state": "%s" is written by the runtime; leave it out or choose another name'):format(key)
+    end
+  end
+  local copy, message = schema.copy(skill.state, 'field "state": state')
+  if not copy then
+    return message
+  end
+  mark_lists(copy, skill.schema, 1)
+  skill.state = copy
+  return nil
+end
+
+local function check_agents(skill, where)
+  local agents = {}
+  for _, name in ipairs(names.sorted(skill.agents)) do
+    local id, problem = names.id(name)
+    if not id then
+      return ("agent %s: its name %s"):format(names.show(name), problem)
+    end
+    local checked, message = agent.check(skill.agents[name], ('%s: agent "%s"'):format(where, name))
+    if not checked then
+      return message:sub(#where + 3)
+    end
+    checked.name = name
+    agents[name] = checked
+  end
+  skill.agents = agents
+  return nil
+end
+
+-- An agent written into its action gets a name, so that all are found in one place.
+local function adopt_agent(skill, one, where)
+  if type(one.agent) ~= "table" then
+    return nil
+  end
+  local name = one.id .. ".agent"
+  local checked, message = agent.check(one.agent, ('%s: "%s": agent'):format(where, one.id))
+  if not checked then
+    return message:sub(#where + 3)
+  end
+  checked.name = name
+  skill.agents[name], one.agent = checked, name
+  return nil
+end
+
+local function check_steps(skill, list, make, where, seen)
+  local ctx, out = { where = where, agents = skill.agents }, {}
+  for i, definition in ipairs(list) do
+    local one, message = make(definition, i, ctx)
+    if not one then
+      return nil, message:sub(#where + 3)
+    end
+    message = adopt_agent(skill, one, where)
+    if message then
+      return nil, message
+    elseif seen[one.id] then
+      return nil, ('id "%s" is declared twice; every action and phase needs its own'):format(one.id)
+    end
+    seen[one.id] = true
+    out[i] = one
+  end
+  return out
+end
+
+local function check_mode(skill)
+  local actions, phases = #skill.actions > 0, #skill.phases > 0
+  local mode = skill.mode or (actions and phases and "hybrid") or (phases and "sequential") or "autonomous"
+  if not actions and not phases then
+    return "declares neither actions nor phases; a skill needs one of them"
+  elseif mode == "sequential" and actions then
+    return 'mode "sequential" runs phases, but actions are declared; drop them or use mode = "hybrid"'
+  elseif mode == "autonomous" and phases then
+    return 'mode "autonomous" runs actions, but phases are declared; drop them or use mode = "hybrid"'
+  elseif mode == "hybrid" and not (actions and phases) then
+    return 'mode "hybrid" needs both phases and actions'
+  end
+  skill.mode = mode
+  return nil
+end
+
+local INDOUBT = { ask = true, retry = true, skip = true, fail = true }
+
+local function check_indoubt(skill)
+  local value = skill.on_indoubt
+  if type(value) == "function" or INDOUBT[value] then
+    return nil
+  end
+  local near = type(value) == "string" and names.nearest(value, INDOUBT)
+  local hint = near and (' (did you mean "%s"?)'):format(near) or ""
+  local message = 'field "on_indoubt" must be "ask", "retry", "skip", "fail" or a function, not %s%s'
+  return message:format(names.show(value), hint)
+end
+
+local function check_parts(skill, where)
+  local seen = {}
+  local message = initial_state(skill) or check_agents(skill, where) or check_mode(skill)
+  if message then
+    return message
+  end
+  skill.actions, message = check_steps(skill, skill.actions, action.new, where, seen)
+  if message then
+    return message
+  end
+  skill.phases, message = check_steps(skill, skill.phases, action.phase, where, seen)
+  if message then
+    return message
+  end
+  if #skill.phases > 0 then
+    local linked
+    linked, message = require("skillrt.skill.phase").link(skill.phases, where)
+    if not linked then
+      return message:sub(#where + 3)
+    end
+  end
+  return terminate.check(skill) or chosen_strategy.check(skill) or check_indoubt(skill)
+end
+
+---What people call a skill: methods that the doors (init) add.
+---@type table<string, function>
+M.methods = {}
+
+local Skill = { __index = M.methods, __name = "skill" }
+
+---@param value any
+---@return boolean
+function M.is(value)
+  return getmetatable(value) == Skill
+end
+
+---The normal form of a definition.
+---@param definition table
+---@return skillrt.Skill? skill
+---@return string? message
+function M.check(definition)
+  local name = type(definition) == "table" and definition.name
+  local where = type(name) == "string" and names.id(name) or "skill"
+  if M.is(definition) then
+    return definition
+  end
+  local skill, message = schema.record(definition, FIELDS, where, MEANT)
+  if not skill then
+    return nil, message
+  end
+  message = check_parts(skill, where)
+  if message then
+    return nil, ("%s: %s"):format(where, message)
+  end
+  skill.retry.max_retries = skill.limits.max_retries
+  skill.reserved = {}
+  for field in pairs(state.RESERVED) do
+    skill.reserved[field] = true
+  end
+  skill.dir = skill.dir or skill.source and skill.source:match("^(.*)/[^/]*$") or "."
+  return setmetatable(skill, Skill)
+end
+
+-- Our own folder in chunk names, to tell our frames from the author's.
+local OURS = debug.getinfo(1, "S").source:gsub("skill/init%.lua$", "")
+
+-- The author's frame; nil where a tail call (`return skillrt.skill { ... }`) took its place.
+local function author()
+  local level = 2
+  while true do
+    local info = debug.getinfo(level, "Slt")
+    if not info then
+      return nil
+    elseif info.what ~= "C" and info.source:sub(1, #OURS) ~= OURS then
+      return info
+    elseif info.istailcall then
+      return nil
+    end
+    level = level + 1
+  end
+end
+
+-- The script's name from a function in it, where nothing better is known.
+local function any_source(definition)
+  if type(definition) ~= "table" then
+    return nil
+  end
+  for _, field in ipairs({ "actions", "phases" }) do
+    local list = definition[field]
+    for _, one in ipairs(type(list) == "table" and list or {}) do
+      local run = type(one) == "table" and one.run
+      if type(run) == "function" then
+        return debug.getinfo(run, "S").source
+      end
+    end
+  end
+end
+
+---A constructor that knows where the script named it: for a door whose `skill` is looked up anew
+---each time, so that `return skillrt.skill { ... }`, a tail call, keeps its line.
+---@param level integer  whose line: 1 the caller's, 2 that of the caller's caller
+---@return fun(definition: table): skillrt.Skill
+function M.at(level)
+  local lost = debug.getinfo(1, "t").istailcall -- `return skill.at(2)`: the caller left no frame
+  local info = debug.getinfo(lost and level or level + 1, "Sl")
+  local ours = info and info.source:sub(1, #OURS) == OURS -- a module of ours is no script
+  local named = info and not ours and info.source:sub(1, 1) == "@"
+  local where = named and ("%s:%d"):format(info.source:sub(2), info.currentline)
+  return function(definition)
+    local skill = M.new(definition, where or nil)
+    return skill
+  end
+end
+
+---Makes a skill of what a script wrote; raises where it is wrong.
+---@param definition table
+---@param where string?  "script.lua:3", where the caller knows it better than the stack
+---@return skillrt.Skill
+function M.new(definition, where)
+  local info = author()
+  local skill, message = M.check(definition)
+  local source = info and info.source or any_source(definition)
+  if not skill then
+    local place = info and ("%s:%d"):format(info.short_src, info.currentline)
+      or where
+      or (source and source:sub(1, 1) == "@" and source:sub(2))
+    error(place and ("%s: %s"):format(place, message) or message, 0)
+  end
+  if not skill.source and (where or source) then
+    skill.source = where and where:gsub(":%d+$", "") or source:sub(1, 1) == "@" and source:sub(2) or nil
+    skill.dir = skill.source and skill.source:match("^(.*)/[^/]*$") or skill.dir
+  end
+  return skill
+end
+
+return M

@@ -1,0 +1,65 @@
+-- skill/retry.lua: how long to wait before the next attempt of a step, or that there is none (F19).
+--
+-- attempts = 1 + max_retries. Pure: the caller gives the random number, so that a resumed run
+-- decides as it did before. Called by the modes after a failed attempt.
+
+local M = {}
+
+---The longest anybody is waited for because a server said so.
+M.MAX_RETRY_AFTER_MS = 3600 * 1000
+
+---@alias skillrt.FailureClass
+---| "transient"       # may pass by itself: a reset, a 502, a killed process
+---| "rate_limit"      # 429, 503
+---| "timeout"         # a deadline passed
+---| "invalid_output"  # the reply was not what the contract asks for
+---| "permanent"       # another attempt would fail the same way
+---| "canceled"        # the run was stopped
+
+---@type table<string, boolean>
+M.CLASSES = {
+  transient = true,
+  rate_limit = true,
+  timeout = true,
+  invalid_output = true,
+  permanent = false,
+  canceled = false,
+}
+
+---@class skillrt.RetrySettings
+---@field max_retries integer?  attempts beyond the first (default 3)
+---@field base number?          seconds before the second attempt (default 0.5)
+---@field factor number?        each further wait is so many times longer (default 2)
+---@field cap number?           no back-off is longer, in seconds (default 60)
+---@field jitter boolean?       wait a random part of the back-off (default true)
+
+-- The back-off in seconds, before jitter. The exponent is bounded: 2^2000 is no number to wait.
+local function backoff(settings, attempt)
+  local base, factor, cap = settings.base or 0.5, settings.factor or 2, settings.cap or 60
+  return math.min(cap, base * factor ^ math.min(attempt - 1, 64))
+end
+
+---Milliseconds to wait before the next attempt; nil when this attempt was the last one.
+---@param settings skillrt.RetrySettings
+---@param attempt integer         the number of the attempt that failed, from 1
+---@param class skillrt.FailureClass
+---@param retry_after_ms integer? what the server asked for; nil or negative: nothing
+---@param random (fun(): number)? gives a number in [0, 1); needed for jitter
+---@return integer? ms
+function M.delay(settings, attempt, class, retry_after_ms, random)
+  local again = M.CLASSES[class]
+  if again == nil then
+    error(('retry: unknown failure class "%s"'):format(tostring(class)), 2)
+  elseif not again or attempt > (settings.max_retries or 3) then
+    return nil
+  end
+  local seconds = backoff(settings, attempt)
+  if settings.jitter ~= false and random then
+    seconds = seconds * random()
+  end
+  local ms = math.ceil(seconds * 1000)
+  local asked = math.tointeger(retry_after_ms or -1) or -1
+  return math.max(ms, math.min(asked, M.MAX_RETRY_AFTER_MS))
+end
+
+return M

@@ -1,0 +1,321 @@
+-- skill/schema.lua: checks a table a person wrote against a list of fields: kinds, required, enum,
+-- lists, nested records; an unknown field is named together with the nearest known one.
+--
+-- Knows nothing of skills: the field lists live with the modules that use them (skill, action,
+-- agent). Returns nil, message on a bad value; the caller decides where to raise.
+
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+---@class skillrt.Field
+---@field kind string|string[]?   name or names in M.kinds
+---@field list boolean?           a list of such values; a single value is a list of one
+---@field map boolean?            a table from names to such values
+---@field enum string[]?          the only texts allowed
+---@field fields table<string, skillrt.Field>?  a nested record (defaults filled even if absent)
+---@field required boolean?
+---@field default any
+
+local MAX_DEPTH = 128
+local function of_type(name, words)
+  return function(value)
+    if type(value) == name then
+      return value
+    end
+    return nil, ("must be %s, not %s"):format(words, names.show(value))
+  end
+end
+
+local function whole(least, words)
+  return function(value)
+    local number = type(value) == "number" and math.tointeger(value)
+    if number and number >= least and number <= 1 << 53 then
+      return number
+    end
+    return nil, ("must be %s, not %s"):format(words, names.show(value))
+  end
+end
+
+---What a field may be: value -> normal form, or nil and what it must be instead.
+---@type table<string, fun(value: any): any, string?>
+M.kinds = {
+  any = function(value)
+    return value
+  end,
+  string = of_type("string", "a text"),
+  boolean = function(value)
+    if type(value) == "boolean" then
+      return value
+    end
+    return nil, "must be true or false, not " .. names.show(value)
+  end,
+  table = of_type("table", "a table"),
+  ["function"] = of_type("function", "a function"),
+  positive = whole(1, "a positive whole number"),
+  count = whole(0, "a whole number, 0 or more"),
+  integer = whole(-(1 << 53), "a whole number"),
+  id = names.id,
+  path = names.confined,
+  text = function(value)
+    if type(value) == "string" and value ~= "" and not value:find("\0", 1, true) then
+      return value
+    end
+    return nil, "must be a text that is not empty, not " .. names.show(value)
+  end,
+  number = function(value)
+    if type(value) == "number" and value == value and math.abs(value) < math.huge then
+      return value
+    end
+    return nil, "must be a number, not " .. names.show(value)
+  end,
+  amount = function(value)
+    if type(value) == "number" and value >= 0 and value < math.huge then
+      return value
+    end
+    return nil, "must be a number, 0 or more, not " .. names.show(value)
+  end,
+  seconds = function(value)
+    if type(value) == "number" and value > 0 and value <= 31536000 then
+      return value
+    end
+    return nil, "must be a number of seconds above 0 and at most a year, not " .. names.show(value)
+  end,
+}
+
+-- One value against one kind or several; of several the first that fits counts.
+local function check_kind(value, kind)
+  if type(kind) == "string" then
+    return M.kinds[kind](value)
+  end
+  local words = {}
+  for _, one in ipairs(kind) do
+    local normal, problem = M.kinds[one](value)
+    if problem == nil then
+      return normal
+    end
+    words[#words + 1] = problem:match("^must be (.-), not ") or problem
+  end
+  return nil, ("must be %s, not %s"):format(table.concat(words, ", or "), names.show(value))
+end
+
+local function check_enum(value, enum)
+  for _, known in ipairs(enum) do
+    if value == known then
+      return value
+    end
+  end
+  if type(value) ~= "string" then
+    return nil, ("must be one of %s, not %s"):format(table.concat(enum, ", "), names.show(value))
+  end
+  local near = names.nearest(value, enum)
+  return nil,
+    ("must be one of %s, not %s%s"):format(
+      table.concat(enum, ", "),
+      names.show(value),
+      near and (' (did you mean "%s"?)'):format(near) or ""
+    )
+end
+
+local function check_one(value, field, where)
+  local normal, problem
+  if field.fields then
+    return M.record(value, field.fields, where)
+  elseif field.enum then
+    normal, problem = check_enum(value, field.enum)
+  else
+    normal, problem = check_kind(value, field.kind or "any")
+  end
+  if problem then
+    return nil, where .. " " .. problem
+  end
+  return normal
+end
+
+local function check_list(value, field, where)
+  if type(value) ~= "table" or (next(value) ~= nil and value[1] == nil and getmetatable(value) == nil) then
+    value = { value }
+  end
+  local out = {}
+  for i = 1, #value do
+    local normal, message = check_one(value[i], field, ("%s[%d]"):format(where, i))
+    if message then
+      return nil, message
+    end
+    out[i] = normal
+  end
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" or key < 1 or key > #value then
+      return nil, ("%s must be a list without gaps or names, but holds %s"):format(where, names.show(key))
+    end
+  end
+  return out
+end
+
+local function check_map(value, field, where)
+  if type(value) ~= "table" then
+    return nil, ("%s must be a table of names and values, not %s"):format(where, names.show(value))
+  end
+  local out = {}
+  for key, item in pairs(value) do
+    if type(key) ~= "string" then
+      return nil, ("%s must hold names and values, but %s has no name"):format(where, names.show(item))
+    end
+    local normal, message = check_one(item, field, ("%s %s"):format(where, names.show(key)))
+    if message then
+      return nil, message
+    end
+    out[key] = normal
+  end
+  return out
+end
+
+local function check_field(value, field, where)
+  if value == nil and field.required then
+    return nil, where .. " is missing"
+  elseif value == nil then
+    return M.record({}, field.fields, where)
+  elseif field.list then
+    return check_list(value, field, where)
+  elseif field.map then
+    return check_map(value, field, where)
+  end
+  return check_one(value, field, where)
+end
+
+local function is_known(definition, fields)
+  for key in next, definition do
+    if type(key) ~= "string" or fields[key] == nil then
+      return false
+    end
+  end
+  return true
+end
+
+local function unknown_field(definition, fields, where, meant)
+  if is_known(definition, fields) then
+    return nil
+  end
+  for _, key in ipairs(names.sorted(definition)) do
+    if fields[key] == nil and definition[key] ~= nil then
+      local right = meant and meant[key]
+      local hint = right and (' (write "%s")'):format(right) or names.suggest(key, fields)
+      return ('%s: unknown field "%s"%s'):format(where, key, hint)
+    end
+  end
+  for key, value in pairs(definition) do
+    if type(key) ~= "string" then
+      return ("%s: holds %s without a name (write name = value)"):format(where, names.show(value))
+    end
+  end
+  return nil
+end
+
+-- Field names in order, worked out once per field list: a skill may have 100,000 actions.
+local orders = setmetatable({}, { __mode = "k" })
+
+local function order_of(fields)
+  local order = orders[fields]
+  if not order then
+    order = names.sorted(fields)
+    orders[fields] = order
+  end
+  return order
+end
+
+---Checks a record and gives its normal form: a new table with every default filled.
+---@param definition any
+---@param fields table<string, skillrt.Field>
+---@param where string  names the object in messages
+---@param meant table<string, string>?  names people use elsewhere -> the name here
+---@return table? normal
+---@return string? message
+function M.record(definition, fields, where, meant)
+  if type(definition) ~= "table" then
+    return nil, ("%s: must be a table, not %s"):format(where, names.show(definition))
+  end
+  local message = unknown_field(definition, fields, where, meant)
+  if message then
+    return nil, message
+  end
+  local out = {}
+  for _, name in ipairs(order_of(fields)) do
+    local value, field = definition[name], fields[name]
+    if value ~= nil or field.required or field.fields then
+      value, message = check_field(value, field, ('%s: field "%s"'):format(where, name))
+    elseif field.default ~= nil then
+      value = M.copy(field.default)
+    end
+    if message then
+      return nil, message
+    end
+    out[name] = value
+  end
+  return out
+end
+
+local function array_problem(value, count, where)
+  local items = 0
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" then
+      return ("%s mixes items and names; use one or the other"):format(where)
+    end
+    items = key >= 1 and key <= count and items + 1 or math.huge
+  end
+  if items ~= count then
+    return ("%s is a list with gaps; JSON has none"):format(where)
+  end
+  return nil
+end
+
+local copy_value
+
+local function copy_table(value, where, depth, open)
+  if open[value] then
+    return nil, where .. " holds itself; what is saved must be a tree"
+  elseif depth > MAX_DEPTH then
+    return nil, ("%s is more than %d levels deep"):format(where, MAX_DEPTH)
+  end
+  open[value] = true
+  local out, array, count = {}, json.is_array(value), #value
+  local problem = (array or count > 0) and array_problem(value, count, where) or nil
+  for key, item in pairs(value) do
+    local at = type(key) == "string" and where .. "." .. key or ("%s[%s]"):format(where, tostring(key))
+    if type(key) ~= "string" and not (array or count > 0) then
+      problem = problem or ("%s has the key %s; keys must be texts"):format(where, names.show(key))
+    end
+    if not problem then
+      out[key], problem = copy_value(item, at, depth + 1, open)
+    end
+    if problem then
+      return nil, problem
+    end
+  end
+  open[value] = nil
+  return array and json.array(out) or out
+end
+
+function copy_value(value, where, depth, open)
+  local kind = type(value)
+  if kind == "table" then
+    return copy_table(value, where, depth, open)
+  elseif kind == "number" and (value ~= value or math.abs(value) == math.huge) then
+    return nil, ("%s is %s, which cannot be saved; use a finite number"):format(where, tostring(value))
+  elseif kind == "number" or kind == "string" or kind == "boolean" or value == json.null then
+    return value
+  end
+  return nil,
+    ("%s is a %s, which cannot be saved; only texts, numbers, booleans, lists and tables can"):format(where, kind)
+end
+
+---A deep copy of what JSON can hold; array marks are kept, nothing is shared (F37).
+---@param value any
+---@param where string?  names the value in messages
+---@return any copy
+---@return string? message
+function M.copy(value, where)
+  return copy_value(value, where or "value", 1, {})
+end
+
+return M

@@ -1,0 +1,367 @@
+-- skill/state.lua: the state of a run: one tree of JSON values, changed only by merge patches.
+--
+-- Keeps a revision per top-level key, so that conditions and fingerprints are worked out
+-- again only for what changed, and gives scripts a view they cannot write to. Knows nothing
+-- of actions, journals or agents. Called by ledger.lua and the modes.
+
+local json = require("skillrt.base.json")
+local view = require("skillrt.base.readonly")
+local null = json.null
+
+local M = {}
+
+---Fields the runtime alone writes (F34, F35); an update that names one is refused.
+M.RESERVED = {}
+for name in ([[skill_name run_id status current_action completed_actions errors error_count
+  iteration_count started_at updated_at completed_at failed_at context input outputs
+  phases_completed phases_skipped current_phase]]):gmatch("%S+") do
+  M.RESERVED[name] = true
+end
+
+---@param key string
+---@return boolean
+function M.is_reserved(key)
+  return M.RESERVED[key] == true or key:sub(1, 1) == "_"
+end
+
+---@class skillrt.State
+---@field root table<string, any>  the values; read it, never write it
+---@field revision integer         rises with every change
+---@field progress integer         rises with every change that is no bookkeeping of the runtime's
+---@field revisions table<string, integer>  per top-level key
+---@field taken_at integer                  the revision of the last take_dirty
+---@field changed { n: integer, [integer]: string }  keys changed since then, as far as n
+local State = {}
+
+---A view of a tree that cannot be written to, also deep inside.
+M.view = view.of
+
+---Whether a value is such a view.
+---@param value any
+---@return boolean
+function M.is_view(value)
+  return view.target(value) ~= nil
+end
+
+local function is_object(value)
+  return type(value) == "table" and not json.is_array(value)
+end
+
+---A deep copy that keeps array marks; what it gives shares nothing with what it was given (F37).
+---@param value any
+---@return any
+function M.copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local source = view.target(value) or value
+  local out = {}
+  for key, item in pairs(source) do
+    out[key] = M.copy(item)
+  end
+  return json.is_array(source) and json.array(out) or out
+end
+
+local function equal(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b and math.type(a) == math.type(b)
+  elseif json.is_array(a) ~= json.is_array(b) then
+    return false
+  end
+  for key, item in pairs(a) do
+    if not equal(item, b[key]) then
+      return false
+    end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then
+      return false
+    end
+  end
+  return true
+end
+M.equal = equal
+
+local function touch(self, key)
+  local revision, revisions = self.revision + 1, self.revisions
+  if (revisions[key] or 0) <= self.taken_at then
+    local changed = self.changed
+    local n = changed.n + 1
+    changed[n], changed.n = key, n
+  end
+  self.revision, revisions[key] = revision, revision
+end
+
+---@param initial table<string, any>  copied deeply
+---@return skillrt.State
+function M.new(initial)
+  local self = {
+    root = M.copy(initial),
+    revision = 0,
+    progress = 0,
+    revisions = {},
+    taken_at = 0,
+    changed = { n = 0 },
+    taken = { n = 0 },
+    hashes = {},
+    hashed_at = {},
+    snapshots = 0,
+    ignored = {},
+  }
+  for name, method in pairs(State) do -- own fields are found without a call of __index
+    self[name] = method
+  end
+  for key in pairs(self.root) do
+    touch(self, key)
+  end
+  return self
+end
+
+-- RFC 7396 for one value: what `old` becomes under `patch`, and whether that differs. Where
+-- somebody still looks at the old tree (`shared`), the way to a change is copied, not written.
+local function merged(old, patch, shared)
+  if patch == null then
+    return nil, old ~= nil
+  elseif not is_object(patch) then
+    if equal(old, patch) then
+      return old, false
+    end
+    return M.copy(patch), true
+  end
+  local out, changed = old, false
+  if not is_object(old) then
+    out, changed, shared = {}, true, false
+  end
+  for key, value in pairs(patch) do
+    local new, differs = merged(out[key], value, shared)
+    if differs then
+      if shared and out == old then
+        out = {}
+        for k, v in pairs(old) do
+          out[k] = v
+        end
+      end
+      out[key] = new
+      changed = true
+    end
+  end
+  return out, changed
+end
+
+-- The root to write into: a copy where a step holds the present one.
+function State:writable()
+  if self.snapshots > 0 then
+    local copy = {}
+    for key, value in pairs(self.root) do
+      copy[key] = value
+    end
+    self.root = copy
+  end
+  return self.root
+end
+
+local PLAIN = { string = "plain", boolean = "plain", number = "number" }
+
+---Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
+---The cost is that of the patch, not of the state.
+---@param patch table<string, any>
+function State:patch(patch)
+  local shared = self.snapshots > 0
+  local root = shared and self:writable() or self.root
+  local before = self.revision
+  for key, value in next, patch do
+    local old = root[key]
+    local kind = PLAIN[type(value)]
+    if not kind then
+      local new, differs = merged(old, value, shared)
+      if differs then
+        root[key] = new
+        touch(self, key)
+      end
+    elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
+      root[key] = value
+      touch(self, key)
+    end
+  end
+  self.progress = self.progress + self.revision - before
+end
+
+---What a value becomes under a merge patch; the value itself is left as it is.
+---@param old any
+---@param patch any
+---@return any
+function M.merge(old, patch)
+  return (merged(old, patch, true))
+end
+
+---Replaces one entry of a table of the runtime's (`nil` or null removes it); no merging.
+---@param key string    the table's
+---@param entry string
+---@param value any
+function State:replace(key, entry, value)
+  local old = self.root[key]
+  if value == null then
+    value = nil
+  end
+  if equal(old[entry], value) then
+    return
+  end
+  local root = self:writable()
+  if self.snapshots > 0 then
+    local copy = {}
+    for name, item in pairs(old) do
+      copy[name] = item
+    end
+    root[key], old = copy, copy
+  end
+  old[entry] = M.copy(value)
+  if key == "context" then
+    self.progress = self.progress + 1
+  end
+  touch(self, key)
+end
+
+---Sets one runtime field whole (`nil` removes it); no merging.
+---@param key string
+---@param value any
+function State:set(key, value)
+  local root = self.root
+  if root[key] ~= value or type(value) == "table" then
+    if self.snapshots > 0 then
+      root = self:writable()
+    end
+    root[key] = value
+    if not self.ignored[key] then
+      touch(self, key)
+    end
+  end
+end
+
+---From now on nobody asks whether these runtime fields changed: `take_dirty` leaves them out.
+---@param keys string[]
+function State:ignore(keys)
+  for i = 1, #keys do
+    self.ignored[keys[i]] = true
+  end
+end
+
+---Appends to a runtime list, in place where nobody looks at the old one.
+---@param key string
+---@param item any
+function State:append(key, item)
+  local list = self.root[key]
+  if self.snapshots > 0 then
+    list = json.array(table.move(list, 1, #list, 1, {}))
+    list[#list + 1] = item
+    self:set(key, list)
+  else
+    list[#list + 1] = item
+    touch(self, key)
+  end
+end
+
+---Holds the present tree for a step that may be read again later: until release, patches copy
+---what they change.
+---@return table root
+function State:hold()
+  self.snapshots = self.snapshots + 1
+  return self.root
+end
+
+function State:release()
+  self.snapshots = self.snapshots - 1
+end
+
+-- Of these keys the sum of hashes holds an old value.
+local function note_unsummed(self, list)
+  local unsummed = self.unsummed
+  for i = 1, list.n do
+    unsummed[list[i]] = true
+  end
+end
+
+---The keys changed since the last call: as many as its n says; good until the next change.
+---@return { n: integer, [integer]: string }
+function State:take_dirty()
+  local list, other = self.changed, self.taken
+  other.n = 0
+  self.changed, self.taken, self.taken_at = other, list, self.revision
+  if self.unsummed then
+    note_unsummed(self, list)
+  end
+  return list
+end
+
+-- A number that differs when the value differs; worked out again only after a change.
+function State:hash(key)
+  local revision = self.revisions[key] or 0
+  if self.hashed_at[key] ~= revision then
+    local value = self.root[key]
+    local kind = type(value)
+    local text = kind == "table" and json.encode(value) or (kind == "string" or kind == "number") and value
+    self.hashes[key] = json.hash(key .. "\0" .. kind .. (text or tostring(value)))
+    self.hashed_at[key] = revision
+  end
+  return self.hashes[key] or 0
+end
+
+---A number for the values of some keys together.
+---@param keys string[]
+---@return integer
+function State:fingerprint(keys)
+  local sum = 0
+  for i = 1, #keys do
+    sum = sum + self:hash(keys[i])
+  end
+  return sum
+end
+
+---A number for all that is not the runtime's, and the context. Kept as a sum: only what changed
+---since the last call is looked at.
+---@return integer
+function State:whole_fingerprint()
+  if not self.unsummed then -- from now on take_dirty says what changed
+    self.sum, self.summed, self.unsummed = 0, {}, {}
+    for key in pairs(self.root) do
+      self.unsummed[key] = true
+    end
+  end
+  note_unsummed(self, self.changed)
+  local sum, summed = self.sum, self.summed
+  for key in pairs(self.unsummed) do
+    if key == "context" or not M.is_reserved(key) then
+      local now = self.root[key] ~= nil and self:hash(key) or 0
+      sum = sum - (summed[key] or 0) + now
+      summed[key] = now
+    end
+  end
+  self.sum, self.unsummed = sum, {} -- a new one: to walk one that was large once takes long
+  return sum
+end
+
+---The merge patch that turns `before` into `after`.
+---@param before table
+---@param after table
+---@return table patch
+function M.diff(before, after)
+  local patch = {}
+  for key, value in pairs(after) do
+    local old = before[key]
+    if is_object(value) and is_object(old) then
+      local inner = M.diff(old, value)
+      if next(inner) ~= nil then
+        patch[key] = inner
+      end
+    elseif not equal(old, value) then
+      patch[key] = M.copy(value)
+    end
+  end
+  for key in pairs(before) do
+    if after[key] == nil then
+      patch[key] = null
+    end
+  end
+  return patch
+end
+
+return M

@@ -1,0 +1,103 @@
+-- skill/when.lua: whether an action or phase may run now: its compiled conditions, asked of a state.
+--
+-- Knows conditions and functions of scripts, nothing of how they were declared, of runs or of
+-- modes. Called by the modes, available.lua and skill/terminate.lua.
+
+local fatal = require("skillrt.base.fatal")
+local state_of = require("skillrt.skill.state")
+
+local M = {}
+
+local function named_function(run)
+  local info = debug.getinfo(run, "S")
+  return ("the function at %s:%d"):format(info.short_src, info.linedefined)
+end
+
+-- What a script's function is given: never the state itself.
+local function view_of(state)
+  return state_of.view(state) -- of a view: itself
+end
+
+---Whether one condition holds. A function sees the state read-only; one that raises does not
+---hold, and the reason says so (F48).
+---@param condition skillrt.Condition|fun(state: table): boolean
+---@param state table
+---@return boolean
+---@return string? reason
+function M.test(condition, state)
+  if type(condition) == "table" then
+    return condition(state)
+  end
+  local ok, result = pcall(condition, view_of(state))
+  if not ok then
+    fatal.pass_on(result)
+    return false, ("%s failed: %s"):format(named_function(condition), tostring(result))
+  end
+  return result and true or false
+end
+local test = M.test
+
+---Whether all conditions of an action or phase hold.
+---@param action skillrt.Action
+---@param state table
+---@return boolean
+---@return string? reason  the first that does not hold
+function M.holds(action, state)
+  local when = action.when
+  for i = 1, #when do
+    local ok, reason = test(when[i], state)
+    if not ok then
+      return false, reason or M.text(when[i])
+    end
+  end
+  return true
+end
+
+---A test of all conditions at once, for many actions in a row: true, false, or it raises
+---anything where only `holds` can tell. nil where there is none.
+---@param action skillrt.Action
+---@return (fun(state: table): boolean)?
+function M.quick(action)
+  local tests = {}
+  for i, condition in ipairs(action.when) do
+    tests[i] = type(condition) == "table" and condition:quickly() or nil
+    if not tests[i] then
+      return nil
+    end
+  end
+  if #tests == 1 then
+    return tests[1]
+  end
+  return function(state)
+    for i = 1, #tests do
+      if not tests[i](state) then
+        return false
+      end
+    end
+    return true
+  end
+end
+
+---A condition as people read it.
+---@param condition skillrt.Condition|function
+---@return string
+function M.text(condition)
+  return type(condition) == "table" and condition.text or named_function(condition)
+end
+
+---The conditions that do not hold, for a report of what blocks a run (F28).
+---@param action skillrt.Action
+---@param state table
+---@return string[]
+function M.unmet(action, state)
+  local out = {}
+  for _, condition in ipairs(action.when) do
+    local ok, reason = test(condition, state)
+    if not ok then
+      out[#out + 1] = M.text(condition) .. (reason and (" (%s)"):format(reason) or "")
+    end
+  end
+  return out
+end
+
+return M

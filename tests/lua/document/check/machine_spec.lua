@@ -1,0 +1,202 @@
+-- check_machine_spec.lua: state machines in documents: diagrams drawn in characters, routing code,
+-- and what is told where route, registry, table and diagram disagree.
+local check = require "skillrt.document.check"
+local drawing = require "skillrt.document.check.drawing"
+local files = require "skillrt.base.files"
+local kit = require "tests.support.cli_kit"
+local machines = require "tests.support.check_machines"
+local route = require "skillrt.document.check.route"
+
+local function edges(text)
+  local out = {}
+  for i, edge in ipairs(drawing.read(text, 1)) do
+    out[i] = edge.from .. ">" .. edge.to
+  end
+  table.sort(out)
+  return out
+end
+
+local function routes(code)
+  local out, read = {}, route.read(code, 10)
+  for _, name in ipairs(read.order) do
+    local to = {}
+    for i, one in ipairs(read.cases[name].to) do
+      to[i] = one.action
+    end
+    out[name] = table.concat(to, " ")
+  end
+  return out, read
+end
+
+local function found(changes)
+  local folder <close> = kit.folder()
+  local path = folder.path .. "/case"
+  assert(files.make_folders(path .. "/phases"))
+  assert(files.write(path .. "/SKILL.md", "---\nname: case\ndescription: Does a thing\n---\n# Case\n"))
+  assert(files.write(path .. "/phases/orchestrator.md", type(changes) == "string" and changes or machines.text(changes)))
+  local out = {}
+  for _, one in ipairs(check.check(path).findings) do
+    if one.code:find "^machine%." then
+      out[#out + 1] = one.code:sub(9) .. ": " .. one.what
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+local function has(text, ...)
+  for _, part in ipairs { ... } do
+    assert.truthy(text:find(part, 1, true), ("no %q in\n%s"):format(part, text))
+  end
+end
+
+describe("a diagram in characters", function()
+  it("is followed along lines, branches and arrow heads, also where it is off by a column (R126)", function()
+    assert.same(
+      { "alpha>beta", "beta>delta", "beta>gamma", "delta>omega", "gamma>beta", "gamma>omega" },
+      edges [[
+          ┌──────────┐
+          │  alpha   │
+          └────┬─────┘
+               ▼
+          ┌──────────┐
+          │   beta   │◄────────┐
+          └────┬─────┘         │
+        ┌──────┴───────┐       │
+        ▼              ▼       │
+  ┌───────────┐  ┌─────────┐   │
+  │   delta   │  │  gamma  │───┘
+  └──────┬────┘  └────┬────┘
+          │            │
+          ▼            ▼
+        ┌─────────────────┐
+        │      omega      │
+        └─────────────────┘
+]]
+    )
+  end)
+
+  it("may be names with arrows between and below them (R154)", function()
+    assert.same({ "a_state>b", "b>c", "b>d", "c>e", "d>e" }, edges [[
+a_state → b
+          ↓
+     ┌────┴────┐
+     ↓         ↓
+     c         d
+     ↓         ↓
+     └────┬────┘
+          ↓
+          e
+]])
+  end)
+
+  it("that is no diagram has no edges (R126)", function()
+    assert.same({}, edges "a, b\n│ text │\n")
+    assert.same({}, edges "├── phases/\n│   └── actions/\n")
+  end)
+end)
+
+describe("routing code", function()
+  it("is read from switch and case (R135-R140)", function()
+    local cases, read = routes [[
+function route(currentState: State, context: Context): Action {
+  switch (currentState) {
+    case 'one':
+    case 'two':
+      return Action.LOAD_ALL;
+    case "three":
+      if (context.isReady()) {
+        return Action.GO;
+      }
+      return Action.WAIT; // not yet
+    case 'bad':
+      throw new Stop(context);
+    default:
+      throw new UnknownStateError(currentState);
+  }
+}
+]]
+    assert.same({ one = "load_all", two = "load_all", three = "go wait", bad = "" }, cases)
+    assert.is_true(read.cases.bad.throws)
+    assert.is_true(read.default.throws)
+    assert.equal(19, read.cases.three.to[2].line)
+  end)
+
+  it("is read from a chain of ifs with a default (R155)", function()
+    local cases, read = routes [[
+function route(state, context) {
+  if (state === 'one') return 'load';
+  if (state === 'two') {
+    if (context.hasRisk()) return 'deep';
+    return 'report';
+  }
+  return 'complete';
+}
+]]
+    assert.same({ one = "load", two = "deep report" }, cases)
+    assert.equal("complete", read.default.to[1].action)
+  end)
+
+  it("that routes by no state is no route (R136)", function()
+    assert.is_nil(route.read("function add(a, b) { return 'x'; }", 1))
+  end)
+end)
+
+describe("a state machine in a document", function()
+  it("that is of one mind gives no finding (F59)", function()
+    assert.equal("", found {})
+  end)
+
+  it("routes what the registry forbids, and states that nothing leads to are told (F59, R127-R134)", function()
+    local told = found { work_returns = "GATHER", state = "| `waiting` | waits | `work` |\n" }
+    has(told, 'in state "work" the route picks "gather", but the registry allows it only from idle')
+    has(told, 'unreachable: state "waiting"', 'unreachable: state "checked"', 'never-routed: no state routes to "run"')
+  end)
+
+  it("has a case for each state and an end for what fails (F60, R141, F66)", function()
+    has(found { without_end = true }, 'no-route: state "completed" has no case in the route: it throws')
+    has(found { without_failure = true }, "no-failure: no state says that a run failed")
+  end)
+
+  it("limits edges that lead back (F61)", function()
+    has(found { back = true }, '"verify" leads from "checked" back to "gathered"')
+  end)
+
+  it("consumes its recoveries and defines what it compares (F62, R142)", function()
+    local told = found { recovery = "TRY_ALTERNATIVE", condition = "context.complexity > threshold" }
+    has(told, "recovery: the recovery TRY_ALTERNATIVE", "reads complexity, threshold")
+  end)
+
+  it("counts under one set of names (F63)", function()
+    has(found { metric = "completion_rate" }, 'the state file holds no "completion_rate"')
+  end)
+
+  it("in its short form falls through and completes with an action nobody registered (F64, R154, R155)", function()
+    local told = found [[
+# Orchestrator
+
+```plaintext
+open → quick
+open → deep
+quick → write → done
+deep → write
+```
+
+## Action Registry
+
+| Action | Description |
+|---|---|
+| `scan` | scans |
+| `dig` | digs |
+| `report` | reports |
+
+```typescript
+function route(state, context) {
+  if (state === 'open') return context.risky() ? 'dig' : 'scan';
+  if (state === 'deep') return 'report';
+  return 'complete';
+}
+```
+]]
+    has(told, 'falls-through: state "quick" has no case', 'the route returns "complete", which is not registered')
+  end)
+end)

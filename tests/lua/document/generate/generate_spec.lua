@@ -1,0 +1,202 @@
+-- generate_spec.lua: what the generated documents say, row by row, and configs that are out to break them.
+local generate = require "skillrt.document.generate"
+local json = require "skillrt.base.json"
+
+local function config_of(name)
+  local file <close> = assert(io.open(("tests/golden/configs/%s.json"):format(name), "rb"))
+  return assert(json.decode(file:read "a"))
+end
+
+local function folder(config, options)
+  options = options or {}
+  options.templates = options.templates or "templates"
+  local files = assert(generate.generate(type(config) == "string" and config_of(config) or config, options))
+  local by_path = {}
+  for _, file in ipairs(files) do
+    by_path[file.path] = file.text
+  end
+  return by_path, files
+end
+
+local function has(text, ...)
+  for _, piece in ipairs { ... } do
+    assert.truthy(text:find(piece, 1, true), piece .. "\n is not in\n" .. text)
+  end
+end
+
+local function in_order(text, ...)
+  local at = 1
+  for _, piece in ipairs { ... } do
+    local found, stop = text:find(piece, at, true)
+    assert.truthy(found, piece .. "\n is not (or not there) in\n" .. text)
+    at = stop
+  end
+end
+
+describe("a sequential skill", function()
+  local files = folder "release-notes"
+
+  it("has its files (R2, R7-R9)", function()
+    for _, path in ipairs {
+      "SKILL.md", "phases/_orchestrator.md", "workflow.json", "phases/01-range.md", "phases/02-commits.md",
+      "phases/02-issues.md", "phases/02.5-check.md", "phases/03-notes.md", "skill-config.json", "skill.lua",
+    } do
+      assert.is_string(files[path], path)
+    end
+    assert.is_nil(files["phases/orchestrator.md"])
+  end)
+
+  it("has its phases as data (R8, R11-R15)", function()
+    local flow = json.decode(files["workflow.json"])
+    assert.same({ "01-range", "02-commits", "02-issues", "02.5-check", "03-notes" }, flow.phases_to_run)
+    assert.equal("release-notes 1.0.0 sequential file",
+      table.concat({ flow.skill_name, flow.version, flow.execution_mode, flow.context_strategy }, " "))
+    assert.same({ on_success = "all_phases_completed", on_error = "stop_and_report", max_retries = 3 }, flow.termination)
+    local first, second, check = flow.phases[1], flow.phases[2], flow.phases[4]
+    assert.same({ 1, json.null, false, json.null }, { first.order, first.input, first.parallel, first.condition })
+    assert.same({ type = "Explore", run_in_background = false }, first.agent)
+    assert.same({ 2, "range.json", true, "commits.json" }, { second.order, second.input, second.parallel, second.output })
+    assert.equal("outputs['02-commits'].breaking.length > 0", check.condition)
+  end)
+
+  it("has an orchestrator with all its parts (R16-R18, R27-R35)", function()
+    in_order(files["phases/_orchestrator.md"], "# Sequential Orchestrator", "## Workflow Definition",
+      "## Orchestration Logic", "async function runSequentialWorkflow(workDir", "makeFolder(`${workDir}/context`);",
+      "async function executePhase(phaseId, phaseConfig, workDir)", "[PHASE] ${phaseId}", "[WORK_DIR]", "[INPUT]",
+      "[OUTPUT]", "## Execution Plan", "| Order | Phase | Input | Output | Agent |",
+      "| 1 | 01-range | - | range.json | Explore |", "| 2 | 02-commits | range.json | commits.json | llm (qwen) |",
+      "## Error Recovery", "async function resumeFromPhase(phaseId, workDir)", "Phase not found: ${phaseId}")
+  end)
+
+  it("has a document for each phase with all its sections (R10, R19-R26)", function()
+    in_order(files["phases/02.5-check.md"], "# Phase 4: Cross-check", "Execute Cross-check", "## Objective", "## Input",
+      "`commits.json`", "`issues.md`", "`{workDir}/skill-config.json`", "`file`", "outputs['02-commits']",
+      "## Specifications", "## Execution Steps", "### Step 1", "JSON.parse(Read(`${workDir}/commits.json`))",
+      "Read(`${workDir}/issues.md`)", "### Step 2", "status: 'completed'", "data: {}", "phase: '02.5-check'", "### Step 3",
+      "Write(`${workDir}/02.5-check.json`, JSON.stringify(result, null, 2))", "output_file: '02.5-check.json'",
+      "summary: 'Phase 4 done'", "## Output", "- **File**: `02.5-check.json`", "- **Format**: JSON",
+      "## Quality Checklist", "- [ ]", "- [ ]", "- [ ]", "- [ ]", "## Next Phase", "→ [Phase 5: 03-notes](03-notes.md)")
+    has(files["phases/01-range.md"], "- Dependency: `user input`", "// First phase: start from the config")
+  end)
+
+  it("ends with its last phase, and follows the format of an output (R24, R26, F5)", function()
+    local last = files["phases/03-notes.md"]
+    has(last, "## Completion", "- **Format**: Markdown", "Write(`${workDir}/notes.md`, text)", "with\ntwo lines of advice")
+    assert.falsy(last:find("## Next Phase", 1, true))
+  end)
+
+  it("has the objectives it was given", function()
+    in_order(files["phases/02-issues.md"], "## Objective", "- List closed issues", "- Drop duplicates")
+  end)
+
+  it("has Phase 0 in SKILL.md before all else, and its file (R76-R79, F15)", function()
+    in_order(files["SKILL.md"], "---\nname: release-notes\ndescription: \"Collect", 'Triggers on \\"release notes\\"',
+      "allowed-tools:", "---\n", "# Release Notes", "## Architecture Overview", "Phase 0: Specification Study",
+      "phases/_orchestrator.md", "01-range: Range", "## Mandatory Prerequisites", "specs/tone.md", "Tone \\| length",
+      "Read before 03-notes", "## Execution Flow", "phases/00-spec-study.md", "phases/01-range.md")
+    has(files["phases/00-spec-study.md"], "# Phase 0", "(../specs/tone.md)", "SHA-256", "(01-range.md)")
+    has(files["phases/_orchestrator.md"], "requireSpecsRead();")
+  end)
+
+  it("keeps nothing on disk under the memory strategy (R6, R18, R21, R23, F3, F4)", function()
+    local config = config_of "release-notes"
+    config.context_strategy = "memory"
+    local memory = folder(config)
+    has(memory["phases/_orchestrator.md"], "const state = { context: {} };")
+    has(memory["phases/02-commits.md"], "state.context['01_range_output']", "state.context['02_commits_output'] = result;")
+    assert.falsy(memory["phases/02-commits.md"]:find("Write(", 1, true))
+    assert.equal("memory", json.decode(memory["workflow.json"]).context_strategy)
+  end)
+end)
+
+describe("an autonomous skill", function()
+  local files = folder "link-fixer"
+
+  it("has its files (R2, R36-R39, R75)", function()
+    for _, path in ipairs {
+      "phases/state-schema.md", "phases/orchestrator.md", "specs/action-catalog.md", "phases/actions/action-scan.md",
+      "phases/actions/action-repair.v2.md", "phases/00-spec-study.md", "SKILL.md", "skill.lua",
+    } do
+      assert.is_string(files[path], path)
+    end
+    assert.is_nil(files["workflow.json"])
+  end)
+
+  it("has an orchestrator with all its parts (R37, R40-R43, R77, R80, R85-R87, R117, R153)", function()
+    in_order(files["phases/orchestrator.md"], "# Orchestrator (Enhanced)", "> **Skill**: link-fixer",
+      "> **Type**: Autonomous (State-Driven)", "> **Version**: 2.1.0", "## Role", "## Configuration",
+      "- **Context strategy**: file", "user_exit, error_limit", "const ACTION_CATALOG = [", "const ContextManager = {",
+      "init:", "readState:", "writeState:", "updated_at", "readContext:", "null;", "writeContext:", "## State Management",
+      "function updateState(updates)", "## Decision Logic", "function selectNextAction(state", "'action-abort'",
+      "'action-complete'", "## Execution Loop", "requireSpecsRead();", "const MAX_ITERATIONS = 40;", "await Agent({",
+      "[STATE]", "[WORK_DIR]", "[CONTEXT_STRATEGY]", "[ACTION]", "[RETURN FORMAT]", "## Action Catalog",
+      "## Termination Conditions", "- user_exit", "## Error Recovery", "at most 1 times", "last stable state",
+      "allow resuming", "## Debug and Recovery", "resumeFromState", "retryFailedAction", "Math.max(0")
+  end)
+
+  it("has its three tables of actions (R45, R84, R127)", function()
+    in_order(files["phases/orchestrator.md"], "| Action | Priority | Preconditions | Effects |",
+      "| [action-scan](actions/action-scan.md) | 50 | `status === 'pending'` | `scanned=true`, `status=running` |",
+      "| [action-report](actions/action-report.md) | -1 | - | - |", "| Action | Purpose | Preconditions |",
+      "| [action-probe](actions/action-probe.md) | Ask for every link \\| once | `completed_actions.includes('action-scan')`,",
+      "| Action | From States | To States | Description |", "| action-scan | `pending` | `running` | List files and links |")
+  end)
+
+  it("tests what terminates and what may run, in the order of the config (R82, R89, R90)", function()
+    in_order(files["phases/orchestrator.md"], 'if (state.status === "user_exit") return null;',
+      'if (state.error_count >= 5) return "action-abort";', 'if (state.status === "completed") return null;',
+      'if (state.iteration_count >= 40) return "action-abort";', "if (state.verdict === 'bad') return null;",
+      "if (among('action-scan') && state.status === 'pending') return 'action-scan';",
+      "if (among('action-probe') && state.completed_actions.includes('action-scan') && (state.scanned || ",
+      "if (among('action-report')) return 'action-report';")
+  end)
+
+  it("has a document for each action with all its sections (R46-R52, R78, F14)", function()
+    local probe = files["phases/actions/action-probe.md"]
+    in_order(probe, "# Action: Probe [all]", "Ask for every link | once", "## Purpose", "## Preconditions",
+      "- [ ] `completed_actions.includes('action-scan')`", "## Specifications", "(../../specs/link-rules.md)",
+      "## Context Access (file strategy)", "'shared'", "## Execution", "async function execute(state, workDir)", "'input'",
+      "'action_probe_result'", "## State Updates", "// Effect: checked++", "## Error Handling", "error_count rises by 1",
+      "## Next Actions (Hints)", "ACTION_CATALOG", "action-abort")
+    assert.falsy(probe:find("completed_actions:", 1, true))
+    has(files["phases/actions/action-report.md"], "- [ ] No special preconditions", "// no effects")
+  end)
+
+  it("has a catalog with definitions, graph and priorities (R53-R55, F8, F9)", function()
+    in_order(files["specs/action-catalog.md"], "# Action Catalog", "Link Fixer", "```json", '"action-scan"', "```mermaid",
+      'action_probe["Probe [all]"]', "START --> action_scan", "action_scan --> action_probe", "action_report --> END((End))",
+      "| Priority | Action | Description |", "| 60 | action-probe |", "| 50 | action-scan |", "| 50 | action-repair.v2 |",
+      "| 0 | action-complete |", "| -1 | action-report | Report |")
+  end)
+
+  it("has a state whose first values are data (R36, R56, R72, F1)", function()
+    local text = files["phases/state-schema.md"]
+    in_order(text, "# State Schema", "interface LinkFixerState {", "dead: Link[]; // Links that lead nowhere")
+    local first = json.decode(text:match "## Initial State\n\n```json\n(.-)\n```")
+    assert.same({ "pending", json.null, 0, 0, false, json.null },
+      { first.status, first.current_action, first.error_count, first.checked, first.scanned, first.verdict })
+    assert.same({ {}, {}, { "README.md" }, {} }, { first.completed_actions, first.errors, first.files, first.dead })
+    has(text, "| `verdict` | `string` | `null` | good \\| bad |", "`state.error_count >= 5`")
+  end)
+
+  it("does without files under the memory strategy (R44, R48, R49)", function()
+    local config = config_of "link-fixer"
+    config.context_strategy = "memory"
+    local memory = folder(config)
+    has(memory["phases/orchestrator.md"], "structuredClone(initialState)", "ContextManager.context[key] = data;")
+    has(memory["phases/actions/action-probe.md"], "state.context.shared", "{ action_probe_result: result }")
+  end)
+end)
+
+describe("a hybrid skill", function()
+  it("has leading phases, loop and trailing phases (F7)", function()
+    local files = folder "data-import"
+    in_order(files["phases/orchestrator.md"], "[01-open](01-open.md)", "[02-columns](02-columns.md)", "**this loop**",
+      "[04-close](04-close.md)", "still run")
+    local flow = json.decode(files["workflow.json"])
+    assert.same({ "01-open", "02-columns", "@autonomous", "04-close" }, flow.loop.order)
+    assert.same({ "run_finalize", "phases/orchestrator.md" }, { flow.loop.on_loop_failed, flow.loop.orchestrator })
+    assert.is_string(files["phases/actions/end.md"])
+    assert.is_nil(files["phases/00-spec-study.md"])
+  end)
+end)

@@ -1,0 +1,148 @@
+-- generate_helpers_spec.lua: the small pieces: helpers, Markdown, the dependency graph.
+local graph = require "skillrt.document.generate.graph"
+local helpers = require "skillrt.document.generate.helpers"
+local markdown = require "skillrt.document.generate.markdown"
+
+describe("generate helpers", function()
+  it("make Pascal case of hyphens (R71, F50)", function()
+    assert.equal("AB", helpers.to_pascal_case "a-b")
+    assert.equal("CodeReviewer2", helpers.to_pascal_case "code-reviewer2")
+  end)
+
+  it("give the default of a type (R72, F50)", function()
+    local got = {}
+    for i, kind in ipairs { "string[]", "Finding[]", "number", "boolean", "string", "object", "Map" } do
+      got[i] = helpers.get_default_value(kind)
+    end
+    assert.same({ "[]", "[]", "0", "false", '""', "{}", "{}" }, got)
+  end)
+
+  it("give the test of a termination condition (R73)", function()
+    assert.equal('state.status === "user_exit"', helpers.get_termination_check "user_exit")
+    assert.equal("state.error_count >= 3", helpers.get_termination_check "error_limit")
+    assert.equal("state.error_count >= 5", helpers.get_termination_check("error_limit", 5))
+    assert.equal('state.status === "completed"', helpers.get_termination_check "task_completed")
+    assert.equal("iteration >= MAX_ITERATIONS", helpers.get_termination_check "max_iterations")
+    assert.equal("state.all_done", helpers.get_termination_check "all_done")
+    assert.equal("state.gate === 'fail'", helpers.get_termination_check "gate === 'fail'")
+  end)
+
+  it("join the preconditions of an action (R74, F50)", function()
+    assert.equal("true", helpers.get_precondition_check {})
+    assert.equal("true", helpers.get_precondition_check { preconditions = {} })
+    assert.equal("state.a && state.b", helpers.get_precondition_check { preconditions = { "a", "b" } })
+    assert.equal("(state.a || state.b) && !state.c", helpers.get_precondition_check { preconditions = { "a || b", "!c" } })
+    assert.equal("state.a || state.b", helpers.get_precondition_check { preconditions = { "a || b" } })
+  end)
+
+  local conditions = {
+    { "state.status === 'running'", "state.status === 'running'" },
+    { "files.length > 0 && !done", "state.files.length > 0 && !state.done" },
+    { "completed_actions.includes('a.b')", "state.completed_actions.includes('a.b')" },
+    { "list.some(d => d.ok && flag)", "state.list.some(d => d.ok && state.flag)" },
+    { "list.every((x) => x > limit)", "state.list.every((x) => x > state.limit)" },
+    { "typeof a === \"b c\" || n !== null", "typeof state.a === \"b c\" || state.n !== null" },
+    { "a?.b ?? 1e5", "state.a?.b ?? 1e5" },
+    { "text === 'it\\'s done'", "state.text === 'it\\'s done'" },
+  }
+  for _, case in ipairs(conditions) do
+    it(("put state. where it belongs in %s (F31)"):format(case[1]), function()
+      assert.equal(case[2], helpers.with_state(case[1]))
+    end)
+  end
+
+  it("quote for JavaScript", function()
+    assert.equal([['it\'s\na \\']], helpers.quote "it's\na \\")
+  end)
+end)
+
+describe("generate markdown", function()
+  it("keeps a table cell in its cell (F9)", function()
+    assert.equal("a \\| b<br>c", markdown.cell "a | b\r\n  c ")
+    assert.equal("a \\| b \\\\\\| c", markdown.cell "a \\| b \\\\| c")
+  end)
+
+  it("puts code between more backticks than it holds", function()
+    assert.equal("`a`", markdown.code "a")
+    assert.equal("``a ` b``", markdown.code "a ` b")
+    assert.equal("``` ``a ```", markdown.code "``a")
+    assert.equal("`a b`", markdown.code "a\n  b")
+  end)
+
+  it("shows a list of code, or a dash for none (R45)", function()
+    assert.equal("`a \\|\\| b`, `c`", markdown.code_list_cell { "a || b", "c" })
+    assert.equal("-", markdown.code_list_cell {})
+  end)
+
+  it("chooses a fence that no line inside can close", function()
+    assert.equal("```", markdown.fence "a `b` ``c``")
+    assert.equal("`````", markdown.fence "x\n````\ny")
+  end)
+
+  it("quotes the labels of a graph (F9)", function()
+    assert.equal('"a [b] | #quot;c#quot; #35;1 #96;d#96; #lt;e#gt;"', markdown.label 'a [b] |\n"c" #1 `d` <e>')
+  end)
+
+  it("names graph nodes without - and ., each once (R54, F9)", function()
+    assert.same({ ["a-b"] = "a_b", ["a.b"] = "a_b_2", ["end"] = "end_", START = "START_" },
+      markdown.node_names { "a-b", "a.b", "end", "START" })
+  end)
+end)
+
+local function action(id, ...)
+  return { id = id, name = id:upper(), preconditions = { ... } }
+end
+
+describe("generate graph", function()
+  it("reads what an action waits for (R54)", function()
+    assert.same({ "a", "b.c" }, graph.needs {
+      "completed_actions.includes('a') && x",
+      'state.completed_actions.includes( "b.c" )',
+      "!completed_actions.includes('d')",
+      "!state.completed_actions.includes('e')",
+      "completed_actions.includes('a')",
+    })
+  end)
+
+  it("draws every node, edges from START and to END from sinks (R54, F9)", function()
+    local lines = graph.mermaid {
+      action "action-a",
+      action("action-b", "completed_actions.includes('action-a')"),
+      action("lone", "x"),
+      action("odd", "completed_actions.includes('nobody')"),
+    }
+    assert.same({
+      "graph TD",
+      "    START((Start))",
+      '    action_a["ACTION-A"]',
+      '    action_b["ACTION-B"]',
+      '    lone["LONE"]',
+      '    odd["ODD"]',
+      "    START --> action_a",
+      "    action_a --> action_b",
+      "    START --> lone",
+      "    START --> odd",
+      "    action_b --> END((End))",
+      "    lone --> END((End))",
+      "    odd --> END((End))",
+    }, lines)
+  end)
+
+  it("finds actions that wait for each other (F9)", function()
+    local function needs(id)
+      return ("completed_actions.includes('%s')"):format(id)
+    end
+    assert.same({ "b", "c" }, graph.cycle { action "a", action("b", needs "c"), action("c", needs "b", needs "a") })
+    assert.same({ "a" }, graph.cycle { action("a", needs "a") })
+    assert.is_nil(graph.cycle { action("a", needs "b"), action("b", needs "c"), action("c"), action("d", needs "b", needs "c") })
+  end)
+
+  it("follows a chain of 10,000 actions", function()
+    local actions = {}
+    for i = 10000, 1, -1 do
+      actions[#actions + 1] = action("a" .. i, i > 1 and ("completed_actions.includes('a%d')"):format(i - 1) or nil)
+    end
+    assert.is_nil(graph.cycle(actions))
+    assert.equal(2 + 10000 + 10000 + 1, #graph.mermaid(actions))
+  end)
+end)

@@ -1,0 +1,363 @@
+-- writer_spec.lua: generated files into a folder: all or nothing, nowhere else, and never over
+-- what a person wrote.
+local files = require "skillrt.base.files"
+local json = require "skillrt.base.json"
+local writer = require "skillrt.document.write"
+
+local base
+
+local function write(path, text)
+  assert(files.make_folders(files.dirname(path)))
+  local file <close> = assert(io.open(path, "wb"))
+  assert(file:write(text))
+end
+
+local function read(path)
+  local file <close> = io.open(path, "rb")
+  return file and file:read "a"
+end
+
+-- Every file below a folder, also hidden ones; the manifest apart.
+local function tree(dir)
+  local found = {}
+  for _, name in ipairs(files.glob(dir, "**/*") or {}) do
+    if name ~= writer.MANIFEST then
+      found[name] = read(dir .. "/" .. name)
+    end
+  end
+  return found
+end
+
+local function list(texts)
+  local out = {}
+  for path, text in pairs(texts) do
+    out[#out + 1] = { path = path, text = text }
+  end
+  table.sort(out, function(a, b)
+    return a.path < b.path
+  end)
+  return out
+end
+
+local function put(dir, files_list, options)
+  local plan, message, code = writer.plan(dir, files_list, options)
+  if not plan then
+    return nil, message, code
+  end
+  local ok
+  ok, message, code = writer.write(plan, options)
+  return ok and plan, message, code
+end
+
+local function what(plan)
+  local out = {}
+  for _, item in ipairs(plan.items) do
+    out[item.path] = item.what
+  end
+  return out
+end
+
+local OLD = { ["SKILL.md"] = "old\n", ["phases/a.md"] = "a\n", ["phases/actions/x.md"] = "x\n", ["z.md"] = "z\n" }
+local NEW = { ["SKILL.md"] = "new\n", ["phases/a.md"] = "a\n", ["phases/b.md"] = "b\n", ["deep/er/c.md"] = "c\n", ["z.md"] = "y\n" }
+
+before_each(function()
+  base = os.tmpname()
+  os.remove(base)
+  assert(files.make_folders(base))
+end)
+
+after_each(function()
+  os.execute(("rm -rf '%s'"):format(base))
+end)
+
+describe("writing a generated folder", function()
+  it("makes a new one with folders above it, and leaves nothing beside it", function()
+    local plan = assert(put(base .. "/up/skill/", list(OLD)))
+    assert.same(OLD, tree(base .. "/up/skill"))
+    assert.equal(base .. "/up/skill", plan.dir)
+    assert.equal(1, #files.list(base .. "/up"))
+  end)
+
+  it("keeps the digests of what was generated, the same bytes each time", function()
+    assert(put(base .. "/one", list(OLD), { lang = "zh" }))
+    assert(put(base .. "/two", list(OLD), { lang = "zh" }))
+    local text = read(base .. "/one/" .. writer.MANIFEST)
+    assert.equal(text, read(base .. "/two/" .. writer.MANIFEST))
+    local manifest = json.decode(text)
+    assert.equal(files.digest "old\n", manifest.files["SKILL.md"])
+    assert.equal("zh", manifest.lang)
+  end)
+
+  it("tells what is new, changed, the same and no longer generated, and does just that", function()
+    local dir = base .. "/skill"
+    assert(put(dir, list(OLD)))
+    write(dir .. "/mine.txt", "mine")
+    local plan = assert(put(dir, list(NEW)))
+    assert.same({
+      ["SKILL.md"] = "changed",
+      ["phases/a.md"] = "same",
+      ["phases/b.md"] = "new",
+      ["deep/er/c.md"] = "new",
+      ["z.md"] = "changed",
+      ["phases/actions/x.md"] = "gone",
+    }, what(plan))
+    local expected = setmetatable({}, nil)
+    for path, text in pairs(NEW) do
+      expected[path] = text
+    end
+    expected["mine.txt"] = "mine"
+    assert.same(expected, tree(dir))
+    assert.is_nil(files.stat(dir .. "/phases/actions"))
+  end)
+
+  it("touches nothing where all is the same", function()
+    local dir = base .. "/skill"
+    assert(put(dir, list(OLD)))
+    local before = files.stat(dir .. "/" .. writer.MANIFEST).mtime_ns
+    assert(put(dir, list(OLD)))
+    assert.equal(before, files.stat(dir .. "/" .. writer.MANIFEST).mtime_ns)
+  end)
+
+  it("plans without writing", function()
+    assert(writer.plan(base .. "/skill", list(OLD)))
+    assert.is_nil(files.stat(base .. "/skill"))
+  end)
+end)
+
+describe("what a person wrote", function()
+  it("is not overwritten, and then nothing else is written either", function()
+    local dir = base .. "/skill"
+    assert(put(dir, list(OLD)))
+    write(dir .. "/z.md", "by hand\n")
+    local ok, message, code = put(dir, list(NEW))
+    assert.is_nil(ok)
+    assert.equal("edited", code)
+    assert.truthy(message:find("z.md", 1, true))
+    assert.equal("old\n", read(dir .. "/SKILL.md"))
+  end)
+
+  it("is overwritten when told so", function()
+    local dir = base .. "/skill"
+    assert(put(dir, list(OLD)))
+    write(dir .. "/z.md", "by hand\n")
+    local plan = assert(put(dir, list(NEW), { force = true }))
+    assert.equal("edited", what(plan)["z.md"])
+    assert.same(NEW, tree(dir))
+  end)
+
+  it("counts as such where the folder was never generated", function()
+    local dir = base .. "/skill"
+    write(dir .. "/SKILL.md", "by hand\n")
+    assert.equal("edited", what(assert(writer.plan(dir, list(OLD))))["SKILL.md"])
+  end)
+
+  it("stays where it is no longer generated", function()
+    local dir = base .. "/skill"
+    assert(put(dir, list(OLD)))
+    write(dir .. "/phases/actions/x.md", "by hand\n")
+    assert.equal("left", what(assert(put(dir, list(NEW))))["phases/actions/x.md"])
+    assert.equal("by hand\n", read(dir .. "/phases/actions/x.md"))
+  end)
+
+  it("stays in an outline, that is written only where none is", function()
+    local dir, outline = base .. "/skill", { { path = "specs/tone.md", text = "outline\n", once = true } }
+    assert.equal("new", what(assert(put(dir, outline)))["specs/tone.md"])
+    write(dir .. "/specs/tone.md", "filled in\n")
+    assert.equal("kept", what(assert(put(dir, outline, { force = true })))["specs/tone.md"])
+    assert.equal("filled in\n", read(dir .. "/specs/tone.md"))
+  end)
+
+  it("stays in the config that the folder is generated from", function()
+    local dir = base .. "/skill"
+    local config = { { path = "skill-config.json", text = "{ normal }\n" } }
+    assert(put(dir, config))
+    write(dir .. "/skill-config.json", "{edited}")
+    assert.equal("kept", what(assert(put(dir, config, { source = "{edited}" })))["skill-config.json"])
+    assert.equal("{edited}", read(dir .. "/skill-config.json"))
+  end)
+end)
+
+describe("the outside", function()
+  it("is no path of a generated file", function()
+    for _, path in ipairs { "../x", "a/../../x", "/etc/x", "", "a//b", "./a", "a/.", "a\nb", "a\0b", ".skillrt-generated.json" } do
+      local ok, message, code = put(base .. "/skill", { { path = path, text = "x" } })
+      assert.is_nil(ok, path)
+      assert.equal("invalid", code, message)
+    end
+    assert.is_nil(files.stat(base .. "/skill"))
+  end)
+
+  it("is not reached through a link in the folder", function()
+    local dir = base .. "/skill"
+    assert(files.make_folders(base .. "/elsewhere"))
+    assert(files.make_folders(dir))
+    assert(os.execute(("ln -s ../elsewhere '%s/phases'"):format(dir)))
+    local ok, message, code = put(dir, list(OLD), { force = true })
+    assert.is_nil(ok)
+    assert.equal("invalid", code)
+    assert.truthy(message:find("phases: is a link", 1, true), message)
+    assert.same({}, files.list(base .. "/elsewhere"))
+    assert.is_nil(files.stat(dir .. "/SKILL.md"))
+  end)
+
+  it("is not written through a link that lies in a file's place", function()
+    local dir = base .. "/skill"
+    assert(files.make_folders(dir))
+    write(base .. "/precious", "precious")
+    assert(os.execute(("ln -s ../precious '%s/SKILL.md'"):format(dir)))
+    local ok, message = put(dir, list(OLD), { force = true })
+    assert.is_nil(ok)
+    assert.truthy(message:find("SKILL.md: is a link", 1, true), message)
+    assert.equal("precious", read(base .. "/precious"))
+  end)
+
+  it("is where a folder that a person names by a link leads", function()
+    assert(files.make_folders(base .. "/real"))
+    assert(os.execute(("ln -s real '%s/link'"):format(base)))
+    assert(put(base .. "/link", list(OLD)))
+    assert.same(OLD, tree(base .. "/real"))
+    assert(os.execute(("ln -s nowhere '%s/dangling'"):format(base)))
+    local ok, message = put(base .. "/dangling", list(OLD))
+    assert.is_nil(ok)
+    assert.truthy(message:find("leads nowhere", 1, true), message)
+  end)
+
+  it("is told where a file stands in a folder's place, and the other way round", function()
+    local dir = base .. "/skill"
+    write(dir .. "/phases", "a file")
+    local _, message = put(dir, list(OLD), { force = true })
+    assert.truthy(message:find("phases: is no folder", 1, true), message)
+    os.remove(dir .. "/phases")
+    assert(files.make_folders(dir .. "/z.md"))
+    _, message = put(dir, list(OLD), { force = true })
+    assert.truthy(message:find("z.md: is a folder", 1, true), message)
+    local refused, why = put(base .. "/skill/z.md/../../skill/x", { { path = "a", text = "" }, { path = "a", text = "" } })
+    assert.is_nil(refused)
+    assert.truthy(why:find("generated twice", 1, true), why)
+  end)
+
+  it("may not be described by a damaged manifest", function()
+    local dir = base .. "/skill"
+    for text, sign in pairs {
+      ["{"] = "delete it",
+      ['{"format":1,"files":{"../x":"00"}}'] = "cannot be one of ours",
+      ['{"format":2,"files":{}}'] = "another version",
+    } do
+      write(dir .. "/" .. writer.MANIFEST, text)
+      local ok, message = put(dir, list(OLD))
+      assert.is_nil(ok)
+      assert.truthy(message:find(sign, 1, true), message)
+    end
+  end)
+end)
+
+-- The n-th call that changes something, and all after it, do not happen: as after kill -9.
+local function killed_at(n, work)
+  local real, count = {}, 0
+  for _, name in ipairs { "write", "create", "rename", "remove", "make_folders" } do
+    real[name] = files[name]
+    files[name] = function(path, ...)
+      count = count + 1
+      if count >= n then
+        if name == "write" and count == n then
+          real.write(path .. ".new-0123abcd", "ha")
+        elseif name == "create" and count == n then
+          real.write(path, "ha") -- in place, and not whole
+        end
+        error("killed", 0)
+      end
+      return real[name](path, ...)
+    end
+  end
+  local ok, message = pcall(work)
+  for name, call in pairs(real) do
+    files[name] = call
+  end
+  if not ok and not tostring(message):find "killed" then
+    error(message, 0)
+  end
+  return count >= n
+end
+
+describe("an interrupted generation", function()
+  it("of a new folder leaves nothing of it or all of it, wherever it was killed", function()
+    local n, dir = 0, base .. "/skill"
+    repeat
+      n = n + 1
+      local killed = killed_at(n, function()
+        assert(put(dir, list(OLD)))
+      end)
+      local there = tree(dir)
+      assert.is_true(next(there) == nil or there["z.md"] == "z\n", "after call " .. n)
+      assert(put(dir, list(OLD)))
+      assert.same(OLD, tree(dir))
+      assert.equal(1, #files.list(base), "what was staged is removed, after call " .. n)
+      os.execute(("rm -rf '%s'"):format(dir))
+    until not killed
+    assert.is_true(n > 8)
+  end)
+
+  it("of a folder that is there leaves it as it was or as it is to be, wherever it was killed", function()
+    local n, seen = 0, {}
+    repeat
+      n = n + 1
+      local dir = ("%s/%d"):format(base, n)
+      assert(put(dir, list(OLD)))
+      local killed = killed_at(n, function()
+        assert(put(dir, list(NEW)))
+      end)
+      local unfinished = writer.is_unfinished(dir)
+      local plan = assert(writer.plan(dir, list(NEW))) -- finishes
+      local now = tree(dir)
+      local is_new = now["SKILL.md"] == "new\n"
+      assert.same(is_new and NEW or OLD, now, "after call " .. n)
+      assert.equal(unfinished and 1 or 0, plan.settled.finished)
+      seen[is_new and "new" or "old"], seen[unfinished] = true, true
+      assert(put(dir, list(NEW)))
+      assert.same(NEW, tree(dir))
+      assert.is_false(writer.is_unfinished(dir))
+    until not killed
+    assert.same({ new = true, old = true, [true] = true, [false] = true }, seen)
+  end)
+
+  it("is finished without taking what a person wrote in between", function()
+    local n, met = 0, 0
+    repeat
+      n = n + 1
+      local dir = ("%s/%d"):format(base, n)
+      assert(put(dir, list(OLD)))
+      local killed = killed_at(n, function()
+        assert(put(dir, list(NEW)))
+      end)
+      if writer.is_unfinished(dir) and read(dir .. "/z.md") == "z\n" then
+        met = met + 1
+        write(dir .. "/z.md", "by hand\n")
+        local plan = assert(writer.plan(dir, list(NEW)))
+        assert.equal("by hand\n", read(dir .. "/z.md"))
+        assert.equal("edited", what(plan)["z.md"])
+        assert.same({ "z.md" }, plan.settled.left)
+        assert.equal("new\n", read(dir .. "/SKILL.md"))
+      end
+    until not killed
+    assert.is_true(met > 0)
+  end)
+
+  it("is not finished with files that a power cut left half written", function()
+    local dir, n = base .. "/skill", 0
+    repeat
+      n = n + 1
+      os.execute(("rm -rf '%s'"):format(dir))
+      assert(put(dir, list(OLD)))
+      killed_at(n, function()
+        assert(put(dir, list(NEW)))
+      end)
+    until writer.is_unfinished(dir)
+    local staged = files.glob(dir, ".skillrt-new-*/files/SKILL.md")[1]
+    write(dir .. "/" .. staged, "")
+    local ok, message, code = writer.plan(dir, list(NEW))
+    assert.is_nil(ok)
+    assert.equal("corrupt", code)
+    assert.truthy(message:find("remove the folder", 1, true), message)
+    assert.equal("old\n", read(dir .. "/SKILL.md"))
+  end)
+end)
