@@ -1,6 +1,6 @@
--- run/ledger/back.lua: what the books forget when a person lets a run go back: a retry, phases run again.
+-- run/books/back.lua: what the books forget when a person lets a run go back: a retry, phases run again.
 --
--- Part of ledger.lua, which alone calls it: the records `retry` and `rewind`.
+-- Part of books.lua, which alone calls it: the records `retry` and `rewind`.
 
 local json = require("skillrt.base.json")
 
@@ -25,7 +25,7 @@ local function as_set(list)
 end
 
 ---A failed step is tried again: what stands in its way is forgotten.
----@param self skillrt.Ledger
+---@param self skillrt.Books
 ---@param record table
 function M.retry(self, record)
   self.retrying = record.action or record.phase
@@ -45,9 +45,9 @@ function M.retry(self, record)
 end
 
 ---Phases run again, as if they never had.
----@param self skillrt.Ledger
+---@param self skillrt.Books
 ---@param record table
----@param close_step fun(books: skillrt.Ledger, step: skillrt.Step)
+---@param close_step fun(books: skillrt.Books, step: skillrt.Step)
 function M.rewind(self, record, close_step)
   local again = as_set(record.phases)
   for id in pairs(again) do

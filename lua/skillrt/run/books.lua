@@ -1,42 +1,19 @@
--- run/ledger.lua: the books of a run: what a sequence of journal records amounts to.
+-- run/books.lua: the books of a run: what a sequence of journal records amounts to.
 --
--- The only place where a record changes anything: a live run applies each record as it is
--- written, a resumed run applies the same records as they are read back, so both arrive at
--- the same books. Knows the record shapes below, no agents, no journal file, no mode.
--- Called by policy.lua, and by status and log, which only read.
---
--- Records (JSON objects; `at` is UTC milliseconds, `step` counts from 1):
---   run     run skill version mode input args state pins context    a run begins, in the folder cwd;
---           script strategy durability cwd skillrt                  strategy: one given in place of the skill's
---   start   step action|phase n                                     a step is chosen; n: iteration
---   send    step x attempt kind to key digest idem rec              an exchange is about to leave
---   reply   step x reply ms                                         an exchange came back, the step goes on
---   fail    step class message attempt retry link                   an attempt failed; retry: ms until the next,
---                                                                   absent: the step has failed; link: the
---                                                                   next agent of the fallback chain
---   done    step set out file context summary ms partial refused missed why rec
---                                                                   the step is over; partial: not all of it,
---                                                                   for a phase that is a failure; refused:
---                                                                   reserved fields left out; missed: effects
---   skip    phase why | step why                                    a phase was left out, or a step given up
---   note    step text                                               a line for the log
---   ask     question                                                a person has to answer
---   answer  value [step]                                            ... and did
---   stop    status reason message                                   the run stopped
---   resume  by                                                      ... and goes on
---   retry   action|phase forget                                     the last failed step is tried again; forget:
---                                                                   terminal actions that had run
---   rewind  phases loop                                             these phases run again; loop: a hybrid's too
---   loop    status reason message                                   a hybrid's loop is over, trailing phases begin
---   books   books state                                             all that the books say, now and then
---   edit    set ignored                                             a person's edit of state.json was taken over
---   accept  pins changed                                            changed files were accepted
+-- The only place where a record changes anything: a live run applies each record as it is written, a
+-- resumed run applies the same records as they are read back, so both arrive at the same books. The
+-- records stand in docs/steps.md and docs/architecture.md. Knows no agents, no journal file, no mode.
 
 local json = require("skillrt.base.json")
 local state = require("skillrt.skill.state")
 
--- Loaded when a run first goes back.
-local back = setmetatable({}, { __index = function(_, key) return require("skillrt.run.ledger.back")[key] end })
+-- Loaded when a run first goes back, a step first calls, or a journal is older than calls.
+local function later(name)
+  return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
+end
+local back = later("skillrt.run.books.back")
+local calls = later("skillrt.run.books.calls")
+local old = later("skillrt.run.books.old")
 
 local M = {}
 
@@ -45,19 +22,19 @@ local M = {}
 ---@field id string             of the action or phase
 ---@field kind "action"|"phase"
 ---@field attempt integer       from 1
----@field sent table|nil        the `send` record whose reply is not there yet
----@field sends integer         exchanges sent in this attempt
----@field replies table<integer, table>   recorded replies of this attempt, by exchange
----@field digests table<integer, string>  of what was sent in this attempt, by exchange
----@field recorded any[]        times, random numbers and ids the step was given, in order
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field retry_at integer|nil  UTC ms: not before
 ---@field failures table[]      failed attempts: their `fail` records
----@field link integer|nil      which member of a fallback chain is asked
----@field decision string|nil   what a person said about a request in doubt
+---@field calls table<string, table>    by place: the `call` record of a call that is not over
+---@field known table<string, table>    by place: { digest, seq | result } of a call that is over
+---@field order string[]        the places of `known`, as they were over; what was dropped stands there still
+---@field values table<string, any[]>   by place: times, random numbers and ids drawn there
+---@field notes table<string, integer>  by place: lines that were said there
+---@field rounds table<string, table>   by place: the newest round of a loop: { n, seq | value, from }
+---@field generations table<string, integer>  by place: answered results that were dropped
 
----@class skillrt.Ledger
+---@class skillrt.Books
 ---@field state skillrt.State
 ---@field steps table<integer, skillrt.Step>  steps under way
 ---@field open integer                         how many
@@ -67,7 +44,7 @@ local M = {}
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
 
----@return skillrt.Ledger
+---@return skillrt.Books
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0 }
   for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins" }) do
@@ -88,15 +65,33 @@ local apply = {}
 -- Most steps never fill their lists: they share this one until they do.
 local EMPTY = setmetatable({}, {
   __newindex = function()
-    error("ledger: the shared empty list was written to")
+    error("books: the shared empty list was written to")
   end,
 })
 
-local function own(step, field)
+local Step = {}
+for _, field in ipairs({ "failures", "calls", "known", "order", "values", "notes", "rounds", "generations" }) do
+  Step[field] = EMPTY
+end
+Step.__index = Step
+
+---A list of a step's that may be written to.
+---@param step skillrt.Step
+---@param field string
+---@return table
+function M.own(step, field)
   if step[field] == EMPTY then
     step[field] = {}
   end
   return step[field]
+end
+local own = M.own
+
+---A step that is under way, with what is not given as it is in the beginning.
+---@param step table
+---@return skillrt.Step
+function M.step(step)
+  return setmetatable(step, Step)
 end
 
 function apply.run(self, record)
@@ -136,19 +131,14 @@ function apply.start(self, record)
   self.answer = nil -- it was for this choice
   books:set("iteration_count", record.n)
   books:set(kind == "phase" and "current_phase" or "current_action", id)
-  self.steps[record.step] = {
+  self.steps[record.step] = setmetatable({
     number = record.step,
     id = id,
     kind = kind,
     attempt = 1,
-    sends = 0,
-    replies = EMPTY,
-    digests = EMPTY,
-    recorded = EMPTY,
-    failures = EMPTY,
     started_at = record.at,
     root = books:hold(),
-  }
+  }, Step)
   self.open = self.open + 1
 end
 
@@ -178,26 +168,16 @@ local function close_step(self, step)
   end
 end
 
-local function keep_recorded(step, record)
-  if record.rec then
-    local list = own(step, "recorded")
-    table.move(record.rec, 1, #record.rec, #list + 1, list)
+-- Times, random numbers and ids that came with a record: a list of those drawn before the first call.
+local function keep_values(step, rec)
+  if rec[1] ~= nil then
+    rec = { ["0"] = rec }
   end
-end
-
-function apply.send(self, record)
-  local step = self.steps[record.step]
-  step.sent = record
-  step.sends = record.x
-  step.retry_at, step.decision = nil, nil
-  own(step, "digests")[record.x] = record.digest
-  keep_recorded(step, record)
-end
-
-function apply.reply(self, record)
-  local step = self.steps[record.step]
-  step.sent = nil
-  own(step, "replies")[record.x] = record.reply
+  local values = own(step, "values")
+  for place, drawn in pairs(rec) do
+    local list = values[place] or {}
+    values[place] = table.move(drawn, 1, #drawn, #list + 1, list)
+  end
 end
 
 -- The step has failed for good.
@@ -215,13 +195,15 @@ end
 
 function apply.fail(self, record)
   local step = self.steps[record.step]
-  step.sent = nil
   table.insert(own(step, "failures"), record)
   if record.retry then
-    step.attempt = record.link and 1 or record.attempt + 1
-    step.link = record.link or step.link
-    step.sends, step.replies, step.digests, step.recorded = 0, EMPTY, EMPTY, EMPTY
+    step.attempt = record.attempt + 1
     step.retry_at = record.at + record.retry
+    if record.blame then
+      calls.drop(step, record.blame)
+    else
+      calls.forget(step)
+    end
     return
   end
   close_step(self, step)
@@ -295,7 +277,9 @@ end
 
 function apply.answer(self, record)
   self.question = nil
-  if record.step then
+  if record.c then
+    calls.answer(self.steps[record.step], record)
+  elseif record.step then -- of a journal that is older than calls
     self.steps[record.step].decision = record.value
   else
     self.answer = record.value
@@ -343,20 +327,40 @@ function apply.accept(self, record)
   self.pins = record.pins
 end
 
-function apply.note() end
+function apply.note(self, record)
+  local step = record.step and self.steps[record.step]
+  if step then
+    local place = record.c or "0"
+    local notes = own(step, "notes")
+    notes[place] = (notes[place] or 0) + 1
+  end
+end
 
-function apply.books() end -- what it says is known; history.lua may begin with it
+function apply.books() end -- what it says is known; snapshot.lua may begin with it
+
+-- What is told of the calls of a step, each by the function of that name in books/calls.lua.
+local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = true, round = true, drop = true }
 
 ---Applies one record. Raises where the records do not fit each other (a journal of another
 ---program, or a bug): the caller reports it with the record's place.
----@param self skillrt.Ledger
+---@param self skillrt.Books
 ---@param record table
-function M.apply(self, record)
-  local change = apply[record.t]
-  if not change then
-    error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(record.t)), 0)
+---@param seq integer|nil  its number in the journal, where it is read back
+function M.apply(self, record, seq)
+  local kind = record.t
+  local change = apply[kind]
+  if record.rec and kind ~= "done" then
+    keep_values(self.steps[record.step], record.rec)
   end
-  change(self, record)
+  if change then
+    change(self, record)
+  elseif OF_CALLS[kind] then
+    calls[kind](self.steps[record.step], record, seq)
+  elseif old[kind] then
+    old[kind](self, record)
+  else
+    error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
+  end
   self.at = record.at or self.at
 end
 

@@ -1,0 +1,414 @@
+-- run/steps.lua: steps from their start to their end: who performs them, what a failure means, when the
+-- next attempt begins.
+--
+-- A step's function runs in a worker coroutine; it has an execution (branches.lua) from its first wait on.
+-- Knows actions, agents and outcomes; which step is next knows the mode. Called by policy.lua.
+
+local branches = require("skillrt.run.branches")
+local context = require("skillrt.run.ctx")
+local outcome = require("skillrt.run.outcome")
+local record = require("skillrt.base.record")
+local retry = require("skillrt.skill.retry")
+local returned = require("skillrt.agent.returned")
+local state = require("skillrt.skill.state")
+local task_of = require("skillrt.run.task")
+
+local printable = record.printable
+
+---@class skillrt.Steps
+---@field run table
+---@field journal skillrt.Journal
+---@field calls skillrt.Calls
+---@field begin integer[]  engine's numbers of functions to be performed once their start is durable
+local Steps = {}
+Steps.__index = Steps
+Steps.printable = printable
+
+---@param run table
+---@param journal skillrt.Journal
+---@param calls skillrt.Calls
+---@param numbers table
+---@param mode table
+---@return skillrt.Steps
+function Steps.new(run, journal, calls, numbers, mode)
+  local self = setmetatable({
+    run = run,
+    books = run.books,
+    journal = journal,
+    calls = calls,
+    numbers = numbers,
+    mode = mode,
+    performing = {},
+    idle = {},
+  }, Steps)
+  self.world = {
+    idle = self.idle,
+    leave = function(call)
+      calls:leave(call)
+    end,
+    give = function(call, known)
+      calls:give(call, known)
+    end,
+    give_up = function(call, live)
+      return calls:give_up(call, live)
+    end,
+    reread = function(held)
+      return journal:reread(held)
+    end,
+    round = function(execution, place, number, value, last)
+      self:keep_round(execution.step, place, number, value, last)
+    end,
+  }
+  self.face = context.face(run, self)
+  return self
+end
+
+-- ---- starting ----
+
+---A step's action or phase.
+---@param step skillrt.Step
+---@return skillrt.Action
+function Steps:definition_of(step)
+  local definition = step.definition
+  if not definition then -- of a step taken up from the journal
+    definition = self.mode:find(step.id)
+    step.definition = definition
+  end
+  return definition
+end
+
+---Records that an action or phase was chosen.
+---@param id string
+---@return skillrt.Step
+function Steps:start(id)
+  local books = self.books
+  local definition, kind = self.mode:find(id)
+  local number = books.last_step + 1
+  local ok, message = self.journal:emit({
+    t = "start",
+    step = number,
+    [kind] = id,
+    n = books.state.root.iteration_count + 1,
+  }, true)
+  if not ok then
+    error(message, 0)
+  end
+  local step = books.steps[number]
+  step.definition = definition
+  return step
+end
+
+---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
+---at once, as it does nothing but call.
+---@param step skillrt.Step
+function Steps:go(step)
+  local definition = self:definition_of(step)
+  if definition.run or definition.each then
+    self.performing[#self.performing + 1] = self.numbers:next(step)
+  else
+    self:perform(step)
+  end
+end
+
+-- An agent's step, or one that only ends the run.
+local function by_agent(self, step, definition)
+  if not definition.agent then
+    return function() end
+  end
+  local agent = definition.agent
+  agent = type(agent) == "table" and agent or self.run.skill.agents[agent]
+  return function(_, ctx, item, index)
+    return agent:perform(ctx, task_of.new(self.run, step, definition, { item = item, index = index }))
+  end
+end
+
+-- The function that performs a step, for each item of its list where it has one.
+local function performer(self, step, definition)
+  local perform = definition.run or by_agent(self, step, definition)
+  if definition.each then
+    return require("skillrt.run.each").over(self.run, step, definition, perform)
+  end
+  return perform
+end
+
+---Performs a step from its beginning: what is recorded of it is given back to it.
+---@param step skillrt.Step
+function Steps:perform(step)
+  local definition = self:definition_of(step)
+  local perform = performer(self, step, definition)
+  local thread = branches.worker(self.idle)
+  step.thread, step.execution = thread, nil
+  step.cursors, step.said, step.fresh, step.context = nil, nil, nil, nil
+  local ctx = setmetatable({ [context.STEP] = step }, self.face)
+  self:after(step, coroutine.resume(thread, perform, state.view(step.root), ctx))
+end
+
+---The branches of a step, from its first wait on.
+---@param step skillrt.Step
+---@return skillrt.Execution
+function Steps:execution_of(step)
+  local execution = step.execution
+  if not execution then
+    execution = branches.new(step, self.world)
+    step.execution = execution
+    execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
+      self:over(step, ok, a, b, c)
+    end)
+  end
+  return execution
+end
+
+-- The function's first stretch is over: it ended, or it waits.
+function Steps:after(step, ok, first, a, b, c)
+  local execution = step.execution
+  if ok and first == branches.WAIT then
+    execution:replay()
+    return self:look(step)
+  elseif ok and first == branches.OVER then
+    self.idle[#self.idle + 1] = step.thread
+  elseif ok then
+    ok, a = false, { message = step.id .. ": run yielded; to wait, call ctx.await(request)", class = "permanent" }
+  else
+    a = first
+  end
+  if execution then
+    execution.by_thread[step.thread] = nil
+  end
+  self:over(step, ok, a, b, c)
+  if execution and not execution.ended then
+    execution:replay() -- of what it began and did not wait for, calls may be out
+    self:look(step)
+  end
+end
+
+---Whether a step asked for something else than before; then the run cannot go on.
+---@param step skillrt.Step
+function Steps:look(step)
+  local execution = step.execution
+  local diverged = execution and execution.diverged
+  if not diverged then
+    return
+  end
+  execution.diverged = nil
+  execution:close()
+  local message = "%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"
+  local text = message:format(self.run.work_dir, step.number, step.id, diverged.place, diverged.before, diverged.now)
+  if self.loading then
+    error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
+  end
+  self:fail(step, self:definition_of(step), { class = "permanent", message = text })
+end
+
+---Goes on with a step after one of its calls was over.
+---@param step skillrt.Step
+function Steps:go_on(step)
+  local execution = step.execution
+  execution:advance()
+  self:look(step)
+end
+
+-- ---- ending ----
+
+---The step's function has ended; so does the step when no call of it is out.
+function Steps:over(step, ok, a, b, c)
+  local execution = step.execution
+  if not execution then
+    if next(step.known) == nil then
+      return self:finish(step, ok, a, b, c)
+    end
+    execution = self:execution_of(step) -- it awaits nothing now
+  end
+  execution:drain(execution.main, function()
+    execution.drained = nil
+    execution:close()
+    if execution:is_used_up() then
+      self:finish(step, ok, a, b, c)
+    end
+  end)
+end
+
+---What the step's function gave becomes its end, or a failure.
+function Steps:finish(step, ok, a, b, c)
+  local definition, result, failure = self:definition_of(step), nil, nil
+  if not ok then
+    failure = returned.raised(step, a)
+    if type(a) ~= "table" or type(a.message) ~= "string" then
+      failure.traceback = debug.traceback(step.thread, failure.message)
+    end
+    coroutine.close(step.thread) -- its to-be-closed variables are closed now
+  elseif definition.agent and not definition.each then
+    result, failure = a, a == nil and b ~= nil and { message = b, class = c or "permanent" } or nil
+    result = result or (not failure and { status = "completed" })
+  else
+    result, failure = returned.values(step, a, b, c)
+  end
+  if result then
+    self:settle(step, definition, result)
+  else
+    self:fail(step, definition, failure)
+  end
+end
+
+-- A record of a step, with what its function drew since the last one.
+local function with_fresh(step, entry)
+  if step.fresh then
+    entry.rec, step.fresh = step.fresh, nil
+  end
+  return entry
+end
+
+function Steps:settle(step, definition, result)
+  local entry, failure, simple = outcome.settle(self.run, step, definition, result)
+  if not entry then
+    return self:fail(step, definition, failure)
+  end
+  entry.at = self.run.core.wall_ms()
+  entry.ms = entry.at - step.started_at
+  simple = simple and not step.fresh
+  local ok, message = self.journal:emit(with_fresh(step, entry), simple)
+  if not ok then
+    return self:fail(step, definition, {
+      class = returned.unusable(step),
+      message = ("%s: the result cannot be kept: %s"):format(step.id, message),
+    })
+  end
+  self.mode:finished(step.id)
+end
+
+-- What a further attempt may not make again: a call that acted, or what came behind it.
+local function acted_since(step, blame)
+  local places = require("skillrt.run.places")
+  for place, known in pairs(step.known) do
+    if known.acted and places.is_behind(place, blame) then
+      return place
+    end
+  end
+  return nil
+end
+
+-- When the next attempt begins; nil: there is none. The second value says why not.
+local function next_attempt(self, step, definition, failure, blame)
+  local known = blame and step.known[blame]
+  if known and known.own then
+    return nil -- the call has been retried by its own policy
+  end
+  local settings = setmetatable({
+    max_retries = definition.max_retries or self.run.skill.limits.max_retries,
+  }, { __index = self.run.skill.retry })
+  local delay = retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
+  local acted = delay and blame and acted_since(step, blame)
+  if acted then
+    return nil, ("not tried again: call %s may have acted, and is not idempotent"):format(acted)
+  end
+  return delay
+end
+
+---An attempt of a step failed.
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param failure table  { class, message, traceback, blame, retry_after_ms }
+function Steps:fail(step, definition, failure)
+  if failure.class == "skipped" then
+    assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
+    return self.mode:finished(step.id)
+  end
+  local execution = step.execution
+  local blame = failure.blame or (execution and execution.main.last)
+  if execution and blame == execution.main.last then
+    failure.retry_after_ms = failure.retry_after_ms or execution.main.retry_after_ms
+  end
+  local delay, why = next_attempt(self, step, definition, failure, blame)
+  local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
+  local entry = with_fresh(step, {
+    t = "fail",
+    step = step.number,
+    attempt = step.attempt,
+    class = failure.class,
+    message = printable(message),
+    traceback = failure.traceback and printable(failure.traceback),
+    retry = delay and math.ceil(delay) or nil,
+    blame = delay and blame or nil,
+  })
+  assert(self.journal:emit(entry))
+  if delay then
+    self.calls.due:put(step.retry_at, step)
+  else
+    self.mode:finished(step.id)
+  end
+end
+
+---The wait before an attempt is over.
+---@param step skillrt.Step
+function Steps:rang(step)
+  if self.books.steps[step.number] == step then
+    self:go(step)
+  end
+end
+
+---A round of a loop is over.
+function Steps:keep_round(step, place, number, value, last)
+  local entry = with_fresh(step, { t = "round", step = step.number, c = place, n = number, value = value, last = last })
+  local ok, message = self.journal:emit(entry)
+  if not ok then
+    error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
+  end
+  step.execution.delivered = 0 -- the list of places is shorter now
+end
+
+---What a local function gives, kept under its place.
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param name string
+---@param fn fun(): any
+---@return any value
+---@return string? message
+---@return string? class
+function Steps:once(execution, branch, name, fn)
+  local step, place = execution.step, execution:place(branch)
+  local known = step.known[place]
+  if known then
+    if known.digest ~= "once " .. name then
+      execution:diverge(place, known.to or known.digest, "once " .. name)
+      return coroutine.yield(branches.WAIT)
+    end
+    execution.taken[place] = true
+    return self.journal:reread(known).value
+  end
+  local value, message, class = fn()
+  if value == nil and type(message) == "string" then
+    return nil, message, class
+  end
+  local entry = { t = "result", step = step.number, c = place, digest = "once " .. name, value = value }
+  local ok, problem = self.journal:emit(with_fresh(step, entry))
+  if not ok then
+    error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
+  end
+  execution.taken[place] = true
+  return value
+end
+
+-- ---- taking up ----
+
+---Takes up the steps that were under way when the run stopped.
+function Steps:take_up()
+  local numbers = {}
+  for number in pairs(self.books.steps) do
+    numbers[#numbers + 1] = number
+  end
+  table.sort(numbers)
+  for _, number in ipairs(numbers) do
+    local step = self.books.steps[number]
+    if not self:definition_of(step) then
+      local why = "its definition is no longer part of the skill"
+      assert(self.journal:emit({ t = "skip", step = number, why = why }))
+    elseif step.retry_at then
+      self.calls.due:put(step.retry_at, step)
+    elseif next(step.known) or next(step.calls) or next(step.rounds) then
+      self:perform(step) -- gives back what is recorded; what may leave leaves with the first batch
+    else
+      self:go(step)
+    end
+  end
+end
+
+return Steps
