@@ -117,7 +117,7 @@ describe("docs/architecture.md", function()
   end)
 
   it("knows every type of record", function()
-    for kind in pages.read "lua/skillrt/run/ledger.lua":gmatch "\nfunction apply%.([%w_]+)" do
+    for kind in pages.read "lua/skillrt.run.books.lua":gmatch "\nfunction apply%.([%w_]+)" do
       assert(page:find("\n| `" .. kind .. "` |", 1, true), "docs/architecture.md: no row for the record " .. kind)
     end
   end)

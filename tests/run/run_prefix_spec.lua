@@ -1,7 +1,7 @@
 -- run_prefix_spec.lua: a crash after any record: each mode's reference run is cut short behind
 -- every record in turn, resumed, and has to arrive at the same state, doing nothing twice.
 local R = require "tests.support.runs"
-local history = require "skillrt.run.history"
+local history = require "skillrt.run.snapshot"
 local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 

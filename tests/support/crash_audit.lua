@@ -8,9 +8,9 @@
 -- Called by tests/support/crash.c in a Lua state with the core.
 
 local core = require "skillrt.core"
-local history = require "skillrt.run.history"
+local history = require "skillrt.run.snapshot"
 local json = require "skillrt.base.json"
-local ledger = require "skillrt.run.ledger"
+local ledger = require "skillrt.run.books"
 local record = require "skillrt.base.record"
 local views = require "skillrt.run.views"
 

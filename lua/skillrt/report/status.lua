@@ -5,7 +5,7 @@
 
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
-local ledger_of = require("skillrt.run.ledger")
+local ledger_of = require("skillrt.run.books")
 local question = require("skillrt.report.question")
 local text_of = require("skillrt.report.text")
 

@@ -44,6 +44,9 @@ local M = {}
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
 
+---The form of the records: 2 since steps have calls.
+M.FORMAT = 2
+
 ---@return skillrt.Books
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0 }
@@ -98,7 +101,7 @@ function apply.run(self, record)
   self.run_id, self.skill, self.version = record.run, record.skill, record.version
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
   self.context_strategy, self.started_at = record.context, record.at
-  self.args, self.cwd = record.args, record.cwd
+  self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
   local initial = state.copy(record.state)
   initial.skill_name = record.skill
   initial.run_id = record.run

@@ -32,6 +32,7 @@ function Journal.new(run)
     blobs = run.blobs,
     count = 0,
     unplaced = {},
+    source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
     dull = setmetatable({ books = true }, { __index = run.watcher and run.watcher.dull }),
@@ -109,6 +110,10 @@ function Journal:durable(seq)
   if self.watcher then
     self.watcher.flush()
   end
+  local newest = self.newest
+  if newest.due and newest.since >= newest.due and not self.keeps_nothing then
+    self:keep_books()
+  end
 end
 
 ---What came since the last `durable` is lost with the batch that failed: nobody is told of it.
@@ -125,10 +130,10 @@ function Journal:reread(held)
   if held.result then
     return held.result
   end
-  local payload, message, code = self.read_record(held.seq)
+  local payload, message, code = self.source.read_record(held.seq)
   local entry
   if payload then
-    entry, message, code = record.decode(payload, self.read_blob)
+    entry, message, code = record.decode(payload, self.source.read_blob)
   end
   if not entry then
     error({ message = ("record %d: %s"):format(held.seq, message), code = code or "corrupt" }, 0)
@@ -140,17 +145,13 @@ end
 ---@param payload string
 ---@param seq integer
 function Journal:take_back(payload, seq)
-  self.newest:add(payload, seq, self.read_blob)
+  self.newest:add(payload, seq, self.source.read_blob)
 end
 
 ---Now and then all that the books say becomes a record, so that reading begins there.
 function Journal:keep_books()
-  local newest = self.newest
-  if newest.since < (newest.due or math.huge) or self.keeps_nothing or self.unplaced[1] then
-    return
-  end
-  if not self:emit(snapshot.whole(self.books)) then
-    newest.due = math.huge -- they hold what cannot be kept: the records alone must do
+  if self.books.run_id and not self:emit(snapshot.whole(self.books)) then
+    self.newest.due = math.huge -- they hold what cannot be kept: the records alone must do
   end
 end
 

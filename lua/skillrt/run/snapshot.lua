@@ -1,10 +1,10 @@
--- run/history.lua: a journal read back: only what came after its newest `books` record is applied.
+-- run/snapshot.lua: all that the books say as one record, and a journal read back from the newest of these.
 --
--- Such a record holds all that the books say, written now and then between steps, so
--- that going on with a run costs the same however many steps it had. Knows the ledger and record
--- payloads, no files. Called by policy.lua and cmd/log.lua.
+-- Such a record is written now and then, with the steps and calls that are under way, so that going on
+-- with a run costs the same however many steps it had. Knows the books and record payloads, no files.
 
-local books_of = require("skillrt.run.ledger")
+local books_of = require("skillrt.run.books")
+local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
 
@@ -23,48 +23,81 @@ M.ENDING = '"t":"books"}'
 local KEPT_MOST <const> = 8192
 
 local APART <const> = { steps = true, open = true, state = true }
+local OF_STEP <const> = {
+  "number", "id", "kind", "attempt", "started_at", "retry_at", "failures", "calls", "known", "values", "notes",
+  "rounds", "generations",
+}
 
----All that the books say, as a record; nil while a step is under way or a question open.
----@param ledger skillrt.Ledger
----@return table|nil record
-function M.whole(ledger)
-  if ledger.open > 0 or ledger.question or ledger.retrying then
-    return nil
+-- A step that is under way: what the books know of it, and how its state differs from the present one.
+local function written(books, step)
+  local out = { undo = books.state:undo_patch(step.root), order = json.array({}) }
+  for _, field in ipairs(OF_STEP) do
+    local value = step[field]
+    out[field] = (type(value) ~= "table" or next(value) ~= nil) and value or nil
   end
-  local books = {}
-  for field, value in pairs(ledger) do
-    if not APART[field] then
-      books[field] = value
+  for _, place in ipairs(step.order) do
+    if step.known[place] then
+      out.order[#out.order + 1] = place
     end
   end
-  return { t = "books", books = books, state = ledger.state.root }
+  return out
+end
+
+---All that the books say, as a record.
+---@param books skillrt.Books
+---@return table record
+function M.whole(books)
+  local all, steps = {}, json.array({})
+  for field, value in pairs(books) do
+    if not APART[field] then
+      all[field] = value
+    end
+  end
+  for _, step in pairs(books.steps) do
+    steps[#steps + 1] = step
+  end
+  table.sort(steps, function(a, b) -- their states are taken up oldest first
+    return a.number < b.number
+  end)
+  for i, step in ipairs(steps) do
+    steps[i] = written(books, step)
+  end
+  return { t = "books", books = all, steps = steps[1] and steps or nil, state = books.state.root }
 end
 
 -- Takes over what such a record tells, whatever the books said before.
-local function restore(ledger, entry)
-  for field in pairs(ledger) do
-    ledger[field] = nil
+local function restore(books, entry)
+  for field in pairs(books) do
+    books[field] = nil
   end
   for field, value in pairs(entry.books) do
-    ledger[field] = value
+    books[field] = value
   end
-  ledger.steps, ledger.open, ledger.at = {}, 0, entry.at
-  ledger.state = state.new(entry.state)
+  books.steps, books.open, books.at = {}, 0, entry.at
+  books.state = state.new(entry.state)
+  for _, step in ipairs(entry.steps or {}) do
+    step.root, step.undo = books.state:hold_undone(step.undo), nil
+    for _, round in pairs(step.rounds or {}) do
+      round.from = 1
+    end
+    books.steps[step.number] = books_of.step(step)
+    books.open = books.open + 1
+  end
 end
 
----@class skillrt.History
+---@class skillrt.Snapshot
 ---@field since integer  bytes of records since the newest `books` record
 ---@field due number|nil  from how many on the next one is due
-local History = {}
-History.__index = History
+local Snapshot = {}
+Snapshot.__index = Snapshot
 
----@param ledger skillrt.Ledger
+---@param books skillrt.Books
 ---@param interval integer?  instead of INTERVAL, and whatever the size
----@return skillrt.History
-function M.new(ledger, interval)
-  local self = { ledger = ledger, interval = interval or M.INTERVAL, times = interval and 0 or TIMES, since = 0 }
-  self.kept, self.count = {}, 0
-  return setmetatable(self, History)
+---@return skillrt.Snapshot
+function M.new(books, interval)
+  local self = { books = books, interval = interval or M.INTERVAL, times = interval and 0 or TIMES, since = 0 }
+  self.kept, self.seqs, self.count = {}, {}, 0
+  return setmetatable(self, Snapshot)
 end
 
 ---Whether a record is one of all the books, which tells nothing that happened.
@@ -78,7 +111,7 @@ end
 ---@param size integer  of its payload, in bytes
 ---@param is_books boolean
 ---@param blobs table[]|nil  { digest, text } that it refers to, where it was written now
-function History:passed(size, is_books, blobs)
+function Snapshot:passed(size, is_books, blobs)
   local since = self.since + size
   if is_books or not self.due then
     for _, blob in ipairs(blobs or {}) do
@@ -94,7 +127,7 @@ end
 ---@param payload string
 ---@param seq integer
 ---@param read_blob function
-function History:add(payload, seq, read_blob)
+function Snapshot:add(payload, seq, read_blob)
   self.read_blob = read_blob
   local starts_anew = M.is_books(payload)
   self:passed(#payload, starts_anew)
@@ -104,26 +137,26 @@ function History:add(payload, seq, read_blob)
     self:apply()
   end
   if self.count == 0 then
-    self.first, self.anew = seq, starts_anew
+    self.anew = starts_anew
   end
   self.count = self.count + 1
-  self.kept[self.count] = payload
+  self.kept[self.count], self.seqs[self.count] = payload, seq
 end
 
 ---Applies what was kept back.
-function History:apply()
-  local kept, ledger = self.kept, self.ledger
+function Snapshot:apply()
+  local kept, seqs, books = self.kept, self.seqs, self.books
   for i = 1, self.count do
     local entry, message = record.decode(kept[i], self.read_blob)
     if not entry then
-      error(("record %d: %s"):format(self.first + i - 1, message), 0)
+      error(("record %d: %s"):format(seqs[i], message), 0)
     elseif i == 1 and self.anew then
-      restore(ledger, entry)
+      restore(books, entry)
     else
-      books_of.apply(ledger, entry)
+      books_of.apply(books, entry, seqs[i])
     end
   end
-  self.kept, self.count, self.anew = {}, 0, false
+  self.kept, self.seqs, self.count, self.anew = {}, {}, 0, false
 end
 
 return M

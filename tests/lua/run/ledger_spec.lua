@@ -1,6 +1,6 @@
 -- ledger_spec.lua: what a sequence of records amounts to; a journal that does not fit is refused.
 local json = require "skillrt.base.json"
-local ledger = require "skillrt.run.ledger"
+local ledger = require "skillrt.run.books"
 local views = require "skillrt.run.views"
 
 local function begun(more)

@@ -1,6 +1,6 @@
 -- outcome_spec.lua: what of a step's result may enter the books.
 local R = require "tests.support.runs"
-local ledger = require "skillrt.run.ledger"
+local ledger = require "skillrt.run.books"
 local json = require "skillrt.base.json"
 local outcome = require "skillrt.run.outcome"
 

@@ -33,7 +33,7 @@ end
 
 local function people(out)
   local json_record = require("skillrt.base.record")
-  local iso = require("skillrt.run.ledger").iso
+  local iso = require("skillrt.run.books").iso
   local output = require("skillrt.report.output")
   local formatter = require("skillrt.report.lines").new({ detail = true })
   return function(payload, seq)
@@ -53,7 +53,7 @@ end
 
 local function programs(out)
   local event = require("skillrt.report.events").event
-  local is_books = require("skillrt.run.history").is_books
+  local is_books = require("skillrt.run.snapshot").is_books
   local run_id
   return function(payload)
     if is_books(payload) then
