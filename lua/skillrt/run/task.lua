@@ -1,8 +1,7 @@
--- run/call.lua: everything an agent module needs to build the request of a step or to read its reply.
+-- run/task.lua: what an agent is asked: a step in all that an agent may need to know of it.
 --
 -- The costly parts (the state as text, the prompt's file) are worked out when they are first
--- asked for. Knows the ledger and the skill through the policy; no journal, no transport.
--- Called by exchange.lua.
+-- asked for. Knows the books and the skill through the run; no journal, no transport.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
@@ -11,16 +10,16 @@ local state = require("skillrt.skill.state")
 local M = {}
 
 -- The text of a prompt: a file of the skill (pinned), or the text itself.
-local function prompt_text(policy, prompt)
-  local kept = policy.prompts[prompt]
+local function prompt_text(run, prompt)
+  local kept = run.prompts[prompt]
   if kept or prompt:find("[\n ]") then
     return kept or prompt
   end
-  local text, message = files.read(files.join(policy.skill.dir, prompt))
+  local text, message = files.read(files.join(run.skill.dir, prompt))
   if not text then
     error({ message = ("prompt %s"):format(message), code = "missing" }, 0)
   end
-  policy.prompts[prompt] = text
+  run.prompts[prompt] = text
   return text
 end
 
@@ -34,9 +33,9 @@ local function bounded(value, limit)
 end
 
 -- The state an agent is shown: the declared keys, each bounded in size.
-local function state_text(policy, root)
-  local limit, shown = policy.skill.limits.max_prompt_state, {}
-  local keys = policy.skill.project
+local function state_text(run, root)
+  local limit, shown = run.skill.limits.max_prompt_state, {}
+  local keys = run.skill.project
   if keys then
     for _, key in ipairs(keys) do
       shown[key] = bounded(root[key], limit)
@@ -50,27 +49,27 @@ local function state_text(policy, root)
 end
 
 -- The inputs that are there: one that was only taken from a skipped phase is not (F21).
-local function each_input(policy, definition, visit)
+local function each_input(run, definition, visit)
   for _, name in ipairs(definition.input or {}) do
-    local maker = policy.ledger.outputs[name]
+    local maker = run.ledger.outputs[name]
     if maker or definition.input_declared then
       visit(name, maker)
     end
   end
 end
 
-local function input_paths(policy, definition)
+local function input_paths(run, definition)
   local list = {}
-  each_input(policy, definition, function(name)
-    list[#list + 1] = files.join(policy.work_dir, name)
+  each_input(run, definition, function(name)
+    list[#list + 1] = files.join(run.work_dir, name)
   end)
   return list
 end
 
 -- Under the memory strategy there are no files: the values themselves go along (F4, R21).
-local function input_text(policy, step, definition)
-  local parts, limit = {}, policy.skill.limits.max_prompt_state
-  each_input(policy, definition, function(name, maker)
+local function input_text(run, step, definition)
+  local parts, limit = {}, run.skill.limits.max_prompt_state
+  each_input(run, definition, function(name, maker)
     local value = maker and bounded(step.root.outputs[maker], limit)
     if value ~= nil then
       local text = type(value) == "string" and value or json.encode(value, { indent = 2 })
@@ -80,31 +79,31 @@ local function input_text(policy, step, definition)
   return #parts > 0 and table.concat(parts, "\n\n") or nil
 end
 
-local function in_memory(call)
-  return call.context_strategy == "memory"
+local function in_memory(task)
+  return task.context_strategy == "memory"
 end
 
 local LATER = {}
 
-function LATER.state(call)
-  return state.view(call._step.root)
+function LATER.state(task)
+  return state.view(task._step.root)
 end
 
-function LATER.state_text(call)
-  return state_text(call._policy, call._step.root)
+function LATER.state_text(task)
+  return state_text(task._run, task._step.root)
 end
 
-function LATER.prompt(call)
-  local prompt = call._prompt
-  return prompt and prompt_text(call._policy, prompt)
+function LATER.prompt(task)
+  local prompt = task._prompt
+  return prompt and prompt_text(task._run, prompt)
 end
 
 -- The documents that bind every step: their texts while they fit, else where they lie (F15).
-function LATER.specs(call)
-  local skill, list = call._policy.skill, {}
+function LATER.specs(task)
+  local skill, list = task._run.skill, {}
   local room = skill.limits.max_prompt_specs
   for i, name in ipairs(skill.specs or {}) do
-    local text = prompt_text(call._policy, name)
+    local text = prompt_text(task._run, name)
     local path = files.join(files.join(files.current(), skill.dir), name)
     list[i] = { name = name, path = path, size = #text, text = #text <= room and text or nil }
     room = list[i].text and room - #text or room
@@ -112,17 +111,20 @@ function LATER.specs(call)
   return list[1] and list
 end
 
-function LATER.inputs(call)
-  return in_memory(call) and {} or input_paths(call._policy, call._definition)
+function LATER.inputs(task)
+  return in_memory(task) and {} or input_paths(task._run, task._definition)
 end
 
-function LATER.input_text(call)
-  return in_memory(call) and input_text(call._policy, call._step, call._definition) or nil
+function LATER.input_text(task)
+  return in_memory(task) and input_text(task._run, task._step, task._definition) or nil
 end
 
-local Call = {}
+local Task = {}
 
-function Call:__index(key)
+function Task:__index(key)
+  if key == "key" then -- of the next call: each has its own
+    return self._run:next_key(self._step)
+  end
   local make = LATER[key]
   if not make then
     return nil
@@ -134,44 +136,54 @@ end
 
 -- Where the step's output is to be written, below a folder that is there: an agent told to write to
 -- sections/api.md need not make sections. What keeps the folder from being made, its writing tells.
-local function output_path(policy, definition)
-  local path = files.join(policy.work_dir, definition.output)
+local function output_path(run, definition)
+  local path = files.join(run.work_dir, definition.output)
   if definition.output:find("/", 1, true) then
     files.make_folders(files.dirname(path))
   end
   return path
 end
 
----@param policy skillrt.Policy
+-- What the first of the two says that says anything.
+local function first_of(one, other)
+  if one == nil then
+    return other
+  end
+  return one
+end
+
+---@param run table            { skill, ledger, work_dir, prompts, next_key(run, step) }
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
----@param number integer     which exchange of the step
----@param request table|nil  what the script awaits
----@return skillrt.Call
-function M.new(policy, step, definition, number, request)
-  local ledger = policy.ledger
+---@param request table|nil    what a script awaits: { prompt, timeout, idempotent, retry }
+---@return skillrt.Task
+function M.new(run, step, definition, request)
+  local ledger = run.ledger
+  local asked = request or {}
   local to_file = definition.output and ledger.context_strategy ~= "memory"
   return setmetatable({
-    _policy = policy,
+    _run = run,
     _step = step,
     _definition = definition,
-    _prompt = request and request.prompt or definition.prompt,
+    _prompt = asked.prompt or definition.prompt,
     run_id = ledger.run_id,
-    skill = policy.skill.name,
+    skill = run.skill.name,
     step = step.number,
     kind = step.kind,
     [step.kind] = definition,
-    link = step.link,
-    timeout = request and request.timeout or definition.timeout or policy.skill.limits.step_timeout,
+    timeout = asked.timeout or definition.timeout or run.skill.limits.step_timeout,
+    idempotent = first_of(definition.idempotent_declared, asked.idempotent),
+    retry = asked.retry,
+    member_retry = asked.retry or (not request and {} or nil), -- a step's chain is patient with its members
     attempt = step.attempt,
-    exchange = number,
-    key = ("%s-%d-%d"):format(ledger.run_id, step.number, number),
-    work_dir = policy.work_dir,
-    dir = policy.skill.dir,
+    work_dir = run.work_dir,
+    dir = run.skill.dir,
     input = ledger.input,
     context_strategy = ledger.context_strategy,
-    output = to_file and output_path(policy, definition) or nil,
-  }, Call)
+    output = to_file and output_path(run, definition) or nil,
+    item = step.item,
+    index = step.index,
+  }, Task)
 end
 
 return M
