@@ -248,8 +248,13 @@ local function next_attempt(self, call, failure)
   if not settings or (failure.executed ~= "no" and not (failure.executed == "perhaps" and call.idem)) then
     return nil
   end
-  settings = setmetatable({ max_retries = settings.max }, { __index = settings })
-  return retry.delay(settings, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
+  local skill = self.run.skill
+  local own = setmetatable({ max_retries = settings.max or skill.limits.max_retries }, {
+    __index = function(_, name)
+      return settings[name] == nil and skill.retry[name] or settings[name]
+    end,
+  })
+  return retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
 end
 
 ---A reply came. Gives what the engine is to do.

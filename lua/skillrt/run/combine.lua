@@ -19,7 +19,8 @@ local MODES <const> = { finish = true, stop = true, settle = true }
 local function outcome_of(branch, ok, a, b, c)
   local failure
   if not ok then
-    failure = returned.raised(branch.execution.step, a)
+    local _, message, class, call = returned.raised(branch.execution.step.id, a)
+    failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
   elseif a == nil and type(b) == "string" then
     failure = { message = b, class = type(c) == "string" and c or "permanent" }
   end

@@ -5,6 +5,7 @@
 -- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (branches.lua).
 -- Knows files and steps, no journal. Used by steps.lua.
 
+local ask = require("skillrt.agent.ask")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
 local files = require("skillrt.base.files")
@@ -209,6 +210,8 @@ local function here(steps, step, what)
   local branch = execution:current()
   if not branch then
     error(("ctx.%s: call it from the function itself, not inside a coroutine of your own"):format(what), 3)
+  elseif branch.in_once then
+    error(("ctx.%s: the function of ctx.once %q must not wait"):format(what, branch.in_once), 3)
   end
   return execution, branch
 end
@@ -239,7 +242,10 @@ function parts.await(run, step, ctx, steps)
     if request.agent then
       return by_agent(run, steps, step, ctx, request)
     end
-    local checked, problem = request_of.check(request)
+    local checked, problem = request, nil
+    if not request[ask.MADE] then
+      checked, problem = request_of.check(request)
+    end
     if not checked then
       error("ctx.await: " .. problem, 2)
     end

@@ -7,11 +7,18 @@
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local returned = require("skillrt.agent.returned")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
 
 local M = {}
+
+---The class of a result that cannot be used. What an agent gave may be better another time; a function
+---that awaited nothing gives the same again.
+---@param step skillrt.Step
+---@return "invalid_output"|"permanent"
+function M.unusable(step)
+  return step.execution and "invalid_output" or "permanent"
+end
 
 local TYPE_CHECKS = {
   string = function(v)
@@ -339,7 +346,7 @@ function M.settle(run, step, definition, outcome, own)
     context, problem = judge_context(step, context)
   end
   if problem then
-    return nil, { class = returned.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
   end
   local root = run.books.state.root
   updates = has_tables and keep_lists(root, updates) or updates

@@ -60,6 +60,11 @@ function Steps.new(run, journal, calls, numbers, mode)
     end,
   }
   self.face = context.face(run, self)
+  run.next_key = function(step)
+    local execution = self:execution_of(step)
+    local branch = execution:current() or execution.main
+    return calls:key_of(step, branch.prefix .. (branch.position + 1))
+  end
   return self
 end
 
@@ -103,11 +108,18 @@ end
 ---@param step skillrt.Step
 function Steps:go(step)
   local definition = self:definition_of(step)
-  if definition.run or definition.each then
+  if definition.run or definition.each or self:is_script(definition.agent) then
     self.performing[#self.performing + 1] = self.numbers:next(step)
   else
     self:perform(step)
   end
+end
+
+---Whether a function of the script performs what this agent is asked.
+---@param name string|nil
+---@return boolean|nil
+function Steps:is_script(name)
+  return name and self.run.skill.agents[name].is_script
 end
 
 -- An agent's step, or one that only ends the run.
@@ -115,8 +127,7 @@ local function by_agent(self, step, definition)
   if not definition.agent then
     return function() end
   end
-  local agent = definition.agent
-  agent = type(agent) == "table" and agent or self.run.skill.agents[agent]
+  local agent = self.run.skill.agents[definition.agent]
   return function(_, ctx, item, index)
     return agent:perform(ctx, task_of.new(self.run, step, definition, { item = item, index = index }))
   end
@@ -126,7 +137,7 @@ end
 local function performer(self, step, definition)
   local perform = definition.run or by_agent(self, step, definition)
   if definition.each then
-    return require("skillrt.run.each").over(self.run, step, definition, perform)
+    return require("skillrt.run.each").over(step, definition, perform)
   end
   return perform
 end
@@ -231,16 +242,18 @@ end
 function Steps:finish(step, ok, a, b, c)
   local definition, result, failure = self:definition_of(step), nil, nil
   if not ok then
-    failure = returned.raised(step, a)
+    local _, message, class, call = returned.raised(step.id, a)
+    failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
     if type(a) ~= "table" or type(a.message) ~= "string" then
       failure.traceback = debug.traceback(step.thread, failure.message)
     end
     coroutine.close(step.thread) -- its to-be-closed variables are closed now
-  elseif definition.agent and not definition.each then
+  elseif definition.agent or definition.each then -- an outcome already
     result, failure = a, a == nil and b ~= nil and { message = b, class = c or "permanent" } or nil
     result = result or (not failure and { status = "completed" })
   else
-    result, failure = returned.values(step, a, b, c)
+    result, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
+    failure = not result and { message = b, class = c } or nil
   end
   if result then
     self:settle(step, definition, result)
@@ -268,7 +281,7 @@ function Steps:settle(step, definition, result)
   local ok, message = self.journal:emit(with_fresh(step, entry), simple)
   if not ok then
     return self:fail(step, definition, {
-      class = returned.unusable(step),
+      class = outcome.unusable(step),
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
   end
@@ -374,7 +387,9 @@ function Steps:once(execution, branch, name, fn)
     execution.taken[place] = true
     return self.journal:reread(known).value
   end
+  branch.in_once = name
   local value, message, class = fn()
+  branch.in_once = nil
   if value == nil and type(message) == "string" then
     return nil, message, class
   end

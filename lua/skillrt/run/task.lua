@@ -51,7 +51,7 @@ end
 -- The inputs that are there: one that was only taken from a skipped phase is not (F21).
 local function each_input(run, definition, visit)
   for _, name in ipairs(definition.input or {}) do
-    local maker = run.ledger.outputs[name]
+    local maker = run.books.outputs[name]
     if maker or definition.input_declared then
       visit(name, maker)
     end
@@ -123,7 +123,7 @@ local Task = {}
 
 function Task:__index(key)
   if key == "key" then -- of the next call: each has its own
-    return self._run:next_key(self._step)
+    return self._run.next_key(self._step)
   end
   local make = LATER[key]
   if not make then
@@ -152,21 +152,21 @@ local function first_of(one, other)
   return one
 end
 
----@param run table            { skill, ledger, work_dir, prompts, next_key(run, step) }
+---@param run table            { skill, books, work_dir, prompts, next_key(run, step) }
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
 ---@param request table|nil    what a script awaits: { prompt, timeout, idempotent, retry }
 ---@return skillrt.Task
 function M.new(run, step, definition, request)
-  local ledger = run.ledger
+  local books = run.books
   local asked = request or {}
-  local to_file = definition.output and ledger.context_strategy ~= "memory"
+  local to_file = definition.output and books.context_strategy ~= "memory"
   return setmetatable({
     _run = run,
     _step = step,
     _definition = definition,
     _prompt = asked.prompt or definition.prompt,
-    run_id = ledger.run_id,
+    run_id = books.run_id,
     skill = run.skill.name,
     step = step.number,
     kind = step.kind,
@@ -178,11 +178,11 @@ function M.new(run, step, definition, request)
     attempt = step.attempt,
     work_dir = run.work_dir,
     dir = run.skill.dir,
-    input = ledger.input,
-    context_strategy = ledger.context_strategy,
+    input = books.input,
+    context_strategy = books.context_strategy,
     output = to_file and output_path(run, definition) or nil,
-    item = step.item,
-    index = step.index,
+    item = asked.item,
+    index = asked.index,
   }, Task)
 end
 
