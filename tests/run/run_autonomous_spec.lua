@@ -300,7 +300,7 @@ describe("the updates of a step", function()
   end)
 
   it("that cannot be used are not asked for again: the function would give the same (F36)", function()
-    for problem, value in pairs { ["not a number"] = 7, ["cannot encode a function"] = { f = print } } do
+    for problem, value in pairs { ["run returned 7"] = 7, ["cannot encode a function"] = { f = print } } do
       local calls = 0
       local result = run { limits = { max_errors = 1, max_retries = 3 }, actions = {
         { id = "a", run = function() calls = calls + 1 return value end },

@@ -342,6 +342,6 @@ describe("the attempts of a phase", function()
   it("are not repeated where another would fail the same way (F19)", function()
     local dir = R.folder() .. "/run"
     assert(R.run({ phases = { { id = "a", output = "a.txt", agent = sh "exit 1" } } }, { work_dir = dir }))
-    assert.equal(1, #R.records(dir, "send"))
+    assert.equal(1, #R.records(dir, "call"))
   end)
 end)

@@ -43,7 +43,6 @@ end
 ---@return string? why
 ---@return string? message
 function Hybrid:choose()
-  self.looping = false
   local kind, what, why, message = self.before:choose()
   if not is_through(self, kind, what, why) then
     return kind, what, why, message
@@ -51,7 +50,6 @@ function Hybrid:choose()
   local failed, failure = what ~= "completed", message
   local over = self.books.loop_end
   if not over then
-    self.looping = true
     kind, what, why, message = self.loop:choose()
     if kind == "stop" then
       return self:over(what, why, message)
@@ -89,7 +87,7 @@ end
 
 ---Conditions of `terminate` end the loop, not the phases around it.
 function Hybrid:is_looping()
-  return self.looping and not self.books.loop_end
+  return not self.books.loop_end and self.before:is_through()
 end
 
 function Hybrid:counts(id)

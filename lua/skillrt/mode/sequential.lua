@@ -134,6 +134,20 @@ function Sequential:choose()
   return "stop", "completed", "all_phases_completed"
 end
 
+---Whether all phases are over, well or badly.
+---@return boolean
+function Sequential:is_through()
+  while self.at <= #self.groups do
+    for _, phase in ipairs(self.groups[self.at]) do
+      if not is_over(self.books, phase) then
+        return false
+      end
+    end
+    self.at, self.looked = self.at + 1, 0
+  end
+  return true
+end
+
 ---Whether a phase that was named before may still begin.
 ---@return boolean
 function Sequential:may_begin()

@@ -405,6 +405,7 @@ function Execution:replay()
   for _, call in ipairs(calls) do
     self.world.leave(call)
   end
+  self:advance() -- a call in doubt may have been decided
 end
 
 ---The main branch is over: what it began and did not wait for is ended, and then `drained` is called.

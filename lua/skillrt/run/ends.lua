@@ -92,7 +92,11 @@ end
 ---@return string? reason
 ---@return string? message
 function Ends:reached()
-  local kind, what, reason, message = after_terminal(self)
+  local in_loop = not self.books.loop_end -- what ended the loop of a hybrid run does not end what trails
+  local kind, what, reason, message
+  if in_loop then
+    kind, what, reason, message = after_terminal(self)
+  end
   if kind then
     return kind, what, reason, message
   elseif self.books.retrying and self.mode:find(self.books.retrying) then
@@ -104,7 +108,7 @@ function Ends:reached()
       return kind, what, reason, message
     end
   end
-  if limits.too_many_errors(self.run) then
+  if in_loop and limits.too_many_errors(self.run) then
     return abort(self)
   end
 end

@@ -202,6 +202,9 @@ function Steps:look(step)
   end
   execution.diverged = nil
   execution:close()
+  if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
+    diverged.now = "another " .. diverged.now
+  end
   local message = "%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"
   local text = message:format(self.run.work_dir, step.number, step.id, diverged.place, diverged.before, diverged.now)
   if self.loading then
