@@ -1,7 +1,7 @@
 -- docs_tables_spec.lua: the tables of docs/scripting.md name what there is, all of it, and no more.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
-local await = require "skillrt.run.await"
+local await = require "skillrt.agent.request"
 local json = require "skillrt.base.json"
 local pages = require "tests.support.pages"
 local prompt = require "skillrt.agent.prompt"
@@ -83,7 +83,7 @@ describe("docs/scripting.md", function()
     local function http() agent.http { url = "http://127.0.0.1/" } end
     local text = part("**`command`**", "**`http`**")
     assert.same(known(command, "argv", "argv name kind"), named(text))
-    local roots, told = require("skillrt.agent.command").ROOTS, {}
+    local roots, told = require("skillrt.agent.values").ROOTS, {}
     for name in text:match("\nPlaceholders:(.*)"):gmatch "{([%l_]+)[%w_.]*}" do
       told[name] = true
     end
@@ -117,7 +117,7 @@ describe("docs/scripting.md", function()
         told[name] = true
       end
       local function check() await.check { kind = kind } end
-      local names = known(check, "kind", written .. " idempotent")
+      local names = known(check, "kind", written .. " idempotent expect judge retry key")
       assert.same(names, told, kind)
     end
     assert.truthy(page:find("`idempotent = true`\na request", 1, true))

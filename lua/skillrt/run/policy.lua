@@ -135,9 +135,11 @@ function Policy:load(fresh)
   local limit = run.skill.limits.run_timeout -- of this session: a pause of days is no work
   session.deadline = limit and wall_ms() + math.ceil(limit * 1000)
   if not fresh then
+    run.accept_changes = session.accept_changes
     self.steps.loading = true
     self.steps:take_up()
     self.steps.loading = nil
+    resume.check_dropped(self, self.steps.dropped)
     resume.restore_outputs(self)
   end
 end

@@ -160,6 +160,21 @@ function M.record(policy, payload, seq)
   books_of.apply(policy.books, entry, seq)
 end
 
+---Changes that make a step forget what it has got are accepted by a word of their own.
+---@param policy skillrt.Policy
+---@param dropped string[]|nil
+function M.check_dropped(policy, dropped)
+  if not dropped or policy.session.yes then
+    return
+  end
+  local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\ngo on with --accept-changes --yes"
+  error({
+    message = text:format(policy.run.work_dir, names.lines(dropped, 10)),
+    code = "changed",
+    dropped = dropped,
+  }, 0)
+end
+
 -- Steps of a journal that knows no calls cannot be taken up.
 local function check_format(policy)
   local books = policy.books

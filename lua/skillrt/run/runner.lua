@@ -255,7 +255,7 @@ function M.take_up(skill, options)
     return nil, message, code
   end
   parts.run.work_dir = absolute(options.work_dir)
-  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide" }) do
+  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide", "yes" }) do
     parts.session[name] = options[name]
   end
   if options.accept_edits then

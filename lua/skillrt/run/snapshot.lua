@@ -25,7 +25,7 @@ local KEPT_MOST <const> = 8192
 local APART <const> = { steps = true, open = true, state = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "retry_at", "failures", "calls", "known", "values", "notes",
-  "rounds", "generations",
+  "generations",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.
@@ -34,6 +34,10 @@ local function written(books, step)
   for _, field in ipairs(OF_STEP) do
     local value = step[field]
     out[field] = (type(value) ~= "table" or next(value) ~= nil) and value or nil
+  end
+  for place, round in pairs(step.rounds) do
+    out.rounds = out.rounds or {}
+    out.rounds[place] = { n = round.n, seq = round.seq, result = round.result }
   end
   for _, place in ipairs(step.order) do
     if step.known[place] then

@@ -7,6 +7,7 @@
 local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local outcome = require("skillrt.run.outcome")
+local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 local returned = require("skillrt.agent.returned")
@@ -205,12 +206,41 @@ function Steps:look(step)
   if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
     diverged.now = "another " .. diverged.now
   end
+  if self.loading and self.run.accept_changes then
+    return self:drop(step, diverged)
+  end
   local message = "%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"
   local text = message:format(self.run.work_dir, step.number, step.id, diverged.place, diverged.before, diverged.now)
   if self.loading then
     error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
   end
   self:fail(step, self:definition_of(step), { class = "permanent", message = text })
+end
+
+-- What is forgotten when a step goes on from a place with other calls than before.
+local function forgotten(step, from)
+  local list = {}
+  for _, field in ipairs({ "known", "calls" }) do
+    for place, call in pairs(step[field]) do
+      if places.is_behind(place, from) then
+        local acted = call.acted or (field == "calls" and not call.idem and call.kind ~= "sleep")
+        list[#list + 1] = ("%s (%s%s)"):format(place, call.to or call.kind or "a kept value", acted and ", may have acted" or "")
+      end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+---Changes are accepted: what was recorded from a place on is forgotten, and the step is replayed anew.
+---@param step skillrt.Step
+---@param diverged table
+function Steps:drop(step, diverged)
+  self.dropped = self.dropped or {}
+  self.dropped[#self.dropped + 1] = ("step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"):format(step.number,
+    step.id, diverged.place, diverged.before, diverged.now, table.concat(forgotten(step, diverged.place), ", "))
+  assert(self.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
+  step.execution, step.replays = nil, true
 end
 
 ---Goes on with a step after one of its calls was over.
@@ -293,7 +323,6 @@ end
 
 -- What a further attempt may not make again: a call that acted, or what came behind it.
 local function acted_since(step, blame)
-  local places = require("skillrt.run.places")
   for place, known in pairs(step.known) do
     if known.acted and places.is_behind(place, blame) then
       return place
@@ -422,7 +451,10 @@ function Steps:take_up()
     elseif step.retry_at then
       self.calls.due:put(step.retry_at, step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
-      self:perform(step) -- gives back what is recorded; what may leave leaves with the first batch
+      repeat -- gives back what is recorded; what may leave leaves with the first batch
+        step.replays = nil
+        self:perform(step)
+      until not step.replays
     else
       self:go(step)
     end

@@ -1,23 +1,23 @@
--- ledger_spec.lua: what a sequence of records amounts to; a journal that does not fit is refused.
+-- books_spec.lua: what a sequence of records amounts to; a journal that does not fit is refused.
 local json = require "skillrt.base.json"
-local ledger = require "skillrt.run.books"
+local books_of = require "skillrt.run.books"
 local views = require "skillrt.run.views"
 
 local function begun(more)
-  local books = ledger.new()
+  local books = books_of.new()
   local first = { t = "run", run = "r", skill = "s", version = "1", mode = "sequential", input = {}, state = { n = 0 },
     pins = {}, context = "file", at = 1000 }
   for key, value in pairs(more or {}) do
     first[key] = value
   end
-  ledger.apply(books, first)
+  books_of.apply(books, first)
   return books
 end
 
 local function apply(books, ...)
   for _, record in ipairs { ... } do
     record.at = record.at or 2000
-    ledger.apply(books, record)
+    books_of.apply(books, record)
   end
   return books.state.root
 end
@@ -34,8 +34,8 @@ describe("the books", function()
     local records = {
       { t = "start", phase = "a", step = 1, n = 1 },
       { t = "start", phase = "b", step = 2, n = 2 },
-      { t = "send", step = 1, x = 1, attempt = 1, kind = "http", to = "u", key = "k", digest = "d", rec = { 1, 0.5 } },
-      { t = "reply", step = 1, x = 1, reply = { status = "ok", body = "b" } },
+      { t = "call", step = 1, c = "1", kind = "http", to = "u", key = "k", digest = "d", rec = { ["0"] = { 1, 0.5 } } },
+      { t = "result", step = 1, c = "1", reply = { status = "ok", body = "b" } },
       { t = "fail", step = 2, attempt = 1, class = "transient", message = "m", retry = 5 },
       { t = "done", step = 1, set = { box = { x = {} }, n = json.null }, out = { 1 }, file = "a.json", context = { k = { v = 1 } } },
       { t = "fail", step = 2, attempt = 2, class = "permanent", message = "m" },
@@ -45,28 +45,32 @@ describe("the books", function()
     local live, read = begun(), begun()
     apply(live, table.unpack(records))
     for _, record in ipairs(records) do
-      ledger.apply(read, json.decode(json.encode(record)))
+      books_of.apply(read, json.decode(json.encode(record)))
     end
     assert.equal(json.encode(views.state(live)), json.encode(views.state(read)))
     assert.same({ 0, 2, "failed", true }, { read.open, read.finished, read.status, read.failed.b })
     assert.same({ id = "b", kind = "phase" }, read.last_failed)
   end)
 
-  it("know who is under way: attempts, exchanges, recorded values (F19, F40)", function()
+  it("know who is under way: calls, results and where they lie, values by their place (F19, F40)", function()
     local books = begun()
     apply(books, { t = "start", action = "a", step = 1, n = 1 },
-      { t = "send", step = 1, x = 1, attempt = 1, kind = "http", to = "u", rec = { 7 } },
-      { t = "reply", step = 1, x = 1, reply = { status = "ok" } },
-      { t = "send", step = 1, x = 2, attempt = 1, kind = "http", to = "u", rec = { 8 } })
+      { t = "call", step = 1, c = "1", kind = "http", to = "u", digest = "d", rec = { ["0"] = { 7 } } })
+    books_of.apply(books, { t = "result", step = 1, c = "1", reply = { status = "ok" }, at = 2000 }, 12)
+    apply(books, { t = "call", step = 1, c = "2", kind = "http", to = "v", digest = "e", rec = { ["1"] = { 8 } } })
     local step = books.steps[1]
-    assert.same({ 1, 2, 2, { 7, 8 } }, { step.attempt, step.sends, step.sent.x, step.recorded })
-    assert.equal("a", books.state.root.current_action)
-    apply(books, { t = "fail", step = 1, attempt = 1, class = "timeout", message = "m", retry = 50 })
-    assert.same({ 2, 0, 2050, 0 }, { step.attempt, step.sends, step.retry_at, #step.recorded })
-    assert.is_nil(step.sent)
+    assert.same({ ["0"] = { 7 }, ["1"] = { 8 } }, step.values)
+    assert.same({ "d", 12, true, "u" }, { step.known["1"].digest, step.known["1"].seq, step.known["1"].acted, step.known["1"].to })
+    assert.same({ "v", "a" }, { step.calls["2"].to, books.state.root.current_action })
+    apply(books, { t = "attempt", step = 1, c = "2", a = 1, class = "rate_limit", message = "m", retry = 70 })
+    assert.equal(2070, step.calls["2"].retry_at)
+    apply(books, { t = "result", step = 1, c = "2", reply = { status = "timeout" }, unknown = true },
+      { t = "fail", step = 1, attempt = 1, class = "timeout", message = "m", retry = 50, blame = "2" })
+    assert.same({ 2, 2050, nil }, { step.attempt, step.retry_at, step.known["2"] })
+    assert.same({ ["0"] = { 7 }, ["1"] = { 8 } }, step.values) -- drawn before the call that is blamed
+    assert.equal(12, step.known["1"].seq)
+    assert.same({}, step.generations) -- it was not answered: the next one has the same key
     assert.equal(0, books.state.root.error_count)
-    apply(books, { t = "fail", step = 1, attempt = 2, class = "timeout", message = "m", retry = 0, link = 2 })
-    assert.same({ 1, 2 }, { step.attempt, step.link })
   end)
 
   it("forget a person's answer once it was used", function()
@@ -100,7 +104,7 @@ describe("the books", function()
   end)
 
   it("refuse a record of a kind they do not know", function()
-    local ok, problem = pcall(function() ledger.apply(begun(), { t = "later" }) end)
+    local ok, problem = pcall(function() books_of.apply(begun(), { t = "later" }) end)
     assert.is_false(ok)
     assert.matches('unknown type "later": written by a newer skillrt', problem)
   end)
@@ -108,7 +112,7 @@ end)
 
 describe("the views", function()
   local function policy(books, phases)
-    return { ledger = books, known_views = {}, skill = { phases = phases or {} } }
+    return { books = books, known_views = {}, skill = { phases = phases or {} } }
   end
 
   local function names(list)
