@@ -68,11 +68,6 @@ static int real_fdatasync(const struct sys *sys, int fd) {
   return RESULT(fdatasync(fd));
 }
 
-static int real_write_out(const struct sys *sys, int fd, int64_t offset, int64_t size) {
-  (void)sys;
-  return RESULT(sync_file_range(fd, offset, size, SYNC_FILE_RANGE_WRITE));
-}
-
 static int real_truncate(const struct sys *sys, int fd, int64_t size) {
   (void)sys;
   return RESULT(ftruncate(fd, (off_t)size));
@@ -240,7 +235,6 @@ const struct sys *sys_real(void) {
       .write = real_write,
       .fsync = real_fsync,
       .fdatasync = real_fdatasync,
-      .write_out = real_write_out,
       .truncate = real_truncate,
       .reserve = real_reserve,
       .seek = real_seek,

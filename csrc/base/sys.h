@@ -47,8 +47,6 @@ struct sys {
   ssize_t (*write)(const struct sys *, int fd, const void *from, size_t size);
   int (*fsync)(const struct sys *, int fd);
   int (*fdatasync)(const struct sys *, int fd);
-  /* Lets bytes that were written set out for the disk now, and does not wait for them. */
-  int (*write_out)(const struct sys *, int fd, int64_t offset, int64_t size);
   int (*truncate)(const struct sys *, int fd, int64_t size);
   /* fallocate; the file's size stays as it is */
   int (*reserve)(const struct sys *, int fd, int64_t offset, int64_t size);

@@ -204,10 +204,8 @@ static bool start(struct engine *e, const struct decision *decision) {
   return true;
 }
 
-/* `*performing`: all that was chosen is to be performed at once. */
-static bool choose(struct engine *e, bool *performing) {
-  *performing = false;
-  for (bool first = true;; first = false) {
+static bool choose(struct engine *e) {
+  for (;;) {
     struct decision decision;
     size_t mark = batch_count(&e->out);
     if (!ask_choose(e, &decision)) return question_failed(e, mark, "choose");
@@ -225,10 +223,7 @@ static bool choose(struct engine *e, bool *performing) {
     }
     if (decision.count == 0) return policy_bug(e, 0, "choose says start, but names no step");
     if (!start(e, &decision)) return false;
-    if (decision.kind == DECIDE_PERFORM) {
-      *performing = first;
-      return true;
-    }
+    if (decision.kind == DECIDE_PERFORM) return true;
   }
 }
 
@@ -245,26 +240,13 @@ static bool judge_all(struct engine *e) {
 }
 
 static bool choose_next(struct engine *e) {
-  bool performing;
   if (e->stage != STAGE_RUNNING) return true;
-  return choose(e, &performing) && (e->stage == STAGE_RUNNING || take_arrived(e));
-}
-
-/* However the choice ends, the verdicts become durable. */
-static void choose_ahead(struct engine *e) {
-  bool performing;
-  if (!engine_run_ahead(e)) return;
-  bool chosen = choose(e, &performing);
-  engine_catch_up(e, chosen && performing);
+  return choose(e) && (e->stage == STAGE_RUNNING || take_arrived(e));
 }
 
 static void iterate(struct engine *e) {
   if (e->sync == SYNC_RETURNED && !engine_settle(e)) return;
   bool judged = judge_all(e);
-  if (judged && engine_may_run_ahead(e)) {
-    choose_ahead(e);
-    return;
-  }
   if (!(judged && choose_next(e)) && e->stage == STAGE_RUNNING) return; /* interrupted */
   engine_commit(e);
 }

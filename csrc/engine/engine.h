@@ -5,9 +5,6 @@
  * nothing else is in flight, else on the loop's pool), then report and dispatch. Never writes
  * batch b+1 before the sync of batch b returned. A turn that has gone on for 10 ms ends.
  *
- * Where the disk takes its time and the policy's choice is repeatable, that is made while the disk
- * takes the verdicts: append them, choose, sync, write what begins as the front of the next batch.
- *
  * How a run ends, besides what the policy chooses:
  *   paused  store_failed   an append failed; the policy's last words are in the journal
  *   failed  sync_failed    a sync failed: nothing is written or reported after it

@@ -1,9 +1,8 @@
 /* engine_commit.c: how answers become durable, and when people's views are written.
  *
  * One batch = one append + one sync; nothing is appended while a sync is under way. What
- * was asked for leaves after the sync that made its intent durable; a function of the script,
- * which has none, after its beginning was written as the front of its batch. Knows neither
- * files nor what a payload says; called by engine.c. */
+ * was asked for leaves after the sync that made its intent durable. Knows neither files nor what
+ * a payload says; called by engine.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
@@ -22,7 +21,6 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
   if (!store->ops->append(store, spans, count, kind, error)) return false;
   batch_reset(&e->out);
   e->stale = true;
-  e->fronted = kind == APPEND_FRONT;
   return true;
 }
 
@@ -78,19 +76,16 @@ bool engine_commit_first(struct engine *e, struct error *error) {
   return true;
 }
 
-static bool put(struct engine *e, enum append kind) {
-  assert(e->sync == SYNC_NONE);
-  if (append(e, kind, engine_trouble(e))) return true;
-  store_failed(e);
-  return false;
-}
-
 bool engine_commit(struct engine *e) {
   if (batch_count(&e->out) == 0) {
     e->sync_ok = true;
     return engine_settle(e);
   }
-  if (!put(e, APPEND_WHOLE)) return false;
+  assert(e->sync == SYNC_NONE);
+  if (!append(e, APPEND_WHOLE, engine_trouble(e))) {
+    store_failed(e);
+    return false;
+  }
   error_clear(&e->sync_error);
   e->sync = SYNC_UNDER_WAY;
   if (!sync_inline(e) && e->options.offload(e->options.data, sync_work, sync_after, e)) return true;
@@ -118,35 +113,6 @@ bool engine_settle(struct engine *e) {
   return true;
 }
 
-/* ---- choosing while the disk takes the verdicts ---- */
-
-bool engine_may_run_ahead(const struct engine *e) {
-  const struct engine_options *o = &e->options;
-  return o->slow_sync && o->policy->repeatable && e->stage == STAGE_RUNNING && !e->why[0] &&
-         !e->ready.first && batch_count(&e->out) > 0 && sync_inline(e);
-}
-
-bool engine_run_ahead(struct engine *e) {
-  return put(e, APPEND_EARLY);
-}
-
-bool engine_catch_up(struct engine *e, bool performing) {
-  error_clear(&e->sync_error);
-  sync_work(e);
-  if (!synced(e)) return false;
-  bool begun =
-      !performing || batch_count(&e->out) == 0 || append(e, APPEND_FRONT, engine_trouble(e));
-  if (!begun) {
-    tell_durable(e, false);
-    store_failed(e);
-    return false;
-  }
-  if (batch_count(&e->out) == 0)
-    tell_durable(e, true); /* else with what was chosen, after its commit */
-  if (performing) dispatch_ready(e);
-  return true;
-}
-
 /* ---- views: seldom, so that a step costs what it changes and no more ----
  * A view costs the size of the state, a step only its change. So views are written at most
  * every 50 ms and for at most a twentieth of the time, when the run is about to wait; a run
@@ -161,14 +127,6 @@ bool engine_save(struct engine *e, struct error *error) {
   struct store *store = e->options.store;
   const struct policy *policy = e->options.policy;
   int64_t start = mono_ns(e);
-  if (e->fronted) { /* no view may show what a power cut can take */
-    e->fronted = false;
-    sync_work(e);
-    if (!e->sync_ok) {
-      sync_failed(e);
-      return false;
-    }
-  }
   bool ok = policy->save(policy->self, store->ops->seq(store), store, error);
   e->saved_ns = mono_ns(e);
   e->save_cost_ns = e->saved_ns - start;

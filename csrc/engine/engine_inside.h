@@ -78,7 +78,6 @@ struct engine {
 
   enum sync_state sync;
   bool sync_ok;
-  bool fronted; /* a batch's front was appended last, and not synced */
   struct error sync_error;
 
   bool stale; /* the journal moved since the views were written */
@@ -124,13 +123,6 @@ bool engine_commit(struct engine *);
 bool engine_commit_first(struct engine *, struct error *);
 /* Takes the answer of a sync that returned: notice, then dispatch. False: as above. */
 bool engine_settle(struct engine *);
-/* Whether the next choice may be made while the disk takes the verdicts in `out`. */
-bool engine_may_run_ahead(const struct engine *);
-/* Appends them and lets them set out for the disk. False: as above. */
-bool engine_run_ahead(struct engine *);
-/* Makes them durable. What was chosen to be `performing` meanwhile begins; all else, and with it
- * the notice, waits for the next commit. False: as above. */
-bool engine_catch_up(struct engine *, bool performing);
 void engine_finish(struct engine *); /* the last view, then STAGE_STOPPED */
 void engine_save_waiting(struct engine *);
 void engine_save_breathing(struct engine *);

@@ -10,6 +10,8 @@
 #include "lua/script_read.h"
 #include "lua/task_table.h"
 
+enum { RECORD_MAX = 128 << 20 }; /* with its head, on its way; the store allows less */
+
 /* ---- inside the protected call ---- */
 
 static void forget(lua_State *L, lua_Integer count) {
@@ -267,6 +269,21 @@ static int read_blob(lua_State *L) {
   return 1;
 }
 
+/* read_record(seq) -> payload, or nil, message, code; upvalue: as above. */
+static int read_record(lua_State *L) {
+  struct script **box = lua_touserdata(L, lua_upvalueindex(1));
+  lua_Integer seq = luaL_checkinteger(L, 1);
+  struct error error = {0};
+  luaL_argcheck(L, seq >= 0, 1, "a record's number");
+  struct buffer *payload = bind_buffer(L, RECORD_MAX);
+  struct store *store = *box ? (*box)->store : NULL;
+  if (!store) return luaL_error(L, "read_record: the run is closed");
+  if (!store->ops->record(store, (uint64_t)seq, payload, &error)) return bind_fail(L, &error);
+  lua_pushlstring(L, payload->data ? payload->data : "", payload->length);
+  buffer_clear(payload);
+  return 1;
+}
+
 /* Any of these may raise: what was taken until then is given back by script_clear. */
 void script_init(struct script *script, lua_State *L, int at) {
   *script = (struct script){.anchor = LUA_NOREF, .table = LUA_NOREF, .kept = LUA_NOREF};
@@ -292,8 +309,11 @@ void script_init(struct script *script, lua_State *L, int at) {
                                    .durable = script_durable,
                                    .progress = script_progress,
                                    .stop = script_stop};
-  lua_pushcclosure(L, read_blob, 1); /* takes the box */
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, read_blob, 1); /* takes a box, as the next does */
   lua_setfield(L, at, "read_blob");
+  lua_pushcclosure(L, read_record, 1);
+  lua_setfield(L, at, "read_record");
   if (lua_getfield(L, at, "tick") == LUA_TFUNCTION) script->policy.tick = script_tick;
   lua_pop(L, 1);
 }

@@ -10,6 +10,7 @@
 #include "store/cut.h"
 #include "store/file.h"
 #include "store/journal.h"
+#include "store/journal_index.h"
 #include "store/lock.h"
 #include "store/store.h"
 #include "store/view.h"
@@ -23,7 +24,8 @@ struct directory {
   int lock;
   struct journal *journal; /* NULL where it is only read */
   struct journal_end end;  /* then: where it ended when it was opened */
-  char digest[65];         /* of the state.json last written */
+  struct journal_index index;
+  char digest[65]; /* of the state.json last written */
 };
 
 static const struct journal_end *directory_end(const struct directory *d) {
@@ -39,6 +41,12 @@ static bool directory_read(struct store *store,
                            struct error *e) {
   struct directory *d = (struct directory *)store;
   return journal_replay(d->sys, d->folder, directory_end(d), each, data, e);
+}
+
+static bool directory_record(struct store *store, uint64_t seq, struct buffer *to,
+                             struct error *e) {
+  struct directory *d = (struct directory *)store;
+  return journal_index_read(&d->index, d->sys, d->folder, directory_end(d), seq, to, e);
 }
 
 static bool directory_append(struct store *store, const struct span *payloads, size_t count,
@@ -93,6 +101,7 @@ static uint64_t directory_syncs(const struct store *store) {
 static void directory_close(struct store *store) {
   struct directory *d = (struct directory *)store;
   journal_close(d->journal);
+  journal_index_clear(&d->index);
   lock_release(d->sys, d->lock);
   sys_free(d->sys, d->path, d->path_size);
   sys_free(d->sys, d->folder, d->folder_size);
@@ -101,6 +110,7 @@ static void directory_close(struct store *store) {
 
 static const struct store_ops directory_ops = {
     .read = directory_read,
+    .record = directory_record,
     .append = directory_append,
     .sync = directory_sync,
     .blob_put = directory_blob_put,
@@ -120,6 +130,7 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
     d->store.ops = &directory_ops;
     d->sys = sys;
     d->lock = -1;
+    journal_index_init(&d->index, sys);
     d->path_size = strlen(path) + 1;
     d->folder_size = strlen(folder) + 1;
     d->path = sys_alloc(sys, d->path_size);
@@ -141,7 +152,7 @@ static bool directory_vacant(struct directory *d, uint32_t *segments, struct err
   struct journal_end end;
   if (!journal_segments(d->sys, d->folder, segments, e)) return false;
   if (*segments == 0) return true;
-  if (journal_scan(d->sys, d->folder, &end, NULL) && end.records == 0) return true;
+  if (journal_scan(d->sys, d->folder, NULL, &end, NULL) && end.records == 0) return true;
   return error_set(e, ERROR_EXISTS,
                    "%s: holds a run already; resume it or choose another directory", d->path);
 }
@@ -174,7 +185,8 @@ static bool directory_create(struct directory *d, const struct directory_options
   struct journal_options options = {.folder = d->folder,
                                     .run_id = o->run_id,
                                     .durability = o->durability,
-                                    .segment_bytes = o->segment_bytes};
+                                    .segment_bytes = o->segment_bytes,
+                                    .index = &d->index};
   if (!journal_run_id_valid(o->run_id))
     return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
                      o->run_id ? o->run_id : "");
@@ -224,7 +236,7 @@ static bool directory_inspect(struct directory *d, const struct directory_option
   if (!view_check(d->sys, d->path, &view, e)) return false;
   if (!journal_segments(d->sys, d->folder, &count, e)) return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
-  if (!journal_scan(d->sys, d->folder, &d->end, e)) return false;
+  if (!journal_scan(d->sys, d->folder, &d->index, &d->end, e)) return false;
   memcpy(report->run_id, d->end.run_id, sizeof report->run_id);
   report->records = d->end.records;
   report->unclean = !d->end.closed || d->end.offset < d->end.size;
@@ -239,6 +251,7 @@ static bool directory_recover(struct directory *d, const struct directory_option
                                     .run_id = d->end.run_id,
                                     .durability = o->durability,
                                     .segment_bytes = o->segment_bytes,
+                                    .index = &d->index,
                                     .seal = report->unclean && (torn || !d->end.bare)};
   if (power && !(file_sync_parent(d->sys, d->path, e) && file_sync_folder(d->sys, d->path, e)))
     return false;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/journal_index.h"
 #include "store/journal_read.h"
 
 struct scan {
@@ -15,6 +16,7 @@ struct scan {
   const char *folder;
   const struct journal_end *stop; /* NULL: find the end */
   journal_each *each;             /* NULL: only check */
+  struct journal_index *index;    /* NULL: none is wanted */
   void *data;
   struct journal_end end; /* behind the last complete batch so far */
   bool begun;             /* a line was seen: seq, batch and crc below count */
@@ -133,7 +135,6 @@ static void scan_advance(struct scan *s, const struct journal_line *line, int64_
   s->end.batch = s->batch;
   s->end.crc = s->crc;
   s->end.records = s->records;
-  s->end.front = line->mark == JOURNAL_FRONT;
   s->end.closed = journal_closed(line->payload);
 }
 
@@ -148,6 +149,7 @@ static bool scan_line(struct scan *s, struct journal_reader *r, const struct jou
     return scan_corrupt(r, offset, line->seq, "not a record that the journal itself writes here",
                         e);
   s->end.bare = false;
+  if (s->index) journal_index_note(s->index, line->seq, s->end.segment, offset);
   scan_advance(s, line, journal_reader_offset(r));
   if (own || !s->each) return true;
   struct record record = {.seq = line->seq, .batch = line->batch, .payload = line->payload};
@@ -186,6 +188,7 @@ static bool scan_lines(struct scan *s, struct journal_reader *r, bool final, str
   if (!scan_header(s, r, &line, e)) return false;
   if (wrong) return scan_corrupt(r, 0, line.seq, wrong, e);
   s->end.bare = true;
+  if (s->index) journal_index_note(s->index, line.seq, s->end.segment, 0);
   scan_advance(s, &line, journal_reader_offset(r));
   for (;;) {
     int64_t offset = journal_reader_offset(r);
@@ -209,9 +212,9 @@ static bool scan_segment(struct scan *s, uint32_t segment, bool final, struct er
   return good;
 }
 
-bool journal_scan(const struct sys *sys, const char *folder, struct journal_end *end,
-                  struct error *e) {
-  struct scan scan = {.sys = sys, .folder = folder};
+bool journal_scan(const struct sys *sys, const char *folder, struct journal_index *index,
+                  struct journal_end *end, struct error *e) {
+  struct scan scan = {.sys = sys, .folder = folder, .index = index};
   uint32_t count;
   if (!journal_segments(sys, folder, &count, e)) return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no journal", folder);

@@ -21,10 +21,11 @@ struct journal_end {
   uint32_t batch;   /* of it */
   uint32_t crc;     /* of it */
   uint64_t records; /* payloads, without the store's own */
-  bool front;       /* its batch may go on behind it */
   bool closed;      /* the last line says that the run was closed */
   bool bare;        /* the last segment holds nothing but its first line */
 };
+
+struct journal_index;
 
 typedef bool journal_each(void *data, const struct record *, struct error *);
 
@@ -35,9 +36,10 @@ bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct
  * ERROR_CORRUPT. */
 bool journal_segments(const struct sys *, const char *folder, uint32_t *count, struct error *);
 
-/* Reads the journal in `folder` up to its end and fills `end`. ERROR_CORRUPT (file, offset,
- * record), ERROR_NEWER, ERROR_MISSING (no segment), ERROR_SYSTEM. */
-bool journal_scan(const struct sys *, const char *folder, struct journal_end *end, struct error *);
+/* Reads the journal in `folder` up to its end and fills `end`, and the index (NULL: none).
+ * ERROR_CORRUPT (file, offset, record), ERROR_NEWER, ERROR_MISSING (no segment), ERROR_SYSTEM. */
+bool journal_scan(const struct sys *, const char *folder, struct journal_index *,
+                  struct journal_end *end, struct error *);
 
 /* Reads up to `end` again and calls `each` for every payload that is not the store's own;
  * false from `each` ends it. A bad place is ERROR_CORRUPT now. */

@@ -1,5 +1,6 @@
 /* memory.c: a store that keeps nothing but blobs, and those only while it is open.
  * Must not touch files. Called where a run's context strategy is `memory`. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "store/blob.h"
@@ -24,6 +25,11 @@ static bool memory_read(struct store *store,
                         struct error *e) {
   (void)store, (void)each, (void)data, (void)e;
   return true;
+}
+
+static bool memory_record(struct store *store, uint64_t seq, struct buffer *to, struct error *e) {
+  (void)store, (void)to;
+  return error_set(e, ERROR_MISSING, "record %" PRIu64 ": a run in memory keeps none", seq);
 }
 
 static bool memory_append(struct store *store, const struct span *payloads, size_t count,
@@ -93,6 +99,7 @@ static void memory_close(struct store *store) {
 
 static const struct store_ops memory_ops = {
     .read = memory_read,
+    .record = memory_record,
     .append = memory_append,
     .sync = memory_sync,
     .blob_put = memory_blob_put,

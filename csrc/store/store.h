@@ -21,13 +21,9 @@ enum durability {
   DURABILITY_PROCESS, /* survives kill -9: write per batch, no fdatasync */
 };
 
-/* What is appended, and what its writer does next. */
 enum append {
-  APPEND_WHOLE, /* a batch; its sync follows at once */
-  APPEND_EARLY, /* a batch; its sync follows after some work: its bytes set out for the disk now */
-  APPEND_FRONT, /* the front of a batch, whose rest comes with the next append: stands by itself and
-                   asks for no sync. kill -9 leaves it, a power cut may take it */
-  APPEND_LAST_WORDS /* a batch after a failure, in the space reserved for it */
+  APPEND_WHOLE,     /* a batch; its sync comes before the next */
+  APPEND_LAST_WORDS /* one batch after a failure, in the space reserved for it */
 };
 
 struct record {
@@ -46,8 +42,12 @@ struct store_ops {
   bool (*read)(struct store *, bool (*each)(void *data, const struct record *, struct error *),
                void *data, struct error *);
 
+  /* Appends the payload of the record `seq` to `to`: one that was read or appended, whether synced
+   * or not. Costs the same however long the journal is. ERROR_MISSING: no such record, or the
+   * store's own; ERROR_CORRUPT: file, offset, record. */
+  bool (*record)(struct store *, uint64_t seq, struct buffer *to, struct error *);
+
   /* Writes `count` payloads as one batch with one write; not durable before sync returned.
-   * (With a front, a batch is two writes.)
    * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own): such a
    * batch is refused with ERROR_INVALID and the store goes on. On failure (short write, ENOSPC,
    * EIO) the journal has been cut back to its last good offset, and the store takes no more batches
@@ -119,7 +119,7 @@ bool directory_open(const struct sys *, const char *path, const struct directory
 void directory_salvage(const struct sys *, const char *path,
                        bool (*each)(void *data, const struct record *, struct error *), void *data);
 
-/* Keeps nothing: append and view succeed, read finds no record, blobs live in memory. */
+/* Keeps nothing: append and view succeed, read and record find none, blobs live in memory. */
 bool memory_open(const struct sys *, struct store **, struct error *);
 
 #endif

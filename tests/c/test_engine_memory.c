@@ -9,7 +9,7 @@ static struct fake_host h;
 
 struct shape {
   enum task_kind kind;
-  bool ahead; /* functions, chosen while the disk takes what came before */
+  bool performs; /* functions, performed without a question */
 };
 
 static void setup(struct shape shape) {
@@ -21,7 +21,7 @@ static void setup(struct shape shape) {
   h.policy.exchanges = 2;
   h.policy.delay_ms = 10;
   h.policy.gate_open = true;
-  h.slow_sync = h.policy.performs = h.policy.policy.repeatable = shape.ahead;
+  h.policy.performs = shape.performs;
 }
 
 /* Whether allocation `n` was reached. */
@@ -59,7 +59,7 @@ int main(void) {
       size_t n = 1;
       while (try(shapes[i], n, 1))
         n++;
-      CHECK(n > (shapes[i].ahead ? 5 : 10));
+      CHECK(n > (shapes[i].performs ? 5 : 10));
     }
   }
   TEST("all allocations from the n-th on fail, for every n: the same") {
@@ -67,7 +67,7 @@ int main(void) {
       size_t n = 1;
       while (try(shapes[i], n, SIZE_MAX))
         n++;
-      CHECK(n > (shapes[i].ahead ? 5 : 10));
+      CHECK(n > (shapes[i].performs ? 5 : 10));
     }
   }
   TEST("a reply that cannot be kept pauses the run: its step is in doubt, not forgotten") {

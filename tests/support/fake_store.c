@@ -28,12 +28,11 @@ static void join(char *to, size_t size, const struct span *payloads, size_t coun
 
 static bool fake_append(struct store *store, const struct span *payloads, size_t count,
                         enum append kind, struct error *error) {
-  static const char *const words[] = {"append(%s)", "early(%s)", "front(%s)", "last_words(%s)"};
+  static const char *const words[] = {"append(%s)", "last_words(%s)"};
   struct fake_store *s = of(store);
   bool last_words = kind == APPEND_LAST_WORDS;
   char text[200];
-  assert((!s->unsynced || s->front) &&
-         "a batch was written before the sync of the one before returned");
+  assert(!s->unsynced && "a batch was written before the sync of the one before returned");
   assert(count > 0 && "an empty batch");
   assert(!s->failed || last_words);
   join(text, sizeof text, payloads, count);
@@ -44,7 +43,6 @@ static bool fake_append(struct store *store, const struct span *payloads, size_t
   }
   s->unsynced = true;
   s->seq += count;
-  s->front = kind == APPEND_FRONT;
   fake_log_add(s->log, words[kind], text);
   return true;
 }

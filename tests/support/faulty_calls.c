@@ -162,10 +162,6 @@ static int faulty_fdatasync(const struct sys *sys, int fd) {
   return synced(self_of(sys), FAULTY_FDATASYNC, fd);
 }
 
-static int faulty_write_out(const struct sys *sys, int fd, int64_t offset, int64_t size) {
-  SIMPLE(FAULTY_WRITE_OUT, f->below->write_out(f->below, fd, offset, size));
-}
-
 static int faulty_truncate(const struct sys *sys, int fd, int64_t size) {
   struct faulty *f = self_of(sys);
   int result;
@@ -361,7 +357,6 @@ void faulty_calls_fill(struct faulty *f) {
       .write = faulty_write,
       .fsync = faulty_fsync,
       .fdatasync = faulty_fdatasync,
-      .write_out = faulty_write_out,
       .truncate = faulty_truncate,
       .reserve = faulty_reserve,
       .seek = faulty_seek,

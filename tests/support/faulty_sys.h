@@ -25,7 +25,6 @@ enum faulty_call {
   FAULTY_WRITE,
   FAULTY_FSYNC,
   FAULTY_FDATASYNC,
-  FAULTY_WRITE_OUT, /* promises nothing */
   FAULTY_TRUNCATE,
   FAULTY_RESERVE,
   FAULTY_LOCK,
@@ -49,7 +48,7 @@ enum faulty_call {
 /* Every call to the file system. */
 #define FAULTY_FILES                                                                               \
   (FAULTY_DISK | FAULTY_BIT(FAULTY_READ) | FAULTY_BIT(FAULTY_LOCK) | FAULTY_BIT(FAULTY_STAT) |     \
-   FAULTY_BIT(FAULTY_LIST) | FAULTY_BIT(FAULTY_WRITE_OUT))
+   FAULTY_BIT(FAULTY_LIST))
 
 enum { FAULTY_KILLED = 108 /* ESHUTDOWN: the errno of all calls after a kill */ };
 
