@@ -7,6 +7,8 @@
  *
  * How a run ends, besides what the policy chooses:
  *   paused  store_failed   an append failed; the policy's last words are in the journal
+ *   failed  store_lost     the store says that the run is not its own any more: nothing is written
+ *   failed  store_lost     the store says that the run is not its own any more: nothing is written
  *   failed  sync_failed    a sync failed: nothing is written or reported after it
  *   paused  out_of_memory  the engine's own allocation failed, a question failed for want of
  *                          memory, or a reply could not be kept

@@ -30,6 +30,10 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
 static void store_failed(struct engine *e) {
   e->unsaveable = true;
   batch_reset(&e->out);
+  if (e->trouble.code == ERROR_LOST) { /* it is not ours to say anything in */
+    engine_break(e, "failed", "store_lost");
+    return;
+  }
   engine_break(e, "paused", "store_failed");
   engine_last_words(e, e->reason);
   struct store *store = e->options.store;

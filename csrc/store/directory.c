@@ -1,6 +1,8 @@
 /* directory.c: a run in a directory: opens, recovers and closes it, and is its struct store.
  * Must not know lines, digests or lock files itself: journal*, view, blob, lock and cut do.
- * Called by engine/runtime.c and by whoever looks at runs. */
+ * Called by store.c. */
+#include "store/directory.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -12,7 +14,6 @@
 #include "store/journal.h"
 #include "store/journal_index.h"
 #include "store/lock.h"
-#include "store/store.h"
 #include "store/view.h"
 
 struct directory {
@@ -22,6 +23,7 @@ struct directory {
   size_t path_size, folder_size;
   enum durability durability;
   int lock;
+  struct sys_stat locked;  /* which file that is */
   struct journal *journal; /* NULL where it is only read */
   struct journal_end end;  /* then: where it ended when it was opened */
   struct journal_index index;
@@ -30,6 +32,15 @@ struct directory {
 
 static const struct journal_end *directory_end(const struct directory *d) {
   return d->journal ? journal_where(d->journal) : &d->end;
+}
+
+/* Whether the run may be written to by this store, now. */
+static bool directory_held(struct directory *d, struct error *e) {
+  struct error why = {0};
+  if (lock_kept(d->sys, &d->locked, d->path, &why)) return journal_held(d->journal, e);
+  journal_abandon(d->journal, &why);
+  if (e) *e = why;
+  return false;
 }
 
 static bool directory_only_read(const struct directory *d, struct error *e) {
@@ -53,7 +64,7 @@ static bool directory_append(struct store *store, const struct span *payloads, s
                              enum append kind, struct error *e) {
   struct directory *d = (struct directory *)store;
   if (!d->journal) return directory_only_read(d, e);
-  return journal_append(d->journal, payloads, count, kind, e);
+  return directory_held(d, e) && journal_append(d->journal, payloads, count, kind, e);
 }
 
 static bool directory_sync(struct store *store, struct error *e) {
@@ -65,7 +76,8 @@ static bool directory_blob_put(struct store *store, const char *digest, struct s
                                struct error *e) {
   struct directory *d = (struct directory *)store;
   if (!d->journal) return directory_only_read(d, e);
-  return blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e);
+  return directory_held(d, e) &&
+         blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e);
 }
 
 static bool directory_blob_get(struct store *store, const char *digest, struct buffer *to,
@@ -79,7 +91,8 @@ static bool directory_view(struct store *store, const char *name, struct span co
   struct directory *d = (struct directory *)store;
   struct error why = {0};
   if (!d->journal) return directory_only_read(d, e);
-  if (view_write(d->sys, d->path, name, content, d->digest, &why)) return true;
+  if (directory_held(d, &why) && view_write(d->sys, d->path, name, content, d->digest, &why))
+    return true;
   if (e) *e = why;
   return false;
 }
@@ -100,6 +113,7 @@ static uint64_t directory_syncs(const struct store *store) {
 
 static void directory_close(struct store *store) {
   struct directory *d = (struct directory *)store;
+  if (d->journal) directory_held(d, NULL);
   journal_close(d->journal);
   journal_index_clear(&d->index);
   lock_release(d->sys, d->lock);
@@ -179,8 +193,14 @@ static bool directory_clear(struct directory *d, uint32_t segments, struct error
   return true;
 }
 
-static bool directory_create(struct directory *d, const struct directory_options *o,
-                             struct error *e) {
+static bool directory_lock(struct directory *d, struct error *e) {
+  d->lock = lock_take(d->sys, d->path, e);
+  if (d->lock < 0) return false;
+  int failed = d->sys->fstat(d->sys, d->lock, &d->locked);
+  return failed == 0 || error_system(e, -failed, "%s/run.lock", d->path);
+}
+
+static bool directory_create(struct directory *d, const struct store_options *o, struct error *e) {
   bool power = o->durability == DURABILITY_POWER;
   struct journal_options options = {.folder = d->folder,
                                     .run_id = o->run_id,
@@ -194,8 +214,8 @@ static bool directory_create(struct directory *d, const struct directory_options
   if (!directory_vacant(d, &segments, e) || !file_make_folders(d->sys, d->path, power, e) ||
       !directory_spares(d, e))
     return false;
-  d->lock = lock_take(d->sys, d->path, e);
-  if (d->lock < 0 || !directory_vacant(d, &segments, e)) return false; /* somebody was faster */
+  if (!directory_lock(d, e) || !directory_vacant(d, &segments, e))
+    return false; /* somebody was faster */
   lock_sign(d->sys, d->lock);
   if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
     return false;
@@ -204,7 +224,7 @@ static bool directory_create(struct directory *d, const struct directory_options
 
 /* Compares state.json with the journal. */
 static bool directory_view_check(struct directory *d, const struct view_state *view,
-                                 const struct directory_options *o, struct directory_report *report,
+                                 const struct store_options *o, struct store_report *report,
                                  struct error *e) {
   /* A torn one is worth no more than none: the journal has it all. */
   report->view_missing = view->missing || view->torn;
@@ -229,8 +249,8 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
 
 /* Looks at everything and changes nothing. The view first: a run that goes on meanwhile may
  * get ahead of what is read first, never fall behind. */
-static bool directory_inspect(struct directory *d, const struct directory_options *o,
-                              struct directory_report *report, struct error *e) {
+static bool directory_inspect(struct directory *d, const struct store_options *o,
+                              struct store_report *report, struct error *e) {
   struct view_state view;
   uint32_t count;
   if (!view_check(d->sys, d->path, &view, e)) return false;
@@ -244,8 +264,8 @@ static bool directory_inspect(struct directory *d, const struct directory_option
 }
 
 /* Brings the journal into order after an unclean stop, and opens it for writing. */
-static bool directory_recover(struct directory *d, const struct directory_options *o,
-                              struct directory_report *report, struct error *e) {
+static bool directory_recover(struct directory *d, const struct store_options *o,
+                              struct store_report *report, struct error *e) {
   bool power = o->durability == DURABILITY_POWER, torn = d->end.offset < d->end.size;
   struct journal_options options = {.folder = d->folder,
                                     .run_id = d->end.run_id,
@@ -267,23 +287,19 @@ static bool directory_recover(struct directory *d, const struct directory_option
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
 }
 
-static bool directory_resume(struct directory *d, const struct directory_options *o,
-                             struct directory_report *report, struct error *e) {
+static bool directory_resume(struct directory *d, const struct store_options *o,
+                             struct store_report *report, struct error *e) {
   uint32_t count;
   /* Before the lock: where no run is, no lock file is to appear. */
   if (!journal_segments(d->sys, d->folder, &count, e)) return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
-  d->lock = lock_take(d->sys, d->path, e);
-  if (d->lock < 0 || !directory_inspect(d, o, report, e)) return false;
+  if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;
   lock_sign(d->sys, d->lock);
   return directory_recover(d, o, report, e);
 }
 
-bool directory_open(const struct sys *sys, const char *path, const struct directory_options *o,
-                    struct store **store, struct directory_report *report, struct error *e) {
-  struct directory_report unused;
-  if (!report) report = &unused;
-  *report = (struct directory_report){0};
+bool directory_open(const struct sys *sys, const char *path, const struct store_options *o,
+                    struct store **store, struct store_report *report, struct error *e) {
   struct directory *d = directory_new(sys, path, e);
   if (!d) return false;
   d->durability = o->durability;
@@ -312,4 +328,8 @@ void directory_salvage(const struct sys *sys, const char *path,
   journal_segments(sys, folder, &count, NULL);
   struct journal_end beyond = {.segment = count, .offset = INT64_MAX};
   journal_replay(sys, folder, &beyond, each, data, NULL);
+}
+
+bool directory_holder(const struct sys *sys, const char *path, char line[STORE_HOLDER]) {
+  return lock_held(sys, path, line, STORE_HOLDER);
 }

@@ -70,6 +70,17 @@ int lock_take(const struct sys *sys, const char *folder, struct error *e) {
   return -1;
 }
 
+bool lock_kept(const struct sys *sys, const struct sys_stat *locked, const char *folder,
+               struct error *e) {
+  char path[PATH_MAX];
+  int64_t size;
+  if (!file_path(path, folder, "run.lock", e)) return false;
+  if (file_same(sys, path, locked, &size)) return true;
+  return error_set(e, ERROR_LOST,
+                   "%s: was removed or replaced while the run went on; nothing more is written",
+                   path);
+}
+
 bool lock_held(const struct sys *sys, const char *folder, char *line, size_t room) {
   char path[PATH_MAX];
   struct error ignored;

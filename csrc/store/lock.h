@@ -13,6 +13,9 @@
 
 /* Gives the descriptor that holds the lock, or -1: ERROR_BUSY names the holder. */
 int lock_take(const struct sys *, const char *folder, struct error *);
+/* Whether the name still stands for the file that was locked; ERROR_LOST where not. */
+bool lock_kept(const struct sys *, const struct sys_stat *locked, const char *folder,
+               struct error *);
 /* Whether a process holds it, without taking it for longer than the look: `line` gets what the
  * holder wrote ("<pid> <host> <start>"). False also where there is no lock file. */
 bool lock_held(const struct sys *, const char *folder, char *line, size_t room);

@@ -52,7 +52,7 @@ static bool start(struct run *run, const char *name) {
   struct runtime_options options = {.sys = &world.sys,
                                     .loop = loop,
                                     .policy = &run->policy.policy,
-                                    .directory = name ? scratch_path(&folder, name) : NULL,
+                                    .url = name ? scratch_path(&folder, name) : NULL,
                                     .store = {.mode = STORE_CREATE, .run_id = "test"}};
   return runtime_open(&options, &run->runtime, NULL, &error);
 }

@@ -83,7 +83,7 @@ static void test_reading(struct scratch *s) {
     kit_close(&k);
   }
   TEST("a run in memory has none") {
-    CHECK(memory_open(sys_real(), &k.store, &k.error));
+    CHECK(kit_open_memory(&k));
     CHECK(kit_append(&k, 0, 1, APPEND_WHOLE));
     record_of(&k, 1);
     CHECK(k.error.code == ERROR_MISSING);
