@@ -112,6 +112,9 @@ static int core_open(lua_State *L) {
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
   script_init(&run->script, L, 1);
+  if (lua_getfield(L, 1, "newest") == LUA_TSTRING) /* stays where it is: the field keeps it */
+    options.store.ending.data = lua_tolstring(L, -1, &options.store.ending.length);
+  lua_pop(L, 1);
   options.policy = &run->script.policy;
   struct store_report report = {0};
   if (!runtime_open(&options, &run->runtime, &report, &error)) {

@@ -1,4 +1,4 @@
-/* bind_store.c: core.read, core.salvage, core.holder: a run's store for Lua, without its run.
+/* bind_store.c: core.read, salvage, recover, holder: a run's store for Lua, without its run.
  *
  * Goes through store.h alone. Called by bind_core.c; used by the commands that look at runs. */
 #include "lua/bind_store.h"
@@ -7,13 +7,20 @@
 #include <stdio.h>
 
 #include "lua/bind.h"
+#include "lua/raised.h"
 
 void bind_report(lua_State *L, const struct store_report *report) {
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 10);
   lua_pushstring(L, report->run_id);
   lua_setfield(L, -2, "run_id");
   lua_pushinteger(L, (lua_Integer)report->records);
   lua_setfield(L, -2, "records");
+  lua_pushinteger(L, (lua_Integer)report->last);
+  lua_setfield(L, -2, "last");
+  lua_pushinteger(L, (lua_Integer)report->view_seq);
+  lua_setfield(L, -2, "view_seq");
+  lua_pushboolean(L, report->cut_doubtful);
+  lua_setfield(L, -2, "cut_doubtful");
   lua_pushinteger(L, (lua_Integer)report->cut_bytes);
   lua_setfield(L, -2, "cut_bytes");
   lua_pushstring(L, report->cut_file);
@@ -78,7 +85,31 @@ static int read_store_blob(lua_State *L) {
   return 1;
 }
 
-/* read(url, each(payload, seq) -> more?, with_blobs?(blob)) -> report | nil, message, code */
+/* What `each` raised; of the world, where it says so: { message, code }. */
+static int read_raised(lua_State *L) {
+  struct error error = {0};
+  if (lua_type(L, -1) != LUA_TTABLE) return lua_error(L);
+  raised_take(L, LUA_ERRRUN, &error);
+  return bind_fail(L, &error);
+}
+
+/* What is wanted of a read: `from`, the first record; `ending`, to begin at the last record that
+ * ends so; `whole`, to check all before anything is told. */
+static uint64_t read_wishes(lua_State *L, int at, struct store_options *options) {
+  lua_getfield(L, at, "whole");
+  options->whole = lua_toboolean(L, -1);
+  if (lua_getfield(L, at, "ending") == LUA_TSTRING) /* the table keeps it */
+    options->ending.data = lua_tolstring(L, -1, &options->ending.length);
+  lua_getfield(L, at, "from");
+  lua_Integer from = luaL_optinteger(L, -1, 0);
+  luaL_argcheck(L, from >= 0, at, "from: a record's number");
+  lua_pop(L, 3);
+  return (uint64_t)from;
+}
+
+/* read(url, each(payload, seq) -> more?, wishes?) -> report | nil, message, code;
+ * wishes.blob(digest) gives blobs until it returns. Takes no lock; a bad place may show only when
+ * it is met. */
 static int core_read(lua_State *L) {
   const char *url = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
@@ -91,6 +122,8 @@ static int core_read(lua_State *L) {
   lua_setmetatable(L, 4);
   /* The journal tells how the run stands, whatever somebody wrote into a view. */
   struct store_options options = {.mode = STORE_READ, .accept_edits = true};
+  uint64_t from = 0;
+  if (!lua_isnil(L, 3)) from = read_wishes(L, 3, &options);
   struct store_report report = {0};
   struct error error = {0};
   if (!store_open(bind_sys(L), url, &options, &box->store, &report, &error))
@@ -101,9 +134,10 @@ static int core_read(lua_State *L) {
     lua_setfield(L, 3, "blob");
   }
   struct reader reader = {.L = L, .each = 2};
-  bool ok = box->store->ops->read(box->store, read_one, &reader, &error);
+  if (report.newest > from) from = report.newest;
+  bool ok = box->store->ops->read(box->store, from, read_one, &reader, &error);
   store_close(&box->store);
-  if (reader.raised) return lua_error(L);
+  if (reader.raised) return read_raised(L);
   if (!ok && error.code != ERROR_NONE) return bind_fail(L, &error);
   bind_report(L, &report);
   return 1;
@@ -120,6 +154,20 @@ static int core_salvage(lua_State *L) {
   return reader.raised ? lua_error(L) : 0;
 }
 
+/* recover(url) -> report | nil, message, code: the journal ends in front of the first bad place;
+ * what stood behind is kept beside it */
+static int core_recover(lua_State *L) {
+  const char *url = luaL_checkstring(L, 1);
+  struct store_options options = {.mode = STORE_RESUME, .accept_edits = true, .cut = true};
+  struct store *store = NULL;
+  struct store_report report;
+  struct error error = {0};
+  if (!store_open(bind_sys(L), url, &options, &store, &report, &error)) return bind_fail(L, &error);
+  store_close(&store);
+  bind_report(L, &report);
+  return 1;
+}
+
 /* holder(url) -> pid, host, start of the process that advances the run; nil: none does */
 static int core_holder(lua_State *L) {
   char line[STORE_HOLDER], pid[32], host[128], start[64];
@@ -132,8 +180,11 @@ static int core_holder(lua_State *L) {
 }
 
 int bind_store(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"read", core_read}, {"salvage", core_salvage}, {"holder", core_holder}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"read", core_read},
+                                       {"salvage", core_salvage},
+                                       {"holder", core_holder},
+                                       {"recover", core_recover},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   return 0;
 }

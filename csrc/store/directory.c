@@ -47,11 +47,11 @@ static bool directory_only_read(const struct directory *d, struct error *e) {
   return error_set(e, ERROR_INVALID, "%s: was opened for reading only", d->path);
 }
 
-static bool directory_read(struct store *store,
+static bool directory_read(struct store *store, uint64_t from,
                            bool (*each)(void *, const struct record *, struct error *), void *data,
                            struct error *e) {
   struct directory *d = (struct directory *)store;
-  return journal_replay(d->sys, d->folder, directory_end(d), each, data, e);
+  return journal_replay(d->sys, d->folder, &d->index, directory_end(d), from, each, data, e);
 }
 
 static bool directory_record(struct store *store, uint64_t seq, struct buffer *to,
@@ -163,10 +163,11 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
 /* ERROR_EXISTS where the directory holds a run. A creation that died before its first payload
  * was whole left none: nobody was told of it. */
 static bool directory_vacant(struct directory *d, uint32_t *segments, struct error *e) {
+  static const struct journal_look whole = {.rule = JOURNAL_TORN};
   struct journal_end end;
   if (!journal_segments(d->sys, d->folder, segments, e)) return false;
   if (*segments == 0) return true;
-  if (journal_scan(d->sys, d->folder, NULL, &end, NULL) && end.records == 0) return true;
+  if (journal_scan(d->sys, d->folder, &whole, &end, NULL) && end.records == 0) return true;
   return error_set(e, ERROR_EXISTS,
                    "%s: holds a run already; resume it or choose another directory", d->path);
 }
@@ -200,6 +201,13 @@ static bool directory_lock(struct directory *d, struct error *e) {
   return failed == 0 || error_system(e, -failed, "%s/run.lock", d->path);
 }
 
+/* From here on, what the journal holds was written since this boot. */
+static void directory_sign(const struct directory *d) {
+  char boot[SYS_BOOT];
+  if (d->sys->boot(d->sys, boot) < 0) boot[0] = '\0';
+  lock_sign(d->sys, d->lock, boot);
+}
+
 static bool directory_create(struct directory *d, const struct store_options *o, struct error *e) {
   bool power = o->durability == DURABILITY_POWER;
   struct journal_options options = {.folder = d->folder,
@@ -216,7 +224,7 @@ static bool directory_create(struct directory *d, const struct store_options *o,
     return false;
   if (!directory_lock(d, e) || !directory_vacant(d, &segments, e))
     return false; /* somebody was faster */
-  lock_sign(d->sys, d->lock);
+  directory_sign(d);
   if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
     return false;
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
@@ -247,20 +255,58 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
   return true;
 }
 
+/* What a bad end may be: where the machine was not started anew since it was written, and no other
+ * writes there, only what a kill leaves. */
+static enum journal_rule directory_rule(const struct directory *d, const struct store_options *o) {
+  char then[SYS_BOOT] = "", now[SYS_BOOT] = "";
+  if (o->cut) return JOURNAL_CUT;
+  int fd = d->lock >= 0 ? d->lock : lock_look(d->sys, d->path);
+  if (fd >= 0 && d->sys->is_local(d->sys, fd) == 1) lock_boot(d->sys, fd, then);
+  if (fd >= 0 && fd != d->lock) d->sys->close(d->sys, fd);
+  bool known = then[0] && d->sys->boot(d->sys, now) == 0;
+  return known && strcmp(then, now) == 0 ? JOURNAL_SHORT : JOURNAL_TORN;
+}
+
 /* Looks at everything and changes nothing. The view first: a run that goes on meanwhile may
  * get ahead of what is read first, never fall behind. */
 static bool directory_inspect(struct directory *d, const struct store_options *o,
                               struct store_report *report, struct error *e) {
   struct view_state view;
   uint32_t count;
+  struct journal_look look = {.rule = directory_rule(d, o),
+                              .tail = o->mode == STORE_READ && !o->whole,
+                              .ending = o->ending,
+                              .index = &d->index};
   if (!view_check(d->sys, d->path, &view, e)) return false;
-  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
-  if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
-  if (!journal_scan(d->sys, d->folder, &d->index, &d->end, e)) return false;
+  if (!o->cut && !journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (!o->cut && count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
+  if (!journal_scan(d->sys, d->folder, &look, &d->end, e)) return false;
   memcpy(report->run_id, d->end.run_id, sizeof report->run_id);
   report->records = d->end.records;
+  report->last = d->end.seq;
+  report->newest = d->end.newest;
   report->unclean = !d->end.closed || d->end.offset < d->end.size;
-  return directory_view_check(d, &view, o, report, e);
+  report->cut_doubtful = look.rule != JOURNAL_SHORT;
+  return directory_view_check(d, &view, o, report, o->cut ? NULL : e) || o->cut;
+}
+
+/* What the scan found no good goes aside. Nothing of it may have been written in this boot when the
+ * lock says so: it is signed after. */
+static bool directory_cut(struct directory *d, bool power, bool all, struct store_report *report,
+                          struct error *e) {
+  char segment[PATH_MAX];
+  int64_t offset = d->end.offset, size = d->end.size;
+  if (all && !cut_later(d->sys, d->path, d->folder, d->end.segment, power, &report->cut_bytes, e))
+    return false;
+  if (offset < size) {
+    if (!journal_segment_path(segment, d->folder, d->end.segment, e) ||
+        !cut_tail(d->sys, d->path, segment, offset, size, power, report->cut_file, e))
+      return false;
+    report->cut_bytes += (uint64_t)(size - offset);
+    d->end.size = offset;
+  }
+  if (report->cut_bytes == 0) report->cut_doubtful = false;
+  return true;
 }
 
 /* Brings the journal into order after an unclean stop, and opens it for writing. */
@@ -275,26 +321,24 @@ static bool directory_recover(struct directory *d, const struct store_options *o
                                     .seal = report->unclean && (torn || !d->end.bare)};
   if (power && !(file_sync_parent(d->sys, d->path, e) && file_sync_folder(d->sys, d->path, e)))
     return false;
-  if (torn) {
-    char segment[PATH_MAX];
-    int64_t offset = d->end.offset, size = d->end.size;
-    if (!journal_segment_path(segment, d->folder, d->end.segment, e) ||
-        !cut_tail(d->sys, d->path, segment, offset, size, power, report->cut_file, e))
-      return false;
-    report->cut_bytes = (uint64_t)(size - offset);
-    d->end.size = offset;
-  }
+  if (!directory_cut(d, power, o->cut, report, e)) return false;
+  directory_sign(d);
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
 }
 
 static bool directory_resume(struct directory *d, const struct store_options *o,
                              struct store_report *report, struct error *e) {
   uint32_t count;
+  char boot[SYS_BOOT];
   /* Before the lock: where no run is, no lock file is to appear. */
-  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (o->cut)
+    count = journal_segments_in_row(d->sys, d->folder);
+  else if (!journal_segments(d->sys, d->folder, &count, e))
+    return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
   if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;
-  lock_sign(d->sys, d->lock);
+  lock_boot(d->sys, d->lock, boot);
+  lock_sign(d->sys, d->lock, boot); /* for people; its boot when all is in order */
   return directory_recover(d, o, report, e);
 }
 
@@ -310,6 +354,7 @@ bool directory_open(const struct sys *sys, const char *path, const struct store_
     directory_close(&d->store);
     return false;
   }
+  if (o->mode == STORE_READ) report->cut_doubtful = false;
   if (o->mode == STORE_CREATE) {
     memcpy(report->run_id, directory_end(d)->run_id, sizeof report->run_id);
     report->view_missing = true;
@@ -327,7 +372,7 @@ void directory_salvage(const struct sys *sys, const char *path,
   if (!file_path(folder, path, "journal", NULL)) return;
   journal_segments(sys, folder, &count, NULL);
   struct journal_end beyond = {.segment = count, .offset = INT64_MAX};
-  journal_replay(sys, folder, &beyond, each, data, NULL);
+  journal_replay(sys, folder, NULL, &beyond, 0, each, data, NULL);
 }
 
 bool directory_holder(const struct sys *sys, const char *path, char line[STORE_HOLDER]) {

@@ -22,10 +22,10 @@ struct memory {
   struct memory_blob *blobs;
 };
 
-static bool memory_read(struct store *store,
+static bool memory_read(struct store *store, uint64_t from,
                         bool (*each)(void *, const struct record *, struct error *), void *data,
                         struct error *e) {
-  (void)store, (void)each, (void)data, (void)e;
+  (void)store, (void)from, (void)each, (void)data, (void)e;
   return true;
 }
 

@@ -51,10 +51,14 @@ bool store_open(const struct sys *sys, const char *url, const struct store_optio
   struct store_report unused;
   if (!report) report = &unused;
   *report = (struct store_report){0};
+  bool good;
   if (!url_memory(url))
-    return url_path(url, path, e) && directory_open(sys, path, options, store, report, e);
-  if (options->mode == STORE_CREATE) return memory_open(sys, store, e);
-  return error_set(e, ERROR_MISSING, "%s: holds no run", url);
+    good = url_path(url, path, e) && directory_open(sys, path, options, store, report, e);
+  else
+    good = options->mode == STORE_CREATE ? memory_open(sys, store, e)
+                                         : error_set(e, ERROR_MISSING, "%s: holds no run", url);
+  if (good) (*store)->report = *report;
+  return good;
 }
 
 void store_salvage(const struct sys *sys, const char *url,

@@ -31,15 +31,15 @@ struct record {
   struct span payload; /* valid during the call only */
 };
 
-struct store {
-  const struct store_ops *ops;
-};
+struct store;
 
 struct store_ops {
-  /* Calls `each` for every payload of the journal in order (the store's own records are
-   * left out). `each` returning false ends the reading and makes read return false. */
-  bool (*read)(struct store *, bool (*each)(void *data, const struct record *, struct error *),
-               void *data, struct error *);
+  /* Calls `each` for every payload of the journal from the record `from` on, in order (the store's
+   * own records are left out). `each` returning false ends the reading and makes read return
+   * false. */
+  bool (*read)(struct store *, uint64_t from,
+               bool (*each)(void *data, const struct record *, struct error *), void *data,
+               struct error *);
 
   /* Appends the payload of the record `seq` to `to`: one that was read or appended, whether synced
    * or not. Costs the same however long the journal is. ERROR_MISSING: no such record, or the
@@ -95,18 +95,29 @@ struct store_options {
   const char *run_id;     /* STORE_CREATE: [A-Za-z0-9._-]{1,64} */
   uint64_t segment_bytes; /* a journal file is followed by the next at this size; 0: 64 MiB */
   bool accept_edits;      /* a hand-edited state.json is no error */
+  bool whole;         /* STORE_READ: check all of the journal; else its end, read checks the rest */
+  bool cut;           /* STORE_RESUME: a damaged journal is cut where the damage begins */
+  struct span ending; /* report.newest is the last record whose payload ends so; empty: none */
 };
 
 /* What was found when the run was opened. */
 struct store_report {
   char run_id[65];
-  uint64_t records;   /* payloads in the journal */
-  uint64_t cut_bytes; /* torn tail moved to `cut_file` */
+  uint64_t records;   /* payloads in the journal; STORE_READ: in what was checked of it */
+  uint64_t last;      /* the highest seq */
+  uint64_t newest;    /* see store_options.ending; 0: there is none */
+  uint64_t cut_bytes; /* damaged end moved to `cut_file` */
+  bool cut_doubtful;  /* and it may have held what was reported: no kill explains it */
   char cut_file[128]; /* "journal.cut-<time>", or "" */
   bool unclean;       /* the last line of the journal does not say "closed" */
   bool view_missing;  /* state.json is not there, or its end is (never fsynced) */
   bool view_edited;   /* state.json's digest does not match its content (accept_edits given) */
   uint64_t view_seq;  /* _skillrt.seq of state.json */
+};
+
+struct store {
+  const struct store_ops *ops;
+  struct store_report report; /* as store_open found it */
 };
 
 /* What is opened, by its URL: a path or "file:<path>" is a run's directory, "memory:" a store that

@@ -88,7 +88,7 @@ static inline bool kit_each(void *data, const struct record *record, struct erro
  * not, -2 where reading failed. */
 static inline int kit_count(struct kit *k) {
   struct kit_list list = {0};
-  if (!k->store->ops->read(k->store, kit_each, &list, &k->error)) return -2;
+  if (!k->store->ops->read(k->store, 0, kit_each, &list, &k->error)) return -2;
   return list.wrong ? -1 : list.count;
 }
 

@@ -1,7 +1,7 @@
 -- report/status.lua: how a run stands, from its journal alone: for people and as JSON.
 --
 -- Takes no lock, so it may look at a run that is under way. Knows the ledger. Called by
--- cmd/status.lua.
+-- cli/command/status.lua.
 
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
@@ -40,10 +40,9 @@ end
 
 ---@param dir string
 ---@param books skillrt.Ledger
----@param report table  of runner.read
----@param retries integer  attempts after the first, of all steps
+---@param report table  of look.books
 ---@return table status
-function M.of(dir, books, report, retries)
+function M.of(dir, books, report)
   local root = books.state and books.state.root or {}
   local errors = root.errors or {}
   local last = errors[#errors]
@@ -68,9 +67,9 @@ function M.of(dir, books, report, retries)
     open = core.json.array(open_steps(books)),
     errors = #errors,
     last_error = last,
-    retries = retries,
+    retries = books.retries or 0, -- attempts after the first, of all steps
     question = books.question,
-    records = report.records,
+    records = report.last,
     edited = report.view_edited or nil,
   }
   status.next = M.next(books, status, dir)

@@ -114,9 +114,9 @@ end
 function History:apply()
   local kept, ledger = self.kept, self.ledger
   for i = 1, self.count do
-    local entry, message = record.decode(kept[i], self.read_blob)
+    local entry, message, code = record.decode(kept[i], self.read_blob)
     if not entry then
-      error(("record %d: %s"):format(self.first + i - 1, message), 0)
+      error({ message = ("record %d: %s"):format(self.first + i - 1, message), code = code }, 0)
     elseif i == 1 and self.anew then
       restore(ledger, entry)
     else

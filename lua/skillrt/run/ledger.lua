@@ -218,6 +218,7 @@ function apply.fail(self, record)
   step.sent = nil
   table.insert(own(step, "failures"), record)
   if record.retry then
+    self.retries = (self.retries or 0) + 1
     step.attempt = record.link and 1 or record.attempt + 1
     step.link = record.link or step.link
     step.sends, step.replies, step.digests, step.recorded = 0, EMPTY, EMPTY, EMPTY

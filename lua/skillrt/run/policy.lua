@@ -128,9 +128,9 @@ function Policy:record(payload, seq)
   end
   -- what state.json showed when it was edited may lie before the newest books
   self.history:passed(#payload, history.is_books(payload))
-  local entry, message = record.decode(payload, self.read_blob)
+  local entry, message, code = record.decode(payload, self.read_blob)
   if not entry then
-    error(("record %d: %s"):format(seq, message), 0)
+    error({ message = ("record %d: %s"):format(seq, message), code = code }, 0)
   end
   if self.edited and not self.edit_base and seq > self.edited.seq then
     self.edit_base = state.copy(views.state(self.ledger))
