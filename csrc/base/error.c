@@ -97,6 +97,8 @@ const char *error_name(enum error_code code) {
     return "stopped";
   case ERROR_LOST:
     return "lost";
+  case ERROR_STORE:
+    return "store";
   }
   return "unknown";
 }

@@ -26,7 +26,7 @@ struct errand {
 struct ticker {
   uv_timer_t uv;
   const struct sys *sys;
-  const struct policy *policy;
+  struct engine *engine;
 };
 
 struct runtime {
@@ -119,7 +119,7 @@ static void wake(void *data) {
 
 static void ticked(uv_timer_t *uv) {
   const struct ticker *ticker = uv->data;
-  ticker->policy->tick(ticker->policy->self);
+  engine_tick(ticker->engine);
 }
 
 static void ticker_closed(uv_handle_t *uv) {
@@ -127,11 +127,11 @@ static void ticker_closed(uv_handle_t *uv) {
   sys_free(ticker->sys, ticker, sizeof *ticker);
 }
 
-static bool ticker_new(struct runtime *r, const struct policy *policy, struct error *error) {
+static bool ticker_new(struct runtime *r, struct error *error) {
   struct ticker *ticker = sys_alloc(r->sys, sizeof *ticker);
   if (!ticker) return error_set(error, ERROR_MEMORY, "run: no memory");
   ticker->sys = r->sys;
-  ticker->policy = policy;
+  ticker->engine = r->engine;
   ticker->uv.data = ticker;
   uv_timer_init(loop_uv(r->loop), &ticker->uv);
   uv_timer_start(&ticker->uv, ticked, TICK_MS, TICK_MS);
@@ -162,10 +162,9 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
-                                   .data = r,
-                                   .slow_sync = o->url && o->store.durability == DURABILITY_POWER};
+                                   .data = r};
   return engine_new(&options, &r->engine, error) && engine_load(r->engine, error) &&
-         (!o->policy->tick || ticker_new(r, o->policy, error));
+         (!o->policy->tick || ticker_new(r, error));
 }
 
 bool runtime_open(const struct runtime_options *o, struct runtime **to, struct store_report *report,
@@ -206,6 +205,10 @@ void runtime_wait(struct runtime *r) {
 void runtime_stop(struct runtime *r, const char *why) {
   atomic_store(&r->why, why);
   loop_signal(&r->member);
+}
+
+bool runtime_event(struct runtime *r, const char *source, struct span bytes, struct error *error) {
+  return engine_event(r->engine, source, bytes, error);
 }
 
 const char *runtime_status(const struct runtime *r) {

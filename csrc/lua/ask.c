@@ -26,6 +26,7 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   lua_pushlightuserdata(L, question);
   int status = lua_pcall(L, 1, 0, top + 1);
   if (status != LUA_OK) raised_take(L, status, error);
+  if (status != LUA_OK && question->error.code >= ERROR_LOST) error->code = question->error.code;
   if (status != LUA_OK && error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
     limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
     limits_notice(script->limits);

@@ -11,15 +11,16 @@
 struct question {
   struct script *script;
   const char *method;
-  uint64_t number; /* step or seq */
+  uint64_t number; /* of what is asked about; or a seq */
   struct batch *out;
   const struct reply *reply;
   struct span bytes;
   struct decision *decision;
   struct task *task;
   enum verdict *verdict;
+  int64_t *after_ms;
   struct store *store;
-  const char *why;
+  const char *why;    /* of a stop; the source of an event */
   bool own;           /* none of a script's functions is called: it takes the time it takes */
   struct error error; /* of C calls made inside */
 };

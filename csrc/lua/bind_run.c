@@ -161,6 +161,18 @@ static int run_stop(lua_State *L) {
   return 0;
 }
 
+/* event(source, bytes) -> true | nil, message, code: for the policy's event, with the next turn */
+static int run_event(lua_State *L) {
+  struct runtime *runtime = check_run(L)->runtime;
+  const char *source = luaL_checkstring(L, 2);
+  struct span bytes;
+  bytes.data = luaL_checklstring(L, 3, &bytes.length);
+  struct error error = {0};
+  if (!runtime_event(runtime, source, bytes, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
 /* status() -> status, reason, message, code; "" status while it goes on */
 static int run_status(lua_State *L) {
   struct run *run = check_run(L);
@@ -211,8 +223,9 @@ static int run_close(lua_State *L) {
 
 int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"step", run_step},   {"wait", run_wait}, {"stop", run_stop},   {"status", run_status},
-      {"stats", run_stats}, {"loop", run_loop}, {"close", run_close}, {NULL, NULL}};
+      {"step", run_step},   {"wait", run_wait},     {"stop", run_stop},
+      {"event", run_event}, {"status", run_status}, {"stats", run_stats},
+      {"loop", run_loop},   {"close", run_close},   {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", core_open}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);

@@ -20,8 +20,8 @@ struct script {
   struct script **box;  /* what read_blob, which may outlive the script, finds it by */
   struct limits *limits;
   struct store *store; /* known since load */
-  uint64_t *steps;     /* of the last decision, in a userdata that the policy keeps */
-  size_t steps_room;
+  uint64_t *numbers;   /* of the last decision, in a userdata that the policy keeps */
+  size_t numbers_room;
 };
 
 /* The policy table is at `at` (not negative). Raises on memory. `script` is in a userdata of the

@@ -7,14 +7,14 @@
 #include "transport/transport.h"
 
 /* Fills `task` from the table at `at`:
- *   kind = "lua"|"command"|"http"|"sleep"|"gate"; delay (ms);
+ *   kind = "command" | "http";
  *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
- *         max_reply, ca_file, max_redirects; sleep: seconds.
+ *         max_reply, ca_file, max_redirects.
  * Raises on a wrong type. */
 void task_table_read(lua_State *L, int at, struct task *task);
 
-/* Pushes { status, code, body, extra, retry_after_ms, elapsed_ms, message }. */
+/* Pushes { status, sent, code, body, extra, retry_after_ms, elapsed_ms, message }. */
 void task_table_push_reply(lua_State *L, const struct reply *reply);
 
 #endif

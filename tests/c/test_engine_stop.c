@@ -67,32 +67,35 @@ static void asked(void) {
     CHECK(fake_log_count(&h.log, "send(3)") == 0);
     teardown();
   }
-  TEST("stop ends a back-off, an open gate and a delay that is just over") {
-    setup(1, 1);
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 3600000;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+  TEST("stop ends a back-off, and one that is just over") {
+    for (int over = 0; over < 2; over++) {
+      setup(1, 1);
+      h.policy.attempts = 2;
+      h.policy.after_ms = 3600000;
+      CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+      fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
+      CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_pool(&h));
+      CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+      CHECK(!over || fake_transport_reply(&h.timer, "3600000ms", REPLY_OK, ""));
+      engine_stop(h.engine, "user_exit");
+      check_end("paused", "user_exit");
+      CHECK(h.outside.sent == 1 && fake_log_count(&h.log, "c1,end:user_exit") == 1);
+      teardown();
+    }
+  }
+  TEST("a function that was chosen and not performed yet is heard of as canceled") {
+    setup(2, 1);
+    h.policy.functions = h.policy.verbose = h.busy = true;
+    CHECK(fake_host_open(&h) && engine_event(h.engine, "inbox", (struct span){"x", 1}, NULL));
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.work);
+    fake_log_clear(&h.log);
     engine_stop(h.engine, "user_exit");
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_pool(&h));
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_pool(&h));
     check_end("paused", "user_exit");
-    teardown();
-    setup(1, 1);
-    h.policy.kind = TASK_GATE;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    engine_stop(h.engine, "user_exit");
-    check_end("paused", "user_exit");
-    teardown();
-    setup(1, 1);
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 5;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING &&
-          fake_transport_reply(&h.timer, "1", REPLY_OK, ""));
-    engine_stop(h.engine, "user_exit");
-    check_end("paused", "user_exit");
-    CHECK(h.outside.sent == 1);
+    CHECK_STR(h.log.text, "sync durable(2) accept(1,2,,unsent) "
+                          "stop(user_exit) choose append(c1,end:user_exit) pool sync "
+                          "durable(4) save(4)");
     teardown();
   }
   TEST("a reply that came before the stop counts as it came") {
@@ -126,7 +129,7 @@ static void interrupted(void) {
     for (int kind = 0; kind < 2; kind++)
       for (unsigned n = 2; n < 20; n++) {
         setup(3, 2);
-        h.policy.kind = kind ? TASK_HTTP : TASK_LUA;
+        h.policy.functions = kind == 0;
         h.policy.fail_at = n;
         h.policy.fail_code = ERROR_STOPPED;
         CHECK(fake_host_open(&h));
@@ -248,7 +251,7 @@ static void policy_faults(void) {
     h.policy.fail_mute = true;
     CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
     check_end("failed", "script_error");
-    CHECK_STR(engine_error(h.engine)->text, "policy: choose failed without saying why");
+    CHECK_STR(engine_error(h.engine)->text, "policy: request failed without saying why");
     teardown();
   }
   TEST("a policy whose load fails does not open") {
@@ -261,11 +264,16 @@ static void policy_faults(void) {
 }
 
 static void check_bug(enum fake_bug bug, const char *part) {
-  setup(3, 2);
+  setup(4, 3);
   h.policy.bug = bug;
+  h.policy.functions = bug == FAKE_PERFORMS_AGAIN;
+  h.policy.wait_ms = bug == FAKE_STARTS_FOREVER ? 0 : -1;
+  h.pool_full = bug == FAKE_STARTS_FOREVER;
   CHECK(fake_host_open(&h));
   if (bug == FAKE_IGNORES_STOP) engine_stop(h.engine, "user_exit");
   h.log.off = true;
+  fake_host_turn(&h);
+  fake_transport_reply(&h.outside, "2", REPLY_OK, "");
   CHECK(fake_host_run(&h, 30));
   check_end("failed", "internal");
   CHECK(strncmp(engine_error(h.engine)->text, "policy: ", 8) == 0 || bug == FAKE_STARTS_FOREVER);
@@ -277,13 +285,17 @@ static void policy_bugs(void) {
   TEST("to wait for nothing is a bug of the policy and stops the run as failed, internal (F45)") {
     check_bug(FAKE_WAITS_FOR_NOTHING, "nothing is under way");
   }
-  TEST("so is to start no step, one twice, or without end") {
-    check_bug(FAKE_STARTS_NOTHING, "names no step");
-    check_bug(FAKE_STARTS_TWICE, "step 1: started, but it is under way already");
-    check_bug(FAKE_STARTS_FOREVER, "more than 65536 steps");
+  TEST("so is to name a number that is under way, one twice, or numbers without end") {
+    check_bug(FAKE_STARTS_TWICE, "number 1: named, but it is under way already");
+    check_bug(FAKE_NAMES_TWICE, "number 1: named, but it is under way already");
+    check_bug(FAKE_STARTS_FOREVER, "more than 65536 calls");
   }
-  TEST("so is to go on waiting after the only reply, to ignore stop, to stop without a status") {
-    check_bug(FAKE_KEEPS, "nothing more will come");
+  TEST("so is to cancel what never was, or one twice, and to perform a function again") {
+    check_bug(FAKE_CANCELS_UNKNOWN, "number 77: canceled, but it is not under way");
+    check_bug(FAKE_CANCELS_TWICE, "number 1: named twice");
+    check_bug(FAKE_PERFORMS_AGAIN, "a function is performed once");
+  }
+  TEST("so is to ignore a stop, or to stop without a status") {
     check_bug(FAKE_IGNORES_STOP, "told to stop");
     setup(1, 1);
     h.policy.bug = FAKE_WITHOUT_STATUS;
@@ -291,21 +303,22 @@ static void policy_bugs(void) {
     check_end("failed", "internal");
     teardown();
   }
-  TEST("a policy that stops while steps are under way has them canceled and recorded") {
-    setup(3, 3);
-    h.policy.bug = FAKE_LEAVES;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
-    check_end("completed", "task_completed");
-    CHECK(h.outside.sent == 0);
-    CHECK(fake_log_count(&h.log, "append(i1,i2,i3,end:task_completed,c") == 1);
-    CHECK(fake_log_count(&h.log, ",c") == 3);
-    teardown();
+  TEST("a policy that stops while calls are under way has them canceled once that is durable") {
     setup(4, 3);
     h.policy.bug = FAKE_LEAVES;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     fake_transport_reply(&h.outside, "2", REPLY_OK, "x");
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.work); /* 4 is started */
+    CHECK(fake_host_pool(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    fake_transport_reply(&h.outside, "4", REPLY_OK, "x");
+    fake_log_clear(&h.log);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.work);
+    CHECK_STR(h.log.text, "append(r4,end:task_completed) pool");
+    CHECK(fake_transport_reply(&h.outside, "1", REPLY_OK, "in time"));
+    CHECK(fake_host_pool(&h));
     check_end("completed", "task_completed");
-    CHECK(fake_log_count(&h.log, "cancel(") == 2 && h.outside.sent == 3);
+    CHECK_STR(h.log.text, "append(r4,end:task_completed) pool sync durable(8) cancel(3) "
+                          "append(r1,c3) sync durable(10) save(10)");
     teardown();
   }
 }
@@ -321,7 +334,7 @@ static void inside(void) {
   TEST("stop and turn may be called from inside a question") {
     setup(5, 1);
     stopping = &h;
-    h.policy.kind = TASK_LUA;
+    h.policy.functions = true;
     h.policy.during_accept = stop_inside;
     CHECK(fake_host_open(&h));
     check_end("paused", "user_exit");

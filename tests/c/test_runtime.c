@@ -194,8 +194,8 @@ static void stopping(void) {
   }
   TEST("stop reaches a run that never waits") {
     setup();
-    prepare(&one, TASK_LUA, UINT64_MAX, 1);
-    one.policy.in_memory = true;
+    prepare(&one, TASK_TIMER, UINT64_MAX, 1);
+    one.policy.functions = one.policy.in_memory = true;
     one.log.off = true;
     CHECK(start(&one, NULL));
     pthread_t thread;

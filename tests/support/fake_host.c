@@ -49,8 +49,7 @@ bool fake_host_open(struct fake_host *h) {
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
-                                   .data = h,
-                                   .slow_sync = h->slow_sync};
+                                   .data = h};
   return engine_new(&options, &h->engine, &h->error) && engine_load(h->engine, &h->error);
 }
 

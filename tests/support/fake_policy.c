@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool record(struct batch *out, struct error *error, const char *letter, uint64_t step) {
+static bool record(struct batch *out, struct error *error, const char *letter, uint64_t number) {
   char text[32];
-  int length = snprintf(text, sizeof text, "%s%llu", letter, (unsigned long long)step);
+  int length = snprintf(text, sizeof text, "%s%llu", letter, (unsigned long long)number);
   return batch_add(out, text, (size_t)length, error);
 }
 
@@ -20,6 +20,12 @@ static bool fails(struct fake_policy *p, struct batch *out, struct error *error)
     error_set(error, p->fail_code ? p->fail_code : ERROR_SCRIPT, "skill.lua:7: question %u failed",
               p->questions);
   return true;
+}
+
+/* The lists of the last decision are gone with the next question. */
+static void forget_lists(struct fake_policy *p) {
+  memset(p->next, 0xFF, sizeof p->next);
+  memset(p->cancel, 0xFF, sizeof p->cancel);
 }
 
 static bool fake_load(void *self, struct store *store, struct batch *out, struct error *error) {
@@ -39,61 +45,97 @@ static bool stop_answer(struct fake_policy *p, struct batch *out, struct decisio
   return p->in_memory || batch_add(out, text, strlen(text), error);
 }
 
+static size_t name_next(struct fake_policy *p) {
+  size_t count = 0;
+  bool forever = p->bug == FAKE_STARTS_FOREVER;
+  while (count < FAKE_NUMBERS &&
+         (forever || (p->started - p->done < p->width && p->started < p->total))) {
+    p->next[count++] = ++p->started;
+    p->attempt[p->started % FAKE_NUMBERS] = 0;
+  }
+  if (count > 0 && p->started > 1 && p->bug == FAKE_STARTS_TWICE) p->next[0] = 1;
+  if (count > 0 && p->bug == FAKE_NAMES_TWICE) p->next[count++] = p->next[0];
+  if (p->bug == FAKE_WAITS_FOR_NOTHING) count = 0;
+  return count;
+}
+
+static void name_canceled(struct fake_policy *p, struct decision *d) {
+  if (p->bug == FAKE_CANCELS_UNKNOWN) p->cancel[p->cancel_count++] = 77;
+  if (p->bug == FAKE_CANCELS_TWICE && p->started > 0)
+    p->cancel[0] = p->cancel[1] = 1, p->cancel_count = p->choices > 1 ? 2 : 0;
+  d->cancel = (struct numbers){p->cancel, p->cancel_count};
+  p->cancel_count = 0;
+}
+
 static bool fake_choose(void *self, struct batch *out, struct decision *d, struct error *error) {
   struct fake_policy *p = self;
   if (fails(p, out, error)) return false;
+  p->choices++;
   if (p->verbose) fake_log_add(p->log, "choose");
+  if (p->during_choose) p->during_choose(p->data);
+  bool sound = p->bug != FAKE_IGNORES_STOP && p->bug != FAKE_STARTS_FOREVER;
   if (p->why[0] && p->bug != FAKE_IGNORES_STOP) return stop_answer(p, out, d, error);
   if (p->bug == FAKE_LEAVES && p->started == p->total) return stop_answer(p, out, d, error);
-  if (p->done >= p->total && p->bug != FAKE_STARTS_FOREVER) return stop_answer(p, out, d, error);
-  bool free = p->started - p->done < p->width && p->started < p->total;
-  d->kind = free || p->bug == FAKE_STARTS_FOREVER ? DECIDE_START : DECIDE_WAIT;
-  if (p->bug == FAKE_WAITS_FOR_NOTHING) d->kind = DECIDE_WAIT;
-  if (d->kind == DECIDE_WAIT) return true;
-  if (p->performs) d->kind = DECIDE_PERFORM;
-  d->steps = p->next;
-  d->count = p->bug == FAKE_STARTS_NOTHING ? 0 : 1;
-  p->next[0] = p->bug == FAKE_STARTS_TWICE ? 1 : ++p->started;
-  p->exchange[p->next[0] % 256] = 0;
-  return !p->policy.repeatable || !p->performs || record(out, error, "s", p->next[0]);
+  if (p->done >= p->total && sound) return stop_answer(p, out, d, error);
+  size_t count = name_next(p);
+  if (p->functions)
+    d->perform = (struct numbers){p->next, count};
+  else
+    d->start = (struct numbers){p->next, count};
+  name_canceled(p, d);
+  d->wait_ms = p->wait_ms;
+  d->events = p->events;
+  return true;
 }
 
-static bool fake_request(void *self, uint64_t step, struct task *task, struct batch *out,
+static bool fake_request(void *self, uint64_t number, struct task *task, struct batch *out,
                          struct error *error) {
   struct fake_policy *p = self;
   char target[32];
-  memset(p->next, 0xFF, sizeof p->next); /* the decision's list is gone with this question */
+  forget_lists(p);
   if (fails(p, out, error)) return false;
-  if (p->verbose) fake_log_add(p->log, "request(%llu)", (unsigned long long)step);
+  if (p->verbose) fake_log_add(p->log, "request(%llu)", (unsigned long long)number);
   task->kind = p->kind;
-  if (p->exchange[step % 256] > 0) task->delay_ms = p->delay_ms;
-  if (p->kind == TASK_LUA) return true;
-  snprintf(target, sizeof target, "%llu", (unsigned long long)step);
+  snprintf(target, sizeof target, "%llu", (unsigned long long)number);
   for (int i = 0; p->argv && p->argv[i]; i++)
     if (!strings_add(&task->args, task->sys, p->argv[i], strlen(p->argv[i]), error)) return false;
   return task_set(task, &task->target, target, error) &&
-         (p->in_memory || record(out, error, "i", step));
+         (p->in_memory || record(out, error, "i", number));
 }
 
-static bool fake_accept(void *self, uint64_t step, const struct reply *reply, struct batch *out,
-                        enum verdict *verdict, struct error *error) {
+static void log_accept(struct fake_policy *p, uint64_t number, const struct reply *reply) {
+  if (reply)
+    fake_log_add(p->log, "accept(%llu,%d,%.*s%s)", (unsigned long long)number, (int)reply->status,
+                 (int)reply->body.length, reply->body.data, reply->sent ? "" : ",unsent");
+  else
+    fake_log_add(p->log, "accept(%llu)", (unsigned long long)number);
+}
+
+static bool fake_accept(void *self, uint64_t number, const struct reply *reply, struct batch *out,
+                        enum verdict *verdict, int64_t *after_ms, struct error *error) {
   struct fake_policy *p = self;
+  forget_lists(p);
   if (fails(p, out, error)) return false;
-  if (p->verbose && reply)
-    fake_log_add(p->log, "accept(%llu,%d,%.*s)", (unsigned long long)step, (int)reply->status,
-                 (int)reply->body.length, reply->body.data);
-  else if (p->verbose)
-    fake_log_add(p->log, "accept(%llu)", (unsigned long long)step);
+  if (p->verbose) log_accept(p, number, reply);
   if (p->during_accept) p->during_accept(p->data);
   bool canceled = reply && reply->status == REPLY_CANCELED;
-  if ((p->kind == TASK_GATE && !reply && !p->gate_open) || p->bug == FAKE_KEEPS) {
-    *verdict = VERDICT_KEEP;
-    return true;
-  }
-  bool more = !canceled && ++p->exchange[step % 256] < p->exchanges;
-  *verdict = more ? VERDICT_EXCHANGE : VERDICT_DONE;
-  if (!more) p->done++;
-  return p->in_memory || record(out, error, canceled ? "c" : more ? "x" : "r", step);
+  bool again = !canceled && !p->functions && ++p->attempt[number % FAKE_NUMBERS] < p->attempts;
+  if (p->bug == FAKE_PERFORMS_AGAIN) again = true;
+  *verdict = again ? VERDICT_AGAIN : VERDICT_OVER;
+  *after_ms = p->after_ms;
+  if (!again) p->done++;
+  return p->in_memory || record(out, error, canceled ? "c" : again ? "x" : "r", number);
+}
+
+static bool fake_event(void *self, const char *source, struct span bytes, struct batch *out,
+                       struct error *error) {
+  struct fake_policy *p = self;
+  char text[64];
+  forget_lists(p);
+  if (fails(p, out, error)) return false;
+  if (p->verbose) fake_log_add(p->log, "event(%s,%.*s)", source, (int)bytes.length, bytes.data);
+  int length = snprintf(text, sizeof text, "e:%.*s", (int)bytes.length, bytes.data);
+  return batch_add(out, text, (size_t)length, error);
 }
 
 static bool fake_save(void *self, uint64_t seq, struct store *store, struct error *error) {
@@ -105,16 +147,15 @@ static bool fake_save(void *self, uint64_t seq, struct store *store, struct erro
   return true;
 }
 
-static void fake_durable(void *self, uint64_t seq, bool begun) {
+static void fake_durable(void *self, uint64_t seq) {
   struct fake_policy *p = self;
   p->durables++;
-  fake_log_add(p->log, begun ? "durable(%llu)" : "durable(%llu, not begun)",
-               (unsigned long long)seq);
+  fake_log_add(p->log, "durable(%llu)", (unsigned long long)seq);
 }
 
-static void fake_progress(void *self, uint64_t step, struct span bytes) {
+static void fake_progress(void *self, uint64_t number, struct span bytes) {
   struct fake_policy *p = self;
-  fake_log_add(p->log, "progress(%llu,%.*s)", (unsigned long long)step, (int)bytes.length,
+  fake_log_add(p->log, "progress(%llu,%.*s)", (unsigned long long)number, (int)bytes.length,
                bytes.data);
 }
 
@@ -125,12 +166,14 @@ static void fake_stop(void *self, const char *why) {
 }
 
 void fake_policy_init(struct fake_policy *p, struct fake_log *log) {
-  *p = (struct fake_policy){.log = log, .width = 1, .kind = TASK_HTTP, .exchanges = 1};
+  *p =
+      (struct fake_policy){.log = log, .width = 1, .kind = TASK_HTTP, .attempts = 1, .wait_ms = -1};
   p->policy = (struct policy){.self = p,
                               .load = fake_load,
                               .choose = fake_choose,
                               .request = fake_request,
                               .accept = fake_accept,
+                              .event = fake_event,
                               .save = fake_save,
                               .durable = fake_durable,
                               .progress = fake_progress,
