@@ -171,12 +171,17 @@ static void release_over(struct engine *e) {
     slots_release(&e->slots, slot);
 }
 
+/* What is with a transport stays there until the choice is durable; the rest is heard of after that
+ * in any case. */
 static bool give_up_on(struct engine *e, struct numbers numbers) {
   for (size_t i = numbers.count; i-- > 0;) { /* backwards: the list's first is the last pushed */
     struct slot *slot = slots_find(&e->slots, numbers.items[i]);
     if (!slot) return number_bug(e, numbers.items[i], "canceled, but it is not under way");
     if (slot->unwanted) return number_bug(e, numbers.items[i], "named twice");
-    if (slot->state == SLOT_OVER) continue;
+    if (slot->state != SLOT_SENT) {
+      engine_cancel(e, slot);
+      continue;
+    }
     slot->unwanted = true;
     slot->next_unwanted = e->unwanted;
     e->unwanted = slot;

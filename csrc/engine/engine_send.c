@@ -73,12 +73,13 @@ static void arrive(struct exchange *exchange, const struct reply *reply, enum sl
   struct slot *slot = exchange->owner;
   struct engine *e = slot->engine;
   assert(slot->state == state && "transport: done was called twice");
-  (void)state;
   e->flying--;
   slot->carrier = NULL;
-  if (slot->state == SLOT_DELAYED && reply->status == REPLY_OK) {
+  if (state == SLOT_DELAYED && reply->status == REPLY_OK) {
     slot->state = SLOT_DUE;
     slot_queue_push(&e->due, slot);
+  } else if (state == SLOT_DELAYED) {
+    engine_answer(e, slot, reply->status, reply->message);
   } else {
     keep_reply(e, slot, reply);
     engine_requeue(e, slot);
@@ -182,6 +183,10 @@ static void cancel_all(struct engine *e, bool at_once) {
     ;
   for (size_t i = 0; i < e->slots.capacity; i++)
     if (e->slots.table[i]) cancel(e, e->slots.table[i], at_once);
+}
+
+void engine_cancel(struct engine *e, struct slot *slot) {
+  cancel(e, slot, false);
 }
 
 void engine_cancel_all(struct engine *e) {

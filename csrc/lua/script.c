@@ -34,8 +34,7 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
     value.data = luaL_checklstring(L, -1, &value.length);
     struct store *store = question->script->store;
     if (!store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error)) {
-      enum error_code code = question->error.code;
-      if (code != ERROR_MEMORY && code != ERROR_LOST) question->error.code = ERROR_STORE;
+      if (question->error.code == ERROR_SYSTEM) question->error.code = ERROR_STORE;
       ask_check(L, false, &question->error);
     }
     lua_pop(L, 3);

@@ -50,8 +50,10 @@ static size_t name_next(struct fake_policy *p) {
   bool forever = p->bug == FAKE_STARTS_FOREVER;
   while (count < FAKE_NUMBERS &&
          (forever || (p->started - p->done < p->width && p->started < p->total))) {
-    p->next[count++] = ++p->started;
-    p->attempt[p->started % FAKE_NUMBERS] = 0;
+    uint64_t number = p->one_number ? 1 : p->started + 1;
+    p->next[count++] = number;
+    p->attempt[number % FAKE_NUMBERS] = 0;
+    p->started++;
   }
   if (count > 0 && p->started > 1 && p->bug == FAKE_STARTS_TWICE) p->next[0] = 1;
   if (count > 0 && p->bug == FAKE_NAMES_TWICE) p->next[count++] = p->next[0];
@@ -59,12 +61,18 @@ static size_t name_next(struct fake_policy *p) {
   return count;
 }
 
+static void give_up(struct fake_policy *p, uint64_t number) {
+  p->give_up[p->give_up_count++] = number;
+}
+
 static void name_canceled(struct fake_policy *p, struct decision *d) {
-  if (p->bug == FAKE_CANCELS_UNKNOWN) p->cancel[p->cancel_count++] = 77;
-  if (p->bug == FAKE_CANCELS_TWICE && p->started > 0)
-    p->cancel[0] = p->cancel[1] = 1, p->cancel_count = p->choices > 1 ? 2 : 0;
-  d->cancel = (struct numbers){p->cancel, p->cancel_count};
-  p->cancel_count = 0;
+  bool twice = p->bug == FAKE_CANCELS_TWICE && p->choices > 1;
+  if (p->bug == FAKE_CANCELS_UNKNOWN) give_up(p, 77);
+  for (int i = 0; twice && i < 2; i++)
+    give_up(p, 1);
+  memcpy(p->cancel, p->give_up, sizeof p->cancel);
+  d->cancel = (struct numbers){p->cancel, p->give_up_count};
+  p->give_up_count = 0;
 }
 
 static bool fake_choose(void *self, struct batch *out, struct decision *d, struct error *error) {

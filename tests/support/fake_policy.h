@@ -36,6 +36,7 @@ struct fake_policy {
   int64_t wait_ms;         /* said by each choice that goes on */
   bool events;             /* said by each choice that goes on */
   bool in_memory;          /* no intent, no record per number */
+  bool one_number;         /* all have the number 1, one after the other */
   enum fake_bug bug;
   bool verbose;        /* logs choose, request, accept, event, too */
   unsigned fail_at;    /* the n-th question fails, from 1; 0: none */
@@ -48,8 +49,9 @@ struct fake_policy {
   unsigned questions, choices, saves, durables;
   char why[64];                               /* of stop */
   uint64_t next[FAKE_NUMBERS + 1], cancel[4]; /* the decision's numbers */
-  size_t cancel_count;                        /* set by a test: said by the next choice */
-  void (*during_accept)(void *data);          /* called inside accept, may be NULL */
+  uint64_t give_up[4];                        /* set by a test: canceled by the next choice */
+  size_t give_up_count;
+  void (*during_accept)(void *data); /* called inside accept, may be NULL */
   void (*during_choose)(void *data);
   void *data;
 };
