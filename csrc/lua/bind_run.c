@@ -107,7 +107,7 @@ static int core_open(lua_State *L) {
   if (!options.loop) return bind_fail(L, &error);
   struct run *run = lua_newuserdatauv(L, sizeof *run, 1);
   memset(run, 0, sizeof *run);
-  run->script.anchor = run->script.table = run->script.kept = LUA_NOREF;
+  run->script.anchor = run->script.kept = LUA_NOREF;
   luaL_setmetatable(L, RUN_TYPE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
