@@ -140,9 +140,9 @@ static void parallel(void) {
   }
 }
 
-static void eleven_ms(void *data) {
+static void eleven_ms(void *data, const char *question) {
   (void)data;
-  h.sys.now_ns += 11 * 1000000;
+  if (strcmp(question, "accept") == 0) h.sys.now_ns += 11 * 1000000;
 }
 
 static void flat(void) {
@@ -182,7 +182,7 @@ static void flat(void) {
   TEST("a long function ends the turn after it, so that other runs get theirs") {
     setup(10, 1);
     h.policy.functions = true;
-    h.policy.during_accept = eleven_ms;
+    h.policy.during = eleven_ms;
     CHECK(fake_host_open(&h));
     for (int i = 1; i < 10; i++)
       CHECK(engine_turn(h.engine) == ENGINE_READY && h.policy.done == (uint64_t)i);

@@ -166,6 +166,17 @@ static void given_up(void) {
                           "durable(6) save(6) kill(51ms)");
     teardown();
   }
+  TEST("nor is one that is to be made again at once") {
+    setup_under_way(1, 1);
+    h.policy.attempts = 2;
+    fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
+    give_up(1);
+    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK_STR(h.log.text, "accept(1,4,) event(inbox,!) choose append(x1,e:!) sync durable(4) "
+                          "accept(1,2,,unsent) choose append(c1,end:task_completed) sync "
+                          "durable(6) save(6) kill(51ms)");
+    teardown();
+  }
   TEST("one whose reply the same choice has heard of is passed by (OVER)") {
     setup_under_way(2, 2);
     fake_transport_reply(&h.outside, "2", REPLY_OK, "b");
@@ -200,8 +211,9 @@ static void given_up(void) {
   }
 }
 
-static void nine_ms(void *data) {
+static void nine_ms(void *data, const char *question) {
   (void)data;
+  if (strcmp(question, "accept") != 0) return;
   h.sys.now_ns += 9 * 1000000;
   if (h.policy.done != 1) return;
   h.policy.give_up[0] = 3; /* said by the choice that follows */
@@ -224,7 +236,7 @@ static void functions(void) {
   TEST("one that waits because the turn was long may be given up (ARRIVED)") {
     setup(3, 3);
     h.policy.functions = true;
-    h.policy.during_accept = nine_ms;
+    h.policy.during = nine_ms;
     CHECK(fake_host_open(&h));
     fake_log_clear(&h.log);
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
@@ -257,7 +269,24 @@ static double cost(uint64_t width, uint64_t replies) {
   return took;
 }
 
+static void slow_request(void *data, const char *question) {
+  (void)data;
+  if (strcmp(question, "request") == 0) h.sys.now_ns += 6 * 1000000;
+}
+
 static void many(void) {
+  TEST("many calls that start together leave in several batches, so that none waits for all") {
+    setup(5, 5);
+    h.policy.verbose = false;
+    h.pool_full = true;
+    h.policy.during = slow_request;
+    CHECK(fake_host_open(&h));
+    fake_log_clear(&h.log);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.outside.in_flight == 5);
+    CHECK(fake_log_count(&h.log, "append(i1,i2) sync durable(3) send(1) send(2) "
+                                 "append(i3,i4) sync durable(5) send(3) send(4) append(i5)") == 1);
+    teardown();
+  }
   TEST("a reply costs the same with 20,000 calls out as with 20") {
     double few = 1e9, lots = 1e9;
     for (int i = 0; i < 3; i++) { /* the best of some: others use the processor, too */

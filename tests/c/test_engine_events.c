@@ -33,11 +33,16 @@ static bool send(const char *word) {
   return engine_event(h.engine, "inbox", (struct span){word, strlen(word)}, &error);
 }
 
-static void *running; /* of `during_...`: says a word once */
-static void say(void *data) {
-  if (data != running) return;
-  running = NULL;
+static bool said;
+static void say_once(void *data, const char *question) {
+  if (said || strcmp(question, "choose") != 0) return;
+  said = true;
   CHECK(send(data));
+}
+
+static void six_ms(void *data, const char *question) {
+  (void)data;
+  if (strcmp(question, "event") == 0) h.sys.now_ns += 6 * 1000000;
 }
 
 static void events(void) {
@@ -88,8 +93,10 @@ static void events(void) {
   }
   TEST("one that comes while the run chooses its end belongs to it; behind that it is refused") {
     setup_under_way(1, 1);
-    running = h.policy.data = (void *)"last";
-    h.policy.during_choose = say;
+    char word[] = "last";
+    said = false;
+    h.policy.data = word;
+    h.policy.during = say_once;
     fake_transport_reply(&h.outside, "1", REPLY_OK, "a");
     h.busy = true;
     CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.work);
@@ -119,6 +126,20 @@ static void events(void) {
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
     CHECK_STR(engine_reason(h.engine), "script_error");
     CHECK(fake_log_count(&h.log, "event(") == 0);
+    teardown();
+  }
+  TEST("many events are heard in several batches, but all of them before a stop") {
+    setup_under_way(1, 1);
+    h.policy.during = six_ms;
+    h.policy.verbose = false;
+    h.pool_full = true;
+    for (int i = 0; i < 2; i++)
+      CHECK(send("a") && send("b"));
+    CHECK(engine_turn(h.engine) == ENGINE_READY);
+    CHECK_STR(h.log.text, "append(e:a,e:b) sync durable(4)");
+    engine_stop(h.engine, "user_exit");
+    CHECK(send("c") && fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK(fake_log_count(&h.log, "stop(user_exit) append(c1,e:a,e:b,e:c,end:user_exit)") == 1);
     teardown();
   }
   TEST("at most 4 MiB wait: what is more is refused, and there is room again when it was heard") {
