@@ -84,12 +84,29 @@ static void attempts(void) {
     h.outside.fail_code = ERROR_SYSTEM;
     CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
     CHECK(fake_log_count(&h.log, "accept(1,4,,unsent)") == 1);
+    CHECK(fake_log_count(&h.log, "pool") == 0); /* nothing was in flight */
     teardown();
     setup(1, 1);
-    h.no_outside = true;
+    h.no_outside = "http.so: not there";
     CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
     CHECK(fake_log_count(&h.log, "accept(1,5,,unsent)") == 1);
+    CHECK_STR(h.policy.message, "http.so: not there");
     teardown();
+  }
+  TEST("a message that is too long is cut between two characters") {
+    static char text[400], cut[256];
+    for (int i = 0; i < 2; i++) {
+      memset(text, 'x', sizeof text - 1);
+      for (int at = 250; at < 260; at += 2)
+        memcpy(text + at + i, "\xC3\xA9", 2);
+      setup(1, 1);
+      h.no_outside = text;
+      CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
+      memcpy(cut, text, sizeof cut);
+      cut[i ? 255 : 254] = 0;
+      CHECK_STR(h.policy.message, cut);
+      teardown();
+    }
   }
   TEST("a number that is over may be named again by the choice that follows") {
     setup(3, 1);

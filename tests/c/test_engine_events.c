@@ -254,6 +254,7 @@ static void shown(void) {
     CHECK(h.awake == awake + 1);
     CHECK_STR(h.log.text, "");
     CHECK(fake_transport_progress(&h.outside, "1", "other"));
+    CHECK(fake_transport_progress(&h.outside, "1", ""));
     fake_transport_reply(&h.outside, "2", REPLY_OK, "b");
     CHECK(fake_host_turn(&h) == ENGINE_WAITING);
     CHECK_STR(h.log.text, "progress(2,half a line) progress(1,other) accept(2,0,b) choose "

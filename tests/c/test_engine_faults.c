@@ -55,6 +55,16 @@ static void store_faults(void) {
     CHECK(fake_log_count(&h.log, "cancel(") == 2);
     teardown();
   }
+  TEST("a policy without last words writes none") {
+    setup(3, 1);
+    h.policy.bug = FAKE_IGNORES_STOP;
+    h.policy.notes = true;
+    h.store.fail_append = 3;
+    CHECK(fake_host_open(&h) && fake_host_run(&h, 20));
+    check_end("paused", "store_failed");
+    CHECK(fake_log_count(&h.log, "last_words") == 0);
+    teardown();
+  }
   TEST("a failed sync ends the run at once: nothing is sent, reported or written after it") {
     for (int pool = 0; pool < 2; pool++)
       for (uint64_t n = 2; n <= 5; n++) {
@@ -67,6 +77,15 @@ static void store_faults(void) {
         CHECK(strstr(h.log.text, "sync failed") + 11 == h.log.text + h.log.length);
         teardown();
       }
+  }
+  TEST("a sync that fails without a word is one that failed") {
+    setup(3, 1);
+    h.store.fail_sync = 2;
+    h.store.fail_mute = true;
+    CHECK(fake_host_open(&h) && fake_host_run(&h, 20));
+    check_end("failed", "sync_failed");
+    CHECK_STR(engine_error(h.engine)->text, "store: a sync failed without saying why");
+    teardown();
   }
   TEST("a run whose first batch or view cannot be written does not open") {
     setup(1, 1);

@@ -36,6 +36,8 @@ static void asked(void) {
     CHECK(h.awake == 1);
     engine_stop(h.engine, "timeout"); /* the first word counts */
     check_end("paused", "user_exit");
+    engine_tick(h.engine);
+    CHECK(h.awake == 1); /* what is canceled in a turn wakes nobody, nor does what comes too late */
     CHECK(fake_log_count(&h.log, "cancel(1)") == 1 && fake_log_count(&h.log, "cancel(2)") == 1);
     CHECK(fake_log_count(&h.log, "stop(user_exit) append(c") == 1);
     CHECK(fake_log_count(&h.log, ",end:user_exit) sync durable(6) save(6)") == 1);

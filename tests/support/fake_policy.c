@@ -128,6 +128,7 @@ static bool fake_accept(void *self, uint64_t number, const struct reply *reply, 
   forget_lists(p);
   if (fails(p, "accept", out, error)) return false;
   if (p->verbose) log_accept(p, number, reply);
+  if (reply) memcpy(p->message, reply->message, sizeof p->message);
   bool canceled = reply && reply->status == REPLY_CANCELED;
   bool again = !canceled && !p->functions && ++p->attempt[number % FAKE_NUMBERS] < p->attempts;
   if (p->bug == FAKE_PERFORMS_AGAIN || p->bug == FAKE_AGAIN) again = true;

@@ -46,6 +46,7 @@ struct fake_policy {
   enum error_code fail_code;
   bool fail_save, fail_mute; /* the views fail; a failure says nothing */
 
+  char message[256]; /* of the last reply */
   uint64_t started, done;
   int attempt[FAKE_NUMBERS]; /* of number % FAKE_NUMBERS */
   unsigned questions, choices, saves, durables;

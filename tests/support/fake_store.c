@@ -52,7 +52,7 @@ static bool fake_sync(struct store *store, struct error *error) {
   assert(s->unsynced && !s->syncing);
   if (++s->syncs == s->fail_sync) {
     fake_log_add(s->log, "sync failed");
-    return error_system(error, EIO, "journal");
+    return !s->fail_mute && error_system(error, EIO, "journal");
   }
   s->unsynced = false;
   fake_log_add(s->log, "sync");
