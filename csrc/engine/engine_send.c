@@ -53,20 +53,21 @@ static bool keep(struct buffer *to, struct span from, size_t asked, size_t usual
   return true;
 }
 
-/* Where it cannot be kept the call is in doubt: better stop than have it made twice. */
-static void keep_reply(struct engine *e, struct slot *slot, const struct reply *reply) {
+/* One that cannot be kept is as good as none: the call was made, and nobody knows what came of it.
+ */
+static void keep_reply(struct slot *slot, const struct reply *reply) {
+  const struct task *task = &slot->task;
   struct error error;
-  slot->reply = *reply;
-  slot->reply.body = slot->reply.extra = (struct span){"", 0};
+  struct span body, extra;
+  bool kept = keep(&slot->body, reply->body, task->max_body, DEFAULT_MAX_BODY, &body, &error) &&
+              keep(&slot->extra, reply->extra, task->max_extra, DEFAULT_MAX_EXTRA, &extra, &error);
   slot->answered = true;
-  if (keep(&slot->body, reply->body, slot->task.max_body, DEFAULT_MAX_BODY, &slot->reply.body,
-           &error) &&
-      keep(&slot->extra, reply->extra, slot->task.max_extra, DEFAULT_MAX_EXTRA, &slot->reply.extra,
-           &error))
-    return;
-  if (e->state >= RUN_LOST) return;
-  e->error = error;
-  e->state = RUN_LOST;
+  slot->reply = *reply;
+  slot->reply.body = kept ? body : (struct span){"", 0};
+  slot->reply.extra = kept ? extra : (struct span){"", 0};
+  if (kept || reply->status != REPLY_OK) return;
+  slot->reply.status = REPLY_BROKEN;
+  cut_text(slot->reply.message, sizeof slot->reply.message, error.text);
 }
 
 static void arrive(struct exchange *exchange, const struct reply *reply, enum slot_state state) {
@@ -81,7 +82,7 @@ static void arrive(struct exchange *exchange, const struct reply *reply, enum sl
   } else if (state == SLOT_DELAYED) {
     engine_answer(e, slot, reply->status, reply->message);
   } else {
-    keep_reply(e, slot, reply);
+    keep_reply(slot, reply);
     engine_requeue(e, slot);
   }
   engine_wake(e);
