@@ -23,7 +23,9 @@ enum error_code {
   ERROR_MEMORY,  /* an allocation failed */
   ERROR_SCRIPT,  /* a Lua function raised */
   ERROR_STOPPED, /* stopped from outside */
-  ERROR_STORE    /* what a record names cannot be kept; said by no script (lua/raised.c) */
+  /* those a script cannot raise (lua/raised.c) */
+  ERROR_LOST, /* the run is another's now, or gone: nothing of it is written any more */
+  ERROR_STORE /* what a record names cannot be kept */
 };
 
 struct error {

@@ -87,10 +87,6 @@ static enum engine_phase turn(struct engine *e) {
       engine_cancel_all(e);
     }
     if (e->sync == SYNC_UNDER_WAY) return ENGINE_WAITING;
-    if (e->state == RUN_LOST) {
-      e->trouble = e->error;
-      engine_give_up(e);
-    }
     iterate(e);
     if (finished(e)) engine_finish(e);
     if (e->state == RUN_STOPPED) return ENGINE_STOPPED;

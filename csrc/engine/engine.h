@@ -10,9 +10,9 @@
  * How a run ends, besides what the policy chooses:
  *   paused  store_failed   an append, or a value it names, could not be written; the policy's last
  *                          words are in the journal
+ *   failed  store_lost     the store says that the run is not its own any more: nothing is written
  *   failed  sync_failed    a sync failed: nothing is written or reported after it
- *   paused  out_of_memory  the engine's own allocation failed, a question failed for want of
- *                          memory, or a reply could not be kept
+ *   paused  out_of_memory  the engine's own allocation failed, or a question for want of memory
  *   failed  script_error   a question failed otherwise
  *   failed  internal       the policy broke its contract (it waits for nothing ...)
  *

@@ -9,9 +9,7 @@
 #include <string.h>
 
 struct error *engine_trouble(struct engine *e) {
-  e->trouble.code = ERROR_NONE;
-  e->trouble.number = 0;
-  e->trouble.text[0] = 0;
+  error_clear(&e->trouble);
   return &e->trouble;
 }
 
@@ -74,12 +72,14 @@ static bool number_bug(struct engine *e, uint64_t number, const char *text) {
   return policy_bug(e, whole);
 }
 
-/* What the question appended is forgotten. To be stopped from outside is no fault: the run then
+/* What the question appended is forgotten, what it was about comes back to be heard of, unless the
+ * run breaks off. To be stopped from outside is no fault: the run then
  * stops in order, unless that is interrupted, too. */
 static bool question_failed(struct engine *e, size_t mark, const char *question) {
   batch_cut(&e->out, mark);
   switch (e->trouble.code) {
   case ERROR_STORE:
+  case ERROR_LOST:
     engine_store_failed(e);
     return false;
   case ERROR_MEMORY:
@@ -119,13 +119,12 @@ static bool ask_accept(struct engine *e, struct slot *slot) {
   e->choose_ns = NOW;
   if (!policy->accept(policy->self, slot->number, slot->answered ? &slot->reply : NULL, &e->out,
                       &verdict, &after_ms, engine_trouble(e))) {
-    if (e->trouble.code == ERROR_STOPPED && slot->answered)
+    if (slot->answered)
       engine_requeue(e, slot);
-    else if (e->trouble.code == ERROR_STOPPED)
+    else
       engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
     return question_failed(e, mark, "accept");
   }
-  slot->answered = false;
   if (verdict == VERDICT_AGAIN && !engine_stopping(e)) return again(e, slot, after_ms);
   slot->state = SLOT_OVER;
   slot_queue_push(&e->over, slot);
@@ -151,10 +150,7 @@ static bool take_events(struct engine *e) {
     size_t mark = batch_count(&e->out);
     e->choose_ns = NOW;
     if (!policy->event(policy->self, note->text, note_bytes(note), &e->out, engine_trouble(e))) {
-      if (e->trouble.code == ERROR_STOPPED)
-        notes_return(&e->events, note);
-      else
-        notes_free(&e->events, note);
+      notes_return(&e->events, note);
       return question_failed(e, mark, "event");
     }
     notes_free(&e->events, note);
@@ -170,12 +166,17 @@ static void release_over(struct engine *e) {
     slots_release(&e->slots, slot);
 }
 
+/* What is with a transport stays there until the choice is durable; the rest is heard of after that
+ * in any case. */
 static bool give_up_on(struct engine *e, struct numbers numbers) {
   for (size_t i = numbers.count; i-- > 0;) { /* backwards: the list's first is the last pushed */
     struct slot *slot = slots_find(&e->slots, numbers.items[i]);
     if (!slot) return number_bug(e, numbers.items[i], "canceled, but it is not under way");
     if (slot->unwanted) return number_bug(e, numbers.items[i], "named twice");
-    if (slot->state == SLOT_OVER) continue;
+    if (slot->state != SLOT_SENT) {
+      engine_cancel(e, slot);
+      continue;
+    }
     slot->unwanted = true;
     slot->next_unwanted = e->unwanted;
     e->unwanted = slot;
@@ -221,12 +222,10 @@ static bool choose(struct engine *e) {
   struct decision decision;
   size_t mark = batch_count(&e->out);
   bool told = e->state == RUN_TOLD;
-  e->choose_ns = NEVER;
   if (!ask_choose(e, &decision)) return question_failed(e, mark, "choose");
   if (decision.kind == DECIDE_STOP) {
     if (!decision.status[0]) return policy_bug(e, "choose says stop, but with which status?");
     set_end(e, RUN_ENDING, decision.status, decision.reason);
-    release_over(e);
     return true;
   }
   if (told) return policy_bug(e, "choose was told to stop and does not");
@@ -247,7 +246,7 @@ static bool ask_requests(struct engine *e) {
     slot->state = SLOT_TAKEN;
     task_clear(&slot->task);
     if (!policy->request(policy->self, slot->number, &slot->task, &e->out, engine_trouble(e))) {
-      if (e->trouble.code == ERROR_STOPPED) engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
+      engine_answer(e, slot, REPLY_CANCELED, e->trouble.text);
       return question_failed(e, mark, "request");
     }
     slot->state = SLOT_READY;

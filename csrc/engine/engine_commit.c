@@ -8,7 +8,7 @@
 #include <assert.h>
 
 static struct span *room_for_spans(struct engine *e, size_t count, struct error *error) {
-  if (e->spans && count <= e->spans_capacity) return e->spans;
+  if (count <= e->spans_capacity) return e->spans;
   const struct sys *sys = e->options.sys;
   size_t next = e->spans_capacity ? e->spans_capacity : 8, size = sizeof *e->spans;
   while (next < count)
@@ -42,6 +42,10 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
  * `durable` is not called any more. */
 void engine_store_failed(struct engine *e) {
   batch_reset(&e->out);
+  if (e->trouble.code == ERROR_LOST) { /* it is not ours to say anything in */
+    engine_break(e, RUN_BLIND, "failed", "store_lost");
+    return;
+  }
   engine_break(e, RUN_BLIND, "paused", "store_failed");
   engine_last_words(e, e->reason);
   struct store *store = e->options.store;
@@ -53,7 +57,6 @@ void engine_store_failed(struct engine *e) {
 
 static void sync_failed(struct engine *e) {
   e->trouble = e->sync_error;
-  batch_reset(&e->out);
   engine_break(e, RUN_BLIND, "failed", "sync_failed");
 }
 
@@ -65,7 +68,6 @@ static void tell_durable(struct engine *e) {
 static void sync_work(void *argument) { /* maybe on another thread, so it touches little */
   struct engine *e = argument;
   struct store *store = e->options.store;
-  e->sync_error.code = ERROR_NONE;
   if (!store->ops->sync(store, &e->sync_error) && e->sync_error.code == ERROR_NONE)
     error_set(&e->sync_error, ERROR_SYSTEM, "store: a sync failed without saying why");
 }

@@ -93,8 +93,6 @@ struct notes {
  *   ASKED                the next iteration: all is canceled          CANCELED
  *   CANCELED             accept heard of all; policy.stop is told     TOLD
  *   GOING, TOLD          choose says stop                             ENDING
- *   any before ENDING    a reply could not be kept                    LOST
- *   LOST                 the next iteration                           ENDING
  *   any but STOPPED      a question failed; the contract was broken;
  *                        interrupted while it stops already           ENDING
  *   any but STOPPED      an append, a blob or a sync failed           BLIND
@@ -105,7 +103,6 @@ enum run_state {
   RUN_ASKED,       /* `why` is known; what is under way is not canceled yet */
   RUN_CANCELED,
   RUN_TOLD,   /* choose has to stop now */
-  RUN_LOST,   /* `error` says why */
   RUN_ENDING, /* the last batches are on their way */
   RUN_BLIND,  /* the same, but the policy knows more than the journal: no view may show it */
   RUN_STOPPED
@@ -180,7 +177,8 @@ void engine_dispatch(struct engine *); /* the batch is durable: cancel, perform,
 void engine_delay(struct engine *, struct slot *, int64_t ms);
 void engine_requeue(struct engine *, struct slot *); /* to `arrived` */
 void engine_answer(struct engine *, struct slot *, enum reply_status, const char *message);
-void engine_cancel_all(struct engine *);            /* each slot comes to `arrived` */
+void engine_cancel(struct engine *, struct slot *); /* comes to `arrived`, unless it is over */
+void engine_cancel_all(struct engine *);
 void engine_abandon(struct engine *, bool at_once); /* each slot is freed, unheard */
 void engine_wake(struct engine *);
 

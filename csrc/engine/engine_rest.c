@@ -54,7 +54,7 @@ static int64_t view_ns(const struct engine *e, int64_t pause_ms) {
 }
 
 void engine_breathe(struct engine *e) {
-  if (batch_count(&e->out) == 0 && e->state < RUN_LOST && stale(e) &&
+  if (batch_count(&e->out) == 0 && e->state < RUN_ENDING && stale(e) &&
       view_ns(e, VIEW_BREATH_MS) <= mono_ns(e))
     engine_save(e, engine_trouble(e));
 }

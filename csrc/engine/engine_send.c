@@ -53,34 +53,36 @@ static bool keep(struct buffer *to, struct span from, size_t asked, size_t usual
   return true;
 }
 
-/* Where it cannot be kept the call is in doubt: better stop than have it made twice. */
-static void keep_reply(struct engine *e, struct slot *slot, const struct reply *reply) {
+/* One that cannot be kept is as good as none: the call was made, and nobody knows what came of it.
+ */
+static void keep_reply(struct slot *slot, const struct reply *reply) {
+  const struct task *task = &slot->task;
   struct error error;
-  slot->reply = *reply;
-  slot->reply.body = slot->reply.extra = (struct span){"", 0};
+  struct span body, extra;
+  bool kept = keep(&slot->body, reply->body, task->max_body, DEFAULT_MAX_BODY, &body, &error) &&
+              keep(&slot->extra, reply->extra, task->max_extra, DEFAULT_MAX_EXTRA, &extra, &error);
   slot->answered = true;
-  if (keep(&slot->body, reply->body, slot->task.max_body, DEFAULT_MAX_BODY, &slot->reply.body,
-           &error) &&
-      keep(&slot->extra, reply->extra, slot->task.max_extra, DEFAULT_MAX_EXTRA, &slot->reply.extra,
-           &error))
-    return;
-  if (e->state >= RUN_LOST) return;
-  e->error = error;
-  e->state = RUN_LOST;
+  slot->reply = *reply;
+  slot->reply.body = kept ? body : (struct span){"", 0};
+  slot->reply.extra = kept ? extra : (struct span){"", 0};
+  if (kept || reply->status != REPLY_OK) return;
+  slot->reply.status = REPLY_BROKEN;
+  cut_text(slot->reply.message, sizeof slot->reply.message, error.text);
 }
 
 static void arrive(struct exchange *exchange, const struct reply *reply, enum slot_state state) {
   struct slot *slot = exchange->owner;
   struct engine *e = slot->engine;
   assert(slot->state == state && "transport: done was called twice");
-  (void)state;
   e->flying--;
   slot->carrier = NULL;
-  if (slot->state == SLOT_DELAYED && reply->status == REPLY_OK) {
+  if (state == SLOT_DELAYED && reply->status == REPLY_OK) {
     slot->state = SLOT_DUE;
     slot_queue_push(&e->due, slot);
+  } else if (state == SLOT_DELAYED) {
+    engine_answer(e, slot, reply->status, reply->message);
   } else {
-    keep_reply(e, slot, reply);
+    keep_reply(slot, reply);
     engine_requeue(e, slot);
   }
   engine_wake(e);
@@ -182,6 +184,10 @@ static void cancel_all(struct engine *e, bool at_once) {
     ;
   for (size_t i = 0; i < e->slots.capacity; i++)
     if (e->slots.table[i]) cancel(e, e->slots.table[i], at_once);
+}
+
+void engine_cancel(struct engine *e, struct slot *slot) {
+  cancel(e, slot, false);
 }
 
 void engine_cancel_all(struct engine *e) {

@@ -145,23 +145,16 @@ static void turned(struct loop_member *member) {
   runtime_step((struct runtime *)member);
 }
 
-static bool open_store(struct runtime *r, const struct runtime_options *o,
-                       struct directory_report *report, struct error *error) {
-  if (o->directory)
-    return directory_open(r->sys, o->directory, &o->store, &r->store, report, error);
-  *report = (struct directory_report){0};
-  return memory_open(r->sys, &r->store, error);
-}
-
 static bool put_together(struct runtime *r, const struct runtime_options *o,
-                         struct directory_report *report, struct error *error) {
+                         struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (o->http_module) {
     r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
     if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
     strcpy(r->http_module, o->http_module);
   }
-  if (!open_store(r, o, report, error)) return false;
+  const char *url = o->url ? o->url : "memory:";
+  if (!store_open(r->sys, url, &o->store, &r->store, report, error)) return false;
   struct engine_options options = {.sys = r->sys,
                                    .store = r->store,
                                    .policy = o->policy,
@@ -174,11 +167,11 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
          (!o->policy->tick || ticker_new(r, error));
 }
 
-bool runtime_open(const struct runtime_options *o, struct runtime **to,
-                  struct directory_report *report, struct error *error) {
+bool runtime_open(const struct runtime_options *o, struct runtime **to, struct store_report *report,
+                  struct error *error) {
   struct runtime *r = sys_alloc(o->sys, sizeof *r);
   if (!r) return error_set(error, ERROR_MEMORY, "run: no memory");
-  struct directory_report unread;
+  struct store_report unread;
   r->sys = o->sys;
   r->loop = o->loop;
   loop_join(r->loop, &r->member, turned);

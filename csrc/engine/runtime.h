@@ -15,13 +15,13 @@ struct runtime_options {
   const struct sys *sys;
   struct loop *loop;           /* borrowed; may carry other runs */
   const struct policy *policy; /* borrowed; its `self` outlives the runtime */
-  const char *directory;       /* NULL: memory store */
-  struct directory_options store;
+  const char *url;             /* of the store; NULL: "memory:" */
+  struct store_options store;
   const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 
 /* Opens the store and loads the journal into the policy. The report may be NULL. */
-bool runtime_open(const struct runtime_options *, struct runtime **, struct directory_report *,
+bool runtime_open(const struct runtime_options *, struct runtime **, struct store_report *,
                   struct error *);
 /* Does what can be done without waiting. */
 enum engine_phase runtime_step(struct runtime *);

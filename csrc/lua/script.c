@@ -33,10 +33,10 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
     struct span value;
     value.data = luaL_checklstring(L, -1, &value.length);
     struct store *store = question->script->store;
-    if (!store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error)) {
-      if (question->error.code != ERROR_MEMORY) question->error.code = ERROR_STORE;
-      ask_check(L, false, &question->error);
-    }
+    struct error *said = &question->script->said;
+    bool kept = store->ops->blob_put(store, luaL_checkstring(L, -2), value, said);
+    if (!kept && said->code == ERROR_SYSTEM) said->code = ERROR_STORE;
+    ask_check(L, kept, said);
     lua_pop(L, 3);
   }
   forget(L, count);
@@ -53,7 +53,8 @@ static void take_records(lua_State *L, int self, struct question *question) {
     lua_rawgeti(L, -1, i);
     size_t size;
     const char *text = luaL_checklstring(L, -1, &size);
-    ask_check(L, batch_add(question->out, text, size, &question->error), &question->error);
+    struct error *said = &question->script->said;
+    ask_check(L, batch_add(question->out, text, size, said), said);
     lua_pop(L, 1);
   }
   forget(L, count);
@@ -185,8 +186,8 @@ static int save_body(lua_State *L) {
     struct span content;
     content.data = luaL_checklstring(L, -1, &content.length);
     struct store *store = question->store;
-    ask_check(L, store->ops->view(store, luaL_checkstring(L, -2), content, &question->error),
-              &question->error);
+    struct error *said = &question->script->said;
+    ask_check(L, store->ops->view(store, luaL_checkstring(L, -2), content, said), said);
     lua_pop(L, 3);
   }
   return 0;
@@ -322,13 +323,9 @@ static int read_record(lua_State *L) {
 
 /* Any of these may raise: what was taken until then is given back by script_clear. */
 void script_init(struct script *script, lua_State *L, int at) {
-  *script = (struct script){.anchor = LUA_NOREF, .table = LUA_NOREF, .kept = LUA_NOREF};
+  *script = (struct script){.anchor = LUA_NOREF, .kept = LUA_NOREF};
   luaL_checktype(L, at, LUA_TTABLE);
-  lua_pushvalue(L, at);
-  script->table = luaL_ref(L, LUA_REGISTRYINDEX);
-  lua_State *thread = lua_newthread(L);
-  script->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
-  script->L = thread;
+  ask_open(script, L, at);
   script->limits = limits_of(L);
   struct script **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
@@ -359,8 +356,7 @@ void script_clear(struct script *script, lua_State *L) {
   if (script->box) *script->box = NULL;
   luaL_unref(L, LUA_REGISTRYINDEX, script->kept);
   luaL_unref(L, LUA_REGISTRYINDEX, script->anchor);
-  luaL_unref(L, LUA_REGISTRYINDEX, script->table);
-  script->anchor = script->table = script->kept = LUA_NOREF;
+  script->anchor = script->kept = LUA_NOREF;
   script->box = NULL;
   script->store = NULL;
 }

@@ -24,6 +24,7 @@ struct journal {
   enum durability durability;
   uint64_t segment_bytes;
   int fd;
+  struct sys_stat file; /* which one it is */
   struct journal_end end;
   struct reserve reserve;
   struct journal_index *index;
@@ -102,6 +103,7 @@ static bool journal_rotate(struct journal *j, struct error *e) {
     j->sys->close(j->sys, j->fd);
   }
   j->fd = fd;
+  j->sys->fstat(j->sys, fd, &j->file);
   j->reserve = reserve;
   memcpy(j->object, path, j->object_size);
   journal_index_note(j->index, line.seq, segment, 0);
@@ -121,6 +123,7 @@ static bool journal_rotate(struct journal *j, struct error *e) {
 static bool journal_continue(struct journal *j, struct error *e) {
   j->fd = file_open(j->sys, j->object, O_WRONLY | O_APPEND, e);
   if (j->fd < 0) return false;
+  j->sys->fstat(j->sys, j->fd, &j->file);
   if (j->durability == DURABILITY_PROCESS) return true;
   return file_sync(j->sys, j->fd, false, j->object, e) && file_sync_folder(j->sys, j->folder, e);
 }
@@ -280,6 +283,28 @@ bool journal_sync(struct journal *j, struct error *e) {
   if (!file_sync(j->sys, j->fd, true, j->object, &why)) return journal_fail(j, true, &why, e);
   j->synced = true;
   return true;
+}
+
+void journal_abandon(struct journal *j, const struct error *why) {
+  journal_fail(j, true, why, NULL);
+  j->why = *why;
+}
+
+bool journal_held(struct journal *j, struct error *e) {
+  struct error why = {0};
+  int64_t size = j->end.offset;
+  if (j->broken) {
+    if (e) *e = j->why;
+    return false;
+  }
+  bool same = file_same(j->sys, j->object, &j->file, &size);
+  if (same && (size == j->end.offset || j->failed)) return true;
+  error_set(&why, ERROR_LOST,
+            "%s: was %s by somebody else while the run went on; nothing more is written", j->object,
+            same ? "changed" : "removed or replaced");
+  journal_abandon(j, &why);
+  if (e) *e = why;
+  return false;
 }
 
 const struct journal_end *journal_where(const struct journal *j) {

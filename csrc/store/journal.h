@@ -26,6 +26,11 @@ bool journal_open(const struct sys *, const struct journal_options *, const stru
 bool journal_append(struct journal *, const struct span *payloads, size_t count, enum append,
                     struct error *);
 bool journal_sync(struct journal *, struct error *);
+/* Whether its file is still there under its name, as it was written; ERROR_LOST where not. From
+ * then on nothing is written any more, not even by close. */
+bool journal_held(struct journal *, struct error *);
+/* Leaves everything as it is from here on: every later call fails with this error. */
+void journal_abandon(struct journal *, const struct error *);
 /* Where it ends now; belongs to the journal. */
 const struct journal_end *journal_where(const struct journal *);
 uint64_t journal_bytes(const struct journal *);

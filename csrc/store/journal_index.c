@@ -74,6 +74,13 @@ static struct place nearest(const struct journal_index *index, uint64_t seq) {
   return low > 0 ? place_at(index, low - 1) : (struct place){.segment = 1};
 }
 
+void journal_index_nearest(const struct journal_index *index, uint64_t seq, uint32_t *segment,
+                           int64_t *offset) {
+  struct place place = nearest(index, seq);
+  *segment = place.segment;
+  *offset = place.offset;
+}
+
 static bool walk_corrupt(const struct walk *w, const char *why, struct error *e) {
   return error_set(e, ERROR_CORRUPT, "%s: offset %" PRId64 ", record %" PRIu64 ": %s", w->path,
                    w->at.offset, w->at.seq, why);

@@ -16,6 +16,9 @@ void journal_index_init(struct journal_index *, const struct sys *);
 void journal_index_clear(struct journal_index *);
 /* The line `seq` stands at `offset` of `segment`; told in order, kept where it is worth it. */
 void journal_index_note(struct journal_index *, uint64_t seq, uint32_t segment, int64_t offset);
+/* The place to begin at to reach the record `seq`. */
+void journal_index_nearest(const struct journal_index *, uint64_t seq, uint32_t *segment,
+                           int64_t *offset);
 /* Appends the payload of the record `seq` to `to`, checked; nothing behind `end` is looked at.
  * ERROR_MISSING: there is none, or it is the store's own. ERROR_CORRUPT: file, offset, record. */
 bool journal_index_read(const struct journal_index *, const struct sys *, const char *folder,

@@ -64,9 +64,10 @@ enum reply_status {
   REPLY_TIMEOUT,   /* a deadline passed; `message` says which */
   REPLY_CANCELED,  /* cancel was called */
   REPLY_TOO_LARGE, /* max_body or max_extra was met */
-  REPLY_BROKEN,    /* reset, refused, unresolved, incomplete body, process could not start */
-  REPLY_REFUSED,   /* never worth a retry: bad URL, TLS verification failed, redirect refused */
-  REPLY_KILLED     /* process: died by a signal not ours; `code` is its number */
+  REPLY_BROKEN,  /* reset, refused, unresolved, incomplete body, process could not start, no memory
+                  */
+  REPLY_REFUSED, /* never worth a retry: bad URL, TLS verification failed, redirect refused */
+  REPLY_KILLED   /* process: died by a signal not ours; `code` is its number */
 };
 
 struct reply {

@@ -129,8 +129,9 @@ static void parallel(void) {
     h.busy = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(fake_log_count(&h.log, "pool") == 1 && h.outside.in_flight == 0);
-    CHECK(fake_host_pool(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.outside.in_flight == 1);
+    int awake = h.awake;
+    CHECK(fake_host_pool(&h) && h.awake == awake + 1);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.outside.in_flight == 1);
     fake_log_clear(&h.log);
     h.pool_full = true;
     fake_transport_reply(&h.outside, "1", REPLY_OK, "x");
@@ -140,9 +141,9 @@ static void parallel(void) {
   }
 }
 
-static void eleven_ms(void *data) {
+static void eleven_ms(void *data, const char *question) {
   (void)data;
-  h.sys.now_ns += 11 * 1000000;
+  if (strcmp(question, "accept") == 0) h.sys.now_ns += 11 * 1000000;
 }
 
 static void flat(void) {
@@ -182,7 +183,7 @@ static void flat(void) {
   TEST("a long function ends the turn after it, so that other runs get theirs") {
     setup(10, 1);
     h.policy.functions = true;
-    h.policy.during_accept = eleven_ms;
+    h.policy.during = eleven_ms;
     CHECK(fake_host_open(&h));
     for (int i = 1; i < 10; i++)
       CHECK(engine_turn(h.engine) == ENGINE_READY && h.policy.done == (uint64_t)i);

@@ -78,17 +78,22 @@ int main(void) {
       CHECK(n > 10);
     }
   }
-  TEST("a reply that cannot be kept pauses the run: its call is in doubt, not forgotten") {
-    setup(CALLS);
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    h.sys.fail_at = h.sys.allocations + 1;
-    fake_transport_reply(&h.outside, "4", REPLY_OK, "a body");
-    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
-    CHECK_STR(engine_status(h.engine), "paused");
-    CHECK_STR(engine_reason(h.engine), "out_of_memory");
-    CHECK(fake_log_count(&h.log, "r4") == 0 && fake_log_count(&h.log, "end:out_of_memory") == 1);
-    fake_host_close(&h);
-    CHECK(h.sys.live == 0);
+  TEST("a reply that cannot be kept is a broken one: the call was made, and its end is unknown") {
+    static const enum reply_status came[] = {REPLY_OK, REPLY_TIMEOUT};
+    for (int i = 0; i < 2; i++) {
+      setup(CALLS);
+      h.policy.verbose = true;
+      h.policy.attempts = 1;
+      CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+      h.sys.fail_at = h.sys.allocations + 1;
+      fake_transport_reply(&h.outside, "4", came[i], "a body");
+      CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+      CHECK(fake_log_count(&h.log, i ? "accept(4,1,)" : "accept(4,4,)") == 1);
+      CHECK(strstr(h.policy.message, i ? "status 1" : "memory") != NULL);
+      CHECK(fake_host_run(&h, 200));
+      fake_host_close(&h);
+      CHECK(h.sys.live == 0);
+    }
   }
   return check_finish();
 }

@@ -101,7 +101,7 @@ static void check_broken(const char *program, const char *cwd, bool path, const 
   if (cwd) CHECK(task_set(&b.task, &b.task.cwd, cwd, &e));
   bench_argv(&b, program, NULL, NULL);
   bench_run(&b);
-  CHECK(b.got.reply.status == REPLY_BROKEN);
+  CHECK(b.got.reply.status == REPLY_BROKEN && !b.got.reply.sent);
   CHECK_STR(b.got.reply.message, message);
   bench_close(&b);
 }

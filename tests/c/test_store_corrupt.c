@@ -250,7 +250,7 @@ static void test_salvage(struct scratch *s, const struct sample *a) {
       free(bytes);
       unsigned long before = scratch_print(s, "run");
       struct kit_list list = {0};
-      directory_salvage(k.sys, k.path, kit_each, &list);
+      store_salvage(k.sys, k.path, kit_each, &list);
       CHECK(!list.wrong && list.count == (line ? line - 1 : 0));
       CHECK(scratch_print(s, "run") == before);
     }

@@ -45,7 +45,7 @@ static bool remember(void *data, const struct record *record, struct error *e) {
 static int all_same(struct kit *k) {
   static struct places all;
   all.count = 0;
-  CHECK(k->store->ops->read(k->store, remember, &all, &k->error));
+  CHECK(k->store->ops->read(k->store, 0, remember, &all, &k->error));
   for (int i = 0; i < all.count; i++)
     if (strcmp(record_of(k, all.at[i].seq), all.at[i].text) != 0) return -1;
   return all.count;
@@ -83,7 +83,7 @@ static void test_reading(struct scratch *s) {
     kit_close(&k);
   }
   TEST("a run in memory has none") {
-    CHECK(memory_open(sys_real(), &k.store, &k.error));
+    CHECK(kit_open_memory(&k));
     CHECK(kit_append(&k, 0, 1, APPEND_WHOLE));
     record_of(&k, 1);
     CHECK(k.error.code == ERROR_MISSING);
@@ -97,6 +97,7 @@ static void test_cost(struct scratch *s) {
     struct kit k;
     kit_init(&k, s);
     k.sys = faulty_sys(f);
+    k.options.whole = true;
     CHECK(kit_open(&k, STORE_READ));
     CHECK(faulty_outstanding(f) < 16384);
     uint64_t last = k.store->ops->seq(k.store);

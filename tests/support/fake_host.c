@@ -7,7 +7,7 @@ static struct transport *give(void *data, enum task_kind kind, struct error *err
   struct fake_host *h = data;
   if (kind == TASK_TIMER) return &h->timer.transport;
   if (h->no_outside) {
-    error_set(error, ERROR_MISSING, "http.so: not there");
+    error_set(error, ERROR_MISSING, "%s", h->no_outside);
     return NULL;
   }
   return &h->outside.transport;

@@ -1,6 +1,7 @@
 /* fake_policy.c: see fake_policy.h. */
 #include "support/fake_policy.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@ static bool record(struct batch *out, struct error *error, const char *letter, u
 }
 
 /* Whether this question is the one to fail. It has appended something by then. */
-static bool fails(struct fake_policy *p, struct batch *out, struct error *error) {
+static bool fails(struct fake_policy *p, const char *question, struct batch *out,
+                  struct error *error) {
+  if (p->during) p->during(p->data, question);
   unsigned times = p->fail_times ? p->fail_times : 1;
   p->questions++;
   if (!p->fail_at || p->questions < p->fail_at || p->questions - p->fail_at >= times) return false;
@@ -31,7 +34,7 @@ static void forget_lists(struct fake_policy *p) {
 static bool fake_load(void *self, struct store *store, struct batch *out, struct error *error) {
   struct fake_policy *p = self;
   (void)store;
-  return !fails(p, out, error) && batch_add(out, "new", 3, error);
+  return !fails(p, "load", out, error) && batch_add(out, "new", 3, error);
 }
 
 static bool stop_answer(struct fake_policy *p, struct batch *out, struct decision *d,
@@ -39,8 +42,8 @@ static bool stop_answer(struct fake_policy *p, struct batch *out, struct decisio
   char text[96];
   d->kind = DECIDE_STOP;
   snprintf(d->reason, sizeof d->reason, "%s", p->why[0] ? p->why : "task_completed");
-  snprintf(d->status, sizeof d->status, "%s", p->why[0] ? "paused" : "completed");
-  if (p->bug == FAKE_WITHOUT_STATUS) d->status[0] = 0;
+  if (p->bug != FAKE_WITHOUT_STATUS)
+    snprintf(d->status, sizeof d->status, "%s", p->why[0] ? "paused" : "completed");
   snprintf(text, sizeof text, "end:%s", d->reason);
   return p->in_memory || batch_add(out, text, strlen(text), error);
 }
@@ -50,8 +53,10 @@ static size_t name_next(struct fake_policy *p) {
   bool forever = p->bug == FAKE_STARTS_FOREVER;
   while (count < FAKE_NUMBERS &&
          (forever || (p->started - p->done < p->width && p->started < p->total))) {
-    p->next[count++] = ++p->started;
-    p->attempt[p->started % FAKE_NUMBERS] = 0;
+    uint64_t number = p->one_number ? 1 : p->started + 1;
+    p->next[count++] = number;
+    p->attempt[number % FAKE_NUMBERS] = 0;
+    p->started++;
   }
   if (count > 0 && p->started > 1 && p->bug == FAKE_STARTS_TWICE) p->next[0] = 1;
   if (count > 0 && p->bug == FAKE_NAMES_TWICE) p->next[count++] = p->next[0];
@@ -59,20 +64,25 @@ static size_t name_next(struct fake_policy *p) {
   return count;
 }
 
+static void give_up(struct fake_policy *p, uint64_t number) {
+  p->give_up[p->give_up_count++] = number;
+}
+
 static void name_canceled(struct fake_policy *p, struct decision *d) {
-  if (p->bug == FAKE_CANCELS_UNKNOWN) p->cancel[p->cancel_count++] = 77;
-  if (p->bug == FAKE_CANCELS_TWICE && p->started > 0)
-    p->cancel[0] = p->cancel[1] = 1, p->cancel_count = p->choices > 1 ? 2 : 0;
-  d->cancel = (struct numbers){p->cancel, p->cancel_count};
-  p->cancel_count = 0;
+  bool twice = p->bug == FAKE_CANCELS_TWICE && p->choices > 1;
+  if (p->bug == FAKE_CANCELS_UNKNOWN) give_up(p, 77);
+  for (int i = 0; twice && i < 2; i++)
+    give_up(p, 1);
+  memcpy(p->cancel, p->give_up, sizeof p->cancel);
+  d->cancel = (struct numbers){p->cancel, p->give_up_count};
+  p->give_up_count = 0;
 }
 
 static bool fake_choose(void *self, struct batch *out, struct decision *d, struct error *error) {
   struct fake_policy *p = self;
-  if (fails(p, out, error)) return false;
+  if (fails(p, "choose", out, error)) return false;
   p->choices++;
   if (p->verbose) fake_log_add(p->log, "choose");
-  if (p->during_choose) p->during_choose(p->data);
   bool sound = p->bug != FAKE_IGNORES_STOP && p->bug != FAKE_STARTS_FOREVER;
   if (p->why[0] && p->bug != FAKE_IGNORES_STOP) return stop_answer(p, out, d, error);
   if (p->bug == FAKE_LEAVES && p->started == p->total) return stop_answer(p, out, d, error);
@@ -83,9 +93,9 @@ static bool fake_choose(void *self, struct batch *out, struct decision *d, struc
   else
     d->start = (struct numbers){p->next, count};
   name_canceled(p, d);
-  d->wait_ms = p->wait_ms;
-  d->events = p->events;
-  return true;
+  if (p->wait_ms >= 0) d->wait_ms = p->wait_ms;
+  if (p->events) d->events = true;
+  return !p->notes || batch_add(out, "n", 1, error);
 }
 
 static bool fake_request(void *self, uint64_t number, struct task *task, struct batch *out,
@@ -93,8 +103,9 @@ static bool fake_request(void *self, uint64_t number, struct task *task, struct 
   struct fake_policy *p = self;
   char target[32];
   forget_lists(p);
-  if (fails(p, out, error)) return false;
+  if (fails(p, "request", out, error)) return false;
   if (p->verbose) fake_log_add(p->log, "request(%llu)", (unsigned long long)number);
+  assert(!task->target && task->args.count == 0 && task->delay_ms == 0 && "not an empty task");
   task->kind = p->kind;
   snprintf(target, sizeof target, "%llu", (unsigned long long)number);
   for (int i = 0; p->argv && p->argv[i]; i++)
@@ -115,12 +126,12 @@ static bool fake_accept(void *self, uint64_t number, const struct reply *reply, 
                         enum verdict *verdict, int64_t *after_ms, struct error *error) {
   struct fake_policy *p = self;
   forget_lists(p);
-  if (fails(p, out, error)) return false;
+  if (fails(p, "accept", out, error)) return false;
   if (p->verbose) log_accept(p, number, reply);
-  if (p->during_accept) p->during_accept(p->data);
+  if (reply) memcpy(p->message, reply->message, sizeof p->message);
   bool canceled = reply && reply->status == REPLY_CANCELED;
   bool again = !canceled && !p->functions && ++p->attempt[number % FAKE_NUMBERS] < p->attempts;
-  if (p->bug == FAKE_PERFORMS_AGAIN) again = true;
+  if (p->bug == FAKE_PERFORMS_AGAIN || p->bug == FAKE_AGAIN) again = true;
   *verdict = again ? VERDICT_AGAIN : VERDICT_OVER;
   *after_ms = p->after_ms;
   if (!again) p->done++;
@@ -132,7 +143,7 @@ static bool fake_event(void *self, const char *source, struct span bytes, struct
   struct fake_policy *p = self;
   char text[64];
   forget_lists(p);
-  if (fails(p, out, error)) return false;
+  if (fails(p, "event", out, error)) return false;
   if (p->verbose) fake_log_add(p->log, "event(%s,%.*s)", source, (int)bytes.length, bytes.data);
   int length = snprintf(text, sizeof text, "e:%.*s", (int)bytes.length, bytes.data);
   return batch_add(out, text, (size_t)length, error);

@@ -14,6 +14,7 @@ enum fake_bug {
   FAKE_STARTS_TWICE,      /* names a number again that is under way */
   FAKE_NAMES_TWICE,       /* names one twice in one list */
   FAKE_STARTS_FOREVER,    /* always one more */
+  FAKE_AGAIN,             /* says again whatever the reply */
   FAKE_PERFORMS_AGAIN,    /* says again of a function */
   FAKE_CANCELS_UNKNOWN,   /* cancels a number that never was */
   FAKE_CANCELS_TWICE,     /* cancels one twice in one list */
@@ -35,7 +36,9 @@ struct fake_policy {
   int64_t after_ms;        /* before every attempt but a call's first */
   int64_t wait_ms;         /* said by each choice that goes on */
   bool events;             /* said by each choice that goes on */
+  bool notes;              /* a choice that goes on appends "n" */
   bool in_memory;          /* no intent, no record per number */
+  bool one_number;         /* all have the number 1, one after the other */
   enum fake_bug bug;
   bool verbose;        /* logs choose, request, accept, event, too */
   unsigned fail_at;    /* the n-th question fails, from 1; 0: none */
@@ -43,14 +46,15 @@ struct fake_policy {
   enum error_code fail_code;
   bool fail_save, fail_mute; /* the views fail; a failure says nothing */
 
+  char message[256]; /* of the last reply */
   uint64_t started, done;
   int attempt[FAKE_NUMBERS]; /* of number % FAKE_NUMBERS */
   unsigned questions, choices, saves, durables;
   char why[64];                               /* of stop */
   uint64_t next[FAKE_NUMBERS + 1], cancel[4]; /* the decision's numbers */
-  size_t cancel_count;                        /* set by a test: said by the next choice */
-  void (*during_accept)(void *data);          /* called inside accept, may be NULL */
-  void (*during_choose)(void *data);
+  uint64_t give_up[4];                        /* set by a test: canceled by the next choice */
+  size_t give_up_count;
+  void (*during)(void *data, const char *question); /* called first in each, may be NULL */
   void *data;
 };
 

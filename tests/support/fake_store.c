@@ -9,10 +9,10 @@ static struct fake_store *of(const struct store *store) {
   return (struct fake_store *)(void *)store;
 }
 
-static bool fake_read(struct store *store,
+static bool fake_read(struct store *store, uint64_t from,
                       bool (*each)(void *, const struct record *, struct error *), void *data,
                       struct error *error) {
-  (void)store, (void)each, (void)data, (void)error;
+  (void)store, (void)from, (void)each, (void)data, (void)error;
   return true;
 }
 
@@ -52,7 +52,7 @@ static bool fake_sync(struct store *store, struct error *error) {
   assert(s->unsynced && !s->syncing);
   if (++s->syncs == s->fail_sync) {
     fake_log_add(s->log, "sync failed");
-    return error_system(error, EIO, "journal");
+    return !s->fail_mute && error_system(error, EIO, "journal");
   }
   s->unsynced = false;
   fake_log_add(s->log, "sync");
@@ -87,5 +87,5 @@ static const struct store_ops ops = {.read = fake_read,
                                      .close = fake_close};
 
 void fake_store_init(struct fake_store *s, struct fake_log *log) {
-  *s = (struct fake_store){.store = {&ops}, .log = log};
+  *s = (struct fake_store){.store = {.ops = &ops}, .log = log};
 }

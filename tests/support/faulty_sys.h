@@ -100,7 +100,7 @@ enum faulty_cut {
                     they were made, a piece of the bytes appended since a file's last sync, in
                     some of them a sector of zeros */
 };
-void faulty_power(struct faulty *, const char *root);
+void faulty_power(struct faulty *, const char *root); /* a cut begins another boot */
 void faulty_power_cut(struct faulty *, enum faulty_cut, uint64_t seed);
 
 #endif

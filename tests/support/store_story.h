@@ -9,7 +9,7 @@ enum { STORY_BATCHES = 12 };
 
 struct story {
   int appended, promised; /* payloads handed to append; known durable */
-  bool created;           /* directory_open returned */
+  bool created;           /* store_open returned */
 };
 
 /* Half of the story, from payload `next` on. */

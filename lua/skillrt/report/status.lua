@@ -51,10 +51,9 @@ end
 
 ---@param dir string
 ---@param books skillrt.Ledger
----@param report table  of runner.read
----@param retries integer  attempts after the first, of all steps
+---@param report table  of look.books
 ---@return table status
-function M.of(dir, books, report, retries)
+function M.of(dir, books, report)
   local root = books.state and books.state.root or {}
   local errors = root.errors or {}
   local last = errors[#errors]
@@ -79,9 +78,9 @@ function M.of(dir, books, report, retries)
     open = core.json.array(open_steps(books)),
     errors = #errors,
     last_error = last,
-    retries = retries,
+    retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = books.question,
-    records = report.records,
+    records = report.last,
     edited = report.view_edited or nil,
   }
   status.next = M.next(books, status, dir)

@@ -200,6 +200,7 @@ function apply.fail(self, record)
   local step = self.steps[record.step]
   table.insert(own(step, "failures"), record)
   if record.retry then
+    self.retries = (self.retries or 0) + 1
     step.attempt = record.attempt + 1
     step.retry_at = record.at + record.retry
     if record.blame then
@@ -359,6 +360,7 @@ function M.apply(self, record, seq)
     change(self, record)
   elseif OF_CALLS[kind] then
     calls[kind](self.steps[record.step], record, seq)
+    self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
   elseif old[kind] then
     old[kind](self, record)
   else

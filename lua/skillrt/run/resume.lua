@@ -150,9 +150,9 @@ end
 function M.record(policy, payload, seq)
   local journal, edited = policy.journal, policy.session.edited
   journal.newest:passed(#payload, snapshot.is_books(payload))
-  local entry, message = record.decode(payload, journal.source.read_blob)
+  local entry, message, code = record.decode(payload, journal.source.read_blob)
   if not entry then
-    error(("record %d: %s"):format(seq, message), 0)
+    error({ message = ("record %d: %s"):format(seq, message), code = code }, 0)
   end
   if not policy.edit_base and seq > edited.seq then
     policy.edit_base = state.copy(views.state(policy.books))

@@ -151,9 +151,9 @@ end
 function Snapshot:apply()
   local kept, seqs, books = self.kept, self.seqs, self.books
   for i = 1, self.count do
-    local entry, message = record.decode(kept[i], self.read_blob)
+    local entry, message, code = record.decode(kept[i], self.read_blob)
     if not entry then
-      error(("record %d: %s"):format(seqs[i], message), 0)
+      error({ message = ("record %d: %s"):format(seqs[i], message), code = code }, 0)
     elseif i == 1 and self.anew then
       restore(books, entry)
     else
