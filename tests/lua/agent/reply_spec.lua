@@ -358,6 +358,8 @@ describe("words with an object in them", function()
     'I asked the server: {"status":"ok"}. I could not finish the work.',
     'The config {"debug":true} is odd.',
     'It printed {"status":"done"} and then crashed',
+    '{"status":"failed","steps":[{"status":"done","summary":"one"}],"rest',
+    'So: {"status":"failed","steps":[{"status":"done","summary":"one"}],} ok',
   } do
     it("are no answer: " .. text, function()
       assert.same({ "invalid_output", 2 }, { failure_of(text).class, failure_of(text).asked })
