@@ -32,7 +32,7 @@ function M.check(definition, where, check)
   if message then
     return nil, message
   end
-  local agent = { name = definition.name, links = {}, idempotent = true, acts = false }
+  local agent = { name = definition.name, links = {}, idempotent = true, acts = false, is_script = false }
   for i, value in ipairs(definition.links or definition) do
     local member
     member, message = check(value, ("%s: member %d"):format(where, i))
@@ -43,6 +43,7 @@ function M.check(definition, where, check)
       agent.links[#agent.links + 1] = link
       agent.idempotent = agent.idempotent and link.idempotent
       agent.acts = agent.acts or link.acts
+      agent.is_script = agent.is_script or link.is_script
     end
   end
   if #agent.links == 0 then

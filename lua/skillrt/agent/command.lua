@@ -16,7 +16,7 @@ local schema = require("skillrt.skill.schema")
 local values_of = require("skillrt.agent.values")
 
 ---@class skillrt.CommandAgent
-local M = { kind = "command", perform = ask.perform }
+local M = { kind = "command", perform = ask.perform, is_script = false }
 M.__index = M
 
 M.FIELDS = {

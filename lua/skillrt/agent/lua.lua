@@ -6,7 +6,7 @@ local returned = require("skillrt.agent.returned")
 local schema = require("skillrt.skill.schema")
 
 ---@class skillrt.LuaAgent
-local M = { kind = "lua", acts = false }
+local M = { kind = "lua", acts = false, is_script = true }
 M.__index = M
 
 M.FIELDS = {
