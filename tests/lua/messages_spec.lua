@@ -2,6 +2,7 @@
 -- a function waits for. Runs whole skills in memory.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
+local fake = require "tests.support.fake_ctx"
 local skillrt = require "skillrt"
 
 -- Runs one action in memory; gives the result and the records that were made.
@@ -55,13 +56,12 @@ describe("a message", function()
   end)
 
   it("names the server that --set gave, and no secret of the environment", function()
-    local one = agent.http { url = "{input.agent}/task?key={env.HOME}" }
-    local task = { kind = "action", action = { id = "a" }, input = { agent = "http://me:pw@127.0.0.1:8080" }, key = "k",
-      work_dir = "/w", context_strategy = "file" }
-    local request = assert(one:request(task, "text"))
-    local _, failure = require("skillrt.agent.expect").judge("raw", "http",
-      { status = "ok", code = 500, body = "busy\n", extra = "", retry_after_ms = -1 }, request)
-    assert.equal("HTTP 500 from http://127.0.0.1:8080/task: busy", failure.message)
+    local one = agent.http { url = "{input.agent}/task?key={env.KEY}" }
+    local getenv = os.getenv
+    os.getenv = function(name) return name == "KEY" and "s3cret" or getenv(name) end -- luacheck: ignore
+    local _, message = fake.perform(one, { { code = 500, body = "busy\n" } }, { input = { agent = "http://me:pw@127.0.0.1:8080" } })
+    os.getenv = getenv -- luacheck: ignore
+    assert.equal("agent http: HTTP 500 from http://127.0.0.1:8080/task: busy", message)
   end)
 end)
 
@@ -106,7 +106,7 @@ describe("ctx.await of an agent", function()
         end
         return { attempts = ctx.attempt }
       end,
-    }, { agents = { slow = skillrt.agent.command { "sleep", "0.3", idempotent = true } } })
+    }, { agents = { slow = skillrt.agent.command { "sleep", "0.3" } } })
     assert.equal("completed", result.status)
     assert.equal(2, result.state.attempts)
     assert.equal("fail", records[5].t)

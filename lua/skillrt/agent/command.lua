@@ -5,6 +5,7 @@
 -- the process is started by the C core.
 
 local ask = require("skillrt.agent.ask")
+local expect = require("skillrt.agent.expect")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -15,7 +16,7 @@ local schema = require("skillrt.skill.schema")
 local values_of = require("skillrt.agent.values")
 
 ---@class skillrt.CommandAgent
-local M = { kind = "command", perform = ask.perform }
+local M = { kind = "command", perform = ask.perform, is_script = false }
 M.__index = M
 
 M.FIELDS = {
@@ -201,7 +202,14 @@ end
 
 local PARSERS = {}
 
-function PARSERS.text(text)
+-- What a program that is asked in words says has to be said, and no error; another one's text is its own.
+function PARSERS.text(text, task, agent)
+  if agent:reads_prompt() and (task.kind == "phase" or text:find("%S")) then
+    local good, problem = expect.judge("text", M.kind, { status = "ok", code = 0, body = text })
+    if not good then
+      return nil, problem
+    end
+  end
   return { status = "completed", output = text }
 end
 
@@ -254,7 +262,7 @@ function M:read(reply, task)
   if type(self.parse) == "function" then
     return parsed_by_function(self.parse, reply, task)
   end
-  return PARSERS[self.parse](reply.body or "", task)
+  return PARSERS[self.parse](reply.body or "", task, self)
 end
 
 ---The failure of a program that ended badly, in its own words where it told them on standard output.

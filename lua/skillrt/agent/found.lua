@@ -68,10 +68,17 @@ local function object_of(text)
   return nil
 end
 
+-- Whether a brace begins what was meant as JSON: what stands inside such an object is never taken for an
+-- answer of its own, also where the object is cut off or wrong.
+local function is_meant(text, at)
+  return text:find('^%s*"', at + 1) ~= nil
+end
+
 ---Calls `visit` with every JSON object that stands in a text and in no other object.
 ---@param text string
 ---@param visit fun(object: table)
----@return boolean whole  false: the search was given up
+---@return boolean whole     false: the search was given up
+---@return string? problem
 function M.each_object(text, visit)
   local budget, looked_at, pos = { steps = MAX_STEPS }, 0, 1
   while true do
@@ -82,13 +89,15 @@ function M.each_object(text, visit)
     local last, seen = closing(text, at, budget)
     looked_at = looked_at + seen - at
     if budget.steps <= 0 or looked_at > MAX_LOOKED_AT then
-      return false
+      return false, "the reply is too tangled to find its JSON object"
+    elseif not last and is_meant(text, at) then
+      return false, "the reply holds no whole JSON object"
     end
     local object = last and object_of(text:sub(at, last))
     if object then
       visit(object)
     end
-    pos = object and last + 1 or at + 1
+    pos = last and (object or is_meant(text, at)) and last + 1 or at + 1
   end
 end
 

@@ -16,7 +16,7 @@ local url_of = require("skillrt.agent.url")
 local values_of = require("skillrt.agent.values")
 
 ---@class skillrt.HttpAgent
-local M = { kind = "http", perform = ask.perform }
+local M = { kind = "http", perform = ask.perform, is_script = false }
 M.__index = M
 
 M.FIELDS = {

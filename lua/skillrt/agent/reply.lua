@@ -81,7 +81,7 @@ end
 
 local function in_chat(text)
   local answer, count, others = nil, 0, 0
-  local complete = found.each_object(text, function(object)
+  local complete, why = found.each_object(text, function(object)
     if speaks_for_itself(object) then
       answer, count = object, count + 1
     else
@@ -93,7 +93,7 @@ local function in_chat(text)
   elseif count > 1 then
     return nil, ("the reply holds %d JSON objects that could be the answer"):format(count)
   elseif not complete then
-    return nil, "the reply is too tangled to find its JSON object"
+    return nil, why
   elseif others > 0 then
     return nil, 'no JSON object in the reply has "stateUpdates", or "status" with a summary or output'
   end

@@ -30,6 +30,9 @@ local COMMON = {
   expect = { default = "raw" },
   judge = { kind = "function" },
   retry = { kind = "table" },
+  acts = { kind = "boolean" },
+  shown = { kind = "text" },
+  declared = { kind = "table" },
 }
 
 local function with(more)
@@ -72,6 +75,22 @@ local function allowed_environment()
   return env
 end
 
+local function first_of(one, other)
+  if one == nil then
+    return other
+  end
+  return one
+end
+
+-- What was declared, with a field more that the author left out; the author's table stays as it is.
+local function with_declared(declared, field, value)
+  local all = { [field] = value }
+  for name, text in pairs(declared or {}) do
+    all[name] = text
+  end
+  return all
+end
+
 -- Methods that change nothing: such a request may leave again.
 local SAFE = { GET = true, HEAD = true, OPTIONS = true }
 
@@ -93,10 +112,8 @@ function CHECKS.http(request)
   if request.method == "GET" and request.body then
     return "a GET request has no body; set method"
   end
-  request.shown = url_of.shown(request.url)
-  if request.idempotent == nil then
-    request.idempotent = SAFE[request.method] == true
-  end
+  request.shown = request.shown or url_of.shown(request.url)
+  request.idempotent = first_of(request.idempotent, SAFE[request.method])
 end
 
 function CHECKS.command(request)
@@ -104,7 +121,7 @@ function CHECKS.command(request)
     return "argv names no program"
   end
   if not request.env then
-    request.env, request.declared = allowed_environment(), { env = {} }
+    request.env, request.declared = allowed_environment(), with_declared(request.declared, "env", {})
   end
   for _, list in ipairs({ request.argv, request.env }) do
     for _, text in pairs(list) do
@@ -113,14 +130,25 @@ function CHECKS.command(request)
       end
     end
   end
-  request.shown = request.argv[1]
+  request.shown = request.shown or request.argv[1]
 end
 
 function CHECKS.sleep(request)
   if request.seconds < 0 or request.seconds > 1e9 then
     return ("seconds must be from 0 to 1e9, not %s"):format(names.show(request.seconds))
   end
-  request.shown, request.idempotent = "sleep", true
+  request.shown, request.idempotent = request.shown or "sleep", true
+end
+
+local DECLARED = { url = "string", cwd = "string", stdin = "string", body = "string", argv = "table", headers = "table",
+  env = "table" }
+
+local function check_declared(request)
+  for name, value in pairs(request.declared or {}) do
+    if DECLARED[name] ~= type(value) then
+      return ("declared: %s cannot be declared as %s"):format(names.show(name), names.show(value))
+    end
+  end
 end
 
 local function check_common(request)
@@ -128,8 +156,8 @@ local function check_common(request)
   if ok and request.retry then
     request.retry, message = schema.record(request.retry, M.RETRY, "its retry")
   end
-  request.idempotent = request.idempotent or false
-  return message
+  request.idempotent = first_of(request.idempotent, request.acts == false)
+  return message or check_declared(request)
 end
 
 ---A checked copy of a request, in the core's form of a task; with idempotent, shown and expect.

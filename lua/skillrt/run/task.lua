@@ -174,7 +174,7 @@ function M.new(run, step, definition, request)
     timeout = asked.timeout or definition.timeout or run.skill.limits.step_timeout,
     idempotent = first_of(definition.idempotent_declared, asked.idempotent),
     retry = asked.retry,
-    member_retry = asked.retry or (not request and {} or nil), -- a step's chain is patient with its members
+    member_retry = asked.retry or (asked.agent == nil and {} or nil), -- a step's chain is patient with its members
     attempt = step.attempt,
     work_dir = run.work_dir,
     dir = run.skill.dir,

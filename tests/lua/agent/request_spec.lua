@@ -60,6 +60,16 @@ describe("a script's request", function()
       { checked.expect, checked.judge, checked.ok_codes, checked.retry, checked.key })
   end)
 
+  it("may say itself what is shown and declared, and that it does not act", function()
+    local checked = assert(request.check {
+      kind = "command", argv = { "login", "s3cret" }, shown = "login", acts = false, declared = { argv = { "login" } },
+    })
+    assert.same({ "login", true, { argv = { "login" }, env = {} } }, { checked.shown, checked.idempotent, checked.declared })
+    assert.has_match('declared: "argv" cannot be declared as "x"',
+      message_of({ kind = "command", argv = { "x" }, declared = { argv = "x" } }), 1, true)
+    assert.has_match('declared: "key" cannot be', message_of({ kind = "sleep", seconds = 1, declared = { key = "x" } }), 1, true)
+  end)
+
   it("carries its own key, or ours, in one header", function()
     local function key_of(more)
       local checked = assert(request.check { kind = "http", url = "http://x/", headers = more.headers, key = more.key })

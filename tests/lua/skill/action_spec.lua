@@ -5,7 +5,7 @@ local when = require "skillrt.skill.when"
 local json = require "skillrt.base.json"
 local phase = require "skillrt.skill.phase"
 
-local CTX = { where = "skill", agents = { expert = { kind = "http" }, other = { kind = "lua" } } }
+local CTX = { where = "skill", agents = { expert = { idempotent = false }, other = { idempotent = true } } }
 local function noop() end
 
 local function new(definition)
