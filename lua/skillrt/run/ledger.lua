@@ -167,7 +167,7 @@ local function close_step(self, step)
   self.steps[step.number] = nil
   self.open = self.open - 1
   self.finished = self.finished + 1
-  self.state:release()
+  self.state:release(step.root)
   local field = step.kind == "phase" and "current_phase" or "current_action"
   if self.state.root[field] == step.id then
     local other
