@@ -128,7 +128,7 @@ describe("what a step holds", function()
     end)
   end)
 
-  it("is found again from the present and what leads back, also in a state read back (R32)", function()
+  it("is found again from the present and what leads back, also in a state read back", function()
     churn(5, 400, function(books, open, round)
       if round % 8 ~= 0 then
         return
