@@ -1,9 +1,9 @@
 -- crash_audit.lua: what the journal of a run amounts to, read by itself, for tests that harm runs.
 --
--- audit(directory, reported) -> summary, lost, duplicated, kept. The summary is a text that is
--- equal for two runs that came to the same end; `reported` holds the records that were told, which
--- must be there; `kept` counts the records of all the books. What a resume reads, which is only what came after the newest of those,
--- must be what all the records tell.
+-- audit(directory, reported) -> summary, lost, duplicated, kept. The summary is a text that is equal
+-- for two runs that came to the same end; `reported` holds the records that were told, which must be
+-- there; `kept` counts the records of all the books. What a resume reads, which is only what came after
+-- the newest of those, must be what all the records tell.
 -- Called by tests/support/crash.c in a Lua state with the core.
 
 local core = require "skillrt.core"

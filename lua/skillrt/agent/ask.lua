@@ -8,9 +8,6 @@ local prompt = require("skillrt.agent.prompt")
 
 local M = {}
 
----The mark of a request that an agent made: what it says was checked with the agent.
-M.MADE = {}
-
 ---@class skillrt.Task  what an agent is asked: one step, or one item of it
 ---@field run_id string
 ---@field skill string
@@ -63,7 +60,6 @@ local function call(agent, ctx, task, text)
   request.idempotent = pick(task.idempotent, agent.idempotent)
   request.acts = agent.acts
   request.retry = task.retry
-  request[M.MADE] = true
   return ctx.await(request)
 end
 

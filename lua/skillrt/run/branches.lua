@@ -4,6 +4,8 @@
 -- Knows places, coroutines and what the books keep of the step; what a call is and how it leaves knows
 -- calls.lua, which it is given. A step whose function awaits nothing has no execution at all.
 
+local room = require("skillrt.run.room")
+
 local M = {}
 
 ---What a branch yields while it waits; nothing else that a function yields is taken for a wait.
@@ -105,7 +107,7 @@ end
 ---The next place of a branch.
 ---@param branch skillrt.Branch
 ---@return string
-function Execution:place(branch)
+function Execution.place(_, branch)
   branch.position = branch.position + 1
   return branch.prefix .. branch.position
 end
@@ -139,34 +141,10 @@ local function after(self, branch, ok, first, a, b, c)
     self.by_thread[branch.thread] = nil
     return branch:over(true, a, b, c)
   elseif ok then
-    ok, first = false, { message = "run yielded; to wait, call ctx.await(request)", class = "permanent" }
+    first = { message = "run yielded; to wait, call ctx.await(request)", class = "permanent" }
   end
   self.by_thread[branch.thread] = nil
   return branch:over(false, first)
-end
-
----A scope with a limit begins its branches one by one, when all others wait and there is room.
----@param scope skillrt.Scope
-function Execution:feed(scope)
-  if scope.feed and not scope.is_fed and scope.open < scope.limit then
-    scope.is_fed = true
-    self.feeding[#self.feeding + 1] = scope
-  end
-end
-
--- Begins one branch where there is room; false: nowhere.
-local function begin_one(self)
-  local feeding = self.feeding
-  while self.fed <= #feeding do
-    local scope = feeding[self.fed]
-    if scope.open < scope.limit and scope.feed() then
-      return true
-    end
-    scope.is_fed = false
-    self.fed = self.fed + 1
-  end
-  self.feeding, self.fed = {}, 1
-  return false
 end
 
 ---Runs every runnable branch until all of them wait.
@@ -176,7 +154,7 @@ function Execution:advance()
   end
   self.running = true
   local resume = coroutine.resume -- the one that can be interrupted (limits.c)
-  while not self.diverged and not self.ended and (self.first <= self.last or begin_one(self)) do
+  while not self.diverged and not self.ended and (self.first <= self.last or room.begin_one(self)) do
     local branch = self.runnable[self.first]
     self.runnable[self.first] = nil
     self.first = self.first + 1
@@ -193,87 +171,10 @@ function Execution:advance()
   self.running = false
 end
 
--- ---- room ----
-
-local function has_room(scope)
-  while scope do
-    if scope.limit and scope.out >= scope.limit then
-      return false, scope
-    end
-    scope = scope.above
-  end
-  return true
-end
-
-local function admit(self, call)
-  local ok, full = has_room(call.branch.scope)
-  if not ok then
-    call.held_by = full
-    full.waiting[#full.waiting + 1] = call
-    return
-  end
-  call.held_by, call.admitted = nil, true
-  local scope = call.branch.scope
-  while scope do
-    scope.out = scope.out + 1
-    scope = scope.above
-  end
-  if self.live then
-    self.world.leave(call)
-  end
-end
-
--- A slot is free: who waited first for it gets it.
-local function fill(self, scope)
-  local waiting = scope.waiting
-  while scope.first <= #waiting and (not scope.limit or scope.out < scope.limit) do
-    local call = waiting[scope.first]
-    waiting[scope.first] = false
-    scope.first = scope.first + 1
-    if call and call.held_by == scope then
-      admit(self, call)
-    end
-  end
-  if scope.first > #waiting then
-    scope.waiting, scope.first = {}, 1
-  end
-end
-
----A call of a branch: counted in each combinator above it; it leaves when there is room.
+---A call of a branch; it leaves when there is room.
 ---@param call skillrt.Call  { place, branch }
 function Execution:declare(call)
-  self.calls[call.place] = call
-  local scope = call.branch.scope
-  while scope do
-    scope.open = scope.open + 1
-    scope = scope.above
-  end
-  admit(self, call)
-end
-
--- A call is over or dropped: its slots are free.
-local function release(self, call)
-  self.calls[call.place] = nil
-  local scope, admitted = call.branch.scope, call.admitted
-  call.held_by, call.admitted = nil, nil
-  local at = scope
-  while at do
-    at.open = at.open - 1
-    at.out = admitted and at.out - 1 or at.out
-    at = at.above
-  end
-  at = scope
-  while at do
-    fill(self, at)
-    self:feed(at)
-    if at.open == 0 and at.quiet then
-      at.quiet()
-    end
-    at = at.above
-  end
-  if self.drained and next(self.calls) == nil then
-    self.drained()
-  end
+  room.declare(self, call)
 end
 
 ---What a call waited for is there: its branch goes on with the values, if there still is one.
@@ -284,14 +185,29 @@ function Execution:deliver(call, a, b, c, d)
     branch.last = call.place
     self:wake(branch, a, b, c, d)
   end
-  release(self, call)
+  room.release(self, call)
+end
+
+---A scope with a limit begins its branches one by one.
+---@param scope skillrt.Scope
+function Execution:feed(scope)
+  room.feed(self, scope)
 end
 
 ---@param branch skillrt.Branch
 ---@param limit integer|nil
 ---@return skillrt.Scope
-function Execution:scope(branch, place, limit)
-  return { branch = branch, place = place, above = branch.scope, limit = limit, out = 0, open = 0, waiting = {}, first = 1 }
+function Execution.scope(_, branch, place, limit)
+  return {
+    branch = branch,
+    place = place,
+    above = branch.scope,
+    limit = limit,
+    out = 0,
+    open = 0,
+    waiting = {},
+    first = 1,
+  }
 end
 
 ---Ends what runs under a combinator: calls that have not left are dropped, those that may be given up
@@ -334,7 +250,7 @@ function Execution:stop_branches(is_meant)
   end)
   for _, call in ipairs(calls) do
     if self.calls[call.place] == call and self.world.give_up(call, self.live) then
-      release(self, call)
+      room.release(self, call)
     end
   end
 end

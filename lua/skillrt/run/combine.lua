@@ -60,7 +60,8 @@ local function check_options(options, what, level)
   for key in pairs(options) do
     if key ~= "max_parallel" and key ~= "on_error" and key ~= "key" then
       local known = { max_parallel = true, on_error = true, key = true }
-      error(("ctx.%s: unknown option %s%s"):format(what, names.show(key), names.suggest(tostring(key), known)), level + 1)
+      local text = "ctx.%s: unknown option %s%s"
+      error(text:format(what, names.show(key), names.suggest(tostring(key), known)), level + 1)
     end
   end
   local limit = options.max_parallel
@@ -183,7 +184,7 @@ function M.pipeline(execution, branch, list, ...)
   local options = type(stages[stages.n]) == "table" and table.remove(stages, stages.n) or nil
   same(stages, "pipeline")
   return M.map(execution, branch, list, function(item, index)
-    local value, message, class = item, nil, nil
+    local value, message, class = item
     for i = 1, #stages do
       value, message, class = stages[i](value, item, index)
       if value == nil and type(message) == "string" then
@@ -306,7 +307,7 @@ function M.loop(execution, branch, value, fn)
       return value
     end
   end
-  local back <close> = setmetatable({}, {
+  local _ <close> = setmetatable({}, {
     __close = function()
       branch.prefix, branch.position = prefix, position
     end,

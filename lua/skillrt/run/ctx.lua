@@ -5,7 +5,6 @@
 -- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (branches.lua).
 -- Knows files and steps, no journal. Used by steps.lua.
 
-local ask = require("skillrt.agent.ask")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
 local files = require("skillrt.base.files")
@@ -218,7 +217,7 @@ end
 
 -- Gives the work to an agent, in the branch that asks.
 local function by_agent(run, steps, step, ctx, request)
-  local agent, problem = request.agent, nil
+  local agent, problem = request.agent
   if type(agent) == "table" then
     agent, problem = require("skillrt.agent").check(agent, "agent")
   else
@@ -242,10 +241,7 @@ function parts.await(run, step, ctx, steps)
     if request.agent then
       return by_agent(run, steps, step, ctx, request)
     end
-    local checked, problem = request, nil
-    if not request[ask.MADE] then
-      checked, problem = request_of.check(request)
-    end
+    local checked, problem = request_of.check(request)
     if not checked then
       error("ctx.await: " .. problem, 2)
     end

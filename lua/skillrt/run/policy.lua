@@ -308,7 +308,7 @@ end
 ---Something came that nobody asked for just now.
 ---@param _ string  its source
 ---@param _ string  its bytes
-function Policy:event() end
+function Policy.event() end
 
 -- ---- views and notices ----
 

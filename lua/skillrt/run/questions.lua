@@ -12,7 +12,14 @@ local CHOICES <const> = { retry = true, skip = true, fail = true, ask = true }
 -- What a function of the skill is told about a call.
 local function described(call)
   local step = call.step
-  return { id = step.id, step = step.number, attempt = step.attempt, call = call.place, to = call.to, message = call.doubt }
+  return {
+    id = step.id,
+    step = step.number,
+    attempt = step.attempt,
+    call = call.place,
+    to = call.to,
+    message = call.doubt,
+  }
 end
 
 local function note(policy, step, text)

@@ -167,7 +167,8 @@ function M.check_dropped(policy, dropped)
   if not dropped or policy.session.yes then
     return
   end
-  local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\ngo on with --accept-changes --yes"
+  local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\n"
+    .. "go on with --accept-changes --yes"
   error({
     message = text:format(policy.run.work_dir, names.lines(dropped, 10)),
     code = "changed",

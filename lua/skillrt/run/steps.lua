@@ -4,12 +4,12 @@
 -- A step's function runs in a worker coroutine; it has an execution (branches.lua) from its first wait on.
 -- Knows actions, agents and outcomes; which step is next knows the mode. Called by policy.lua.
 
+local attempts = require("skillrt.run.attempts")
 local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
+local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
-local places = require("skillrt.run.places")
 local record = require("skillrt.base.record")
-local retry = require("skillrt.skill.retry")
 local returned = require("skillrt.agent.returned")
 local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
@@ -57,7 +57,7 @@ function Steps.new(run, journal, calls, numbers, mode)
       return journal:reread(held)
     end,
     round = function(execution, place, number, value, last)
-      self:keep_round(execution.step, place, number, value, last)
+      kept.round(journal, execution, place, number, value, last)
     end,
   }
   self.face = context.face(run, self)
@@ -217,28 +217,14 @@ function Steps:look(step)
   self:fail(step, self:definition_of(step), { class = "permanent", message = text })
 end
 
--- What is forgotten when a step goes on from a place with other calls than before.
-local function forgotten(step, from)
-  local list = {}
-  for _, field in ipairs({ "known", "calls" }) do
-    for place, call in pairs(step[field]) do
-      if places.is_behind(place, from) then
-        local acted = call.acted or (field == "calls" and not call.idem and call.kind ~= "sleep")
-        list[#list + 1] = ("%s (%s%s)"):format(place, call.to or call.kind or "a kept value", acted and ", may have acted" or "")
-      end
-    end
-  end
-  table.sort(list)
-  return list
-end
-
 ---Changes are accepted: what was recorded from a place on is forgotten, and the step is replayed anew.
 ---@param step skillrt.Step
 ---@param diverged table
 function Steps:drop(step, diverged)
   self.dropped = self.dropped or {}
-  self.dropped[#self.dropped + 1] = ("step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"):format(step.number,
-    step.id, diverged.place, diverged.before, diverged.now, table.concat(forgotten(step, diverged.place), ", "))
+  local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
+  self.dropped[#self.dropped + 1] = text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
+    table.concat(attempts.forgotten(step, diverged.place), ", "))
   assert(self.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
   step.execution, step.replays = nil, true
 end
@@ -273,7 +259,8 @@ end
 
 ---What the step's function gave becomes its end, or a failure.
 function Steps:finish(step, ok, a, b, c)
-  local definition, result, failure = self:definition_of(step), nil, nil
+  local definition = self:definition_of(step)
+  local result, failure
   if not ok then
     local _, message, class, call = returned.raised(step.id, a)
     failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
@@ -295,14 +282,6 @@ function Steps:finish(step, ok, a, b, c)
   end
 end
 
--- A record of a step, with what its function drew since the last one.
-local function with_fresh(step, entry)
-  if step.fresh then
-    entry.rec, step.fresh = step.fresh, nil
-  end
-  return entry
-end
-
 function Steps:settle(step, definition, result)
   local entry, failure, simple = outcome.settle(self.run, step, definition, result)
   if not entry then
@@ -311,7 +290,7 @@ function Steps:settle(step, definition, result)
   entry.at = self.run.core.wall_ms()
   entry.ms = entry.at - step.started_at
   simple = simple and not step.fresh
-  local ok, message = self.journal:emit(with_fresh(step, entry), simple)
+  local ok, message = self.journal:emit(kept.with_fresh(step, entry), simple)
   if not ok then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
@@ -319,33 +298,6 @@ function Steps:settle(step, definition, result)
     })
   end
   self.mode:finished(step.id)
-end
-
--- What a further attempt may not make again: a call that acted, or what came behind it.
-local function acted_since(step, blame)
-  for place, known in pairs(step.known) do
-    if known.acted and places.is_behind(place, blame) then
-      return place
-    end
-  end
-  return nil
-end
-
--- When the next attempt begins; nil: there is none. The second value says why not.
-local function next_attempt(self, step, definition, failure, blame)
-  local known = blame and step.known[blame]
-  if known and known.own then
-    return nil -- the call has been retried by its own policy
-  end
-  local settings = setmetatable({
-    max_retries = definition.max_retries or self.run.skill.limits.max_retries,
-  }, { __index = self.run.skill.retry })
-  local delay = retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
-  local acted = delay and blame and acted_since(step, blame)
-  if acted then
-    return nil, ("not tried again: call %s may have acted, and is not idempotent"):format(acted)
-  end
-  return delay
 end
 
 ---An attempt of a step failed.
@@ -362,9 +314,9 @@ function Steps:fail(step, definition, failure)
   if execution and blame == execution.main.last then
     failure.retry_after_ms = failure.retry_after_ms or execution.main.retry_after_ms
   end
-  local delay, why = next_attempt(self, step, definition, failure, blame)
+  local delay, why = attempts.next(self.run, step, definition, failure, blame)
   local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
-  local entry = with_fresh(step, {
+  local entry = kept.with_fresh(step, {
     t = "fail",
     step = step.number,
     attempt = step.attempt,
@@ -390,48 +342,9 @@ function Steps:rang(step)
   end
 end
 
----A round of a loop is over.
-function Steps:keep_round(step, place, number, value, last)
-  local entry = with_fresh(step, { t = "round", step = step.number, c = place, n = number, value = value, last = last })
-  local ok, message = self.journal:emit(entry)
-  if not ok then
-    error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
-  end
-  step.execution.delivered = 0 -- the list of places is shorter now
-end
-
 ---What a local function gives, kept under its place.
----@param execution skillrt.Execution
----@param branch skillrt.Branch
----@param name string
----@param fn fun(): any
----@return any value
----@return string? message
----@return string? class
 function Steps:once(execution, branch, name, fn)
-  local step, place = execution.step, execution:place(branch)
-  local known = step.known[place]
-  if known then
-    if known.digest ~= "once " .. name then
-      execution:diverge(place, known.to or known.digest, "once " .. name)
-      return coroutine.yield(branches.WAIT)
-    end
-    execution.taken[place] = true
-    return self.journal:reread(known).value
-  end
-  branch.in_once = name
-  local value, message, class = fn()
-  branch.in_once = nil
-  if value == nil and type(message) == "string" then
-    return nil, message, class
-  end
-  local entry = { t = "result", step = step.number, c = place, digest = "once " .. name, value = value }
-  local ok, problem = self.journal:emit(with_fresh(step, entry))
-  if not ok then
-    error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
-  end
-  execution.taken[place] = true
-  return value
+  return kept.once(self.journal, execution, branch, name, fn)
 end
 
 -- ---- taking up ----

@@ -14,6 +14,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    return require("skillrt.cli.ending").go_on(args.dir, { retry = true, accept_changes = args.accept_changes, yes = args.yes }, args)
+    local options = { retry = true, accept_changes = args.accept_changes, yes = args.yes }
+    return require("skillrt.cli.ending").go_on(args.dir, options, args)
   end,
 }

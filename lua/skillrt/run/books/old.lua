@@ -7,8 +7,8 @@ local M = {}
 
 function M.send(self, record)
   local step = self.steps[record.step]
-  local call = { t = "call", c = tostring(record.x), kind = record.kind, to = record.to, key = record.key, at = record.at }
-  require("skillrt.run.books").own(step, "calls")[call.c] = call
+  local place = tostring(record.x)
+  require("skillrt.run.books").own(step, "calls")[place] = { c = place, kind = record.kind, to = record.to }
   step.retry_at = nil
 end
 
