@@ -64,6 +64,10 @@ FORMATTED := $(shell find csrc tests bench examples -name '*.[ch]' 2>/dev/null |
 lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), docs/requirements.md, cppcheck
 	@LUA='$(LUA)' sh make/lint.sh $(FORMATTED)
 
+.PHONY: mutant
+mutant: all ## break a line in a copy, run the tests that should see it: FILE= LINE= ONLY= TEXT=
+	@SKILLRT_MODE=$(MODE) $(LUA) tests/break.lua '$(FILE)' '$(LINE)' '$(ONLY)' $(call quote,$(TEXT))
+
 .PHONY: requirements check-requirements manual
 manual: all ## write docs/skillrt.1 from the commands' own tables
 	SKILLRT_MODE=$(MODE) $(LUA) docs/manual.lua > docs/skillrt.1.new

@@ -111,24 +111,24 @@ int main(void) {
                                         "notes/written.txt", NULL};
   static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
   setvbuf(stdout, NULL, _IOLBF, 0);
-  TEST("a sequential run survives every failing call (R87, F42)") {
+  TEST("a sequential run survives every failing call") {
     everywhere("sequential", NULL, written, CALLS);
   }
-  TEST("an autonomous run survives every failing call (R87, F42)") {
+  TEST("an autonomous run survives every failing call") {
     everywhere("autonomous", NULL, none, CALLS);
   }
-  TEST("a run of parallel commands survives every failing call (R87, F42)") {
+  TEST("a run of parallel commands survives every failing call") {
     everywhere("parallel", NULL, printed, CALLS);
   }
-  TEST("a function that waits survives every failing call (F42)") {
+  TEST("a function that waits survives every failing call") {
     everywhere("await", NULL, none, CALLS);
   }
-  TEST("a run that keeps all its books now and then survives every failing call (R87, F42)") {
+  TEST("a run that keeps all its books now and then survives every failing call") {
     everywhere("autonomous with books", NULL, none, CALLS);
     everywhere("parallel with books", NULL, printed, CALLS);
     everywhere("await with books", NULL, none, CALLS);
   }
-  TEST("a run of HTTP tasks survives every failing call (F42)") {
+  TEST("a run of HTTP tasks survives every failing call") {
     over_http(CALLS);
   }
   TEST("a run of HTTP tasks survives failing allocations") {

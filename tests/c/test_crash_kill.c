@@ -69,29 +69,27 @@ static void over_http(void) {
 
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  TEST("a sequential run killed anywhere comes to the same end (R87, R27, F40, F41)") {
+  TEST("a sequential run killed anywhere comes to the same end (F40, F41)") {
     static const char *const files[] = {"plan.json", "out/collected.md", "out/deep/written.json",
                                         "notes/written.txt", NULL};
     everywhere("sequential", NULL, files);
   }
-  TEST(
-      "an autonomous run with blobs and retries killed anywhere comes to the same end (R87, F41)") {
+  TEST("an autonomous run with blobs and retries killed anywhere comes to the same end (F41)") {
     static const char *const files[] = {NULL};
     everywhere("autonomous", NULL, files);
   }
-  TEST("a run of parallel commands killed anywhere comes to the same end (R87, F41)") {
+  TEST("a run of parallel commands killed anywhere comes to the same end (F41)") {
     static const char *const files[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
     everywhere("parallel", NULL, files);
   }
-  TEST("a run of HTTP tasks killed anywhere sends each task under one key (R87, F41)") {
+  TEST("a run of HTTP tasks killed anywhere sends each task under one key (F41)") {
     over_http();
   }
   TEST("a function that waits for several tasks and is killed anywhere pays none twice (F41)") {
     static const char *const files[] = {NULL};
     everywhere("await", NULL, files);
   }
-  TEST("a run that keeps all its books now and then, killed anywhere, goes on from them (R87, "
-       "F41)") {
+  TEST("a run that keeps all its books now and then, killed anywhere, goes on from them (F41)") {
     static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
     static const char *const none[] = {NULL};
     everywhere("autonomous with books", NULL, none);

@@ -57,7 +57,7 @@ describe("a command agent's request", function()
     assert.same({ "x", "3", "7", "y", "r1-7" }, argv_of({ "x", "{state.n}", "{step}", "{state.deep.list.2}", "{key}" }))
   end)
 
-  it("names what has no value and how to give it (F12)", function()
+  it("names what has no value and how to give it", function()
     local request, message, code = agent.request(agent.command({ "ls", "{input.folder}" }), call_of(), getenv)
     assert.is_nil(request)
     assert.equal("agent command: argument 2: {input.folder} has no value; give it with --set folder=...", message)
@@ -178,7 +178,7 @@ describe("an HTTP agent's request", function()
     assert.same({ "llm", "gemini", "analysis", "Agent" }, { body.subagent_type, body.tool, body.mode, body.host_tool })
   end)
 
-  it("names the tools of the action, and nothing where it has none (F53)", function()
+  it("names the tools of the action, and nothing where it has none", function()
     local call = call_of()
     assert.is_nil(json.decode(agent.request(expert, call, getenv).body).tools)
     call.action.tools = { "Read", "Grep" }
