@@ -176,7 +176,7 @@ static void test_limits(void) {
     CHECK_STR(b.got.reply.message, "sh: more than 100 bytes on standard error");
     bench_close(&b);
   }
-  TEST("a program that does not end is stopped by the total deadline (R178)") {
+  TEST("a program that does not end is stopped by the total deadline") {
     BENCH(b);
     b.task.total_ms = 100;
     bench_sh(&b, "echo begun; sleep 30");

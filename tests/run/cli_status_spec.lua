@@ -32,7 +32,7 @@ describe("skillrt status", function()
     assert.truthy(status.out:find("next       skillrt resume w\n", 1, true))
   end)
 
-  it("counts the attempts after the first, of steps that are over, too (F39)", function()
+  it("counts the attempts after the first, of steps that are over, too", function()
     local folder <close> = kit.folder()
     folder.file("again.lua", [[
       return require "skillrt".skill { name = "again", retry = { base = 0.001 }, limits = { max_errors = 1, max_retries = 2 },

@@ -93,7 +93,7 @@ describe("a run that is resumed from every prefix of its journal", function()
     assert.is_true(count > 14)
   end)
 
-  it("ends the same in autonomous mode, with waiting, context, retries and errors (R69, F26, F39, F40)", function()
+  it("ends the same in autonomous mode, with waiting, context, retries and errors (R69, F26, F40)", function()
     local count = prefixes(function()
       local tries = 0
       return {

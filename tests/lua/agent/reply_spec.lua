@@ -73,7 +73,7 @@ describe("a good reply", function()
     assert.same({ { 1 }, { k = 1 }, "a/b.md" }, { outcome.output, outcome.context, outcome.output_file })
   end)
 
-  it("has its summary cut to 2000 bytes between two characters (F43)", function()
+  it("has its summary cut to 2000 bytes between two characters", function()
     local summary = http(('{"status":"done","summary":"x%s"}'):format(("é"):rep(2000))).summary
     assert.is_truthy(utf8.len(summary))
     assert.is_true(#summary <= 2003 and #summary > 1990)
@@ -86,7 +86,7 @@ end)
 
 describe("a status", function()
   for _, word in ipairs({ "completed", "success", "done", "DONE", "DONE_WITH_CONCERNS", "ok", "Completed" }) do
-    it(word .. " completes (F18, F68)", function()
+    it(word .. " completes (F18)", function()
       assert.equal("completed", http(('{"status":"%s"}'):format(word)).status)
     end)
   end
@@ -110,7 +110,7 @@ describe("a status", function()
     end)
   end
 
-  it("failed says why in the agent's words, on one line, and may ask for another attempt (F69)", function()
+  it("failed says why in the agent's words, on one line, and may ask for another attempt", function()
     local failure = failure_of('{"status":"failed","error":{"message":"out\\n of tokens"},"retryable":true}')
     assert.same({ "transient", 'agent "expert": status "failed": out of tokens' }, { failure.class, failure.message })
   end)

@@ -82,7 +82,7 @@ describe("the books", function()
     assert.is_nil(books.answer)
   end)
 
-  it("name another phase that is still under way as the current one (R29, F22)", function()
+  it("name another phase that is still under way as the current one (F22)", function()
     local books = begun()
     local root = apply(books, { t = "start", phase = "a", step = 1, n = 1 }, { t = "start", phase = "b", step = 2, n = 2 },
       { t = "done", step = 2 })
