@@ -243,6 +243,7 @@ end
 ---@param durable boolean  it survives a power cut, as its record will
 ---@return boolean|nil ok
 ---@return string? message
+---@return string? code  nil: the value cannot be written at all
 function M.write_output(work_dir, name, value, durable)
   local text, message = M.output_text(name, value)
   if not text then
@@ -276,21 +277,21 @@ local function settle_output(run, step, definition, outcome)
   end
   local durable = files.lasts(run.skill)
   if outcome.output ~= nil then
-    local ok, message = M.write_output(run.work_dir, name, outcome.output, durable)
+    local ok, message, code = M.write_output(run.work_dir, name, outcome.output, durable)
     if not ok then
-      return nil, nil, message
+      return nil, nil, message, code
     end
     return outcome.output, name
   end
   for _, file in ipairs({ name, outcome.output_file }) do
     local path = files.join(run.work_dir, file)
     if files.stat(path) then
-      local kept, message = true, nil
+      local kept, message, code = true, nil, nil
       if durable then
-        kept, message = files.settle(path)
+        kept, message, code = files.settle(path)
       end
       if not kept then
-        return nil, nil, message
+        return nil, nil, message, code
       end
       return read_output(path), file
     end
@@ -302,9 +303,9 @@ local function settle_output(run, step, definition, outcome)
 end
 
 local function add_output(run, step, definition, outcome, entry)
-  local output, file, message = settle_output(run, step, definition, outcome)
+  local output, file, message, code = settle_output(run, step, definition, outcome)
   if message then
-    return message
+    return message, code
   end
   entry.file = file
   if step.kind == "phase" then
@@ -361,9 +362,9 @@ function M.settle(run, step, definition, outcome, own)
     context = context,
   }
   if not entry.partial then
-    local message = add_output(run, step, definition, outcome, entry)
-    if message then
-      return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, message) }
+    local message, code = add_output(run, step, definition, outcome, entry)
+    if message then -- a disk that does not take it is no fault of the step: what it gave is kept
+      return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, message), here = code ~= nil }
     end
   end
   if #definition.effects > 0 then

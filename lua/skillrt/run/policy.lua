@@ -233,7 +233,9 @@ function Policy:choose()
   if status then
     return decide_end(self, status, reason, message)
   end
-  if self.calls.doubts[1] then
+  if self.steps.trouble then
+    return decide_end(self, "paused", "output_failed", self.steps.trouble)
+  elseif self.calls.doubts[1] then
     questions.decide(self)
   end
   local kind, what, why, text = self.scheduler:choose()

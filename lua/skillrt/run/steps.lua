@@ -284,7 +284,10 @@ end
 
 function Steps:settle(step, definition, result)
   local entry, failure, simple = outcome.settle(self.run, step, definition, result)
-  if not entry then
+  if not entry and failure.here then
+    self.trouble = failure.message -- the step stays open: a resume writes again what it gave
+    return nil
+  elseif not entry then
     return self:fail(step, definition, failure)
   end
   entry.at = self.run.core.wall_ms()
