@@ -106,7 +106,7 @@ describe("ctx.await of an agent", function()
         end
         return { attempts = ctx.attempt }
       end,
-    }, { agents = { slow = skillrt.agent.command { "sleep", "0.3" } } })
+    }, { agents = { slow = skillrt.agent.command { "sleep", "0.3", idempotent = true } } })
     assert.equal("completed", result.status)
     assert.equal(2, result.state.attempts)
     assert.equal("fail", records[5].t)
