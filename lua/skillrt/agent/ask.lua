@@ -83,7 +83,7 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M.perform(agent, ctx, task)
-  local text = prompt.text(task)
+  local text = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
   local reply, message, class, bad = call(agent, ctx, task, text)
   if not reply then
     if bad and agent.explain then

@@ -113,9 +113,11 @@ end
 -- Whether the words of a task reach the program, so that it could be asked to write again.
 ---@return boolean
 function M:reads_prompt()
-  for _, text in ipairs({ self.stdin or "", table.unpack(self.argv) }) do
-    if place.holds(text, "prompt") or place.holds(text, "task") then
-      return true
+  for _, texts in ipairs({ self.argv, { self.stdin }, self.env }) do
+    for _, text in pairs(texts) do
+      if type(text) == "string" and (place.holds(text, "prompt") or place.holds(text, "task")) then
+        return true
+      end
     end
   end
   return false

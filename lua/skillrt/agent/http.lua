@@ -177,7 +177,7 @@ function M:request(task, text)
   if not url then
     return nil, declared_url
   elseif not url_of.is_url(url) then
-    return nil, ("%s is not a URL that begins with http:// or https://"):format(names.show(url_of.shown(url)))
+    return nil, ("%s is not a URL that begins with http:// or https://"):format(names.show(url_of.shown(declared_url)))
   end
   local headers, declared_headers = headers_of(self, values)
   if not headers then

@@ -31,6 +31,21 @@ describe("an agent that is asked", function()
     assert.has_match("{input.none} has no value", message, 1, true)
   end)
 
+  it("is not told the state where no word of the task reaches it", function()
+    local task = setmetatable({}, { __index = function(_, key) error(key .. " was asked for") end })
+    local quiet = agent.command { "x", "{input.dir}" }
+    local ctx = fake.new { "" }
+    local own = fake.task(ctx)
+    own.state_text, own.prompt = nil, nil
+    setmetatable(own, { __index = function(_, key)
+      return (key == "state_text" or key == "prompt") and task[key] or nil
+    end })
+    assert.truthy(quiet:perform(ctx, own))
+    for _, one in ipairs { agent.command { "x", "{prompt}" }, agent.command { "x", env = { A = "{task}" } }, expert } do
+      assert.has_error(function() one:perform(ctx, own) end)
+    end
+  end)
+
   it("hands on how the runtime is to try its call again", function()
     local _, _, _, ctx = fake.perform(expert, { GOOD }, { retry = { max = 2 } })
     assert.same({ max = 2 }, ctx.asked[1].retry)

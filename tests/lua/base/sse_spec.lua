@@ -37,6 +37,15 @@ describe("events", function()
     assert.equal(200000, #sse.events(("data\n\n"):rep(200000)))
   end)
 
+  it("raise where memory is short, as that says nothing about the body", function()
+    local core = require "skillrt.core"
+    local real = core.sse
+    core.sse = function() return nil, "event stream: out of memory", "memory" end
+    local ok, problem = pcall(sse.events, "data: a\n\n")
+    core.sse = real
+    assert.same({ false, { message = "event stream: out of memory", code = "memory" } }, { ok, problem })
+  end)
+
   it("need a text", function()
     assert.has_error(function() sse.events({}) end)
   end)
