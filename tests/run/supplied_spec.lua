@@ -23,7 +23,7 @@ end
 -- asked, by its time: these texts, and the run.
 local function run(folder, skill)
   folder.file("agent.sh", ("cat >%s/asked/$(date +%%s%%N)-$$\n"):format(folder.path)
-    .. [[echo '{"status": "completed", "summary": "done", "output": {"a": 1}}']])
+    .. [[echo '{"status": "completed", "summary": "done", "output": {"a": 1, "breaking": ["b"]}}']])
   os.execute(("rm -rf %s/asked && mkdir -p %s/asked %s/elsewhere"):format(folder.path, folder.path, folder.path))
   local agent = json.encode { "sh", folder.path .. "/agent.sh" }
   local old = folder.path

@@ -188,7 +188,7 @@ describe("an HTTP agent's request", function()
     assert.same({ "llm", "gemini", "analysis", "Agent" }, { body.subagent_type, body.tool, body.mode, body.host_tool })
   end)
 
-  it("names the tools of the action, and nothing where it has none (F53)", function()
+  it("names the tools of the action, and nothing where it has none", function()
     assert.is_nil(json.decode(fake.request(expert).body).tools)
     local task = { action = { id = "review", tools = { "Read", "Grep" } } }
     assert.same({ "Read", "Grep" }, json.decode(fake.request(expert, task).body).tools)
@@ -345,7 +345,7 @@ describe("what others have to know of an agent", function()
 end)
 
 describe("an agent that is a plain table", function()
-  it("is made by its kind; an unknown one is refused, with the nearest (R148)", function()
+  it("is made by its kind; an unknown one is refused, with the nearest", function()
     assert.is_true(agent.is(assert(agent.check({ kind = "command", "true" }, "agent"))))
     for kind, words in pairs { htpp = '(did you mean "http"?)', shell = "(there are: chain, command, http, lua)" } do
       local one, message = agent.check({ kind = kind, "rm", url = "http://x/" }, "agent")

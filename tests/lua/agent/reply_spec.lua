@@ -258,7 +258,7 @@ describe("an error", function()
 end)
 
 describe("words with an object in them", function()
-  it("count for nothing: only the object's status says how it ended (F57)", function()
+  it("count for nothing: only the object's status says how it ended", function()
     assert.equal("completed", http("No test failed, no error: " .. GOOD).status)
     assert.equal("permanent", failure_of('All tests passed, completed! {"status":"failed","summary":"no"}').class)
     assert.equal("invalid_output", failure_of("status: completed. All tests passed.").class)
