@@ -245,7 +245,7 @@ describe("an HTTP agent's request", function()
     local request, message = fake.request(one, { input = { url = "file:///etc/passwd" } })
     assert.is_nil(request)
     assert.has_match('"file:///etc/passwd" is not a URL that begins with http', message, 1, true)
-    _, message = fake.request(agent.http { url = "{env.SECRET}" })
+    local _, message = fake.request(agent.http { url = "{env.SECRET}" })
     assert.equal('agent http: "{env.SECRET}" is not a URL that begins with http:// or https://', message)
   end)
 

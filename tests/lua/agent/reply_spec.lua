@@ -236,7 +236,7 @@ describe("an error", function()
     end)
   end
 
-  it("may be worth another attempt, and may name its class; one that nobody knows is for good (R148)", function()
+  it("may be worth another attempt, and may name its class; one that nobody knows is for good", function()
     assert.equal("transient", failure_of('{"error":"busy","retryable":true}').class)
     assert.equal("rate_limit", failure_of('{"status":"failed","class":"rate_limit"}').class)
     local failure = failure_of('{"status":"failed","error":"x","class":"transient "}')
