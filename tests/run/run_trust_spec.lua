@@ -52,7 +52,7 @@ describe("a run", function()
     ["false"] = function() return false, "no" end,
     ["a class that nobody knows"] = function() return nil, "no", "wierd" end,
   } do
-    it("does not complete by a function that returns " .. name .. " (F18, R148)", function()
+    it("does not complete by a function that returns " .. name .. " (F18)", function()
       local result = run({ run = perform }, { limits = { max_errors = 1, max_retries = 3 } })
       assert.same({ "failed", "error_limit" }, { result.status, result.reason })
       assert.is_nil(result.state.n)

@@ -29,7 +29,7 @@ describe("what a function returned", function()
     assert.same({ nil, "busy", "timeout" }, { action(nil, "busy", "timeout", { status = "timeout" }) })
   end)
 
-  it("of a class that nobody knows fails for good, and says so (R148)", function()
+  it("of a class that nobody knows fails for good, and says so", function()
     for _, class in ipairs { "weird", "canceled", 7 } do
       local _, message, got = action(nil, "busy", class)
       assert.equal("permanent", got)
