@@ -150,7 +150,7 @@ end
 ---@return skillrt.Call
 function M.new(policy, step, definition, number, request)
   local ledger = policy.ledger
-  local to_file = definition.output and ledger.context_strategy ~= "memory"
+  local to_file = definition.output and not definition.output_free and ledger.context_strategy ~= "memory"
   return setmetatable({
     _policy = policy,
     _step = step,
