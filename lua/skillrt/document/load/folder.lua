@@ -208,6 +208,7 @@ local function definition_of(self, raw, options)
   end
   for i, phase in ipairs(self.free_outputs and definition.phases or {}) do
     phase.output_free = self.free_outputs[i] or nil
+    phase.input = not self.free_inputs[i] and phase.input or nil -- else what the phase before made, if it did
   end
   set_prompts(self, definition)
   return definition

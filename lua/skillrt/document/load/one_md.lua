@@ -47,7 +47,8 @@ function M.read(document, text, agents)
     source = path,
     documents = { file },
     phases = { { id = "run", name = markdown.title(markdown.parse(front.body)) or name, agent = "default",
-      output = "run.md", output_free = true, tools = #tools > 0 and tools or nil, prompt = file:find "%s" and front.body .. "\n" or file } },
+      output = "run.md", output_free = true, tools = #tools > 0 and tools or nil,
+      prompt = file:find "%s" and front.body .. "\n" or file } },
   }
   document.definition.agents, document.definition.missing = agents_of.only("default", agents)
 end

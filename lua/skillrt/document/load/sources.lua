@@ -121,7 +121,7 @@ local function phases_of(self)
     steps[#steps + 1] = not is_loop(one) and one or nil
   end
   local stated = flow.read(self.tree, steps, self.found)
-  self.modes, self.free_outputs = stated.modes, {}
+  self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
@@ -129,6 +129,7 @@ local function phases_of(self)
     made.text = made.text .. "\n" .. (self.tree:read(one.path) or "")
     stated:apply(index, list[place])
     self.free_outputs[place] = list[place].output == nil
+    self.free_inputs[place] = list[place].input == nil
     self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = 1 }
   end
   return list
@@ -231,7 +232,7 @@ local function one_step(self, raw)
     return
   end
   raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }
-  self.free_outputs = { true }
+  self.free_outputs, self.free_inputs = { true }, { true }
   self.prompts.run = "SKILL.md"
   local what = "no phases and no actions: SKILL.md is run as one step"
   self.found:note("one-step", { file = "SKILL.md", line = 1 }, what)
