@@ -85,6 +85,7 @@ local function conditions(self, values, owner, found, place)
     local one = compile(self, value, owner, found, place)
     -- what somebody has to judge may come true at any time; the loader has told it
     local judged = type(one) == "table" and one.reads and one.reads[1] == JUDGED and #one.reads == 1
+    self.judged = self.judged or judged
     out[#out + 1] = not judged and one or nil
   end
   return out

@@ -224,13 +224,19 @@ local function code_only(text)
   return table.concat(out) .. text:sub(at)
 end
 
-local SCRIPTS = { [""] = true, js = true, javascript = true, ts = true, typescript = true }
+local SCRIPTS = { js = true, javascript = true, ts = true, typescript = true }
+
+-- Whether the comment above a call says that it is not to be made.
+local function is_wrong(block, at)
+  local before = block.text:sub(1, at - 1):match "//([^\n]*)\n[^\n]*$" or ""
+  return before:lower():find "wrong" ~= nil or before:find "\u{274C}" ~= nil or before:lower():find "bad" ~= nil
+end
 
 local function check_calls(block, allowed, path, told, found)
   local text = SCRIPTS[block.lang] and code_only(block.text) or ""
   for at, name in text:gmatch "()(%u%w+)%(" do
     local unknown_tool = HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]]
-    if unknown_tool and not told[name] and not text:sub(at - 1, at - 1):find "[%w_]" then
+    if unknown_tool and not told[name] and not text:sub(at - 1, at - 1):find "[%w_]" and not is_wrong(block, at) then
       told[name] = true
       local line = block.line + 1 + select(2, text:sub(1, at - 1):gsub("\n", ""))
       found:add("reference.tool", { file = path, line = line },

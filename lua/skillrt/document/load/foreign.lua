@@ -123,12 +123,16 @@ end
 ---@param tree skillrt.load.Tree
 ---@param found skillrt.load.Findings
 function M.chains(tree, found)
+  local chains = {}
   for _, path in ipairs(tree:within("chains", "%.json$")) do
     local value = json.decode(tree:read(path) or "")
-    if type(value) == "table" and type(value.nodes) == "table" then
-      found:warn("foreign", { file = path, line = 1 }, "this is a chain of nodes; skillrt does not run these",
-        "SKILL.md is what runs", "write its nodes as actions or phases")
-    end
+    chains[#chains + 1] = type(value) == "table" and type(value.nodes) == "table" and path or nil
+  end
+  if #chains > 0 then
+    local more = #chains > 1 and (", with %d more in chains/"):format(#chains - 1) or ""
+    found:warn("foreign", { file = chains[1], line = 1 },
+      ("this is a chain of nodes; skillrt does not run these%s"):format(more), "SKILL.md is what runs",
+      "write its nodes as actions or phases")
   end
 end
 

@@ -70,7 +70,8 @@ local function tell_differing(action, source, found)
   for _, other in ipairs(action.sources) do
     if other ~= source and other.preconditions then
       local theirs, said = set_of(other.preconditions)
-      if not (same(mine, theirs) and same(theirs, mine)) then
+      local summary = other.from == "table" and next(mine) ~= nil -- tables leave out what goes without saying
+      if not (same(theirs, mine) and (summary or same(mine, theirs))) and not has_prose(other.preconditions) then
         local what = ("action %s: its preconditions here (%s) differ from %s:%d (%s)"):format(
           action.id,
           said ~= "" and said or "none",

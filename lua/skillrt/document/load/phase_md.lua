@@ -144,29 +144,41 @@ local function path_in(text)
 end
 
 -- The paths between backticks in a text that name a file: `requirements.json`, `groups/_index.md`.
-local function files_in(text, out)
+local function files_in(text, out, folder)
   for span in text:gmatch "`([^`\n]+)`" do
     local path = path_in("`" .. span .. "`")
     if path and path:find "%.%w+$" and not path:find "^%." then
-      out[#out + 1] = path
+      out[#out + 1] = folder .. path
     end
   end
+end
+
+-- The folder that an item names for those below it: "- **Directory**: `requirements/`".
+local function folder_at(block, above)
+  local name = block.text:match "`([%w_./-]+/)`"
+  if name and names.confined((name:gsub("/+$", ""))) then
+    return { name = name, indent = block.indent }
+  end
+  return above and block.indent > above.indent and above or nil
 end
 
 -- What a section Output names: an item about the file first (`- **File**: \`a.json\``), then any
 -- code span of its items, tables and paragraphs. None is invented.
 local function outputs_of(blocks)
-  local named, others = {}, {}
+  local named, others, folder = {}, {}, nil
   for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
     if block.kind == "item" and (block.text:find "[Ff]ile" or block.text:find "\u{6587}\u{4EF6}") then
       named[#named + 1] = path_in(block.text)
     end
     if block.kind == "table" then
       for _, row in ipairs(block.rows) do
-        files_in(table.concat(row.cells, " "), others)
+        files_in(table.concat(row.cells, " "), others, "")
       end
-    elseif block.kind == "item" or block.kind == "text" then
-      files_in(block.text, others)
+    elseif block.kind == "item" then
+      folder = folder_at(block, folder)
+      files_in(block.text, others, folder and block.indent > folder.indent and folder.name or "")
+    elseif block.kind == "text" then
+      files_in(block.text, others, "")
     end
   end
   table.move(others, 1, #others, #named + 1, named)
@@ -223,7 +235,9 @@ function M.phase(one, blocks, made, found)
   end
   made.text, made.paths = made.text or "", made.paths or {}
   local outputs = outputs_of(blocks)
-  phase.output = outputs[1]
+  for _, path in ipairs(outputs) do
+    phase.output = phase.output or not made[path] and path or nil -- else it goes on with another's
+  end
   read_input(phase, one, blocks, made, found)
   for _, path in ipairs(outputs) do
     made[path] = made[path] or "file"

@@ -3,6 +3,7 @@
 --
 -- Looks whether files are there; reads none of them. A path that is written, matched or filled in is
 -- no reference. Called by folder.lua.
+local files = require "skillrt.base.files"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
@@ -36,7 +37,9 @@ local function resolved(tree, file, link, found)
   local path, problem = tree_of.resolve(file, link.target)
   local place = { file = file, line = link.line }
   if problem then
-    found:warn("reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
+    local there = files.stat(files.join(tree.dir, files.dirname(file) .. "/" .. link.target:gsub("[#?].*$", "")))
+    local tell = there and found.note or found.warn -- a host that is given the other skill too follows it
+    tell(found, "reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
     return nil
   elseif path and not tree.kinds[path] and not path:find "[{}<>*$]" then
     tell_missing(tree, path, place, found)
@@ -92,8 +95,12 @@ end
 local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
 
 local function check_lines(tree, file, blocks, tell)
+  local made = false -- what stands below "Generated files:" is made
   passages.each(blocks, function(passage)
-    if passage.example or passage.quote or passage.kind == "comment" then
+    if passage.kind == "text" or passage.kind == "heading" then
+      made = (passage.kind == "heading" or passage.text:find "[:\u{FF1A}]%**$") and is_made(passage.text) or false
+    end
+    if passage.example or passage.quote or passage.kind == "comment" or made and passage.kind ~= "text" then
       return
     end
     for before, code in passage.text:gmatch "([^`]*)`([^`]+)`" do
