@@ -196,6 +196,17 @@ describe("skillrt graph", function()
     assert.truthy(svg.out:find("<svg", 1, true) or not installed and svg.err:find("install graphviz", 1, true), svg.err)
   end)
 
+  it("writes into a file, in the language that its name says", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    for name, first in pairs { ["g.dot"] = "^digraph", ["g.mmd"] = "^flowchart TD" } do
+      local done = kit.run(folder, { "graph", "case.lua", "-o", name })
+      assert.same({ 0, "" }, { done.code, done.out }, done.err)
+      assert.truthy(folder.read(name):find(first))
+    end
+    assert.equal(2, kit.run(folder, { "graph", "case.lua", "--output", "no/such/g.dot" }).code)
+  end)
+
   it("writes Mermaid and a hint where graphviz is not (F9)", function()
     local folder <close> = kit.folder()
     script(folder, GOOD)
