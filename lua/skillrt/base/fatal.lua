@@ -13,8 +13,11 @@ local NO_MEMORY = "not enough memory" -- what Lua itself raises, without a place
 ---@param problem any
 ---@return boolean
 function M.is(problem)
-  return problem == NO_MEMORY
-    or (type(problem) == "table" and (problem.code == "stopped" or problem.code == "memory"))
+  if type(problem) ~= "table" then
+    return problem == NO_MEMORY
+  end
+  local code = rawget(problem, "code") -- past a metatable of the script's
+  return code == "stopped" or code == "memory"
 end
 
 ---Raises the error again if it is one of those.
