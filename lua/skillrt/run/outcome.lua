@@ -6,7 +6,7 @@
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
-local merge = require("skillrt.skill.merge")
+local meeting = require("skillrt.run.meeting")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
@@ -178,37 +178,6 @@ local function judge_context(step, given)
   return copy
 end
 
--- What of the updates meets changes that other steps have made since this one began: merged as the schema
--- says; of a field that it says nothing of the last one counts, and is named.
----@return table|nil updates
----@return string|nil problem
----@return string[]|nil replaced
-local function meet(run, step, updates)
-  local books, ways = run.books, run.skill.merge or {}
-  if books.finished == step.after then
-    return updates -- nobody was beside it
-  end
-  local root, out, replaced = books.state.root, {}, nil
-  for key, value in pairs(updates) do
-    local way = ways[key]
-    if way then
-      local problem
-      value, problem = merge.value(way, root[key], step.root[key], value)
-      if problem then
-        return nil, ("update %q: %s"):format(key, problem)
-      end
-    elseif not state.equal(root[key], state.copy(step.root[key])) and not state.equal(root[key], value) then
-      replaced = replaced or json.array({})
-      replaced[#replaced + 1] = key
-    end
-    out[key] = value
-  end
-  if replaced then
-    table.sort(replaced)
-  end
-  return out, nil, replaced
-end
-
 -- The state as the effects will find it: the top-level fields after the update.
 local function preview(root, updates)
   return setmetatable({}, {
@@ -321,7 +290,8 @@ end
 
 -- The end of a step whose function gave a few plain values and nothing else, as most do.
 local function settle_plain(run, step, definition, updates)
-  if step.kind ~= "action" or run.books.finished ~= step.after or run.skill.schema or step.context or definition.output or #definition.effects > 0
+  if run.books.finished ~= step.after or step.kind ~= "action" or run.skill.schema
+    or step.context or definition.output or #definition.effects > 0
     or not are_simple(updates) then
     return nil
   end
@@ -349,7 +319,7 @@ function M.settle(run, step, definition, outcome, own)
   end
   local replaced
   if updates and not problem then
-    updates, problem, replaced = meet(run, step, updates)
+    updates, problem, replaced = meeting.updates(run, step, updates)
   end
   if problem then
     return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }

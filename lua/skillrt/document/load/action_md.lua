@@ -60,11 +60,11 @@ local function any_below(section, at, is_field)
   end
   local told = { text = head.text, line = head.line, condition = condition.any_of(list) }
   if not told.condition then
-    local texts = {}
+    local parts = {}
     for i, one in ipairs(list) do
-      texts[i] = one.text
+      parts[i] = one.text
     end
-    told.text = ("%s %s"):format(head.text, table.concat(texts, "; "))
+    told.text = ("%s %s"):format(head.text, table.concat(parts, "; "))
     told.problem = "one of them is prose"
   end
   return told, k
