@@ -34,7 +34,6 @@ static void at_every_point(struct crash *c, const struct harm *harm) {
     faulty_kill(c->faulty, harm->mask, n, harm->halfway);
     crash_episode(c, false, NULL);
     bool killed = faulty_killed(c->faulty);
-    c->power_cut = harm->cut >= 0;
     if (harm->cut >= 0) faulty_power_cut(c->faulty, (enum faulty_cut)harm->cut, harm->seed + n);
     crash_survey(c, where);
     if (c->hung) return; /* once is enough */
@@ -95,6 +94,13 @@ int main(void) {
     everywhere("autonomous with books", NULL, none);
     everywhere("parallel with books", NULL, printed);
     everywhere("await with books", NULL, none);
+  }
+  TEST("a function with branches two deep, killed anywhere, comes to the same end (F40, F41)") {
+    static const char *const files[] = {NULL};
+    setenv("CRASH_SHAPE", "narrow", 1);
+    everywhere("orders_branches", NULL, files);
+    setenv("CRASH_SHAPE", "loop", 1);
+    everywhere("orders_branches", NULL, files);
   }
   return (int)!crash_close() | check_finish();
 }
