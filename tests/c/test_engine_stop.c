@@ -258,6 +258,15 @@ static void inside(void) {
     CHECK(h.policy.done < 5);
     teardown();
   }
+  TEST("and while the journal is loaded") {
+    setup(5, 1);
+    h.policy.during = stop_inside;
+    stop_in = "load";
+    CHECK(fake_host_open(&h) && h.awake == 0);
+    check_end("paused", "user_exit");
+    CHECK(h.outside.sent == 0);
+    teardown();
+  }
   TEST("what was asked for by then does not leave, and nothing more is asked for") {
     for (int fails = 0; fails < 2; fails++) {
       setup(5, 5);
