@@ -97,9 +97,7 @@ struct slot *slots_take(struct slots *s, uint64_t number, struct error *error) {
   struct slot *slot = s->free ? slot_again(s) : slot_new(s, error);
   if (!slot) return NULL;
   slot->number = number;
-  slot->state = SLOT_TAKEN;
   slot->function = slot->answered = slot->unwanted = false;
-  slot->next = slot->previous = NULL;
   table_put(s, slot);
   s->count++;
   return slot;
@@ -134,7 +132,6 @@ void slots_release(struct slots *s, struct slot *slot) {
     buffer_clear(&slot->extra);
   }
   slot->state = SLOT_FREE;
-  slot->previous = NULL;
   slot->next = s->free;
   s->free = slot;
   s->free_count++;

@@ -119,6 +119,20 @@ static void events(void) {
     CHECK_STR(engine_reason(h.engine), "timeout");
     teardown();
   }
+  TEST("it comes before those that came meanwhile, and takes its room") {
+    setup_under_way(1, 1);
+    static char large[3 << 20];
+    memset(large, 'x', sizeof large - 1);
+    h.policy.fail_at = h.policy.questions + 1;
+    h.policy.fail_code = ERROR_STOPPED;
+    h.policy.verbose = false;
+    CHECK(send(large) && engine_turn(h.engine) == ENGINE_READY);
+    CHECK(!send(large) && error.code == ERROR_LIMIT);
+    CHECK(send("second") && fake_host_turn(&h) == ENGINE_STOPPED);
+    const char *first = strstr(h.log.text, "e:xx");
+    CHECK(first && strstr(first, "e:second"));
+    teardown();
+  }
   TEST("a policy that cannot hear an event fails, and what waits is given back") {
     setup_under_way(1, 1);
     h.policy.fail_at = h.policy.questions + 1;
@@ -233,6 +247,12 @@ static void waits(void) {
     teardown();
   }
   TEST("a run whose timer cannot be had does not sleep for ever: it stops and says so") {
+    setup(1, 0);
+    h.policy.wait_ms = 250;
+    h.no_timer = true;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK_STR(engine_reason(h.engine), "internal");
+    teardown();
     for (int memory = 0; memory < 2; memory++) {
       setup(1, 0);
       h.policy.wait_ms = 250;

@@ -52,6 +52,14 @@ static void asked(void) {
     CHECK(h.outside.sent == 0);
     teardown();
   }
+  TEST("stop ends a run that waits with nothing under way") {
+    setup(2, 0);
+    h.policy.events = true;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    engine_stop(h.engine, "user_exit");
+    check_end("paused", "user_exit");
+    teardown();
+  }
   TEST("stop while a sync is under way cancels at once and waits for the disk only") {
     setup(4, 2);
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
@@ -256,6 +264,15 @@ static void inside(void) {
     CHECK(fake_host_open(&h));
     check_end("paused", "user_exit");
     CHECK(h.policy.done < 5);
+    teardown();
+  }
+  TEST("and while the journal is loaded") {
+    setup(5, 1);
+    h.policy.during = stop_inside;
+    stop_in = "load";
+    CHECK(fake_host_open(&h) && h.awake == 0);
+    check_end("paused", "user_exit");
+    CHECK(h.outside.sent == 0);
     teardown();
   }
   TEST("what was asked for by then does not leave, and nothing more is asked for") {

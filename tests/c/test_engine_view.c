@@ -48,6 +48,41 @@ int main(void) {
     CHECK(fake_host_run(&h, 5) && h.policy.saves == 2);
     teardown();
   }
+  TEST("a run taken up again has its views soon, as they may be older than its journal") {
+    setup(1, false);
+    h.policy.resumed = true;
+    h.policy.width = 0;
+    h.policy.events = true;
+    h.sys.now_ns = INT64_C(1) << 50;
+    CHECK(fake_host_open(&h) && h.store.appends == 0 && h.policy.saves == 0);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 0 && h.timer.in_flight == 1);
+    pass(51);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 1 && h.store.appends == 0);
+    teardown();
+  }
+  TEST("a view is not written again where nothing came to the journal") {
+    setup(3, true);
+    h.policy.in_memory = true;
+    h.policy.wait_ms = 10;
+    h.policy.width = 0;
+    CHECK(fake_host_open(&h) && h.policy.saves == 1);
+    for (int i = 0; i < 20; i++) {
+      pass(100);
+      CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 1);
+    }
+    h.policy.width = 1;
+    pass(100);
+    CHECK(fake_host_turn(&h) == ENGINE_STOPPED && h.policy.saves == 1);
+    teardown();
+  }
+  TEST("without a timer the view comes with the next turn") {
+    setup(3, false);
+    h.no_timer = true;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 1);
+    pass(100);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.policy.saves == 2);
+    teardown();
+  }
   TEST("steps of a millisecond have the views written every 50 ms, not every step") {
     setup(1000, false);
     save_takes = 1000;
@@ -110,6 +145,16 @@ int main(void) {
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
     CHECK_STR(engine_status(h.engine), "completed");
     CHECK_STR(engine_error(h.engine)->text, "state.json: No space left on device");
+    teardown();
+  }
+  TEST("what ended the run is told, not that its view could not be written either") {
+    setup(3, false);
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    h.policy.fail_save = true;
+    h.policy.fail_at = h.policy.questions + 1;
+    one_step();
+    CHECK_STR(engine_reason(h.engine), "script_error");
+    CHECK(strncmp(engine_error(h.engine)->text, "skill.lua:7:", 12) == 0);
     teardown();
   }
   return check_finish();

@@ -5,11 +5,12 @@
 
 static struct transport *give(void *data, enum task_kind kind, struct error *error) {
   struct fake_host *h = data;
-  if (kind == TASK_TIMER) return &h->timer.transport;
-  if (h->no_outside) {
-    error_set(error, ERROR_MISSING, "%s", h->no_outside);
+  const char *missing = kind != TASK_TIMER ? h->no_outside : h->no_timer ? "no timer" : NULL;
+  if (missing) {
+    error_set(error, ERROR_MISSING, "%s", missing);
     return NULL;
   }
+  if (kind == TASK_TIMER) return &h->timer.transport;
   return &h->outside.transport;
 }
 

@@ -19,9 +19,10 @@ struct fake_host {
   struct fake_transport outside, timer;
   struct fake_policy policy;
   struct engine *engine;
-  struct error error;     /* of opening */
-  bool busy;              /* others are in flight: syncs go to the pool */
-  bool pool_full;         /* the pool refuses */
+  struct error error; /* of opening */
+  bool busy;          /* others are in flight: syncs go to the pool */
+  bool pool_full;     /* the pool refuses */
+  bool no_timer;
   const char *no_outside; /* why the transport cannot be opened; NULL: it can */
   void (*work)(void *), (*after)(void *);
   void *argument;

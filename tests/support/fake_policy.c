@@ -34,7 +34,7 @@ static void forget_lists(struct fake_policy *p) {
 static bool fake_load(void *self, struct store *store, struct batch *out, struct error *error) {
   struct fake_policy *p = self;
   (void)store;
-  return !fails(p, "load", out, error) && batch_add(out, "new", 3, error);
+  return !fails(p, "load", out, error) && (p->resumed || batch_add(out, "new", 3, error));
 }
 
 static bool stop_answer(struct fake_policy *p, struct batch *out, struct decision *d,
@@ -145,7 +145,8 @@ static bool fake_event(void *self, const char *source, struct span bytes, struct
   forget_lists(p);
   if (fails(p, "event", out, error)) return false;
   if (p->verbose) fake_log_add(p->log, "event(%s,%.*s)", source, (int)bytes.length, bytes.data);
-  int length = snprintf(text, sizeof text, "e:%.*s", (int)bytes.length, bytes.data);
+  int cut = bytes.length < 50 ? (int)bytes.length : 50;
+  int length = snprintf(text, sizeof text, "e:%.*s", cut, bytes.data);
   return batch_add(out, text, (size_t)length, error);
 }
 

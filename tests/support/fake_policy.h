@@ -36,6 +36,7 @@ struct fake_policy {
   int64_t after_ms;        /* before every attempt but a call's first */
   int64_t wait_ms;         /* said by each choice that goes on */
   bool events;             /* said by each choice that goes on */
+  bool resumed;            /* load finds records, and appends none */
   bool notes;              /* a choice that goes on appends "n" */
   bool in_memory;          /* no intent, no record per number */
   bool one_number;         /* all have the number 1, one after the other */

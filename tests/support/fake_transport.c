@@ -37,7 +37,7 @@ static void finish(struct fake_transport *t, struct fake_flight *flight, enum re
   char bytes[256];
   snprintf(bytes, sizeof bytes, "%s", body ? body : "");
   struct reply reply = {.status = status, .sent = true, .code = 200, .retry_after_ms = -1};
-  reply.body = (struct span){bytes, strlen(bytes)};
+  reply.body = reply.extra = (struct span){bytes, strlen(bytes)};
   snprintf(reply.message, sizeof reply.message, "fake: status %d", (int)status);
   *(flight->previous ? &flight->previous->next : &t->first) = flight->next;
   *(flight->next ? &flight->next->previous : &t->last) = flight->previous;
