@@ -275,7 +275,7 @@ local function find_output(work_dir, name, durable)
   end
   local info, message, code = files.stat(work_dir, name)
   if not info then
-    return false, code ~= "missing" and message or nil, code
+    return false, code ~= "missing" and message or nil, code ~= "invalid" and code or nil
   elseif info.kind ~= "file" then
     return false, ("its output %s is no regular file"):format(name)
   elseif not durable then
