@@ -9,6 +9,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
+local types = require("skillrt.skill.types")
 
 local M = {}
 
@@ -18,38 +19,6 @@ local M = {}
 ---@return "invalid_output"|"permanent"
 function M.unusable(step)
   return step.execution and "invalid_output" or "permanent"
-end
-
-local TYPE_CHECKS = {
-  string = function(v)
-    return type(v) == "string"
-  end,
-  number = function(v)
-    return type(v) == "number"
-  end,
-  boolean = function(v)
-    return type(v) == "boolean"
-  end,
-  object = function(v)
-    return type(v) == "table" and not json.is_array(v)
-  end,
-}
-
-local function fits(declared, value)
-  if value == json.null then
-    return true
-  elseif declared:sub(-2) == "[]" then
-    return type(value) == "table" and (json.is_array(value) or next(value) == nil)
-  end
-  local check = TYPE_CHECKS[declared]
-  return not check or check(value)
-end
-
-local function describe(value)
-  if type(value) == "table" then
-    return json.is_array(value) and "an array" or "an object"
-  end
-  return "a " .. type(value)
 end
 
 -- Names of fields that were found good before: scripts update the same few again and again.
@@ -112,8 +81,8 @@ local function judge_updates(skill, updates)
     else
       remember_plain(key)
       local declared = declared_types and declared_types[key]
-      if declared and not fits(declared, value) then
-        return nil, ("update %q: declared as %s, got %s"):format(key, declared, describe(value))
+      if declared and not types.fits(declared, value) then
+        return nil, ("update %q: declared as %s, got %s"):format(key, declared, types.describe(value))
       end
       -- An empty Lua table for a list stays a list.
       if type(value) == "table" and next(value) == nil and declared and declared:sub(-2) == "[]" then
