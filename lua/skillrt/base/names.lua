@@ -25,6 +25,26 @@ function M.show(value)
   return "a " .. kind
 end
 
+---An error's value as text: a text as it is, a table's message, else what it says of itself. A
+---metatable that raises, loops or gives no text does no harm.
+---@param value any
+---@return string
+function M.said(value)
+  if type(value) == "string" then
+    return value
+  end
+  local message = type(value) == "table" and rawget(value, "message")
+  if type(message) == "string" then
+    return message
+  end
+  local meta = debug.getmetatable(value)
+  if meta and rawget(meta, "__tostring") ~= nil then
+    local ok, text = pcall(tostring, value)
+    return ok and text or M.show(value)
+  end
+  return M.show(value)
+end
+
 -- Edit distance with neighbours swapped counted once; `most` where it is not below that. A place that
 -- lies `most` or more beside the diagonal is as far away at least, so only a band is looked at.
 ---@param a integer[]  bytes
@@ -68,8 +88,9 @@ end
 ---@return string[]
 function M.sorted(names)
   local keys = {}
-  for key, value in pairs(names) do
-    keys[#keys + 1] = math.type(key) == "integer" and tostring(value) or tostring(key)
+  for key, value in next, names do
+    local name = math.type(key) == "integer" and value or key
+    keys[#keys + 1] = type(name) == "string" and name or M.show(name)
   end
   table.sort(keys)
   return keys

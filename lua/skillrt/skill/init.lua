@@ -6,13 +6,12 @@
 
 local action = require("skillrt.skill.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
+local declared = require("skillrt.skill.declared")
 local json = require("skillrt.base.json")
-local merge = require("skillrt.skill.merge")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local terminate = require("skillrt.skill.terminate")
-local types = require("skillrt.skill.types")
 
 -- Loaded when the first agent is met: a skill of functions only starts without it.
 local agent = setmetatable({}, { __index = function(_, key) return require("skillrt.agent")[key] end })
@@ -123,61 +122,6 @@ local MEANT = {
 ---@return boolean
 M.reserved = state.is_reserved
 
--- In a script {} is a list: JSON has to know (F70).
-local function mark_lists(tree)
-  for _, value in pairs(tree) do
-    if type(value) == "table" then
-      if next(value) == nil then
-        json.array(value)
-      end
-      mark_lists(value)
-    end
-  end
-end
-
--- ... unless the schema says otherwise, or all came from JSON, where {} is an object.
-local function mark_state(skill)
-  for key, value in pairs(skill.state) do
-    local declared = skill.schema and skill.schema[key]
-    local is_list = not skill.marked
-    if declared and declared ~= "any" then
-      is_list = types.is_list(declared)
-    end
-    if type(value) == "table" and next(value) == nil and is_list then
-      json.array(value)
-    elseif type(value) == "table" and not skill.marked then
-      mark_lists(value)
-    end
-  end
-end
-
-local FIELD = { type = { kind = "string", default = "any" }, merge = { enum = merge.WAYS } }
-
--- `name = "string[]"` or `name = { type = "string[]", merge = "append" }`: types and ways apart.
-local function check_schema(skill)
-  skill.merge = {}
-  for _, name in ipairs(names.sorted(skill.schema or {})) do
-    local where = ('field "schema": %s'):format(names.show(name))
-    local given, message = skill.schema[name], nil
-    if type(given) == "table" then
-      given, message = schema.record(given, FIELD, where)
-      if not given then
-        return message
-      end
-      skill.merge[name] = given.merge
-      given = given.type
-    end
-    local declared, problem = types.check(given)
-    if not declared then
-      return ("%s %s"):format(where, problem)
-    elseif skill.merge[name] and not merge.suits(skill.merge[name], declared) then
-      return ('%s: merge = "%s" does not suit the type %s'):format(where, skill.merge[name], declared)
-    end
-    skill.schema[name] = declared
-  end
-  return nil
-end
-
 local function initial_state(skill)
   if json.is_array(skill.state) then
     return 'field "state" must hold names and values, not a list'
@@ -192,7 +136,7 @@ local function initial_state(skill)
     return message
   end
   skill.state = copy
-  mark_state(skill)
+  declared.mark(skill)
   return nil
 end
 
@@ -282,7 +226,7 @@ end
 
 local function check_parts(skill, where)
   local seen = {}
-  local message = check_schema(skill) or initial_state(skill) or check_agents(skill, where) or check_mode(skill)
+  local message = declared.check(skill) or initial_state(skill) or check_agents(skill, where) or check_mode(skill)
   if message then
     return message
   end

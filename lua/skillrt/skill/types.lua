@@ -108,7 +108,7 @@ function M.of_words(words)
   local inner = words:match "^Array<(.*)>$" or words:match "^(.*)%[%]$"
   if inner then
     return M.of_words(inner) .. "[]"
-  elseif words:find "^'[^']*'$" or words:find '^"[^"]*"$' or words:find "^'[^']*'|'.*'$" or words:find '^"[^"]*"|".*"$' then
+  elseif words:find "^(['\"]).*%1$" then -- a literal, or some
     return "string"
   elseif words:find "^Record<" or words:find "^{.*}$" then
     return "object"
