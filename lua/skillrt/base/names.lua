@@ -143,7 +143,7 @@ function M.suggest(name, names)
   return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
 end
 
--- Files of the run directory that no script may replace.
+-- What the run directory holds itself: no script, no phase's output may replace it.
 local TAKEN = {
   ["run.lock"] = true,
   ["state.json"] = true,
@@ -197,6 +197,9 @@ function M.confined(path)
   return table.concat(parts, "/")
 end
 
+---How many characters an id has at most.
+M.MAX_ID = 64
+
 ---A name that is safe in paths, records and on the terminal (F13).
 ---@param value any
 ---@return string? id
@@ -204,8 +207,8 @@ end
 function M.id(value)
   if type(value) ~= "string" then
     return nil, "must be a text such as \"collect-files\", not " .. M.show(value)
-  elseif #value > 64 then
-    return nil, "must be at most 64 characters long, not " .. #value
+  elseif #value > M.MAX_ID then
+    return nil, ("must be at most %d characters long, not %d"):format(M.MAX_ID, #value)
   elseif not value:find("^[A-Za-z0-9][A-Za-z0-9._-]*$") or value:find("..", 1, true) then
     return nil,
       ("must be letters, digits, '.', '_' and '-', begin with a letter or digit and hold no \"..\", not %s"):format(

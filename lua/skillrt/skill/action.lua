@@ -8,6 +8,7 @@ local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local ends = require("skillrt.skill.ends")
 
 -- Loaded when the first action promises something.
 local effect = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.effect")[key] end })
@@ -104,7 +105,6 @@ local MEANT = {
   parallel_group = "parallel",
 }
 
-local TERMINAL = { ["action-complete"] = "completed", ["action-abort"] = "failed" }
 local ENDS = { completed = true, failed = true, aborted = true }
 
 -- An action that is a table with the metamethod __call: a compiled condition.
@@ -214,7 +214,7 @@ local function check_runs(action, definition, where)
   if terminal == true then
     terminal = "completed"
   elseif terminal == nil then
-    terminal = TERMINAL[action.id]
+    terminal = ends.TERMINAL[action.id]
   elseif terminal == false then
     terminal = nil
   elseif not ENDS[terminal] then

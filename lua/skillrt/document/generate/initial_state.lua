@@ -7,12 +7,7 @@ local json = require "skillrt.base.json"
 local M = {}
 
 -- What the runtime writes itself; a config's field of such a name describes it, no more.
-local RUNTIME = {}
-for name in ([[skill_name run_id status current_action completed_actions errors error_count iteration_count
-  started_at updated_at completed_at failed_at context input outputs phases_completed phases_skipped
-  current_phase]]):gmatch "%S+" do
-  RUNTIME[name] = true
-end
+local RUNTIME = require("skillrt.skill.state").RESERVED
 
 ---@param name string
 ---@return boolean

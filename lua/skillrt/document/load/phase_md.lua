@@ -44,7 +44,7 @@ end
 
 -- A name that is no id in a path gets one; its document stays what it is.
 local function id_of(base, taken)
-  local id = base:gsub("[^%w._]+", "-"):gsub("%.%.+", "."):gsub("^[^%w]+", ""):gsub("[-.]+$", ""):sub(1, 64)
+  local id = base:gsub("[^%w._]+", "-"):gsub("%.%.+", "."):gsub("^[^%w]+", ""):gsub("[-.]+$", ""):sub(1, names.MAX_ID)
   if id == "" or taken[id] then
     local n = 1
     while taken[("phase-%d"):format(n)] do
