@@ -49,7 +49,7 @@ end
 
 describe("skillrt generate", function()
   for _, lang in ipairs { "en", "zh" } do
-    for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
+    for _, name in ipairs { "release-notes", "link-fixer", "data-import", "target-worker" } do
       it(("writes what the golden files of %s in %s hold, byte for byte (R2)"):format(name, lang), function()
         local folder <close> = kit.folder()
         local result = generate(folder, { golden(name), "--out", "skill", "--lang", lang })

@@ -2,73 +2,8 @@
 -- runtime on the same folder with the same answers: same steps in the same order, same end.
 local json = require "skillrt.base.json"
 local runs = require "tests.support.runs"
-local generate = require "skillrt.document.generate"
+local documents = require "tests.support.documents"
 local skillrt = require "skillrt"
-
-local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
-
-local function config_of(name)
-  return assert(json.decode(assert(runs.read(("tests/golden/configs/%s.json"):format(name)))))
-end
-
--- The folder of a config, and the ids of its actions by the names their documents have.
-local function generated(config, lang)
-  local folder, ids = runs.folder(), {}
-  for _, file in ipairs(assert(generate.generate(config, { lang = lang, templates = "templates" }))) do
-    local path = folder .. "/skill/" .. file.path
-    assert(os.execute(("mkdir -p '%s'"):format(path:match "^(.*)/")))
-    runs.write(path, file.text)
-  end
-  for _, action in ipairs(config.autonomous_config and config.autonomous_config.actions or {}) do
-    ids[action.name] = action.id
-  end
-  runs.write(folder .. "/names.json", json.encode(ids))
-  return folder
-end
-
-local function lines_of(text)
-  local list = {}
-  for line in (text or ""):gmatch "[^\n]+" do
-    list[#list + 1] = line
-  end
-  return list
-end
-
--- What the documents' code does: node's record of it.
-local function in_node(folder, script)
-  local work = folder .. "/node"
-  for _, call in ipairs(script.calls) do
-    for i = 2, #call do
-      call[i] = call[i] == "WORK" and work or call[i]
-    end
-  end
-  runs.write(folder .. "/script.json", json.encode(script))
-  assert(os.execute(("mkdir -p '%s'"):format(work)))
-  local command = "node tests/support/document_run.js '%s/skill' '%s' < '%s/script.json' > '%s/seen.json'"
-  assert(os.execute(command:format(folder, work, folder, folder)))
-  return runs.json(folder .. "/seen.json")
-end
-
--- What the runtime does on the same folder; `again`: what is done after the run.
-local function in_skillrt(folder, script, again)
-  runs.write(folder .. "/answers.json", json.encode(script.answers))
-  local here = require("skillrt.base.files").current()
-  local agent = { kind = "command", stdin = "{prompt}", parse = "json", argv = {
-    "lua5.4", here .. "/tests/support/scripted_agent.lua",
-    folder .. "/answers.json", folder .. "/asked", folder .. "/names.json" },
-    env = { SKILLRT_CPATH = ("%s/%s/lib/?.so"):format(here, BUILD):gsub("^.*//", "/") },
-  }
-  local skill = assert(skillrt.from_config(folder .. "/skill/skill-config.json", {
-    folder = folder .. "/skill", agents = { ["*"] = agent },
-  }))
-  skill.retry = { base = 0.001, cap = 0.002, jitter = false }
-  local result = assert(skill:run { work_dir = folder .. "/work" })
-  if again then
-    result = assert(again(folder .. "/work", skill))
-  end
-  return { order = lines_of(runs.read(folder .. "/asked")), status = result.status, reason = result.reason,
-    state = result.state }
-end
 
 -- Parallel neighbours may be asked in any order: such a stretch of an order is sorted.
 local function in_groups(config, order)
@@ -93,10 +28,10 @@ local ENTRY = { sequential = "runSequentialWorkflow", autonomous = "runOrchestra
 -- Both on one config with one script; the fields of the state that actions write must agree too.
 local function compare(config, answers, context, lang)
   config.context_strategy = context
-  local folder = generated(config, lang)
+  local folder = documents.generate(config, lang)
   local script = { calls = json.array { json.array { ENTRY[config.execution_mode], "WORK" } }, answers = answers }
-  local node = in_node(folder, script)
-  local real = in_skillrt(folder, script)
+  local node = documents.in_node(folder, script)
+  local real = documents.in_skillrt(folder, script)
   local last = node.results[1]
   assert.is_nil(last.error)
   assert.same(in_groups(config, real.order), in_groups(config, node.order))
@@ -235,7 +170,7 @@ describe("the code in generated documents does what the runtime does:", function
     for _, story in ipairs(stories) do
       for _, context in ipairs { "file", "memory" } do
         it(("%s %s, context in %s (R16, R22, R23, R40-R44, R49, R57-R61)"):format(name, story[1], context), function()
-          local node = compare(config_of(name), story[3], context)
+          local node = compare(documents.config(name), story[3], context)
           assert.equal(story[2], node.results[1].status)
         end)
       end
@@ -243,10 +178,10 @@ describe("the code in generated documents does what the runtime does:", function
   end
 
   local function after_a_failure(name, answers, calls, again)
-    local config = config_of(name)
-    local folder = generated(config)
+    local config = documents.config(name)
+    local folder = documents.generate(config)
     local script = { calls = json.array(calls), answers = answers }
-    local node, real = in_node(folder, script), in_skillrt(folder, script, again)
+    local node, real = documents.in_node(folder, script), documents.in_skillrt(folder, script, again)
     local order = {}
     for _, id in ipairs(node.order) do
       order[#order + 1] = id ~= "." and id or nil
@@ -285,21 +220,21 @@ describe("the code in generated documents does what the runtime does:", function
   end)
 
   it("resumeFromState repeats no finished action (R69)", function()
-    local folder = generated(config_of "code-reviewer-auto")
+    local folder = documents.generate(documents.config "code-reviewer-auto")
     local calls = { json.array { "runOrchestrator", "WORK" }, json.array { "resumeFromState", "WORK" } }
-    local node = in_node(folder, { calls = json.array(calls), answers = STORIES["code-reviewer-auto"][4][3] })
+    local node = documents.in_node(folder, { calls = json.array(calls), answers = STORIES["code-reviewer-auto"][4][3] })
     assert.same({ "action-collect-context", "." }, node.order)
     assert.equal("paused", node.results[2].status)
   end)
 
   it("parallel neighbours are under way at the same time (F22)", function()
-    local folder = generated(config_of "api-manual-writer")
+    local folder = documents.generate(documents.config "api-manual-writer")
     local calls = json.array { json.array { "runSequentialWorkflow", "WORK" } }
-    assert.equal(2, in_node(folder, { calls = calls, answers = json.array {} }).most)
+    assert.equal(2, documents.in_node(folder, { calls = calls, answers = json.array {} }).most)
   end)
 
   it("under the strategy that goes by the order of declaration", function()
-    local config = config_of "link-fixer"
+    local config = documents.config "link-fixer"
     config.x_skillrt.strategy = "sequential"
     config.autonomous_config.actions[1].preconditions = { "!scanned" }
     local answers = {
@@ -312,14 +247,14 @@ describe("the code in generated documents does what the runtime does:", function
   end)
 
   it("stops at the limit of iterations (R57, F30)", function()
-    local config = config_of "code-reviewer-auto"
+    local config = documents.config "code-reviewer-auto"
     config.x_skillrt.limits.max_iterations = 2
     local node = compare(config, STORIES["code-reviewer-auto"][1][3], "file")
     assert.same({ "failed", "max_iterations" }, { node.results[1].status, node.results[1]._reason })
   end)
 
   it("in zh documents too", function()
-    compare(config_of "unit-test-generator", STORIES["unit-test-generator"][1][3], "file", "zh")
-    compare(config_of "api-manual-writer", STORIES["api-manual-writer"][1][3], "memory", "zh")
+    compare(documents.config "unit-test-generator", STORIES["unit-test-generator"][1][3], "file", "zh")
+    compare(documents.config "api-manual-writer", STORIES["api-manual-writer"][1][3], "memory", "zh")
   end)
 end)

@@ -77,7 +77,7 @@ const supplied = {
   requireSpecsRead: () => {
     seen.specs = true;
   },
-  console: { log: line => seen.log.push(line), error: line => seen.errors.push(line) },
+  console: { log: (...words) => seen.log.push(words.length > 1 ? words : words[0]), error: line => seen.errors.push(line) },
   structuredClone
 };
 if (has('phases/state-schema.md')) {
@@ -110,7 +110,7 @@ let under = 0;
 async function task({ subagent_type, run_in_background, prompt }) {
   const phase = prompt.match(/^\[PHASE\] (.*)$/m)?.[1];
   const name = phase ?? prompt.match(/^# Action: (.*)$/m)[1];
-  const id = phase ?? machine.ACTION_CATALOG.find(a => a.name.replace(/\s*\n\s*/g, ' ') === name).id;
+  const id = phase ?? ids[name];
   seen.order.push(id);
   seen.steps.push({ id, subagent_type, run_in_background, input: prompt.match(/^\[INPUT\] (.*)$/m)?.[1] });
   under++;
@@ -131,11 +131,22 @@ async function task({ subagent_type, run_in_background, prompt }) {
   return '```json\n' + JSON.stringify(reply) + '\n```';
 }
 
+// Action ids by the names their documents have.
+const ids = {};
+if (has('phases/actions')) {
+  for (const name of fs.readdirSync(path.join(folder, 'phases/actions'))) {
+    ids[document(`phases/actions/${name}`).match(/^# Action: (.*)$/m)[1]] = name.replace(/\.md$/, '');
+  }
+}
+
 const NAMES = ('ACTION_CATALOG ContextManager updateState selectNextAction checkPreconditions runOrchestrator resumeFromState ' +
-  'retryFailedAction runSequentialWorkflow executePhase resumeFromPhase').split(' ');
+  'retryFailedAction runSequentialWorkflow executePhase resumeFromPhase ' +
+  'Orchestrator route handleError testHappyPath').split(' ');
 const code = ['phases/orchestrator.md', 'phases/_orchestrator.md'].filter(has).flatMap(name => blocks(document(name)));
 const tail = `return { ${NAMES.map(name => `${name}: typeof ${name} === 'undefined' ? undefined : ${name}`).join(', ')} }`;
 const machine = call(code.join('\n'), { Task: task, Agent: task }, tail);
+
+machine.runMachine = goal => new machine.Orchestrator().run(goal);
 
 async function main() {
   for (const [name, ...rest] of script.calls) {

@@ -4,6 +4,7 @@
 local fields = require "skillrt.document.generate.fields"
 local graph = require "skillrt.document.generate.graph"
 local json = require "skillrt.base.json"
+local machine_of = require "skillrt.document.generate.config_machine"
 
 local M = {}
 
@@ -116,6 +117,7 @@ function M.normalise(config, found)
     found:error("missing", "autonomous_config", "is missing: a skill that runs %s needs it", config.execution_mode)
   end
   local autonomous = fields.object(config, "autonomous_config", "", found)
+  machine_of.normalise(config, found)
   local actions, ids = fields.list(autonomous, "actions", "autonomous_config.", found), {}
   if #actions == 0 and config.autonomous_config then
     found:error("empty", "autonomous_config.actions", "is empty: give at least one action")

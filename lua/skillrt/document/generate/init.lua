@@ -6,6 +6,7 @@ local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
 local config_of = require "skillrt.document.generate.config"
 local orchestrator = require "skillrt.document.generate.orchestrator"
+local machine_md = require "skillrt.document.generate.machine_md"
 local ordered = require "skillrt.document.generate.ordered"
 local phase = require "skillrt.document.generate.phase"
 local skill_md = require "skillrt.document.generate.skill_md"
@@ -79,7 +80,11 @@ end
 
 local function write_loop(writer, config, shared)
   writer.render("phases/state-schema.md", "state-schema", state_schema.data(config, shared))
-  writer.render("phases/orchestrator.md", "orchestrator", orchestrator.data(config, shared))
+  if shared.machine then
+    writer.render("phases/_orchestrator.md", "machine-orchestrator", machine_md.data(config, shared))
+  else
+    writer.render("phases/orchestrator.md", "orchestrator", orchestrator.data(config, shared))
+  end
   writer.render("specs/action-catalog.md", "action-catalog", action_catalog.data(config, shared))
   for i, one in ipairs(shared.actions) do
     local data = action.data(config, shared, one)

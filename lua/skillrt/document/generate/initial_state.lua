@@ -3,6 +3,7 @@
 local fields = require "skillrt.document.generate.fields"
 local helpers = require "skillrt.document.generate.helpers"
 local json = require "skillrt.base.json"
+local machine_of = require "skillrt.document.generate.machine"
 
 local M = {}
 
@@ -44,6 +45,10 @@ function M.business(config)
       state[field.name] = default_of(field.type)
     end
   end
+  local machine = config.autonomous_config.machine
+  if machine then
+    state[machine_of.KEY] = machine.initial
+  end
   local own = config.x_skillrt.initial_state
   for key, value in pairs(type(own) == "table" and own or {}) do
     if not RUNTIME[key] then
@@ -64,6 +69,11 @@ function M.full(config)
   state.completed_actions, state.errors = json.array {}, json.array {}
   state.error_count, state.iteration_count = 0, 0
   state.context = {}
+  if config.autonomous_config.machine then -- what its document keeps besides (R143, F63)
+    state.context = { target = "", complexity = 0, files = json.array {}, findings = json.array {} }
+    state.history = json.array {}
+    state.metrics = { state_transitions = 0, action_duration = {}, error_count = 0, completion_rate = 0, edges = {} }
+  end
   return state
 end
 

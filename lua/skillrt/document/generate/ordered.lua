@@ -15,7 +15,12 @@ local KINDS = {
     quality:quality specs:document templates:document created_at version x_skillrt:extension]],
   llm = "enabled default_tool fallback_chain mode",
   sequential = "phases:phase",
-  autonomous = "state_schema:state_schema actions:action termination_conditions",
+  autonomous = "state_schema:state_schema actions:action termination_conditions machine:machine",
+  machine = "initial states:state transitions:transition conditions:condition errors:error_class",
+  state = "name description entry terminal",
+  transition = "from action to when limit",
+  condition = "name test",
+  error_class = "class severity recovery to limit",
   state_schema = "fields:field",
   field = "name type description",
   phase = [[id name order description input inputs output parallel condition agent:agent objectives max_retries

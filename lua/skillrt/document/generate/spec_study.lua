@@ -13,7 +13,7 @@ function M.data(shared)
   if first and first.phase then
     next_name, next_file = shared.words.phase:format(1, first.phase.id), first.phase.id .. ".md"
   elseif first then
-    next_name, next_file = shared.words.loop, "orchestrator.md"
+    next_name, next_file = shared.words.loop, shared.orchestrator_file
   end
   return view.with(shared, { up = "../", next = next_name, next_file = next_file })
 end

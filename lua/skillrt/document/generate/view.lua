@@ -225,6 +225,7 @@ function M.of(config, lang)
   local actions, by_priority = action_views(config, retries)
   local flow, leading, trailing = flow_of(config, phases)
   link(flow, words)
+  local machine = config.autonomous_config ~= nil and config.autonomous_config.machine ~= nil
   local host = type(config.x_skillrt.host) == "table" and config.x_skillrt.host or {}
   return {
     skill_name = config.skill_name,
@@ -239,6 +240,7 @@ function M.of(config, lang)
     autonomous = config.execution_mode == "autonomous",
     hybrid = config.execution_mode == "hybrid",
     loop = config.execution_mode ~= "sequential",
+    lang = lang,
     specs = documents(config.specs),
     has_specs = #config.specs > 0,
     templates = documents(config.templates),
@@ -254,6 +256,8 @@ function M.of(config, lang)
     max_errors = errors,
     max_retries = retries,
     termination = termination,
+    machine = machine,
+    orchestrator_file = machine and "_orchestrator.md" or "orchestrator.md",
     goes_on = termination.on_error == "continue",
     done = words.done,
     words = words,
