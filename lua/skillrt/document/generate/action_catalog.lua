@@ -1,7 +1,9 @@
 -- document/generate/action_catalog.lua: specs/action-catalog.md: definitions, graph, priorities (R38, R53-R55).
--- Pure. Called by generate.
+-- Pure. Called by generate and orchestrator.
 local graph = require "skillrt.document.generate.graph"
+local graph_of = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
+local load_config = require "skillrt.document.load.config"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
@@ -45,6 +47,39 @@ function M.entries(shared, with_description)
   return list
 end
 
+-- What conditions and effects are followed for: not more actions, not longer texts.
+local MOST_ACTIONS, LONGEST = 300, 2000
+
+local function is_drawn(actions)
+  for _, action in ipairs(#actions <= MOST_ACTIONS and actions or {}) do
+    for _, list in ipairs { action.preconditions, action.effects } do
+      for _, text in ipairs(list) do
+        if #text > LONGEST then
+          return false
+        end
+      end
+    end
+  end
+  return #actions <= MOST_ACTIONS
+end
+
+-- The edges that `skillrt graph` draws between actions: an effect of one makes a condition of another true.
+local function edges_of(config)
+  local definition = is_drawn(config.autonomous_config.actions) and load_config.definition(config, { agents_required = false })
+  local drawn = definition and graph_of.of(definition)
+  if not drawn then
+    return nil
+  end
+  local first, middle, last = {}, {}, {}
+  for _, edge in ipairs(drawn.edges) do
+    local from, to = edge.from:match "^action (.*)$", edge.to:match "^action (.*)$"
+    local list = from and to and middle or from and last or first
+    list[#list + 1] = (from or to) and { from = from, to = to } or nil
+  end
+  table.move(middle, 1, #middle, #first + 1, first)
+  return table.move(last, 1, #last, #first + 1, first)
+end
+
 ---@param config skillrt.generate.Config
 ---@param shared table
 ---@return table
@@ -53,7 +88,7 @@ function M.data(config, shared)
   return view.with(shared, {
     definitions = definitions,
     fence = markdown.fence(definitions),
-    graph = table.concat(graph.mermaid(config.autonomous_config.actions), "\n"),
+    graph = table.concat(graph.mermaid(config.autonomous_config.actions, edges_of(config)), "\n"),
   })
 end
 

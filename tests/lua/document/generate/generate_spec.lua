@@ -209,6 +209,22 @@ describe("an autonomous skill", function()
       "| 0 | action-complete |", "| -1 | action-report | Report |")
   end)
 
+  it("has the edges in its graph that skillrt graph draws (R54)", function()
+    local text = folder("code-reviewer-auto")["specs/action-catalog.md"]
+    local drawn = require("skillrt.document.graph").of((require("skillrt.document.load.config").definition(
+      config_of "code-reviewer-auto", { agents_required = false })))
+    local count = 0
+    for _, edge in ipairs(drawn.edges) do
+      local from, to = edge.from:match "^action (.*)$", edge.to:match "^action (.*)$"
+      if from and to then
+        count = count + 1
+        has(text, ("\n    %s --> %s\n"):format(from:gsub("-", "_"), (to:gsub("-", "_"))))
+      end
+    end
+    assert.is_true(count >= 5)
+    has(text, "START((Start))", "action_quick_scan --> action_deep_review", "action_complete --> END((End))")
+  end)
+
   it("has a state whose first values are data (R36, R56, R72, F1)", function()
     local text = files["phases/state-schema.md"]
     in_order(text, "# State Schema", "interface LinkFixerState {", "dead: Link[]; // Links that lead nowhere")
