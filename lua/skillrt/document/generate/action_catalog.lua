@@ -65,7 +65,8 @@ end
 
 -- The edges that `skillrt graph` draws between actions: an effect of one makes a condition of another true.
 local function edges_of(config)
-  local definition = is_drawn(config.autonomous_config.actions) and load_config.definition(config, { agents_required = false })
+  local definition = is_drawn(config.autonomous_config.actions)
+    and load_config.definition(config, { agents_required = false })
   local drawn = definition and graph_of.of(definition)
   if not drawn then
     return nil
