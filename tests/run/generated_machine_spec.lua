@@ -38,7 +38,7 @@ local GOAL = { target = "test" }
 describe("the documents of a state machine", function()
   after_each(runs.clean)
 
-  it("run from the first state to the last (R118-R124, R135-R139, R151, R152)", function()
+  it("run from the first state to the last", function()
     local node = run(documents.generate(documents.config "target-worker"), GOOD, GOAL)
     assert.same({ "collect_context", "analyze_target", "create_plan", "execute_action", "verify_result", "complete" },
       node.order)
@@ -49,7 +49,7 @@ describe("the documents of a state machine", function()
     assert.equal(1, #node.state.metrics.action_duration.create_plan)
   end)
 
-  it("log each transition (R150)", function()
+  it("log each transition", function()
     local node = run(documents.generate(documents.config "target-worker"), GOOD, GOAL)
     local at = node.log[1][2].timestamp
     assert.same({ "State transition", { from = "initialized", to = "collecting_context", action = "collect_context",
@@ -57,13 +57,13 @@ describe("the documents of a state machine", function()
     assert.equal(6, #node.log)
   end)
 
-  it("need no plan where the work is simple (R137, R142)", function()
+  it("need no plan where the work is simple", function()
     local simple = { { stateUpdates = { context = { files = { "a.c" }, complexity = 1 } } } }
     local node = run(documents.generate(documents.config "target-worker"), with { collect_context = simple }, GOAL)
     assert.equal("collecting_context analyzing executing verifying completed", states_of(node))
   end)
 
-  it("take the way of an error's class, and complete all the same (R125, R145-R147, R152, F62)", function()
+  it("take the way of an error's class, and complete all the same", function()
     local node = run(documents.generate(documents.config "target-worker"), with {
       analyze_target = { { status = "failed", class = "ContextError", summary = "no access" }, {} },
       execute_action = { { status = "failed", summary = "no compiler" }, {} },
@@ -73,7 +73,7 @@ describe("the documents of a state machine", function()
     assert.same({ "ContextError", "ExecutionError" }, { node.state.errors[1].class, node.state.errors[2].class })
   end)
 
-  it("end as failed on a fatal error, and on one that comes too often (R148, F60)", function()
+  it("end as failed on a fatal error, and on one that comes too often", function()
     local folder = documents.generate(documents.config "target-worker")
     local fatal = { { status = "failed", class = "FatalError", summary = "disk gone" } }
     assert.equal("failed", run(folder, with { analyze_target = fatal }, GOAL).state.state)
@@ -83,7 +83,7 @@ describe("the documents of a state machine", function()
     assert.equal(4, #node.state.errors)
   end)
 
-  it("end as failed where the limit of an edge is used up (F61)", function()
+  it("end as failed where the limit of an edge is used up", function()
     local never = { { stateUpdates = { validation = { passed = false } } } }
     local node = run(documents.generate(documents.config "target-worker"), with { verify_result = never }, GOAL)
     assert.equal("failed", node.state.state)
@@ -94,7 +94,7 @@ describe("the documents of a state machine", function()
     assert.equal(4, count) -- once on the way, three times back
   end)
 
-  it("go on from the state file, and begin anew with a target (R143, R144)", function()
+  it("go on from the state file, and begin anew with a target", function()
     local folder = documents.generate(documents.config "target-worker")
     run(folder, GOOD, GOAL)
     local state = runs.json(folder .. "/node/state.json")
@@ -104,7 +104,7 @@ describe("the documents of a state machine", function()
     assert.equal(6, #run(folder, GOOD, GOAL).order)
   end)
 
-  it("raise for a state that nobody declared (R141)", function()
+  it("raise for a state that nobody declared", function()
     local folder = documents.generate(documents.config "target-worker")
     run(folder, GOOD, GOAL)
     local state = runs.json(folder .. "/node/state.json")
@@ -114,7 +114,7 @@ describe("the documents of a state machine", function()
   end)
 
   for _, context in ipairs { "file", "memory" } do
-    it(("name the steps that skillrt takes on the same folder, context in %s (R135-R139, R153)"):format(context), function()
+    it(("name the steps that skillrt takes on the same folder, context in %s (R153)"):format(context), function()
       local config = documents.config "target-worker"
       config.context_strategy = context
       local folder = documents.generate(config, "zh")
