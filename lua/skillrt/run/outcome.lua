@@ -296,8 +296,8 @@ local function settle_output(run, step, definition, outcome)
       return read_output(path), file
     end
   end
-  if step.kind == "action" then
-    return nil -- its updates are its result
+  if step.kind == "action" or definition.output_free then
+    return nil -- its updates are its result; of a phase that declares no output none is demanded
   end
   return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.work_dir)
 end

@@ -13,6 +13,8 @@ expr.null, expr.is_array = json.null, json.is_array
 
 local M = {}
 
+local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
+
 ---@class skillrt.check.Action  an action or a phase
 ---@field id string
 ---@field index integer
@@ -80,7 +82,11 @@ end
 local function conditions(self, values, owner, found, place)
   local out = {}
   for _, value in ipairs(list(values)) do
-    out[#out + 1] = compile(self, value, owner, found, place)
+    local one = compile(self, value, owner, found, place)
+    -- what somebody has to judge may come true at any time; the loader has told it
+    local judged = type(one) == "table" and one.reads and one.reads[1] == JUDGED and #one.reads == 1
+    self.judged = self.judged or judged
+    out[#out + 1] = not judged and one or nil
   end
   return out
 end
