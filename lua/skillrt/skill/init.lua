@@ -55,6 +55,7 @@ local FIELDS = {
   display_name = { kind = "text" },
   mode = { enum = { "sequential", "autonomous", "hybrid" } },
   state = { kind = "table", default = {} },
+  literal_state = { kind = "boolean", default = false },
   schema = { kind = "text", map = true },
   context = { enum = { "file", "memory" }, default = "file" },
   durability = { enum = { "power", "process" }, default = "power" },
@@ -144,7 +145,9 @@ local function initial_state(skill)
   if not copy then
     return message
   end
-  mark_lists(copy, skill.schema, 1)
+  if not skill.literal_state then
+    mark_lists(copy, skill.schema, 1)
+  end
   skill.state = copy
   return nil
 end
