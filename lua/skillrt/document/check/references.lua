@@ -212,7 +212,10 @@ local function code_only(text)
     local c = text:sub(start, start)
     local stop
     if c == "/" then
-      stop = text:match("^//[^\n]*()", start) or text:match("^/%*.-%*/()", start)
+      stop = text:match("^//[^\n]*()", start)
+      if text:find("^/%*", start) then
+        stop = (select(2, text:find("*/", start + 2, true)) or #text) + 1
+      end
     elseif c == "`" then
       stop = text:find("`", start + 1, true)
       stop = stop and stop + 1 or #text + 1
@@ -235,7 +238,7 @@ end
 
 local function check_calls(block, allowed, path, told, found)
   local text = SCRIPTS[block.lang] and code_only(block.text) or ""
-  for at, name in text:gmatch "()%f[%w](%u%w+)%(" do
+  for at, name in text:gmatch "()(%u%w+)%(" do
     local unknown_tool = HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]]
     if unknown_tool and not told[name] and not text:sub(at - 1, at - 1):find "[%w_]" and not is_wrong(block, at) then
       told[name] = true

@@ -49,6 +49,26 @@ local function text_of(section)
   return #out > 0 and table.concat(out, "\n") or nil
 end
 
+-- The items below one, as one condition: any of them is enough.
+local function any_below(section, at, is_field)
+  local list, head = {}, section[at]
+  local k = at + 1
+  while section[k] and section[k].kind == "item" and (head.kind == "text" or section[k].indent > head.indent) do
+    list[#list + 1] = condition.item(section[k].text, is_field)
+    k = k + 1
+  end
+  local told = { text = head.text, line = head.line, condition = condition.any_of(list) }
+  if not told.condition then
+    local parts = {}
+    for i, one in ipairs(list) do
+      parts[i] = one.text
+    end
+    told.text = ("%s %s"):format(head.text, table.concat(parts, "; "))
+    told.problem = "one of them is prose"
+  end
+  return told, k
+end
+
 -- `a` and what else stands in an item of a list of preconditions.
 -- The items below one, as one condition: any of them is enough.
 local function any_below(section, at, is_field)

@@ -10,7 +10,6 @@ local files = require "skillrt.base.files"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local skill = require "skillrt.skill"
-local types = require "skillrt.skill.types"
 
 local M = {}
 
@@ -105,6 +104,37 @@ local function phases_of(config, options, agents)
   return list
 end
 
+-- Inputs may be named by the phase that makes them; the rules know its output only.
+local function with_inputs(raw)
+  local own = type(raw) == "table" and object(raw.sequential_config).phases or nil
+  local outputs, out = {}, {}
+  for i, phase in ipairs(type(own) == "table" and own or {}) do
+    if type(phase) ~= "table" or type(phase.id) ~= "string" then
+      return raw
+    end
+    local copy = setmetatable({}, getmetatable(phase))
+    for key, value in pairs(phase) do
+      copy[key] = value
+    end
+    local list = type(phase.input) == "table" and json.array {} or nil
+    for k, name in ipairs(list and phase.input or {}) do
+      list[k] = outputs[name] or name
+    end
+    copy.input = list or phase.input
+    out[i] = copy
+    outputs[phase.id] = type(phase.output) == "string" and phase.output or phase.id .. ".json"
+  end
+  if #out == 0 then
+    return raw
+  end
+  local given = {}
+  for key, value in pairs(raw) do
+    given[key] = value
+  end
+  given.sequential_config = { phases = json.array(out) }
+  return given
+end
+
 local function paths_of(documents)
   local paths = {}
   for i, document in ipairs(documents) do
@@ -132,18 +162,18 @@ local function limits_of(config)
 end
 
 local function schema_of(config)
-  local declared = {}
+  local types = {}
   for _, field in ipairs(config.autonomous_config.state_schema.fields) do
     if not initial_state.is_runtime_field(field.name) then
-      declared[field.name] = types.of_words(field.type)
+      types[field.name] = field.type
     end
   end
-  return next(declared) ~= nil and declared or nil
+  return next(types) ~= nil and types or nil
 end
 
 local function add_loop(definition, config, options, agents)
   local autonomous = config.autonomous_config
-  definition.state, definition.marked = initial_state.business(config), true
+  definition.state, definition.marked = initial_state.business(config), true -- {} is an object there
   definition.schema = schema_of(config)
   definition.terminate = list_or_nil(autonomous.termination_conditions)
   definition.strategy = config.x_skillrt.strategy
@@ -162,7 +192,7 @@ end
 ---@return skillrt.generate.Finding[] findings
 function M.definition(raw, options)
   options = options or {}
-  local config, message, code, findings = config_of.normalise(raw)
+  local config, message, code, findings = config_of.normalise(with_inputs(raw))
   if not config then
     return nil, message, code, findings
   end

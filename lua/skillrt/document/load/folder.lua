@@ -3,6 +3,7 @@
 --
 -- Runs nothing: a skill.lua is the door's business. Called by load.lua.
 local findings = require "skillrt.document.load.findings"
+local json_lines = require "skillrt.document.load.json_lines"
 local foreign = require "skillrt.document.load.foreign"
 local load_config = require "skillrt.document.load.config"
 local markdown = require "skillrt.document.load.markdown"
@@ -12,10 +13,10 @@ local references = require "skillrt.document.load.references"
 local skill_md = require "skillrt.document.load.skill_md"
 local sources = require "skillrt.document.load.sources"
 local tree_of = require "skillrt.document.load.tree"
-local ends = require "skillrt.skill.ends"
 
 local M = {}
 
+local TERMINAL = { ["action-complete"] = true, ["action-abort"] = true }
 
 ---@class skillrt.load.Document  what a path holds, for who runs it and who checks it
 ---@field kind "folder"|"config"|"workflow"|"agent"|"script"
@@ -51,14 +52,10 @@ end
 -- Where a key of the config stands: in the document it was read from, else in the config.
 local function place_of(self)
   return function(key)
-    local at = key
-    while at ~= "" do
-      if self.places[at] then
-        return self.places[at]
-      end
-      at = at:match "^(.*)%[[^%[%]]*%]$" or at:match "^(.*)%.[^.]*$" or ""
-    end
-    if self.config_at then
+    local place = json_lines.nearest(self.places, key)
+    if place then
+      return place
+    elseif self.config_at then
       return self.config_at(key)
     elseif self.workflow_at then
       return self.workflow_at(key)
@@ -82,7 +79,7 @@ local function set_prompt(self, step, kind, path)
     return
   end
   step.prompt = nil
-  if kind == "action" and ends.TERMINAL[step.id] then
+  if kind == "action" and TERMINAL[step.id] then
     step.agent = nil -- ends the run; a document is an optional hook (F27)
     return
   end
