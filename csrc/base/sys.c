@@ -258,6 +258,7 @@ const struct sys *sys_real(void) {
       .mono_ns = real_mono_ns,
       .random = real_random,
       .spawn = sys_real_spawn,
+      .ended = sys_real_ended,
       .kill_group = sys_real_kill_group,
       .reap = sys_real_reap,
       .socket = real_socket,

@@ -1,4 +1,4 @@
-/* runtime.c: puts one run together: its store, its engine, the loop's transports.
+/* runtime.c: puts one run together: its store, its engine, its programs, the loop's transports.
  *
  * Decides nothing; opens and closes in the right order, and carries a slow sync to libuv's
  * pool. Knows nothing of Lua. Called by csrc/lua/bind_run.c, hosts and tests. */
@@ -26,18 +26,22 @@ struct errand {
 struct ticker {
   uv_timer_t uv;
   const struct sys *sys;
-  const struct policy *policy;
+  struct runtime *run;
+  bool rang; /* the policy is told by the next step */
 };
 
 struct runtime {
   struct loop_member member; /* first: the loop's callback finds the run by it */
   const struct sys *sys;
   struct loop *loop;
+  const struct policy *policy;
   struct store *store;
   struct engine *engine;
   struct errand *errand;
-  struct ticker *ticker; /* NULL: nobody watches the time */
+  struct ticker *ticker;       /* NULL: nobody watches the time */
+  struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
+  bool stepping; /* a function of the run turns the loop */
   bool stopped;
   _Atomic(const char *) why; /* stop was asked for */
 };
@@ -46,7 +50,8 @@ struct runtime {
 
 static struct transport *give_transport(void *data, enum task_kind kind, struct error *error) {
   struct runtime *r = data;
-  return transports_get(loop_transports(r->loop), kind, r->http_module, error);
+  struct transports *from = kind == TASK_PROCESS ? r->programs : loop_transports(r->loop);
+  return transports_get(from, kind, r->http_module, error);
 }
 
 static void errand_work(uv_work_t *uv) {
@@ -118,8 +123,9 @@ static void wake(void *data) {
 }
 
 static void ticked(uv_timer_t *uv) {
-  const struct ticker *ticker = uv->data;
-  ticker->policy->tick(ticker->policy->self);
+  struct ticker *ticker = uv->data;
+  ticker->rang = true;
+  loop_ready(&ticker->run->member);
 }
 
 static void ticker_closed(uv_handle_t *uv) {
@@ -127,11 +133,11 @@ static void ticker_closed(uv_handle_t *uv) {
   sys_free(ticker->sys, ticker, sizeof *ticker);
 }
 
-static bool ticker_new(struct runtime *r, const struct policy *policy, struct error *error) {
+static bool ticker_new(struct runtime *r, struct error *error) {
   struct ticker *ticker = sys_alloc(r->sys, sizeof *ticker);
   if (!ticker) return error_set(error, ERROR_MEMORY, "run: no memory");
   ticker->sys = r->sys;
-  ticker->policy = policy;
+  ticker->run = r;
   ticker->uv.data = ticker;
   uv_timer_init(loop_uv(r->loop), &ticker->uv);
   uv_timer_start(&ticker->uv, ticked, TICK_MS, TICK_MS);
@@ -156,6 +162,8 @@ static bool open_store(struct runtime *r, const struct runtime_options *o,
 static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct directory_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
+  if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
+  transports_on_settled(r->programs, wake, r);
   if (o->http_module) {
     r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
     if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
@@ -173,7 +181,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .slow_sync =
                                        o->directory && o->store.durability == DURABILITY_POWER};
   return engine_new(&options, &r->engine, error) && engine_load(r->engine, error) &&
-         (!o->policy->tick || ticker_new(r, o->policy, error));
+         (!o->policy->tick || ticker_new(r, error));
 }
 
 bool runtime_open(const struct runtime_options *o, struct runtime **to,
@@ -183,6 +191,7 @@ bool runtime_open(const struct runtime_options *o, struct runtime **to,
   struct directory_report unread;
   r->sys = o->sys;
   r->loop = o->loop;
+  r->policy = o->policy;
   loop_join(r->loop, &r->member, turned);
   if (!put_together(r, o, report ? report : &unread, error)) {
     runtime_close(r);
@@ -193,10 +202,21 @@ bool runtime_open(const struct runtime_options *o, struct runtime **to,
   return true;
 }
 
+static void tell_time(struct runtime *r) {
+  if (!r->ticker || !r->ticker->rang) return;
+  r->ticker->rang = false;
+  r->policy->tick(r->policy->self);
+}
+
 enum engine_phase runtime_step(struct runtime *r) {
   const char *why = atomic_exchange(&r->why, NULL);
   if (why) engine_stop(r->engine, why);
+  if (r->stepping) return ENGINE_WAITING;
+  r->stepping = true;
+  if (!r->stopped) tell_time(r);
   enum engine_phase phase = engine_turn(r->engine);
+  if (phase == ENGINE_STOPPED && transports_ending(r->programs)) phase = ENGINE_WAITING;
+  r->stepping = false;
   r->stopped = phase == ENGINE_STOPPED;
   if (r->stopped)
     loop_leave(&r->member);
@@ -245,6 +265,10 @@ void runtime_close(struct runtime *r) {
   if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
   if (r->errand) errand_leave(r->errand);
   engine_free(r->engine);
+  if (r->programs) {
+    transports_close(r->programs);
+    transports_free(r->programs);
+  }
   store_close(&r->store);
   loop_leave(&r->member);
   if (r->http_module) sys_free(r->sys, r->http_module, strlen(r->http_module) + 1);

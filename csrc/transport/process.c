@@ -21,7 +21,7 @@ enum {
   PIPE_GRACE_MS = 200,  /* from the program's end to the end of what it left behind */
   KILL_GRACE_MS = 1000, /* from SIGKILL to a reply without its end (uninterruptible sleep) */
   CLOSE_GRACE_MS = 200, /* the same when the transport closes */
-  LAST_ROUNDS = 20      /* reads after the end: more than any pipe's capacity */
+  LAST_ROUNDS = 40      /* reads after the end: more than any pipe's capacity */
 };
 
 static void on_timer(uv_timer_t *);
@@ -52,6 +52,18 @@ static void fill_end(const struct child *child, struct reply *reply) {
            reply->code, name ? "SIG" : "", name ? name : "unknown");
 }
 
+static void child_linger(struct child *child) {
+  child->lingers = true;
+  child->owner->ending++;
+}
+
+void process_settle(struct child *child) {
+  struct process *owner = child->owner;
+  if (!child->lingers) return;
+  child->lingers = false;
+  if (--owner->ending == 0 && owner->base.settled) owner->base.settled(owner->base.data);
+}
+
 /* Calls done with the verdict, once. The last thing its caller does with the child. */
 static void child_reply(struct child *child) {
   struct exchange *exchange = child->exchange;
@@ -70,6 +82,7 @@ static void child_reply(struct child *child) {
   fill_end(child, &reply);
   child->exchange = exchange->handle = NULL;
   child->task = NULL;
+  if (child->stage == CHILD_TERMED || child->stage == CHILD_KILLED) child_linger(child);
   exchange->done(exchange, &reply);
 }
 
@@ -85,12 +98,19 @@ static void child_finish(struct child *child) {
   if (failed == -EAGAIN) { /* killed but not dead: whenever it ends, process_ended reaps it */
     uv_timer_stop(&child->timer);
     child_reply(child);
+    process_settle(child);
     return;
   }
   child->ended = failed == 0;
   if (failed < 0) {
     struct error why;
-    error_system(&why, -failed, "%s: its exit status", child->name);
+    if (failed == -ECHILD)
+      error_set(&why, ERROR_INVALID,
+                "%s: its exit status is lost: this process ignores SIGCHLD, or waits for children "
+                "that are not its own",
+                child->name);
+    else
+      error_system(&why, -failed, "%s: its exit status", child->name);
     process_fail(child, REPLY_BROKEN, &why);
   }
   child_discard(child);
@@ -207,7 +227,7 @@ static bool process_send(struct transport *base, struct exchange *exchange, cons
   child->owner = owner;
   child->exchange = exchange;
   child->task = task;
-  child->ended_fd = -1;
+  child->ended_fd = child->life_fd = -1;
   snprintf(child->name, sizeof child->name, "%s", task->args.items[0]);
   for (int i = 0; i < PIPES; i++) {
     child->pipes[i].child = child;
@@ -217,8 +237,9 @@ static bool process_send(struct transport *base, struct exchange *exchange, cons
   buffer_init(&child->pipes[PIPE_ERR].kept, owner->sys,
               task->max_extra ? task->max_extra : MAX_EXTRA);
   uv_timer_init(owner->loop, &child->timer);
-  child->timer.data = child->ended_poll.data = child;
-  child->handles = 1;
+  uv_timer_init(owner->loop, &child->watch);
+  child->timer.data = child->watch.data = child->ended_poll.data = child;
+  child->handles = 2;
   child->link = &owner->children;
   child->next = owner->children;
   if (child->next) child->next->link = &child->next;
@@ -247,13 +268,17 @@ static void process_cancel(struct transport *base, struct exchange *exchange, bo
   child_reply(child);
 }
 
+static bool process_ending(const struct transport *base) {
+  return ((const struct process *)base)->ending > 0;
+}
+
 /* Waits a moment for a killed program, so that closing leaves no zombie behind. */
 static void child_bury(struct child *child) {
   const struct sys *sys = child->owner->sys;
   sys->kill_group(sys, child->pid, SIGKILL);
   for (int i = 0; i < CLOSE_GRACE_MS; i++) {
     if (sys->reap(sys, child->pid, &child->wait_status) != -EAGAIN) break;
-    struct pollfd end = {.fd = child->ended_fd, .events = POLLIN};
+    struct pollfd end = {.fd = child->ended_fd, .events = POLLIN}; /* -1: it only waits */
     poll(&end, 1, 1);
   }
   child_discard(child);
@@ -276,7 +301,8 @@ static void process_close(struct transport *base) {
 
 bool process_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
                   struct error *e) {
-  static const struct transport_ops ops = {process_send, process_cancel, process_close};
+  static const struct transport_ops ops = {process_send, process_cancel, process_close,
+                                           process_ending};
   struct process *owner = sys_alloc(sys, sizeof *owner);
   if (!owner) return error_set(e, ERROR_MEMORY, "process transport: out of memory");
   owner->base.ops = &ops;

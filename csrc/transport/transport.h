@@ -86,12 +86,17 @@ struct exchange {
   void (*done)(struct exchange *, const struct reply *);
   /* Optional: bytes as they arrive (stdout, SSE events); may be NULL. */
   void (*progress)(struct exchange *, struct span);
+  /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
+   * after a reboot: what leftover_end (leftover.h) needs to find it again. */
+  void (*started)(struct exchange *, int64_t pid, const char *start);
   void *owner;  /* the engine's */
   void *handle; /* the transport's; NULL once done was called */
 };
 
 struct transport {
   const struct transport_ops *ops;
+  void (*settled)(void *data); /* optional, the opener's: `ending` is over */
+  void *data;                  /* the opener's */
 };
 
 struct transport_ops {
@@ -104,6 +109,9 @@ struct transport_ops {
   /* Cancels what is under way and frees everything; loop handles are closed when the loop
    * has turned once more. */
   void (*close)(struct transport *);
+  /* Whether something canceled still has its grace; NULL: never. When that is over, `settled` is
+   * called from the loop. */
+  bool (*ending)(const struct transport *);
 };
 
 bool process_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
