@@ -42,6 +42,7 @@ HTTP_C  := $(wildcard csrc/transport/http.c csrc/transport/http_*.c)
 BASE_C  := $(wildcard csrc/base/*.c)
 CORE_C  := $(filter-out $(HTTP_C),$(BASE_C) $(wildcard $(addprefix csrc/,store/*.c transport/*.c engine/*.c lua/*.c)))
 CORE_O  := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
+MAIN_O  := $(BUILD)/csrc/main.o $(BUILD)/csrc/signals.o
 HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o
 LUA_SRC := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
 PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
@@ -99,8 +100,8 @@ $(CORE_SO): $(CORE_O) $(BUILD)/inputs
 $(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
-$(BUILD)/skillrt: $(BUILD)/csrc/main.o $(CORE_O) $(BUILD)/inputs
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(BUILD)/csrc/main.o $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+$(BUILD)/skillrt: $(MAIN_O) $(CORE_O) $(BUILD)/inputs
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(MAIN_O) $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 # a host program links the library alone, as a stranger would
 $(HOSTS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@

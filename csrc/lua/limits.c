@@ -1,21 +1,24 @@
-/* limits.c: see limits.h. Knows Lua and runtime_stop, nothing of policies. */
+/* limits.c: see limits.h. Knows Lua and loop_wake, nothing of policies. */
 #include "lua/limits.h"
 
 #include <lauxlib.h>
 #include <stdatomic.h>
 
-#include "engine/runtime.h"
+#include "engine/loop.h"
 
 enum {
   DEPTH = 250,   /* a little more than Lua's own limit of nested C calls */
+  POLL = 10000,  /* instructions between two looks at the flag: some 100 us */
   GRACE = 100000 /* instructions a question may take after the stop: some milliseconds */
 };
 
 struct limits {
-  lua_State *entered[DEPTH];
-  atomic_int depth;
-  _Atomic(struct runtime *) watched;
-  _Atomic(const char *) why; /* NULL: not interrupted */
+  lua_State *entered[DEPTH]; /* seen by the thread that runs Lua only, as all but the atomics */
+  int depth;
+  bool installed;
+  _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
+  _Atomic(const char *) why;   /* NULL: not interrupted */
+  atomic_bool raising;         /* what is entered has not heard of it yet */
   atomic_bool noticed;
 };
 
@@ -27,30 +30,21 @@ struct limits *limits_of(lua_State *L) {
   lua_pop(L, 1);
   if (limits) return limits;
   limits = lua_newuserdatauv(L, sizeof *limits, 0);
-  *limits = (struct limits){.depth = 0};
+  *limits = (struct limits){.depth = 1};
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   limits->entered[0] = lua_tothread(L, -1);
-  atomic_store(&limits->depth, 1);
   lua_pop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &limits_key);
   return limits;
 }
 
-static void interrupt_hook(lua_State *L, lua_Debug *where);
-
-static void set_hooks(struct limits *limits, lua_Hook hook) {
-  int depth = atomic_load(&limits->depth);
-  int mask = hook ? LUA_MASKCOUNT : 0; /* between Lua's instructions only: C is not torn */
-  for (int i = 0; i < depth; i++)
-    lua_sethook(limits->entered[i], hook, mask, hook ? 1 : 0);
-}
-
 /* From here on at every instruction of all that is entered: a script's pcall may catch one. */
-static void interrupt_hook(lua_State *L, lua_Debug *where) {
+static void raise_hook(lua_State *L, lua_Debug *where) {
   (void)where;
   struct limits *limits = limits_of(L);
   limits_notice(limits);
-  set_hooks(limits, interrupt_hook);
+  for (int i = 0; i < limits->depth; i++)
+    lua_sethook(limits->entered[i], raise_hook, LUA_MASKCOUNT, 1);
   lua_createtable(L, 0, 2);
   lua_pushliteral(L, "interrupted");
   lua_setfield(L, -2, "message");
@@ -59,32 +53,45 @@ static void interrupt_hook(lua_State *L, lua_Debug *where) {
   lua_error(L);
 }
 
+static void poll_hook(lua_State *L, lua_Debug *where) {
+  if (atomic_load(&limits_of(L)->raising)) raise_hook(L, where);
+}
+
+static bool is_ours(lua_Hook hook) {
+  return hook == raise_hook || hook == poll_hook;
+}
+
+/* A hook of the script's own stays. */
+void limits_bound(struct limits *limits, lua_State *L) {
+  lua_Hook hook = lua_gethook(L);
+  if (hook && !is_ours(hook)) return;
+  if (atomic_load(&limits->raising))
+    lua_sethook(L, raise_hook, LUA_MASKCOUNT, 1);
+  else if (limits_interrupted(limits))
+    lua_sethook(L, raise_hook, LUA_MASKCOUNT, GRACE);
+  else if (!hook || hook == raise_hook) /* else it goes on counting */
+    lua_sethook(L, poll_hook, LUA_MASKCOUNT, POLL);
+}
+
 bool limits_enter(struct limits *limits, lua_State *L) {
-  int depth = atomic_load(&limits->depth);
-  if (depth >= DEPTH) return false;
-  limits->entered[depth] = L;
-  atomic_store(&limits->depth, depth + 1);
+  if (limits->depth >= DEPTH) return false;
+  limits->entered[limits->depth++] = L;
   return true;
 }
 
-void limits_bound(struct limits *limits, lua_State *L) {
-  if (limits_interrupted(limits)) lua_sethook(L, interrupt_hook, LUA_MASKCOUNT, GRACE);
-}
-
 void limits_leave(struct limits *limits) {
-  int depth = atomic_load(&limits->depth);
-  if (depth > 1) atomic_store(&limits->depth, depth - 1);
+  if (limits->depth > 1) limits->depth--;
 }
 
-struct runtime *limits_watch(struct limits *limits, struct runtime *runtime) {
-  return atomic_exchange(&limits->watched, runtime);
+void limits_watch(struct limits *limits, struct loop *loop) {
+  atomic_store(&limits->loop, loop);
 }
 
 void limits_interrupt(struct limits *limits, const char *why) {
   atomic_store(&limits->why, why);
-  set_hooks(limits, interrupt_hook);
-  struct runtime *runtime = atomic_load(&limits->watched);
-  if (runtime) runtime_stop(runtime, why);
+  atomic_store(&limits->raising, true);
+  struct loop *loop = atomic_load(&limits->loop);
+  if (loop) loop_wake(loop);
 }
 
 bool limits_interrupted(const struct limits *limits) {
@@ -104,7 +111,11 @@ void limits_notice(struct limits *limits) {
 }
 
 void limits_calm(struct limits *limits) {
-  set_hooks(limits, NULL);
+  atomic_store(&limits->raising, false);
+  for (int i = 0; i < limits->depth; i++)
+    if (lua_gethook(limits->entered[i]) == raise_hook)
+      lua_sethook(limits->entered[i], limits->installed ? poll_hook : NULL,
+                  limits->installed ? LUA_MASKCOUNT : 0, limits->installed ? POLL : 0);
 }
 
 static int not_resumed(lua_State *L, const char *why) {
@@ -138,15 +149,16 @@ static int noted_resume(lua_State *L) {
 }
 
 int limits_install(lua_State *L) {
-  static const char wrap[] = "local resume, create = ...\n"
-                             "local function results(ok, ...)\n"
+  static const char wrap[] = "local resume, create, close = ...\n"
+                             "local function results(co, ok, ...)\n"
                              "  if ok then return ... end\n"
                              "  local problem = ...\n"
-                             "  error(problem, 0)\n"
+                             "  local closed, instead = close(co)\n"
+                             "  error(closed and problem or instead, 0)\n"
                              "end\n"
                              "return function(f)\n"
                              "  local co = create(f)\n"
-                             "  return function(...) return results(resume(co, ...)) end\n"
+                             "  return function(...) return results(co, resume(co, ...)) end\n"
                              "end\n";
   lua_getglobal(L, "coroutine");
   lua_pushcfunction(L, noted_resume);
@@ -155,9 +167,12 @@ int limits_install(lua_State *L) {
     return lua_error(L);
   lua_getfield(L, -2, "resume");
   lua_getfield(L, -3, "create");
-  lua_call(L, 2, 1);
+  lua_getfield(L, -4, "close");
+  lua_call(L, 3, 1);
   lua_setfield(L, -2, "wrap");
   lua_pop(L, 1);
-  limits_of(L);
+  struct limits *limits = limits_of(L);
+  limits->installed = true;
+  limits_bound(limits, limits->entered[0]);
   return 0;
 }
