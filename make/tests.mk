@@ -30,7 +30,7 @@ test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
 $(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 # opened at run time, as a run does on its first HTTP task
-$(BUILD)/tests/test_http $(BUILD)/tests/test_http_faults $(BUILD)/tests/test_https: | $(HTTP_SO)
+$(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop): | $(HTTP_SO)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 FUZZ_SUPPORT := tests/support/scratch.o
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(LIBRARY)

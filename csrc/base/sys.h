@@ -4,7 +4,8 @@
  * these function pointers, so that a test can fail, tear, reorder or kill at the n-th
  * call. Each call returns 0 or a count on success and a negative errno on failure;
  * nothing here retries (sys_write_all and friends below do, on EINTR and short counts).
- * Every descriptor is opened O_CLOEXEC. Callable from any thread. */
+ * Every descriptor is opened O_CLOEXEC and above 2: others may write to those. Callable from any
+ * thread. */
 #ifndef SKILLRT_BASE_SYS_H
 #define SKILLRT_BASE_SYS_H
 
@@ -88,6 +89,10 @@ struct sys {
 /* The real world. Stateless, shared, never freed. */
 const struct sys *sys_real(void);
 
+/* Between the two, what a library opens is no descriptor from 0 to 2, although the host has closed
+ * one of them; with our own calls that is always so. */
+void sys_hold_standard(int held[3]);
+void sys_release_standard(const int held[3]);
 /* For the start of a program: as many descriptors as the system allows. What we start gets the
  * limit that was there before. */
 void sys_raise_files(void);

@@ -179,7 +179,7 @@ int sys_real_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_t *p
   if (wish->in < 0 || wish->out < 0 || wish->err < 0) return -EBADF;
   int result = spawn_search(wish, pid);
   if (result < 0) return result;
-  *ended = (int)syscall(SYS_pidfd_open, *pid, 0U); /* close-on-exec by itself */
+  *ended = (int)syscall(SYS_pidfd_open, *pid, 0U); /* close-on-exec by itself; above the pipes */
   return 0;
 }
 

@@ -88,7 +88,7 @@ void limits_watch(struct limits *limits, struct loop *loop) {
 }
 
 void limits_interrupt(struct limits *limits, const char *why) {
-  atomic_store(&limits->why, why);
+  if (atomic_exchange(&limits->why, why)) return; /* it is on its way, or over */
   atomic_store(&limits->raising, true);
   struct loop *loop = atomic_load(&limits->loop);
   if (loop) loop_wake(loop);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "transport/leftover.h"
 #include "transport/process_child.h"
 
 enum {
@@ -151,6 +152,14 @@ static int64_t or_default(int64_t given, int64_t otherwise) {
   return given > 0 ? given : otherwise;
 }
 
+static void tell_started(struct child *child) {
+  struct exchange *exchange = child->exchange;
+  char start[LEFTOVER_START];
+  if (!exchange->started) return;
+  leftover_start(child->owner->sys, child->pid, start);
+  if (start[0]) exchange->started(exchange, child->pid, start);
+}
+
 static void child_begin(struct child *child) {
   const struct sys *sys = child->owner->sys;
   struct error e;
@@ -158,7 +167,8 @@ static void child_begin(struct child *child) {
   child->started_at = child->last_at = uv_now(child->owner->loop);
   child->started_ns = sys->mono_ns(sys);
   if (child_start(child, &e)) {
-    if (child->stage == CHILD_RUNNING) child_arm(child, 0); /* on_timer finds the deadline */
+    child_arm(child, 0); /* on_timer finds the deadline */
+    tell_started(child);
     return;
   }
   child->verdict = REPLY_BROKEN;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "support/process_bench.h"
+#include "transport/leftover.h"
 
 /* ---- they end with us ---- */
 
@@ -129,6 +130,88 @@ static void test_grace(void) {
   }
 }
 
+/* ---- what a dead process left ---- */
+
+static struct {
+  int64_t pid;
+  char start[LEFTOVER_START];
+} noted;
+
+static void note_started(struct exchange *exchange, int64_t pid, const char *start) {
+  (void)exchange;
+  noted.pid = pid;
+  snprintf(noted.start, sizeof noted.start, "%s", start);
+}
+
+/* A program that runs and told its start; the exchange goes on. */
+static void leave(struct bench *b, const char *script) {
+  b->got.exchange.started = note_started;
+  noted.pid = 0;
+  bench_sh(b, script);
+  CHECK(bench_send(b));
+  while (b->got.chunks == 0)
+    uv_run(&b->loop, UV_RUN_ONCE);
+  CHECK(noted.pid > 1 && noted.start[0]);
+}
+
+static void test_leftovers(void) {
+  bool found = false;
+  struct error e = {0};
+  const struct sys *sys = sys_real();
+  TEST("a program that was left is found by its number and start, and ended with its group") {
+    BENCH(b);
+    leave(&b, "trap 'exit 0' TERM; sleep 30 & echo $!; wait");
+    int64_t begin = now_ms();
+    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
+    CHECK(now_ms() - begin < 1900);
+    CHECK(gone((pid_t)noted.pid) && gone((pid_t)atoi(b.got.progress)));
+    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && !found);
+    capture_wait(&b.got, &b.loop);
+    bench_close(&b);
+  }
+  TEST("one that bears SIGTERM has 2 s") {
+    BENCH(b);
+    leave(&b, "trap '' TERM; echo; while :; do sleep 0.1; done");
+    int64_t begin = now_ms();
+    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
+    CHECK(now_ms() - begin >= 1990);
+    CHECK(gone((pid_t)noted.pid));
+    capture_wait(&b.got, &b.loop);
+    bench_close(&b);
+  }
+  TEST("what it left is found when the program itself has gone") {
+    BENCH(b);
+    leave(&b, "(sleep 0.3; echo; exec sleep 30) & echo $!; kill -9 $$");
+    pid_t child = (pid_t)atoi(b.got.progress);
+    CHECK(gone((pid_t)noted.pid) && !kill(child, 0));
+    CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
+    CHECK(gone(child));
+    capture_wait(&b.got, &b.loop);
+    bench_close(&b);
+  }
+  TEST("a stranger that has its number now is left alone") {
+    BENCH(b);
+    char other[LEFTOVER_START];
+    unsigned long long ticks;
+    int rest;
+    leave(&b, "echo; sleep 30");
+    CHECK(sscanf(noted.start, "%llu%n", &ticks, &rest) == 1);
+    snprintf(other, sizeof other, "%llu%.40s", ticks - 1, noted.start + rest); /* an earlier one */
+    CHECK(leftover_end(sys, noted.pid, other, &found, &e) && !found);
+    snprintf(other, sizeof other, "%.*s.00000000-0000", (int)strcspn(noted.start, "-") - 9,
+             noted.start); /* one of another boot */
+    CHECK(leftover_end(sys, noted.pid, other, &found, &e) && !found);
+    CHECK(kill((pid_t)noted.pid, 0) == 0);
+    b.transport->ops->cancel(b.transport, &b.got.exchange, true);
+    bench_close(&b);
+  }
+  TEST("what is no start of a program is refused") {
+    CHECK(!leftover_end(sys, noted.pid, "yesterday", &found, &e));
+    CHECK(!leftover_end(sys, 1, noted.start, &found, &e));
+    CHECK(!leftover_end(sys, -1, noted.start, &found, &e));
+  }
+}
+
 /* ---- a system that refuses ---- */
 
 /* As a sandbox does that does not know the call. */
@@ -191,6 +274,7 @@ static void test_refused(void) {
 int main(void) {
   test_death();
   test_grace();
+  test_leftovers();
   test_refused();
   return check_finish();
 }

@@ -143,6 +143,29 @@ describe("a signal (R87)", function()
   it("stops a wait of ctx.await", function()
     stopped(action 'ctx.await { kind = "sleep", seconds = 60 }', "TERM", 143, "Executing: a")
   end)
+  it("waits for a disk that takes its time, and says so", function()
+    if os.getenv "SKILLRT_MODE" == "asan" then return end -- which has to be loaded before all else
+    local folder <close> = kit.folder()
+    folder.file("slow.c", [[
+      #include <sys/syscall.h>
+      #include <unistd.h>
+      int fdatasync(int fd) {
+        if (access("slow", F_OK) == 0) for (int i = 0; i < 100; i++) usleep(10000);
+        return (int)syscall(SYS_fdatasync, fd);
+      } ]])
+    assert(os.execute(("cd %s && ${CC:-gcc} -shared -fPIC slow.c -o slow.so"):format(folder.path)))
+    folder.file("s.lua", action([[io.open("slow", "w"):close() return { n = 1 }]], "max_runs = 9,"))
+    local run = kit.start(folder, { "s.lua", "--work-dir", "w", env = "LD_PRELOAD=./slow.so" })
+    assert.truthy(run.says "Executing: a")
+    os.execute "sleep 0.3"
+    run.signal "INT"
+    local ms = run.complains "skillrt: stopping: waiting for the disk"
+    assert.truthy(ms and ms < 2 * SLACK_MS, tostring(ms))
+    local result = run.wait()
+    assert.equal(130, result.code, result.err)
+    assert.truthy(result.out:find("paused (user_exit)", 1, true), result.out)
+    assert.falsy(result.err:find("cannot be interrupted", 1, true))
+  end)
   it("ends at once at the second SIGINT", function()
     local folder <close> = kit.folder()
     local seconds = mark()

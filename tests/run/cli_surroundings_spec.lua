@@ -33,6 +33,22 @@ describe("a run completes (F66)", function()
       completes('"$P" s.lua --work-dir w ' .. closed)
     end)
   end
+  for _, closed in ipairs { "<&-", "<&- >&- 2>&-" } do
+    it("in a host with descriptors closed, which takes none of them: " .. closed, function()
+      local core = require "skillrt.core"
+      local folder <close> = kit.folder()
+      local here = core.files.current()
+      folder.file("own.lua", ([[
+        package.path, package.cpath = "%s/lua/?.lua;%s/lua/?/init.lua;" .. package.path, "%s/build/%s/lib/?.so;" .. package.cpath
+        local result, message = dofile("s.lua"):run { work_dir = "w" }
+        local file = io.open("told", "w")
+        file:write(result and result.status or message, "\n")
+        file:close()]]):format(here, here, here, os.getenv "SKILLRT_MODE" or "release"))
+      folder.file("s.lua", COMMAND)
+      shell(folder, "lua5.4 own.lua " .. closed)
+      assert.equal("completed\n", folder.read "told")
+    end)
+  end
   it("with 16 descriptors", function()
     completes 'for fd in {3..99}; do eval "exec $fd>&-"; done; ulimit -n 16; "$P" s.lua --work-dir w'
   end)
