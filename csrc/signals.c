@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -140,8 +141,16 @@ static void on_alarm(int signal) {
   errno = kept;
 }
 
+/* The kernel hands a signal to any thread; Lua runs on the first. */
+static bool on_first_thread(int signal) {
+  if (gettid() == getpid()) return true;
+  syscall(SYS_tgkill, getpid(), getpid(), signal);
+  return false;
+}
+
 static void on_stop(int signal) {
   int kept = errno;
+  if (!on_first_thread(signal)) return;
   if (signals_seen++ > 0)
     quit_now(signal, "skillrt: stopped at once; `skillrt resume` goes on with the run\n");
   first_signal = signal;

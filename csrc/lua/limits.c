@@ -13,9 +13,9 @@ enum {
 };
 
 struct limits {
-  lua_State *entered[DEPTH]; /* seen by the thread that runs Lua only, as all but the atomics */
-  int depth;
-  bool installed;
+  lua_State *entered[DEPTH]; /* for the thread that runs Lua only */
+  atomic_int depth;
+  bool polled;
   _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
   _Atomic(const char *) why;   /* NULL: not interrupted */
   atomic_bool raising;         /* what is entered has not heard of it yet */
@@ -30,7 +30,8 @@ struct limits *limits_of(lua_State *L) {
   lua_pop(L, 1);
   if (limits) return limits;
   limits = lua_newuserdatauv(L, sizeof *limits, 0);
-  *limits = (struct limits){.depth = 1};
+  *limits = (struct limits){.polled = false};
+  atomic_store(&limits->depth, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   limits->entered[0] = lua_tothread(L, -1);
   lua_pop(L, 1);
@@ -38,13 +39,21 @@ struct limits *limits_of(lua_State *L) {
   return limits;
 }
 
+static void raise_hook(lua_State *L, lua_Debug *where);
+
+/* Between Lua's instructions only: C is not torn. */
+static void raise_in_all(struct limits *limits) {
+  int depth = atomic_load(&limits->depth);
+  for (int i = 0; i < depth; i++)
+    lua_sethook(limits->entered[i], raise_hook, LUA_MASKCOUNT, 1);
+}
+
 /* From here on at every instruction of all that is entered: a script's pcall may catch one. */
 static void raise_hook(lua_State *L, lua_Debug *where) {
   (void)where;
   struct limits *limits = limits_of(L);
   limits_notice(limits);
-  for (int i = 0; i < limits->depth; i++)
-    lua_sethook(limits->entered[i], raise_hook, LUA_MASKCOUNT, 1);
+  raise_in_all(limits);
   lua_createtable(L, 0, 2);
   lua_pushliteral(L, "interrupted");
   lua_setfield(L, -2, "message");
@@ -55,6 +64,13 @@ static void raise_hook(lua_State *L, lua_Debug *where) {
 
 static void poll_hook(lua_State *L, lua_Debug *where) {
   if (atomic_load(&limits_of(L)->raising)) raise_hook(L, where);
+}
+
+static void usual_hook(const struct limits *limits, lua_State *L) {
+  if (limits->polled)
+    lua_sethook(L, poll_hook, LUA_MASKCOUNT, POLL);
+  else
+    lua_sethook(L, NULL, 0, 0);
 }
 
 static bool is_ours(lua_Hook hook) {
@@ -69,18 +85,26 @@ void limits_bound(struct limits *limits, lua_State *L) {
     lua_sethook(L, raise_hook, LUA_MASKCOUNT, 1);
   else if (limits_interrupted(limits))
     lua_sethook(L, raise_hook, LUA_MASKCOUNT, GRACE);
-  else if (!hook || hook == raise_hook) /* else it goes on counting */
-    lua_sethook(L, poll_hook, LUA_MASKCOUNT, POLL);
+  else if (hook != (limits->polled ? poll_hook : NULL)) /* else it goes on counting */
+    usual_hook(limits, L);
+}
+
+void limits_poll(struct limits *limits) {
+  limits->polled = true;
+  limits_bound(limits, limits->entered[0]);
 }
 
 bool limits_enter(struct limits *limits, lua_State *L) {
-  if (limits->depth >= DEPTH) return false;
-  limits->entered[limits->depth++] = L;
+  int depth = atomic_load(&limits->depth);
+  if (depth >= DEPTH) return false;
+  limits->entered[depth] = L;
+  atomic_store(&limits->depth, depth + 1);
   return true;
 }
 
 void limits_leave(struct limits *limits) {
-  if (limits->depth > 1) limits->depth--;
+  int depth = atomic_load(&limits->depth);
+  if (depth > 1) atomic_store(&limits->depth, depth - 1);
 }
 
 void limits_watch(struct limits *limits, struct loop *loop) {
@@ -90,6 +114,7 @@ void limits_watch(struct limits *limits, struct loop *loop) {
 void limits_interrupt(struct limits *limits, const char *why) {
   if (atomic_exchange(&limits->why, why)) return; /* it is on its way, or over */
   atomic_store(&limits->raising, true);
+  if (!limits->polled) raise_in_all(limits);
   struct loop *loop = atomic_load(&limits->loop);
   if (loop) loop_wake(loop);
 }
@@ -111,11 +136,10 @@ void limits_notice(struct limits *limits) {
 }
 
 void limits_calm(struct limits *limits) {
+  int depth = atomic_load(&limits->depth);
   atomic_store(&limits->raising, false);
-  for (int i = 0; i < limits->depth; i++)
-    if (lua_gethook(limits->entered[i]) == raise_hook)
-      lua_sethook(limits->entered[i], limits->installed ? poll_hook : NULL,
-                  limits->installed ? LUA_MASKCOUNT : 0, limits->installed ? POLL : 0);
+  for (int i = 0; i < depth; i++)
+    if (lua_gethook(limits->entered[i]) == raise_hook) usual_hook(limits, limits->entered[i]);
 }
 
 static int not_resumed(lua_State *L, const char *why) {
@@ -171,8 +195,6 @@ int limits_install(lua_State *L) {
   lua_call(L, 3, 1);
   lua_setfield(L, -2, "wrap");
   lua_pop(L, 1);
-  struct limits *limits = limits_of(L);
-  limits->installed = true;
-  limits_bound(limits, limits->entered[0]);
+  limits_of(L);
   return 0;
 }

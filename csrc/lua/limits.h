@@ -1,10 +1,11 @@
 /* limits.h: stopping a script from outside, also inside an endless loop.
  *
- * To interrupt is to set an atomic flag, from a signal handler or another thread. A hook in the
- * coroutines that the bindings enter looks at it now and then, on the thread that runs Lua, and
- * raises a table { message = "interrupted", code = "stopped" }. Hooks are per coroutine and nothing
- * tells which one runs, so the bindings note each they enter here; coroutine.resume and wrap are
- * replaced by versions that do the same. */
+ * To interrupt is to set an atomic flag. In a host, where that may happen in any thread, a hook
+ * looks at it now and then, on the thread that runs Lua, for a tenth of a script's time; in the
+ * program it happens in a signal handler on that very thread, which can set the hook when it is
+ * needed. It raises a table { message = "interrupted", code = "stopped" }. Hooks are per coroutine
+ * and nothing tells which one runs, so the bindings note each they enter here; coroutine.resume and
+ * wrap are replaced by versions that do the same. */
 #ifndef SKILLRT_LUA_LIMITS_H
 #define SKILLRT_LUA_LIMITS_H
 
@@ -20,6 +21,9 @@ struct limits *limits_of(lua_State *L);
  * functions that skillrt itself calls can be interrupted. */
 int limits_install(lua_State *L);
 
+/* From here on interruptions may come from any thread. Once, behind limits_install. */
+void limits_poll(struct limits *);
+
 /* Between the two, L runs Lua code. Nests; false: too deep. */
 bool limits_enter(struct limits *, lua_State *L);
 /* Behind an enter of code that a script may have written: it can be interrupted. Where that has
@@ -30,7 +34,8 @@ void limits_leave(struct limits *);
 /* The loop that an interruption wakes; NULL: none. Whoever turns it looks whether to stop. */
 void limits_watch(struct limits *, struct loop *);
 
-/* Async-signal-safe, and from any thread while the Lua state is open. `why`: a literal. */
+/* Async-signal-safe on the thread that runs Lua; behind limits_poll from any thread, while the Lua
+ * state is open. `why`: a literal. */
 void limits_interrupt(struct limits *, const char *why);
 bool limits_interrupted(const struct limits *);
 const char *limits_why(const struct limits *);

@@ -90,6 +90,7 @@ static int open_body(lua_State *L) {
   lua_setfield(L, -2, "exit");
   lua_pop(L, 1);
   run->limits = limits_of(L);
+  limits_poll(run->limits);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "skillrt.host");
   lua_call(L, 1, 1);
