@@ -178,7 +178,10 @@ int sys_real_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_t *p
   assert(wish->argv && wish->argv[0]);
   if (wish->in < 0 || wish->out < 0 || wish->err < 0) return -EBADF;
   int result = spawn_search(wish, pid);
-  if (result < 0) return result;
+  if (result < 0) {
+    *pid = 0; /* there was one for a moment */
+    return result;
+  }
   *ended = (int)syscall(SYS_pidfd_open, *pid, 0U); /* close-on-exec by itself; above the pipes */
   return 0;
 }

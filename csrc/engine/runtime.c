@@ -42,6 +42,7 @@ struct runtime {
   struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
   bool stepping; /* a function of the run turns the loop */
+  bool retired;  /* its sessions were told to end */
   bool stopped;
   _Atomic(const char *) why; /* stop was asked for */
 };
@@ -50,7 +51,7 @@ struct runtime {
 
 static struct transport *give_transport(void *data, enum task_kind kind, struct error *error) {
   struct runtime *r = data;
-  struct transports *from = kind == TASK_PROCESS ? r->programs : loop_transports(r->loop);
+  struct transports *from = kind == TASK_PROCESS || kind == TASK_SESSION ? r->programs : loop_transports(r->loop);
   return transports_get(from, kind, r->http_module, error);
 }
 
@@ -163,7 +164,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct directory_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
-  transports_on_settled(r->programs, wake, r);
+  transports_tell(r->programs, &(struct transport_owner){.data = r, .settled = wake});
   if (o->http_module) {
     r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
     if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
@@ -215,6 +216,10 @@ enum engine_phase runtime_step(struct runtime *r) {
   r->stepping = true;
   if (!r->stopped) tell_time(r);
   enum engine_phase phase = engine_turn(r->engine);
+  if (phase == ENGINE_STOPPED && !r->retired) {
+    r->retired = true;
+    transports_retire(r->programs);
+  }
   if (phase == ENGINE_STOPPED && transports_ending(r->programs)) phase = ENGINE_WAITING;
   r->stepping = false;
   r->stopped = phase == ENGINE_STOPPED;

@@ -12,8 +12,7 @@ struct transports {
   const struct sys *sys;
   struct uv_loop_s *uv;
   struct transport *open[TASK_KINDS];
-  void (*settled)(void *data);
-  void *data;
+  struct transport_owner owner;
 };
 
 bool transports_new(const struct sys *sys, struct uv_loop_s *uv, struct transports **to,
@@ -54,6 +53,8 @@ static bool transports_open(struct transports *t, enum task_kind kind, const cha
   switch (kind) {
   case TASK_PROCESS:
     return process_open(t->sys, t->uv, &t->open[kind], error);
+  case TASK_SESSION:
+    return session_open(t->sys, t->uv, &t->open[kind], error);
   case TASK_TIMER:
     return timer_open(t->sys, t->uv, &t->open[kind], error);
   case TASK_HTTP:
@@ -73,14 +74,17 @@ struct transport *transports_get(struct transports *t, enum task_kind kind, cons
     return NULL;
   }
   if (!t->open[kind] && !transports_open(t, kind, http_module, error)) return NULL;
-  t->open[kind]->settled = t->settled;
-  t->open[kind]->data = t->data;
+  t->open[kind]->owner = t->owner;
   return t->open[kind];
 }
 
-void transports_on_settled(struct transports *t, void (*settled)(void *data), void *data) {
-  t->settled = settled;
-  t->data = data;
+void transports_tell(struct transports *t, const struct transport_owner *owner) {
+  t->owner = *owner;
+}
+
+void transports_retire(struct transports *t) {
+  for (int i = 0; i < TASK_KINDS; i++)
+    if (t->open[i] && t->open[i]->ops->retire) t->open[i]->ops->retire(t->open[i]);
 }
 
 bool transports_ending(const struct transports *t) {

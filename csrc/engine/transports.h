@@ -15,10 +15,12 @@ bool transports_new(const struct sys *, struct uv_loop_s *, struct transports **
  * skillrt/http.so, looked at once; NULL: none was found. */
 struct transport *transports_get(struct transports *, enum task_kind, const char *http_module,
                                  struct error *);
-/* Whether something canceled still has its grace; when that is over, `settled(data)` is called
- * from the loop. */
+/* Of those opened from now on. */
+void transports_tell(struct transports *, const struct transport_owner *);
+/* What stays between exchanges begins to end. */
+void transports_retire(struct transports *);
+/* Whether something canceled or retired still has its grace. */
 bool transports_ending(const struct transports *);
-void transports_on_settled(struct transports *, void (*settled)(void *data), void *data);
 /* Cancels what is under way and closes all; then the loop must turn until it is empty. */
 void transports_close(struct transports *);
 void transports_free(struct transports *); /* after that */

@@ -62,7 +62,8 @@ void process_settle(struct child *child) {
   struct process *owner = child->owner;
   if (!child->lingers) return;
   child->lingers = false;
-  if (--owner->ending == 0 && owner->base.settled) owner->base.settled(owner->base.data);
+  const struct transport_owner *ours = &owner->base.owner;
+  if (--owner->ending == 0 && ours->settled) ours->settled(ours->data);
 }
 
 /* Calls done with the verdict, once. The last thing its caller does with the child. */
@@ -266,9 +267,10 @@ static void process_cancel(struct transport *base, struct exchange *exchange, bo
   if (!child) return;
   child->verdict = REPLY_CANCELED;
   error_set(&child->message, ERROR_STOPPED, "%s: canceled", child->name);
-  if (child->stage == CHILD_ACCEPTED)
+  if (child->stage == CHILD_ACCEPTED) {
+    if (child->task->input > 0) child->owner->sys->close(child->owner->sys, child->task->input);
     child_discard(child);
-  else if (child->stage == CHILD_ENDING) {
+  } else if (child->stage == CHILD_ENDING) {
     child_finish(child); /* replies */
     return;
   } else if (at_once && (child->stage == CHILD_RUNNING || child->stage == CHILD_TERMED))
@@ -312,7 +314,7 @@ static void process_close(struct transport *base) {
 bool process_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
                   struct error *e) {
   static const struct transport_ops ops = {process_send, process_cancel, process_close,
-                                           process_ending};
+                                           process_ending, NULL};
   struct process *owner = sys_alloc(sys, sizeof *owner);
   if (!owner) return error_set(e, ERROR_MEMORY, "process transport: out of memory");
   owner->base.ops = &ops;

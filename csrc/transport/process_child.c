@@ -38,6 +38,10 @@ static void start_clear(const struct sys *sys, struct start *start) {
 static bool start_input(struct child *child, struct start *start, struct error *e) {
   const struct sys *sys = child->owner->sys;
   const struct buffer *body = &child->task->body;
+  if (child->task->input > 0) {
+    start->in = child->task->input;
+    return true;
+  }
   start->in = sys->memory_file(sys, "skillrt-stdin");
   if (start->in < 0) return error_system(e, -start->in, "%s: its standard input", child->name);
   char object[128];
@@ -207,10 +211,39 @@ static bool pipe_keep(struct child_pipe *pipe, const char *bytes, size_t size, s
   return true;
 }
 
+/* Of a stream's errors the newest are kept: at least half of what may be. */
+static bool stream_keep(struct child_pipe *pipe, const char *bytes, size_t size, struct error *e) {
+  struct buffer *kept = &pipe->kept;
+  size_t half = kept->maximum / 2;
+  if (size > half) {
+    bytes += size - half;
+    size = half;
+  }
+  if (kept->length + size > kept->maximum) {
+    memmove(kept->data, kept->data + kept->length - half, half);
+    kept->length = half;
+  }
+  return buffer_append(kept, bytes, size, e);
+}
+
+static void stream_take(struct child_pipe *pipe, const char *bytes, size_t size) {
+  struct child *child = pipe->child;
+  struct exchange *exchange = child->exchange;
+  struct error e;
+  if (pipe == &child->pipes[PIPE_OUT])
+    exchange->progress(exchange, (struct span){bytes, size}); /* may cancel */
+  else if (!stream_keep(pipe, bytes, size, &e))
+    process_fail(child, REPLY_BROKEN, &e);
+}
+
 static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
   struct child *child = pipe->child;
   child->last_at = uv_now(child->owner->loop);
   if (!child->exchange) return; /* canceled: read only so that it can end in peace */
+  if (child->task->streams) {
+    stream_take(pipe, bytes, size);
+    return;
+  }
   size_t before = pipe->kept.length;
   struct error e;
   bool fine = pipe_keep(pipe, bytes, size, &e);

@@ -97,8 +97,7 @@ static void test_grace(void) {
   TEST("a canceled program has its grace, and its end is told") {
     BENCH(b);
     int settled = 0;
-    b.transport->settled = count_settled;
-    b.transport->data = &settled;
+    b.transport->owner = (struct transport_owner){.data = &settled, .settled = count_settled};
     bench_sh(&b, "trap 'sleep 0.2; exit 0' TERM; echo $$; while :; do sleep 0.02; done");
     CHECK(bench_send(&b));
     while (b.got.chunks == 0)
@@ -160,7 +159,7 @@ static void test_leftovers(void) {
   const struct sys *sys = sys_real();
   TEST("a program that was left is found by its number and start, and ended with its group") {
     BENCH(b);
-    leave(&b, "trap 'exit 0' TERM; sleep 30 & echo $!; wait");
+    leave(&b, "trap 'exit 0' TERM; sleep 30 & sleep 0.1; echo $!; wait");
     int64_t begin = now_ms();
     CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
     CHECK(now_ms() - begin < 1900);
@@ -181,7 +180,7 @@ static void test_leftovers(void) {
   }
   TEST("what it left is found when the program itself has gone") {
     BENCH(b);
-    leave(&b, "(sleep 0.3; echo; exec sleep 30) & echo $!; kill -9 $$");
+    leave(&b, "(sleep 0.3; echo; exec sleep 30) & sleep 0.1; echo $!; kill -9 $$");
     pid_t child = (pid_t)atoi(b.got.progress);
     CHECK(gone((pid_t)noted.pid) && !kill(child, 0));
     CHECK(leftover_end(sys, noted.pid, noted.start, &found, &e) && found);
