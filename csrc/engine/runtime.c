@@ -51,7 +51,8 @@ struct runtime {
 
 static struct transport *give_transport(void *data, enum task_kind kind, struct error *error) {
   struct runtime *r = data;
-  struct transports *from = kind == TASK_PROCESS || kind == TASK_SESSION ? r->programs : loop_transports(r->loop);
+  struct transports *from =
+      kind == TASK_PROCESS || kind == TASK_SESSION ? r->programs : loop_transports(r->loop);
   return transports_get(from, kind, r->http_module, error);
 }
 
