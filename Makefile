@@ -9,6 +9,7 @@ BUILD   := build/$(MODE)
 LUA     ?= lua5.4
 LUAPC   ?= lua5.4
 PKG     ?= pkg-config
+OBJCOPY ?= objcopy
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
@@ -49,6 +50,7 @@ PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
 CORE_SO := $(BUILD)/lib/skillrt/core.so
 HTTP_SO := $(if $(HTTP_C),$(BUILD)/lib/skillrt/http.so)
 LIBRARY := $(BUILD)/libskillrt.a
+INSIDE  := $(BUILD)/inside.a
 HOST_C  := $(wildcard examples/*/*.c)
 HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 
@@ -90,7 +92,13 @@ $(BUILD)/embedded.c: csrc/embed.lua csrc/pack.lua $(LUA_SRC) $(BUILD)/inputs
 $(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h
 	$(call say,CC)$(COMPILE) -c $< -o $@
 
+# a host sees skillrt_* and luaopen_* only: all else is its own to name. Tests link the inside.
 $(LIBRARY): $(CORE_O) $(BUILD)/inputs
+	@rm -f $@
+	@$(CC) -r -nostdlib $(CORE_O) -o $(BUILD)/libskillrt.o
+	@$(OBJCOPY) --localize-hidden $(BUILD)/libskillrt.o
+	$(call say,AR)$(AR) rcs $@ $(BUILD)/libskillrt.o
+$(INSIDE): $(CORE_O) $(BUILD)/inputs
 	@rm -f $@
 	$(call say,AR)$(AR) rcs $@ $(CORE_O)
 # core.so takes the Lua API from the program that loads it: linking liblua would bring a second one
