@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -185,6 +186,42 @@ static void let_output_wait(void) {
   }
 }
 
+/* ---- as process 1 ---- */
+
+static volatile pid_t the_worker;
+
+/* What a terminal sends to its whole group has reached the worker already. */
+static void forward(int signal, siginfo_t *info, void *context) {
+  (void)context;
+  int kept = errno;
+  if (info->si_code <= 0) kill(the_worker, signal);
+  errno = kept;
+}
+
+/* Orphans are given to process 1, who has to bury them: it does nothing else, and a process of its
+ * own does the work. */
+static void be_first(void) {
+  static const int forwarded[] = {SIGHUP, SIGINT, SIGTERM};
+  sigset_t all, before;
+  if (getpid() != 1) return;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  the_worker = fork();
+  if (the_worker > 0) {
+    struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO};
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+      sigaction(forwarded[i], &action, NULL);
+  }
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  while (the_worker > 0) {
+    int status;
+    pid_t gone = waitpid(-1, &status, 0);
+    if (gone == the_worker)
+      _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  }
+}
+
 void signals_prepare(void) {
   sigset_t none;
   open_standard();
@@ -193,6 +230,7 @@ void signals_prepare(void) {
   signal(SIGCHLD, SIG_DFL); /* who ignores it never hears how a program ended */
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
+  be_first();
 }
 
 void signals_install(struct limits *limits) {

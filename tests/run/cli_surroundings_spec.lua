@@ -68,6 +68,56 @@ describe("a run completes (F66)", function()
   end)
 end)
 
+-- A namespace of its own needs root, or a system that lets users have one.
+local UNSHARE
+for _, how in ipairs { "unshare -fp --mount-proc --kill-child ", "unshare -rfp --mount-proc --kill-child " } do
+  UNSHARE = UNSHARE or (os.execute(how .. "true 2>/dev/null") and how)
+end
+
+describe("as process 1 (F66)", function()
+  if not UNSHARE then
+    pending "no namespaces here"
+    return
+  end
+  it("a run completes, and orphans are buried", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", HEAD .. [[return skillrt.skill { name = "s", state = {}, actions = { { id = "a", run = function(_, ctx)
+      for i = 1, 3 do -- the shell ends, and what it leaves ends later: process 1 has it then
+        ctx.await { kind = "command", argv = { "sh", "-c", "setsid sh -c 'sleep 0.1' & exit 0" } }
+      end
+      ctx.await { kind = "sleep", seconds = 0.6 }
+      print("first " .. io.open "/proc/1/comm":read "l")
+      print("states" .. ctx.await { kind = "command", argv = { "sh", "-c", "cat /proc/[0-9]*/stat | sed 's/.*) \\(.\\).*/ \\1/' | tr -d '\\n'" } }.stdout)
+    end } } }]])
+    local result = shell(folder, UNSHARE .. '"$P" s.lua --work-dir w')
+    assert.equal(0, result.code, result.err)
+    assert.truthy(result.out:find("first skillrt", 1, true), result.out)
+    local states = result.out:match "states([^\n]*)"
+    assert.truthy(states and #states > 2 and not states:find "Z", result.out)
+  end)
+  it("a signal stops it in order", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", HEAD .. [[return skillrt.skill { name = "s", state = {}, agents = { sh = skillrt.agent.command {
+      "sh", "-c", "trap 'echo bye > bye; exit 0' TERM; while :; do sleep 0.02; done" } },
+      actions = { { id = "a", agent = "sh", prompt = "hang there" } } }]])
+    local result = shell(folder, UNSHARE .. [[sh -c '
+      "$0" s.lua --work-dir w & sleep 0.5; echo; kill -TERM $!; wait $!; echo code $?' "$P"]])
+    assert.truthy(result.out:find("code 143", 1, true), result.out .. result.err)
+    -- and where it is the first itself: the signal comes from outside of its namespace
+    os.remove(folder.path .. "/bye")
+    result = shell(folder, UNSHARE .. [["$P" s.lua --work-dir v & sleep 0.7
+      first=$(pgrep -P $!); kill -TERM $first; wait $!; echo code $?]])
+    assert.truthy(result.out:find("paused (user_exit)", 1, true), result.out .. result.err)
+    assert.equal("bye\n", folder.read "bye")
+    assert.equal(0, kit.run(folder, { "status", "v" }).code)
+  end)
+end)
+
+it("a run completes in 64 MB (F66)", function()
+  if os.getenv "SKILLRT_MODE" == "asan" then return end -- needs terabytes
+  completes 'ulimit -v 65536; "$P" s.lua --work-dir w'
+end)
+
 describe("descriptors (F66)", function()
   local COUNT = HEAD .. [[return skillrt.skill { name = "s", state = {}, actions = { { id = "a",
     run = function(_, ctx)
