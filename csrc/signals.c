@@ -217,8 +217,7 @@ static void be_first(void) {
   while (the_worker > 0) {
     int status;
     pid_t gone = waitpid(-1, &status, 0);
-    if (gone == the_worker)
-      _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    if (gone == the_worker) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   }
 }
 

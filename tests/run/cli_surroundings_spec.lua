@@ -87,7 +87,8 @@ describe("as process 1 (F66)", function()
       end
       ctx.await { kind = "sleep", seconds = 0.6 }
       print("first " .. io.open "/proc/1/comm":read "l")
-      print("states" .. ctx.await { kind = "command", argv = { "sh", "-c", "cat /proc/[0-9]*/stat | sed 's/.*) \\(.\\).*/ \\1/' | tr -d '\\n'" } }.stdout)
+      local look = "cat /proc/[0-9]*/stat | sed 's/.*) \\(.\\).*/ \\1/' | tr -d '\\n'"
+      print("states" .. ctx.await { kind = "command", argv = { "sh", "-c", look } }.stdout)
     end } } }]])
     local result = shell(folder, UNSHARE .. '"$P" s.lua --work-dir w')
     assert.equal(0, result.code, result.err)
