@@ -61,7 +61,7 @@ all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua m
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk
 
-test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some)
+test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: harm runs at every point)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
 	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
 demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
@@ -120,6 +120,6 @@ clean: ## remove build/
 help: ## list the targets
 	@awk -f make/help.awk $(MAKEFILE_LIST)
 	@printf '\nVariables: MODE=release|debug|asan|cover  PREFIX=/usr/local  DESTDIR=  CC=  CFLAGS=  LUA=  PKG=\n'
-	@printf '           ONLY=name (of the tests to run)  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
+	@printf '           ONLY=name (of the tests to run)  FULL=1  JOBS=  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

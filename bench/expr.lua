@@ -1,7 +1,7 @@
 -- expr.lua: compiled conditions beside Lua functions that do the same by hand, and how fast texts compile.
 --
 -- Run from the tree: lua5.4 bench/expr.lua. Prints millions a second and ratios; needs no build.
-package.path = "./lua/?.lua;./bench/?.lua;" .. package.path
+package.path = "./lua/?.lua;./lua/?/init.lua;./bench/?.lua;" .. package.path
 local expr = require "skillrt.expr"
 local measure = require "measure"
 

@@ -1,7 +1,8 @@
 # tests.mk: what proves the tree. Included by the Makefile, which holds `test` and `demo` themselves.
 #
-# tests/all.lua runs every program and spec it is given, each under a time limit, and closes
-# with one line "N passed, N failed".
+# tests/all.lua runs every program and spec it is given, as many at once as there are processors,
+# each under a time limit, and closes with one line "N passed, N failed". The programs that harm
+# whole runs (tests/c/test_crash_*.c) take a few points of each kind; with FULL=1 all of them.
 
 TEST_C    := $(wildcard tests/c/test_*.c)
 TEST_BIN  := $(TEST_C:tests/c/%.c=$(BUILD)/tests/%)
@@ -13,11 +14,13 @@ SPECS     := $(shell find tests examples -name '*_spec.lua' 2>/dev/null | LC_ALL
 FUZZ_LUA  := $(wildcard tests/fuzz/*.lua)
 FUZZ_SECONDS ?= 60
 ONLY ?=
+FULL ?=
+JOBS ?=
 
 # The Lua that runs specs is not built with ASan, so the sanitizer has to be there before core.so.
 # Leaks are looked for in the C programs; the processes specs start (sh, node, cppcheck) have their own.
 PRELOAD_asan = LD_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' ASAN_OPTIONS=detect_leaks=0
-UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD)
+UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD) $(if $(FULL),SKILLRT_FULL=1) JOBS='$(JOBS)'
 
 ##@ Proof
 .PHONY: test-c test-lua lint cover
@@ -60,6 +63,10 @@ fuzz: all $(FUZZERS) | $(NEED) ## fuzz each target for FUZZ_SECONDS (60) with AS
 FORMATTED := $(shell find csrc tests bench examples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
 lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), docs/requirements.md, cppcheck
 	@LUA='$(LUA)' sh make/lint.sh $(FORMATTED)
+
+.PHONY: mutant
+mutant: all ## break a line in a copy, run the tests that should see it: FILE= LINE= ONLY= TEXT=
+	@SKILLRT_MODE=$(MODE) $(LUA) tests/break.lua '$(FILE)' '$(LINE)' '$(ONLY)' $(call quote,$(TEXT))
 
 .PHONY: requirements check-requirements manual
 manual: all ## write docs/skillrt.1 from the commands' own tables

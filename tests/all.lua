@@ -1,10 +1,12 @@
 -- all.lua: runs the test programs and specs named on its command line, one process each, under
--- a time limit, and closes with one plain line "N passed, N failed".
+-- a time limit, as many at once as there are processors, tells of them in the order they were
+-- named in, and closes with one plain line "N passed, N failed".
 --
 -- Called by the Makefile: lua5.4 tests/all.lua PROGRAM|SPEC|FUZZER|DRIVER... What it is called
 -- with tells its kind: *_spec.lua goes to busted, build/fuzz/* is a libFuzzer target, another
 -- fuzz_* replays its corpus, another *.lua is a driver, and all else prints check.h's last line.
--- Environment: ONLY (part of a name), LUA, SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS.
+-- Environment: ONLY (part of a name), LUA, SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS,
+-- JOBS (how many at once).
 
 local lua = os.getenv "LUA" or "lua5.4"
 local only = os.getenv "ONLY" or ""
@@ -96,12 +98,14 @@ local function last_number(output)
   return output:match "stat::number_of_executed_units: (%d+)" or output:match ".*#(%d+)%s+DONE"
 end
 
--- One try of a job: its output, how it ended, and what it counted.
-local function try(job, log)
-  local ok, how, code =
-    os.execute(("timeout -k 10 %d %s >%s 2>&1 </dev/null"):format(job.limit, job.command, quoted(log)))
-  local output = read(log)
-  return output, ok, how, code, job.count(output, ok)
+-- Starts a job; the line `number` in the file `ended` tells that it is over.
+local function start(job, number, ended)
+  job.log, job.started = job.log or os.tmpname(), job.started or os.time()
+  job.process = io.popen(
+    ("timeout -k 10 %d %s >%s 2>&1 </dev/null; code=$?; echo %d >%s; exit $code"):format(
+      job.limit, job.command, quoted(job.log), number, quoted(ended)
+    )
+  )
 end
 
 -- LeakSanitizer looks at a process's memory from a tracer of its own, at exit, and now and then
@@ -110,65 +114,113 @@ end
 local TRACER_CRASHED = "Tracer caught signal %d+.-LeakSanitizer has encountered a fatal error"
 local TRIES = 3
 
-local function only_the_tracer_crashed(job, ok, failed, output)
+local function only_the_tracer_crashed(job, ok, output)
   if ok or not output:find(TRACER_CRASHED) then
     return false
   elseif job.count == by_exit_code then
     return not output:find("SUMMARY: ", 1, true) -- the last line of whatever a sanitizer found
   end
+  local _, failed = job.count(output, ok)
   return failed == 0
 end
 
--- Runs one job; prints its line (and its output when it failed); returns passed, failed, skipped.
-local function run(job, log)
-  local started = os.time()
-  local output, ok, how, code, passed, failed, skipped
-  for _ = 1, TRIES do
-    output, ok, how, code, passed, failed, skipped = try(job, log)
-    if not only_the_tracer_crashed(job, ok, failed, output) then
-      break
-    end
-    print(("again  %-52s the tracer of LeakSanitizer crashed, so no leak was looked for"):format(job.title))
+-- A job whose process is over: true when it is to be tried again, else its line is known.
+local function over(job)
+  local ok, _, code = job.process:close()
+  local output = read(job.log)
+  job.tries = (job.tries or 0) + 1
+  if only_the_tracer_crashed(job, ok, output) and job.tries < TRIES then
+    return true
   end
-  local why = ""
+  os.remove(job.log)
+  job.ok, job.code, job.output, job.seconds = ok, code, output, os.time() - job.started
+  return false
+end
+
+-- What a job that is over counted, and in a word why it failed where it does not say so itself.
+local function judged(job)
+  local passed, failed, skipped = job.count(job.output, job.ok)
+  local code, why = job.code, ""
   if not passed then
     passed, failed, skipped, why = 0, 1, 0, "ended before its last line"
-  elseif not ok and failed == 0 then
-    failed, why = 1, how == "signal" and "died by signal " .. code or "exit code " .. code
+  elseif not job.ok and failed == 0 then
+    failed, why = 1, code > 128 and "died by signal " .. code - 128 or "exit code " .. code
   elseif passed + failed + skipped == 0 then
     failed, why = 1, "holds no test"
   end
   if code == 124 or code == 137 then
     why = ("stopped after %d s"):format(job.limit)
   end
-  local units = last_number(output)
+  return passed, failed, skipped, why
+end
+
+-- Prints a job's line (and its output when it failed); returns passed, failed, skipped.
+local function tell(job)
+  for _ = 2, job.tries do
+    print(("again  %-52s the tracer of LeakSanitizer crashed, so no leak was looked for"):format(job.title))
+  end
+  local passed, failed, skipped, why = judged(job)
+  local units = last_number(job.output)
   print(("%-6s %-52s %4d passed, %d failed%s  %d s %s%s"):format(
     failed == 0 and "ok" or "FAILED", job.title, passed, failed,
-    skipped > 0 and (", %d skipped"):format(skipped) or "", os.time() - started, why,
+    skipped > 0 and (", %d skipped"):format(skipped) or "", job.seconds, why,
     units and units .. " inputs" or ""
   ))
-  for line in output:gmatch "[^\n]+" do -- what a test driver counted is told also when all went well
+  for line in job.output:gmatch "[^\n]+" do -- what a test driver counted is told also when all went well
     if line:match "^#? ?%d+ points, " then
       print("  " .. line)
     end
   end
   if failed > 0 then
-    show(output, 200)
+    show(job.output, 200)
   end
   io.stdout:flush()
   return passed, failed, skipped
 end
 
-local function main()
-  local passed, failed, skipped = 0, 0, 0
-  local log = os.tmpname()
-  for _, path in ipairs(arg) do
-    if path:find(only, 1, true) then
-      local p, f, s = run(job_for(path), log)
-      passed, failed, skipped = passed + p, failed + f, skipped + s
+local function processors()
+  local asked <close> = io.popen "getconf _NPROCESSORS_ONLN"
+  return tonumber(os.getenv "JOBS" or "") or asked:read "n" or 1
+end
+
+-- Runs the jobs; calls each(job) in their order, when it and all before it are over.
+local function run(jobs, each)
+  local pipe, at_once = os.tmpname(), processors()
+  os.remove(pipe)
+  assert(os.execute("mkfifo -m 600 " .. quoted(pipe)))
+  local ended <close> = assert(io.open(pipe, "r+")) -- also for writing: opening does not wait
+  local next_job, told, under_way = 1, 0, 0
+  while told < #jobs do
+    while under_way < at_once and jobs[next_job] do
+      start(jobs[next_job], next_job, pipe)
+      next_job, under_way = next_job + 1, under_way + 1
+    end
+    local number = ended:read "n"
+    if over(jobs[number]) then
+      start(jobs[number], number, pipe)
+    else
+      under_way = under_way - 1
+    end
+    while jobs[told + 1] and jobs[told + 1].seconds do
+      told = told + 1
+      each(jobs[told])
     end
   end
-  os.remove(log)
+  os.remove(pipe)
+end
+
+local function main()
+  local passed, failed, skipped = 0, 0, 0
+  local jobs = {}
+  for _, path in ipairs(arg) do
+    if path:find(only, 1, true) then
+      jobs[#jobs + 1] = job_for(path)
+    end
+  end
+  run(jobs, function(job)
+    local p, f, s = tell(job)
+    passed, failed, skipped = passed + p, failed + f, skipped + s
+  end)
   if passed + failed == 0 then
     print(only ~= "" and ("all.lua: no test's name holds '%s'"):format(only) or "all.lua: there are no tests")
     failed = 1

@@ -13,7 +13,7 @@ local CHANGING <const> = 200 -- keys, far apart, that change in turn
 return function(measure)
   local when = require "skillrt.skill.when"
   local autonomous = require "skillrt.mode.autonomous"
-  local books_of = require "skillrt.run.ledger"
+  local books_of = require "skillrt.run.books"
   local skill_of = require "skillrt.skill"
 
   local function select_first(_, available)

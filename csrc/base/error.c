@@ -95,6 +95,10 @@ const char *error_name(enum error_code code) {
     return "script";
   case ERROR_STOPPED:
     return "stopped";
+  case ERROR_LOST:
+    return "lost";
+  case ERROR_STORE:
+    return "store";
   }
   return "unknown";
 }

@@ -22,7 +22,10 @@ enum error_code {
   ERROR_LIMIT,   /* a size, depth, time or instruction limit was met */
   ERROR_MEMORY,  /* an allocation failed */
   ERROR_SCRIPT,  /* a Lua function raised */
-  ERROR_STOPPED  /* stopped from outside */
+  ERROR_STOPPED, /* stopped from outside */
+  /* those a script cannot raise (lua/raised.c) */
+  ERROR_LOST, /* the run is another's now, or gone: nothing of it is written any more */
+  ERROR_STORE /* what a record names cannot be kept */
 };
 
 struct error {

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,11 +86,6 @@ static int real_fsync(const struct sys *sys, int fd) {
 static int real_fdatasync(const struct sys *sys, int fd) {
   (void)sys;
   return RESULT(fdatasync(fd));
-}
-
-static int real_write_out(const struct sys *sys, int fd, int64_t offset, int64_t size) {
-  (void)sys;
-  return RESULT(sync_file_range(fd, offset, size, SYNC_FILE_RANGE_WRITE));
 }
 
 static int real_truncate(const struct sys *sys, int fd, int64_t size) {
@@ -224,6 +220,30 @@ static int real_pipe(const struct sys *sys, int ends[2]) {
   return failed;
 }
 
+static int real_boot(const struct sys *sys, char to[SYS_BOOT]) {
+  int fd = real_open(sys, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0);
+  if (fd < 0) return fd;
+  ssize_t count = real_read(sys, fd, to, SYS_BOOT - 1);
+  real_close(sys, fd);
+  if (count < 0) return (int)count;
+  to[count] = '\0';
+  to[strcspn(to, "\n")] = '\0';
+  return 0;
+}
+
+/* What other machines write to, too, or a program stands behind. */
+static int real_is_local(const struct sys *sys, int fd) {
+  static const unsigned long shared[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42,
+                                         0x65735546, 0x01021997, 0x5346414f, 0x00c36400,
+                                         0x01161970, 0x7461636f, 0x0bd00bd0, 0x47504653};
+  (void)sys;
+  struct statfs about;
+  if (fstatfs(fd, &about) < 0) return -errno;
+  for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+    if (((unsigned long)about.f_type & 0xffffffff) == shared[i]) return 0;
+  return 1;
+}
+
 static int64_t real_wall_ms(const struct sys *sys) {
   (void)sys;
   struct timespec now;
@@ -265,7 +285,6 @@ const struct sys *sys_real(void) {
       .write = real_write,
       .fsync = real_fsync,
       .fdatasync = real_fdatasync,
-      .write_out = real_write_out,
       .truncate = real_truncate,
       .reserve = real_reserve,
       .seek = real_seek,
@@ -279,6 +298,8 @@ const struct sys *sys_real(void) {
       .list = real_list,
       .memory_file = real_memory_file,
       .pipe = real_pipe,
+      .boot = real_boot,
+      .is_local = real_is_local,
       .wall_ms = real_wall_ms,
       .mono_ns = real_mono_ns,
       .random = real_random,

@@ -18,6 +18,8 @@
 
 struct sys;
 
+enum { SYS_BOOT = 40 };
+
 enum sys_kind { SYS_FILE, SYS_DIRECTORY, SYS_LINK, SYS_OTHER };
 
 struct sys_stat {
@@ -50,8 +52,6 @@ struct sys {
   ssize_t (*write)(const struct sys *, int fd, const void *from, size_t size);
   int (*fsync)(const struct sys *, int fd);
   int (*fdatasync)(const struct sys *, int fd);
-  /* Lets bytes that were written set out for the disk now, and does not wait for them. */
-  int (*write_out)(const struct sys *, int fd, int64_t offset, int64_t size);
   int (*truncate)(const struct sys *, int fd, int64_t size);
   /* fallocate; the file's size stays as it is */
   int (*reserve)(const struct sys *, int fd, int64_t offset, int64_t size);
@@ -70,6 +70,11 @@ struct sys {
 
   int (*memory_file)(const struct sys *, const char *name); /* a file without a name, in memory */
   int (*pipe)(const struct sys *, int ends[2]);             /* [0] is read, [1] is written */
+
+  /* Names the time since the machine was started; a text of at most SYS_BOOT - 1 bytes. */
+  int (*boot)(const struct sys *, char to[SYS_BOOT]);
+  /* 1 where the file lies on a disk of this machine alone, else 0. */
+  int (*is_local)(const struct sys *, int fd);
 
   int64_t (*wall_ms)(const struct sys *); /* UTC, since the epoch */
   int64_t (*mono_ns)(const struct sys *); /* never goes back */

@@ -1,18 +1,18 @@
 /* engine.h: one iteration of a run.
  *
- * Knows policy.h, transport.h and store.h; neither Lua nor curl nor JSON nor files. One turn:
- * take the verdicts on what arrived, choose, write one batch, make it durable (inline when
- * nothing else is in flight, else on the loop's pool), then report and dispatch. Never writes
- * batch b+1 before the sync of batch b returned. A turn that has gone on for 10 ms ends.
- *
- * Where the disk takes its time and the policy's choice is repeatable, that is made while the disk
- * takes the verdicts: append them, choose, sync, write what begins as the front of the next batch.
+ * Knows policy.h, transport.h and store.h; neither Lua nor curl nor JSON nor files. One iteration:
+ * take in a sync that returned (then the policy is told, functions are performed, tasks leave, what
+ * was given up is canceled), ask about what arrived, about events, for the choice; write one batch
+ * and make it durable (inline when nothing else is in flight, else on the loop's pool). Never
+ * writes batch b+1 before the sync of batch b returned; nothing runs ahead of the disk. A turn is
+ * some iterations, until there is nothing to do or 10 ms have gone by.
  *
  * How a run ends, besides what the policy chooses:
- *   paused  store_failed   an append failed; the policy's last words are in the journal
+ *   paused  store_failed   an append, or a value it names, could not be written; the policy's last
+ *                          words are in the journal
+ *   failed  store_lost     the store says that the run is not its own any more: nothing is written
  *   failed  sync_failed    a sync failed: nothing is written or reported after it
- *   paused  out_of_memory  the engine's own allocation failed, a question failed for want of
- *                          memory, or a reply could not be kept
+ *   paused  out_of_memory  the engine's own allocation failed, or a question for want of memory
  *   failed  script_error   a question failed otherwise
  *   failed  internal       the policy broke its contract (it waits for nothing ...)
  *
@@ -29,7 +29,7 @@ struct engine;
 
 enum engine_phase {
   ENGINE_READY,   /* there is something to do now: call engine_turn */
-  ENGINE_WAITING, /* for a reply, a timer or a sync */
+  ENGINE_WAITING, /* for a reply, an event, a timer or a sync */
   ENGINE_STOPPED  /* status and reason are final, and durable */
 };
 
@@ -45,7 +45,6 @@ struct engine_options {
   bool (*busy)(void *data);
   /* Something may be done now: the loop calls engine_turn soon. */
   void (*wake)(void *data);
-  bool slow_sync; /* a sync takes a disk's time: worth choosing meanwhile, where that may be done */
   void *data;
 };
 
@@ -55,6 +54,11 @@ bool engine_load(struct engine *, struct error *);
 enum engine_phase engine_turn(struct engine *);
 /* Asks the run to stop: cancels what is under way, then stops with what the policy says. */
 void engine_stop(struct engine *, const char *why);
+/* Hands a copy to the policy's event with the next turn. False: ERROR_LIMIT where 4 MiB wait
+ * already, ERROR_STOPPED where the run is ending, ERROR_MEMORY; then nobody will hear of it. */
+bool engine_event(struct engine *, const char *source, struct span bytes, struct error *);
+/* The policy's tick comes with the next turn. */
+void engine_tick(struct engine *);
 /* Valid once ENGINE_STOPPED. `error` is filled where the engine itself failed. */
 const char *engine_status(const struct engine *);
 const char *engine_reason(const struct engine *);

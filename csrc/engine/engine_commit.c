@@ -1,19 +1,32 @@
-/* engine_commit.c: how answers become durable, and when people's views are written.
+/* engine_commit.c: how answers become durable.
  *
- * One batch = one append + one sync; nothing is appended while a sync is under way. What
- * was asked for leaves after the sync that made its intent durable; a function of the script,
- * which has none, after its beginning was written as the front of its batch. Knows neither
- * files nor what a payload says; called by engine.c. */
+ * One batch = one append + one sync; nothing is appended while a sync is under way, and what was
+ * answered has effects after the sync only. Knows neither files nor what a payload says; called by
+ * engine.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
 
+static struct span *room_for_spans(struct engine *e, size_t count, struct error *error) {
+  if (count <= e->spans_capacity) return e->spans;
+  const struct sys *sys = e->options.sys;
+  size_t next = e->spans_capacity ? e->spans_capacity : 8, size = sizeof *e->spans;
+  while (next < count)
+    next *= 2;
+  struct span *spans = sys->alloc(sys, e->spans, e->spans_capacity * size, next * size);
+  if (!spans) {
+    error_set(error, ERROR_MEMORY, "engine: no memory for a batch of %zu records", count);
+    return NULL;
+  }
+  e->spans = spans;
+  e->spans_capacity = next;
+  return spans;
+}
+
 static bool append(struct engine *e, enum append kind, struct error *error) {
   size_t count = batch_count(&e->out);
-  struct span *spans =
-      array_grow(e->options.sys, e->spans, &e->spans_capacity, count, sizeof *e->spans, error);
+  struct span *spans = room_for_spans(e, count, error);
   if (!spans) return false;
-  e->spans = spans;
   size_t from = 0;
   const size_t *ends = (const size_t *)(const void *)e->out.ends.data;
   for (size_t i = 0; i < count; from = ends[i++])
@@ -21,18 +34,19 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
   struct store *store = e->options.store;
   if (!store->ops->append(store, spans, count, kind, error)) return false;
   batch_reset(&e->out);
-  e->stale = true;
-  e->fronted = kind == APPEND_FRONT;
   return true;
 }
 
 /* The journal takes no more but a few words: what the policy says to "store_failed". What
  * it learned since the last batch is not in the journal, so no view may show it, and
  * `durable` is not called any more. */
-static void store_failed(struct engine *e) {
-  e->unsaveable = true;
+void engine_store_failed(struct engine *e) {
   batch_reset(&e->out);
-  engine_break(e, "paused", "store_failed");
+  if (e->trouble.code == ERROR_LOST) { /* it is not ours to say anything in */
+    engine_break(e, RUN_BLIND, "failed", "store_lost");
+    return;
+  }
+  engine_break(e, RUN_BLIND, "paused", "store_failed");
   engine_last_words(e, e->reason);
   struct store *store = e->options.store;
   struct error *error = engine_trouble(e);
@@ -42,26 +56,29 @@ static void store_failed(struct engine *e) {
 }
 
 static void sync_failed(struct engine *e) {
-  e->unsaveable = true;
   e->trouble = e->sync_error;
-  engine_break(e, "failed", "sync_failed");
-  batch_reset(&e->out);
+  engine_break(e, RUN_BLIND, "failed", "sync_failed");
 }
 
-static void tell_durable(struct engine *e, bool begun) {
+static void tell_durable(struct engine *e) {
   struct store *store = e->options.store;
-  e->options.policy->durable(e->options.policy->self, store->ops->seq(store), begun);
+  e->options.policy->durable(e->options.policy->self, store->ops->seq(store));
 }
 
-static void sync_work(void *argument) { /* on another thread */
+static void sync_work(void *argument) { /* maybe on another thread, so it touches little */
   struct engine *e = argument;
   struct store *store = e->options.store;
-  e->sync_ok = store->ops->sync(store, &e->sync_error);
+  if (!store->ops->sync(store, &e->sync_error) && e->sync_error.code == ERROR_NONE)
+    error_set(&e->sync_error, ERROR_SYSTEM, "store: a sync failed without saying why");
+}
+
+static void take_sync(struct engine *e) {
+  e->sync = e->sync_error.code == ERROR_NONE ? SYNC_RETURNED : SYNC_FAILED;
 }
 
 static void sync_after(void *argument) {
   struct engine *e = argument;
-  e->sync = SYNC_RETURNED;
+  take_sync(e);
   engine_wake(e);
 }
 
@@ -74,160 +91,36 @@ static bool sync_inline(const struct engine *e) {
 bool engine_commit_first(struct engine *e, struct error *error) {
   struct store *store = e->options.store;
   if (!append(e, APPEND_WHOLE, error) || !store->ops->sync(store, error)) return false;
-  tell_durable(e, true);
+  tell_durable(e);
   return true;
-}
-
-static bool put(struct engine *e, enum append kind) {
-  assert(e->sync == SYNC_NONE);
-  if (append(e, kind, engine_trouble(e))) return true;
-  store_failed(e);
-  return false;
 }
 
 bool engine_commit(struct engine *e) {
-  if (batch_count(&e->out) == 0) {
-    e->sync_ok = true;
-    return engine_settle(e);
+  assert(e->sync == SYNC_NONE);
+  if (batch_count(&e->out) == 0) return engine_settle(e);
+  if (!append(e, APPEND_WHOLE, engine_trouble(e))) {
+    engine_store_failed(e);
+    return false;
   }
-  if (!put(e, APPEND_WHOLE)) return false;
-  error_clear(&e->sync_error);
   e->sync = SYNC_UNDER_WAY;
   if (!sync_inline(e) && e->options.offload(e->options.data, sync_work, sync_after, e)) return true;
   sync_work(e);
-  e->sync = SYNC_RETURNED;
+  take_sync(e);
   return engine_settle(e);
 }
 
-static bool synced(struct engine *e) {
-  e->sync = SYNC_NONE;
-  if (!e->sync_ok) sync_failed(e);
-  return e->sync_ok;
-}
-
-static void dispatch_ready(struct engine *e) {
-  for (struct slot *slot; (slot = slot_queue_pop(&e->ready));)
-    engine_dispatch(e, slot);
-}
-
 bool engine_settle(struct engine *e) {
-  bool written = e->sync == SYNC_RETURNED;
-  if (!synced(e)) return false;
-  if (written) tell_durable(e, true);
-  dispatch_ready(e);
-  return true;
-}
-
-/* ---- choosing while the disk takes the verdicts ---- */
-
-bool engine_may_run_ahead(const struct engine *e) {
-  const struct engine_options *o = &e->options;
-  return o->slow_sync && o->policy->repeatable && e->stage == STAGE_RUNNING && !e->why[0] &&
-         !e->ready.first && batch_count(&e->out) > 0 && sync_inline(e);
-}
-
-bool engine_run_ahead(struct engine *e) {
-  return put(e, APPEND_EARLY);
-}
-
-bool engine_catch_up(struct engine *e, bool performing) {
-  error_clear(&e->sync_error);
-  sync_work(e);
-  if (!synced(e)) return false;
-  bool begun =
-      !performing || batch_count(&e->out) == 0 || append(e, APPEND_FRONT, engine_trouble(e));
-  if (!begun) {
-    tell_durable(e, false);
-    store_failed(e);
+  enum sync_state sync = e->sync;
+  assert(sync != SYNC_UNDER_WAY);
+  e->sync = SYNC_NONE;
+  if (sync == SYNC_FAILED) {
+    sync_failed(e);
     return false;
   }
-  if (batch_count(&e->out) == 0)
-    tell_durable(e, true); /* else with what was chosen, after its commit */
-  if (performing) dispatch_ready(e);
+  if (sync == SYNC_RETURNED) tell_durable(e);
+  if (e->state == RUN_GOING)
+    engine_dispatch(e);
+  else if (e->state == RUN_ENDING)
+    engine_cancel_all(e); /* for a policy that does not wait for what it started */
   return true;
-}
-
-/* ---- views: seldom, so that a step costs what it changes and no more ----
- * A view costs the size of the state, a step only its change. So views are written at most
- * every 50 ms and for at most a twentieth of the time, when the run is about to wait; a run
- * that never waits writes them at most every second. */
-enum { VIEW_WAIT_MS = 50, VIEW_BREATH_MS = 1000, VIEW_SHARE = 20 };
-
-static int64_t mono_ns(const struct engine *e) {
-  return e->options.sys->mono_ns(e->options.sys);
-}
-
-bool engine_save(struct engine *e, struct error *error) {
-  struct store *store = e->options.store;
-  const struct policy *policy = e->options.policy;
-  int64_t start = mono_ns(e);
-  if (e->fronted) { /* no view may show what a power cut can take */
-    e->fronted = false;
-    sync_work(e);
-    if (!e->sync_ok) {
-      sync_failed(e);
-      return false;
-    }
-  }
-  bool ok = policy->save(policy->self, store->ops->seq(store), store, error);
-  e->saved_ns = mono_ns(e);
-  e->save_cost_ns = e->saved_ns - start;
-  e->stale = !ok;
-  return ok;
-}
-
-/* Until a view is due: <= 0 means now. */
-static int64_t view_due_ns(const struct engine *e, int64_t pause_ms) {
-  int64_t pause = e->save_cost_ns * VIEW_SHARE;
-  if (pause < pause_ms * 1000000) pause = pause_ms * 1000000;
-  return e->saved_ns + pause - mono_ns(e);
-}
-
-static void view_timer_rang(struct exchange *exchange, const struct reply *reply) {
-  (void)reply;
-  struct engine *e = exchange->owner;
-  e->view_carrier = NULL;
-  engine_wake(e);
-}
-
-void engine_forget_view_timer(struct engine *e) {
-  if (e->view_carrier) e->view_carrier->ops->cancel(e->view_carrier, &e->view_exchange, true);
-}
-
-/* So that a run that waits long is not seen as it was before its last steps. Without a timer
- * the view comes with the next turn. */
-static void come_back(struct engine *e, int64_t in_ns) {
-  if (e->view_carrier) return;
-  struct error *error = engine_trouble(e);
-  struct transport *timer = e->options.transport(e->options.data, TASK_TIMER, error);
-  e->view_task.kind = TASK_TIMER;
-  e->view_task.delay_ms = in_ns / 1000000 + 1;
-  e->view_exchange = (struct exchange){.done = view_timer_rang, .owner = e};
-  if (timer && timer->ops->send(timer, &e->view_exchange, &e->view_task, error))
-    e->view_carrier = timer;
-}
-
-/* A view that cannot be written does not stop a run: its truth is the journal, and the last
- * view, whose failure is reported, is tried again at the end. */
-void engine_save_waiting(struct engine *e) {
-  if (!e->stale || e->unsaveable) return;
-  int64_t due = view_due_ns(e, VIEW_WAIT_MS);
-  if (due > 0)
-    come_back(e, due);
-  else
-    engine_save(e, engine_trouble(e));
-}
-
-void engine_save_breathing(struct engine *e) {
-  if (e->stale && !e->unsaveable && batch_count(&e->out) == 0 &&
-      view_due_ns(e, VIEW_BREATH_MS) <= 0)
-    engine_save(e, engine_trouble(e));
-}
-
-void engine_finish(struct engine *e) {
-  struct error *error = engine_trouble(e);
-  if (e->stale && !e->unsaveable && !engine_save(e, error) && e->error.code == ERROR_NONE)
-    e->error = *error;
-  engine_forget_view_timer(e);
-  e->stage = STAGE_STOPPED;
 }

@@ -1,120 +1,199 @@
 /* engine_inside.h: what the files engine*.c share, and nobody else includes.
  *
- * engine.c turns, asks and ends; engine_commit.c makes batches durable and writes views;
- * engine_send.c lets tasks leave and takes replies in; engine_slots.c keeps the steps
- * under way. */
+ * engine.c turns; engine_ask.c asks the policy and ends the run; engine_commit.c makes batches
+ * durable; engine_send.c lets tasks leave and takes replies in; engine_rest.c does what is due in
+ * time: views, the next choice; engine_slots.c keeps what is under way, engine_notes.c what came
+ * unasked. */
 #ifndef SKILLRT_ENGINE_ENGINE_INSIDE_H
 #define SKILLRT_ENGINE_ENGINE_INSIDE_H
 
 #include "engine/engine.h"
 
+/* A number's way, from the choice that names it until it is over:
+ *
+ *   from      when                                          to
+ *   FREE      chosen to be started                          DUE
+ *   FREE      chosen to be performed                        READY
+ *   DUE       request filled its task                       READY
+ *   READY     durable: its task was handed over             SENT
+ *   READY     durable: a function; or nobody takes its task ARRIVED
+ *   SENT      its reply came                                ARRIVED
+ *   ARRIVED   accept is asked                               TAKEN
+ *   TAKEN     over                                          OVER
+ *   TAKEN     again, now                                    DUE
+ *   TAKEN     again, later                                  DELAYED, or ARRIVED without a timer
+ *   TAKEN     accept was interrupted                        ARRIVED
+ *   DELAYED   the time has passed                           DUE
+ *   OVER      the choice was made                           FREE
+ *   OVER      the choice names it again                     DUE, READY
+ *   DUE, READY, SENT, DELAYED, a function in ARRIVED: canceled     ARRIVED
+ *   any       the run breaks off                            FREE */
 enum slot_state {
-  SLOT_FREE,    /* in no queue; may be used again */
-  SLOT_READY,   /* in `ready`: asked for, its intent is not durable yet */
-  SLOT_DELAYED, /* backing off: its exchange is with the timer */
-  SLOT_DUE,     /* in `due`: the delay is over */
+  SLOT_FREE,    /* may be used again */
+  SLOT_DUE,     /* in `due`: request is to be asked */
+  SLOT_READY,   /* in `ready`: its intent, or its choice, is not durable yet */
   SLOT_SENT,    /* its exchange is with its transport */
+  SLOT_DELAYED, /* its exchange is with the timer */
   SLOT_ARRIVED, /* in `arrived`: accept is to be asked */
-  SLOT_TAKEN,   /* accept is being asked */
-  SLOT_GATE     /* in `gates`: waits for a person */
+  SLOT_TAKEN,   /* accept or request is being asked */
+  SLOT_OVER     /* in `over`: the next choice may have not known that */
 };
 
-/* A step under way. Its address never changes: transports hold the exchange. */
+/* One number under way. Its address never changes: transports hold the exchange. */
 struct slot {
   struct engine *engine;
-  uint64_t step;
+  uint64_t number;
   enum slot_state state;
+  bool function; /* performed by the policy: no task, no reply unless canceled */
   bool answered; /* `reply` holds one; else accept gets NULL */
+  bool unwanted; /* in `unwanted`: to be canceled once the choice is durable */
   struct task task;
   struct exchange exchange;
-  struct transport *carrier; /* who has the exchange while DELAYED or SENT */
+  struct transport *carrier; /* who has the exchange while SENT or DELAYED */
   struct reply reply;        /* body and extra point into the buffers below */
   struct buffer body, extra;
   struct slot *next, *previous; /* in the queue of its state, or in the free list */
+  struct slot *next_unwanted;
 };
 
 struct slot_queue {
   struct slot *first, *last;
 };
 
-/* Steps under way by number: open addressing over slots that are used again and again. */
+/* What is under way, by number: open addressing over slots that are used again and again. */
 struct slots {
   const struct sys *sys;
   struct slot **table; /* NULL or a slot that is not free */
   size_t capacity;     /* a power of two, or 0 */
   size_t count;
   struct slot *free;
+  size_t free_count, kept; /* free slots, and the bytes their buffers hold */
 };
 
-enum stage {
-  STAGE_RUNNING,
-  STAGE_ENDING, /* status and reason are known; the last batch is on its way */
-  STAGE_STOPPED
+/* Something that came when it could not be told: events, and bytes of running calls. */
+struct note {
+  struct note *next;
+  uint64_t number;
+  size_t source, length; /* of the text, with its NUL, and of the bytes behind it */
+  char text[];
 };
 
-enum sync_state { SYNC_NONE, SYNC_UNDER_WAY, SYNC_RETURNED };
+struct notes {
+  const struct sys *sys;
+  struct note *first, *last;
+  size_t size; /* of all, in memory */
+};
+
+/* The run's way. Before ENDING it may be told to stop; from there on status and reason are known.
+ *
+ *   from                 when                                         to
+ *   GOING                a question was interrupted                   INTERRUPTED
+ *   GOING                engine_stop                                  ASKED
+ *   INTERRUPTED          engine_stop, or else the next turn           ASKED
+ *   ASKED                the next iteration: all is canceled          CANCELED
+ *   CANCELED             accept heard of all; policy.stop is told     TOLD
+ *   GOING, TOLD          choose says stop                             ENDING
+ *   any but STOPPED      a question failed; the contract was broken;
+ *                        interrupted while it stops already           ENDING
+ *   any but STOPPED      an append, a blob or a sync failed           BLIND
+ *   ENDING, BLIND        nothing is under way, all is durable         STOPPED */
+enum run_state {
+  RUN_GOING,
+  RUN_INTERRUPTED, /* the caller may say why until the next turn */
+  RUN_ASKED,       /* `why` is known; what is under way is not canceled yet */
+  RUN_CANCELED,
+  RUN_TOLD,   /* choose has to stop now */
+  RUN_ENDING, /* the last batches are on their way */
+  RUN_BLIND,  /* the same, but the policy knows more than the journal: no view may show it */
+  RUN_STOPPED
+};
+
+enum sync_state { SYNC_NONE, SYNC_UNDER_WAY, SYNC_RETURNED, SYNC_FAILED };
+
+/* Times of the monotonic clock, in ns. */
+#define NOW 0
+#define NEVER INT64_MAX
 
 struct engine {
   struct engine_options options;
   struct slots slots;
-  struct slot_queue ready, due, arrived, gates;
-  size_t flying; /* slots DELAYED or SENT */
+  struct slot_queue due, ready, arrived, over;
+  struct slot *unwanted;
+  size_t flying;              /* slots SENT or DELAYED */
+  struct notes events, shown; /* shown: bytes of running calls */
+  bool ticked;
 
-  enum stage stage;
-  bool turning;     /* inside engine_turn: no wake is needed, no second turn allowed */
-  bool interrupted; /* a question ended with ERROR_STOPPED */
-  bool canceled;    /* what was under way when stop was asked for has been canceled */
-  bool told;        /* policy.stop was called */
-  bool lost;        /* a reply could not be kept; `error` says why */
-  bool unsaveable;  /* the policy knows more than the journal: no view may show it */
-  char why[64];     /* what engine_stop said; "" if it was not called */
+  enum run_state state;
+  enum sync_state sync;
+  bool turning; /* inside engine_turn: no wake is needed, no second turn allowed */
+  char why[64]; /* what engine_stop said */
   int64_t deadline_ns;
+  int64_t choose_ns; /* when choose is to be asked: NOW where something came, NEVER */
 
   struct batch out;   /* answers not yet appended */
   struct span *spans; /* of `out`, for append */
   size_t spans_capacity;
-  uint64_t *starting; /* steps of the decision being carried out */
-  size_t starting_capacity;
-
-  enum sync_state sync;
-  bool sync_ok;
-  bool fronted; /* a batch's front was appended last, and not synced */
   struct error sync_error;
 
-  bool stale; /* the journal moved since the views were written */
+  uint64_t saved_seq; /* which the views show; NO_VIEW */
   int64_t saved_ns, save_cost_ns;
-  struct exchange view_exchange; /* the timer that comes back when a view is due */
-  struct task view_task;
-  struct transport *view_carrier; /* NULL unless that timer runs */
+
+  struct exchange alarm; /* the timer that comes back for a view or a choice */
+  struct task alarm_task;
+  struct transport *alarm_carrier; /* NULL unless that timer runs */
+  int64_t alarm_ns;
 
   char status[16], reason[64];
   struct error error;   /* final */
   struct error trouble; /* of the question being asked */
 };
 
+#define NO_VIEW UINT64_MAX
+
 /* engine_slots.c */
 void slots_init(struct slots *, const struct sys *);
 void slots_clear(struct slots *); /* all are free by now */
-struct slot *slots_find(const struct slots *, uint64_t step);
-/* A slot for `step`, which has none; NULL with `error` filled (ERROR_MEMORY, ERROR_LIMIT). */
-struct slot *slots_take(struct slots *, uint64_t step, struct error *);
+struct slot *slots_find(const struct slots *, uint64_t number);
+/* A slot for `number`, which has none; NULL with `error` filled (ERROR_MEMORY, ERROR_LIMIT). */
+struct slot *slots_take(struct slots *, uint64_t number, struct error *);
 void slots_release(struct slots *, struct slot *); /* in no queue by now */
 void slot_queue_push(struct slot_queue *, struct slot *);
 void slot_queue_remove(struct slot_queue *, struct slot *);
 struct slot *slot_queue_pop(struct slot_queue *);
-/* The array with room for `wanted` items of size `item`, moved if need be; NULL with `error`
- * filled and the old one unchanged. */
-void *array_grow(const struct sys *, void *array, size_t *capacity, size_t wanted, size_t item,
-                 struct error *);
+
+/* engine_notes.c */
+void notes_init(struct notes *, const struct sys *);
+void notes_clear(struct notes *);
+/* Keeps a copy. False with `error` filled where `maximum` bytes would be passed, or no memory. */
+bool notes_push(struct notes *, size_t maximum, uint64_t number, const char *source,
+                struct span bytes, struct error *);
+struct note *notes_pop(struct notes *);           /* NULL: none */
+void notes_return(struct notes *, struct note *); /* to the front */
+void notes_free(const struct notes *, struct note *);
+struct span note_bytes(const struct note *);
 
 /* engine_send.c */
-void engine_dispatch(struct engine *, struct slot *); /* a READY or DUE slot, off its queue */
-void engine_dispatch_due(struct engine *);
+void engine_dispatch(struct engine *); /* the batch is durable: cancel, perform, send */
+void engine_delay(struct engine *, struct slot *, int64_t ms);
 void engine_requeue(struct engine *, struct slot *); /* to `arrived` */
 void engine_answer(struct engine *, struct slot *, enum reply_status, const char *message);
-void engine_cancel_all(struct engine *);            /* each slot comes to `arrived` */
+void engine_cancel(struct engine *, struct slot *); /* comes to `arrived`, unless it is over */
+void engine_cancel_all(struct engine *);
 void engine_abandon(struct engine *, bool at_once); /* each slot is freed, unheard */
 void engine_wake(struct engine *);
+
+/* engine_ask.c */
+/* What arrived, events, the choice, requests. False: it cannot go on; before ENDING the run was
+ * interrupted, and what was answered so far belongs to the next batch. */
+bool engine_ask(struct engine *);
+/* Ends the run from inside: `trouble` becomes its error, slots are freed, unheard. */
+void engine_break(struct engine *, enum run_state, const char *status, const char *reason);
+/* The same for want of memory or by the engine's own fault; the policy has the last word. */
+bool engine_give_up(struct engine *);
+struct error *engine_trouble(struct engine *); /* cleared, for the next question */
+/* policy.stop(why) and one choose; keeps what was appended if the answer was to stop. */
+void engine_last_words(struct engine *, const char *why);
+bool engine_stopping(const struct engine *); /* nothing new leaves any more */
 
 /* engine_commit.c */
 /* Appends what is in `out` and makes it durable or lets the pool do so; an empty `out` costs
@@ -124,24 +203,17 @@ bool engine_commit(struct engine *);
 bool engine_commit_first(struct engine *, struct error *);
 /* Takes the answer of a sync that returned: notice, then dispatch. False: as above. */
 bool engine_settle(struct engine *);
-/* Whether the next choice may be made while the disk takes the verdicts in `out`. */
-bool engine_may_run_ahead(const struct engine *);
-/* Appends them and lets them set out for the disk. False: as above. */
-bool engine_run_ahead(struct engine *);
-/* Makes them durable. What was chosen to be `performing` meanwhile begins; all else, and with it
- * the notice, waits for the next commit. False: as above. */
-bool engine_catch_up(struct engine *, bool performing);
-void engine_finish(struct engine *); /* the last view, then STAGE_STOPPED */
-void engine_save_waiting(struct engine *);
-void engine_save_breathing(struct engine *);
-bool engine_save(struct engine *, struct error *);
-void engine_forget_view_timer(struct engine *);
+void engine_store_failed(struct engine *); /* `trouble` says how */
 
-/* engine.c */
-/* Ends the run from inside: `trouble` becomes its error, slots are freed, unheard. */
-void engine_break(struct engine *, const char *status, const char *reason);
-struct error *engine_trouble(struct engine *); /* cleared, for the next question */
-/* policy.stop(why) and one choose; keeps what was appended if the answer was to stop. */
-void engine_last_words(struct engine *, const char *why);
+/* engine_rest.c */
+void engine_finish(struct engine *); /* the last view, then STOPPED */
+/* Nothing is to be done now: saves a view that is due, sets the timer for what comes next. READY
+ * where something is due already. */
+enum engine_phase engine_rest(struct engine *);
+void engine_breathe(struct engine *); /* in a run that never rests */
+bool engine_save(struct engine *, struct error *);
+void engine_wait_ms(struct engine *, int64_t ms); /* sets choose_ns; -1: NEVER */
+bool engine_choice_due(const struct engine *);
+void engine_forget_alarm(struct engine *);
 
 #endif

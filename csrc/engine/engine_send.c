@@ -2,16 +2,17 @@
  *
  * Replies are copied and queued when they come: nothing is asked of the policy from inside a
  * transport's callback, so that what arrives during a sync forms the next batch. Knows the
- * transports only by their three functions; called by engine.c and engine_commit.c. */
+ * transports only by their three functions; called by engine.c, engine_ask.c and
+ * engine_commit.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { DEFAULT_MAX_BODY = 16 << 20, DEFAULT_MAX_EXTRA = 256 << 10 };
+enum { DEFAULT_MAX_BODY = 16 << 20, DEFAULT_MAX_EXTRA = 256 << 10, SHOWN_MAX = 1 << 20 };
 
 void engine_wake(struct engine *e) {
-  if (!e->turning && e->stage != STAGE_STOPPED) e->options.wake(e->options.data);
+  if (!e->turning && e->state != RUN_STOPPED) e->options.wake(e->options.data);
 }
 
 void engine_requeue(struct engine *e, struct slot *slot) {
@@ -32,13 +33,16 @@ static void cut_text(char *to, size_t size, const char *text) {
   to[length] = 0;
 }
 
+/* Of what never left. */
 void engine_answer(struct engine *e, struct slot *slot, enum reply_status status,
                    const char *message) {
-  slot->reply = (struct reply){.status = status, .retry_after_ms = -1};
+  slot->reply = (struct reply){.status = status, .retry_after_ms = -1, .sent = false};
   cut_text(slot->reply.message, sizeof slot->reply.message, message);
   slot->answered = true;
   engine_requeue(e, slot);
 }
+
+/* ---- replies ---- */
 
 static bool keep(struct buffer *to, struct span from, size_t asked, size_t usual, struct span *kept,
                  struct error *error) {
@@ -49,45 +53,64 @@ static bool keep(struct buffer *to, struct span from, size_t asked, size_t usual
   return true;
 }
 
-static void on_reply(struct exchange *exchange, const struct reply *reply) {
+/* One that cannot be kept is as good as none: the call was made, and nobody knows what came of it.
+ */
+static void keep_reply(struct slot *slot, const struct reply *reply) {
+  const struct task *task = &slot->task;
+  struct error error;
+  struct span body, extra;
+  bool kept = keep(&slot->body, reply->body, task->max_body, DEFAULT_MAX_BODY, &body, &error) &&
+              keep(&slot->extra, reply->extra, task->max_extra, DEFAULT_MAX_EXTRA, &extra, &error);
+  slot->answered = true;
+  slot->reply = *reply;
+  slot->reply.body = kept ? body : (struct span){"", 0};
+  slot->reply.extra = kept ? extra : (struct span){"", 0};
+  if (kept || reply->status != REPLY_OK) return;
+  slot->reply.status = REPLY_BROKEN;
+  cut_text(slot->reply.message, sizeof slot->reply.message, error.text);
+}
+
+static void arrive(struct exchange *exchange, const struct reply *reply, enum slot_state state) {
   struct slot *slot = exchange->owner;
   struct engine *e = slot->engine;
-  assert((slot->state == SLOT_SENT || slot->state == SLOT_DELAYED) &&
-         "transport: done was called twice");
+  assert(slot->state == state && "transport: done was called twice");
   e->flying--;
   slot->carrier = NULL;
-  if (slot->state == SLOT_DELAYED && reply->status == REPLY_OK) {
+  if (state == SLOT_DELAYED && reply->status == REPLY_OK) {
     slot->state = SLOT_DUE;
     slot_queue_push(&e->due, slot);
-    engine_wake(e);
-    return;
+  } else if (state == SLOT_DELAYED) {
+    engine_answer(e, slot, reply->status, reply->message);
+  } else {
+    keep_reply(slot, reply);
+    engine_requeue(e, slot);
   }
-  slot->reply = *reply;
-  slot->reply.body = slot->reply.extra = (struct span){"", 0};
-  slot->answered = true;
-  struct error *error = e->lost ? NULL : &e->error;
-  if (!keep(&slot->body, reply->body, slot->task.max_body, DEFAULT_MAX_BODY, &slot->reply.body,
-            error) ||
-      !keep(&slot->extra, reply->extra, slot->task.max_extra, DEFAULT_MAX_EXTRA, &slot->reply.extra,
-            error))
-    e->lost = true; /* the step is in doubt: better stop than have it done twice */
-  engine_requeue(e, slot);
   engine_wake(e);
+}
+
+static void on_reply(struct exchange *exchange, const struct reply *reply) {
+  arrive(exchange, reply, SLOT_SENT);
+}
+
+static void on_time(struct exchange *exchange, const struct reply *reply) {
+  arrive(exchange, reply, SLOT_DELAYED);
 }
 
 static void on_progress(struct exchange *exchange, struct span bytes) {
   struct slot *slot = exchange->owner;
-  const struct policy *policy = slot->engine->options.policy;
-  if (policy->progress && slot->state == SLOT_SENT)
-    policy->progress(policy->self, slot->step, bytes);
+  struct engine *e = slot->engine;
+  if (!e->options.policy->progress || slot->state != SLOT_SENT || bytes.length == 0) return;
+  if (notes_push(&e->shown, SHOWN_MAX, slot->number, "", bytes, NULL)) engine_wake(e);
 }
 
-static void hand_over(struct engine *e, struct slot *slot, enum task_kind kind) {
+/* ---- ways out ---- */
+
+static void hand_over(struct engine *e, struct slot *slot, enum slot_state state,
+                      const struct exchange *exchange) {
   struct error *error = engine_trouble(e);
-  struct transport *carrier = e->options.transport(e->options.data, kind, error);
-  slot->exchange = (struct exchange){.done = on_reply, .owner = slot};
-  if (kind == slot->task.kind) slot->exchange.progress = on_progress;
-  slot->state = kind == slot->task.kind ? SLOT_SENT : SLOT_DELAYED;
+  struct transport *carrier = e->options.transport(e->options.data, slot->task.kind, error);
+  slot->exchange = *exchange;
+  slot->state = state;
   slot->carrier = carrier;
   e->flying++;
   if (carrier && carrier->ops->send(carrier, &slot->exchange, &slot->task, error)) return;
@@ -98,64 +121,82 @@ static void hand_over(struct engine *e, struct slot *slot, enum task_kind kind) 
   engine_answer(e, slot, passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
 }
 
-void engine_dispatch(struct engine *e, struct slot *slot) {
-  assert(!e->canceled && e->stage == STAGE_RUNNING); /* else it was canceled in its queue */
-  bool waits = slot->state == SLOT_READY && slot->task.delay_ms > 0;
-  if (waits && slot->task.kind != TASK_TIMER) {
-    hand_over(e, slot, TASK_TIMER);
-  } else if (slot->task.kind == TASK_LUA || slot->task.kind == TASK_GATE) {
-    slot->answered = false;
-    engine_requeue(e, slot);
-  } else {
-    hand_over(e, slot, slot->task.kind);
-  }
+void engine_delay(struct engine *e, struct slot *slot, int64_t ms) {
+  task_clear(&slot->task);
+  slot->task.kind = TASK_TIMER;
+  slot->task.delay_ms = ms;
+  hand_over(e, slot, SLOT_DELAYED, &(struct exchange){.done = on_time, .owner = slot});
 }
 
-void engine_dispatch_due(struct engine *e) {
-  for (struct slot *slot; (slot = slot_queue_pop(&e->due));)
-    engine_dispatch(e, slot);
+static void leave(struct engine *e, struct slot *slot) {
+  if (slot->function)
+    engine_requeue(e, slot);
+  else
+    hand_over(e, slot, SLOT_SENT,
+              &(struct exchange){.done = on_reply, .progress = on_progress, .owner = slot});
 }
 
 static void cancel(struct engine *e, struct slot *slot, bool at_once) {
   static const char message[] = "engine: canceled";
+  struct slot_queue *queue = NULL;
   switch (slot->state) {
-  case SLOT_DELAYED:
   case SLOT_SENT:
+  case SLOT_DELAYED:
     slot->carrier->ops->cancel(slot->carrier, &slot->exchange, at_once);
     assert(slot->state == SLOT_ARRIVED && "transport: cancel did not call done");
+    return;
+  case SLOT_DUE:
+    queue = &e->due;
     break;
   case SLOT_READY:
-    slot_queue_remove(&e->ready, slot);
-    engine_answer(e, slot, REPLY_CANCELED, message);
-    break;
-  case SLOT_DUE:
-    slot_queue_remove(&e->due, slot);
-    engine_answer(e, slot, REPLY_CANCELED, message);
-    break;
-  case SLOT_GATE:
-    slot_queue_remove(&e->gates, slot);
-    engine_answer(e, slot, REPLY_CANCELED, message);
+    queue = &e->ready;
     break;
   case SLOT_ARRIVED:
-    if (slot->answered) break; /* it came in time */
-    slot_queue_remove(&e->arrived, slot);
-    engine_answer(e, slot, REPLY_CANCELED, message);
-    break;
+    if (!slot->answered) queue = &e->arrived;
+    break; /* else it came in time */
   case SLOT_TAKEN:
+  case SLOT_OVER:
   case SLOT_FREE:
     break;
   }
+  if (!queue) return;
+  slot_queue_remove(queue, slot);
+  engine_answer(e, slot, REPLY_CANCELED, message);
+}
+
+static struct slot *pop_unwanted(struct engine *e) {
+  struct slot *slot = e->unwanted;
+  if (!slot) return NULL;
+  e->unwanted = slot->next_unwanted;
+  slot->unwanted = false;
+  return slot;
+}
+
+void engine_dispatch(struct engine *e) {
+  for (struct slot *slot; (slot = pop_unwanted(e));)
+    cancel(e, slot, false);
+  for (struct slot *slot; (slot = slot_queue_pop(&e->ready));)
+    leave(e, slot);
+}
+
+static void cancel_all(struct engine *e, bool at_once) {
+  while (pop_unwanted(e))
+    ;
+  for (size_t i = 0; i < e->slots.capacity; i++)
+    if (e->slots.table[i]) cancel(e, e->slots.table[i], at_once);
+}
+
+void engine_cancel(struct engine *e, struct slot *slot) {
+  cancel(e, slot, false);
 }
 
 void engine_cancel_all(struct engine *e) {
-  for (size_t i = 0; i < e->slots.capacity; i++)
-    if (e->slots.table[i]) cancel(e, e->slots.table[i], false);
+  cancel_all(e, false);
 }
 
 void engine_abandon(struct engine *e, bool at_once) {
-  for (size_t i = 0; i < e->slots.capacity; i++)
-    if (e->slots.table[i]) cancel(e, e->slots.table[i], at_once);
-  e->ready = e->due = e->arrived = e->gates = (struct slot_queue){0};
+  cancel_all(e, at_once);
+  e->due = e->ready = e->arrived = e->over = (struct slot_queue){0};
   for (size_t i = 0; i < e->slots.capacity;)
     if (e->slots.table[i]) /* a release may move another here */
       slots_release(&e->slots, e->slots.table[i]);

@@ -1,57 +1,48 @@
-/* engine_slots.c: the steps under way, found by number in O(1).
+/* engine_slots.c: what is under way, found by number in O(1).
  *
- * Slots are used again with their buffers, so that a run allocates only while it becomes
- * wider than it ever was. Knows nothing of what happens to a step; called by engine*.c. */
+ * Slots are used again, some of them with their buffers, so that a run allocates only while it
+ * becomes wider than it was, and gives back what a wide moment took. Knows nothing of what happens
+ * to a number; called by engine*.c. */
 #include "engine/engine_inside.h"
 
 #include <assert.h>
 
-enum { SLOTS_MAX = 1 << 16, SLOT_KEPT = 64 << 10 };
-
-void *array_grow(const struct sys *sys, void *array, size_t *capacity, size_t wanted, size_t item,
-                 struct error *error) {
-  if (array && wanted <= *capacity) return array;
-  size_t next = *capacity ? *capacity : 8;
-  while (next < wanted)
-    next *= 2;
-  void *block = sys->alloc(sys, array, *capacity * item, next * item);
-  if (block)
-    *capacity = next;
-  else
-    error_set(error, ERROR_MEMORY, "engine: no memory for a list of %zu", wanted);
-  return block;
-}
+enum { SLOTS_MAX = 1 << 16, FREE_MAX = 1 << 10, KEPT_MAX = 1 << 20 };
 
 void slots_init(struct slots *s, const struct sys *sys) {
   *s = (struct slots){.sys = sys};
 }
 
+static void slot_free(const struct slots *s, struct slot *slot) {
+  buffer_clear(&slot->body);
+  buffer_clear(&slot->extra);
+  task_clear(&slot->task);
+  sys_free(s->sys, slot, sizeof *slot);
+}
+
 void slots_clear(struct slots *s) {
   assert(s->count == 0);
-  while (s->free) {
-    struct slot *slot = s->free;
+  for (struct slot *slot; (slot = s->free);) {
     s->free = slot->next;
-    buffer_clear(&slot->body);
-    buffer_clear(&slot->extra);
-    sys_free(s->sys, slot, sizeof *slot);
+    slot_free(s, slot);
   }
   if (s->table) sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
   slots_init(s, s->sys);
 }
 
-static size_t home(const struct slots *s, uint64_t step) {
-  return (size_t)((step * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (s->capacity - 1);
+static size_t home(const struct slots *s, uint64_t number) {
+  return (size_t)((number * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (s->capacity - 1);
 }
 
-struct slot *slots_find(const struct slots *s, uint64_t step) {
+struct slot *slots_find(const struct slots *s, uint64_t number) {
   if (s->capacity == 0) return NULL;
-  for (size_t i = home(s, step); s->table[i]; i = (i + 1) & (s->capacity - 1))
-    if (s->table[i]->step == step) return s->table[i];
+  for (size_t i = home(s, number); s->table[i]; i = (i + 1) & (s->capacity - 1))
+    if (s->table[i]->number == number) return s->table[i];
   return NULL;
 }
 
 static void table_put(struct slots *s, struct slot *slot) {
-  size_t i = home(s, slot->step);
+  size_t i = home(s, slot->number);
   while (s->table[i])
     i = (i + 1) & (s->capacity - 1);
   s->table[i] = slot;
@@ -63,7 +54,7 @@ static bool table_reserve(struct slots *s, struct error *error) {
   struct slots wider = {.sys = s->sys, .capacity = s->capacity ? s->capacity * 2 : 16};
   wider.table = sys_alloc(s->sys, wider.capacity * sizeof *wider.table);
   if (!wider.table)
-    return error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", s->count + 1);
+    return error_set(error, ERROR_MEMORY, "engine: no memory for %zu calls at once", s->count + 1);
   for (size_t i = 0; i < s->capacity; i++)
     if (s->table[i]) table_put(&wider, s->table[i]);
   if (s->table) sys_free(s->sys, s->table, s->capacity * sizeof *s->table);
@@ -72,28 +63,42 @@ static bool table_reserve(struct slots *s, struct error *error) {
   return true;
 }
 
-struct slot *slots_take(struct slots *s, uint64_t step, struct error *error) {
-  assert(!slots_find(s, step));
+static size_t slot_holds(const struct slot *slot) {
+  return slot->body.capacity + slot->extra.capacity;
+}
+
+static struct slot *slot_again(struct slots *s) {
+  struct slot *slot = s->free;
+  s->free = slot->next;
+  s->free_count--;
+  s->kept -= slot_holds(slot);
+  return slot;
+}
+
+static struct slot *slot_new(struct slots *s, struct error *error) {
+  struct slot *slot = sys_alloc(s->sys, sizeof *slot);
+  if (!slot) {
+    error_set(error, ERROR_MEMORY, "engine: no memory for %zu calls at once", s->count + 1);
+    return NULL;
+  }
+  task_init(&slot->task, s->sys);
+  buffer_init(&slot->body, s->sys, 0); /* the maximum is the task's */
+  buffer_init(&slot->extra, s->sys, 0);
+  return slot;
+}
+
+struct slot *slots_take(struct slots *s, uint64_t number, struct error *error) {
+  assert(!slots_find(s, number));
   if (s->count >= SLOTS_MAX) {
-    error_set(error, ERROR_LIMIT, "engine: more than %d steps at once", (int)SLOTS_MAX);
+    error_set(error, ERROR_LIMIT, "engine: more than %d calls at once", (int)SLOTS_MAX);
     return NULL;
   }
   if (!table_reserve(s, error)) return NULL;
-  struct slot *slot = s->free;
-  if (slot) {
-    s->free = slot->next;
-  } else {
-    slot = sys_alloc(s->sys, sizeof *slot);
-    if (!slot) {
-      error_set(error, ERROR_MEMORY, "engine: no memory for %zu steps at once", s->count + 1);
-      return NULL;
-    }
-    task_init(&slot->task, s->sys);
-    buffer_init(&slot->body, s->sys, 0); /* the maximum is the task's */
-    buffer_init(&slot->extra, s->sys, 0);
-  }
-  slot->step = step;
+  struct slot *slot = s->free ? slot_again(s) : slot_new(s, error);
+  if (!slot) return NULL;
+  slot->number = number;
   slot->state = SLOT_TAKEN;
+  slot->function = slot->answered = slot->unwanted = false;
   slot->next = slot->previous = NULL;
   table_put(s, slot);
   s->count++;
@@ -103,11 +108,11 @@ struct slot *slots_take(struct slots *s, uint64_t step, struct error *error) {
 /* Takes the slot out and moves those that had to give way to it back, so that no search ends
  * at the new hole too early. */
 static void table_drop(struct slots *s, const struct slot *slot) {
-  size_t mask = s->capacity - 1, hole = home(s, slot->step);
+  size_t mask = s->capacity - 1, hole = home(s, slot->number);
   while (s->table[hole] != slot)
     hole = (hole + 1) & mask;
   for (size_t i = (hole + 1) & mask; s->table[i]; i = (i + 1) & mask) {
-    size_t wanted = home(s, s->table[i]->step);
+    size_t wanted = home(s, s->table[i]->number);
     if (((i - wanted) & mask) >= ((i - hole) & mask)) {
       s->table[hole] = s->table[i];
       hole = i;
@@ -116,21 +121,24 @@ static void table_drop(struct slots *s, const struct slot *slot) {
   s->table[hole] = NULL;
 }
 
-static void buffer_calm(struct buffer *b) {
-  if (b->capacity > SLOT_KEPT) buffer_clear(b);
-  buffer_reset(b);
-}
-
 void slots_release(struct slots *s, struct slot *slot) {
   table_drop(s, slot);
   s->count--;
+  if (s->free_count >= FREE_MAX) {
+    slot_free(s, slot);
+    return;
+  }
   task_clear(&slot->task);
-  buffer_calm(&slot->body);
-  buffer_calm(&slot->extra);
+  if (slot_holds(slot) > KEPT_MAX - s->kept) {
+    buffer_clear(&slot->body);
+    buffer_clear(&slot->extra);
+  }
   slot->state = SLOT_FREE;
   slot->previous = NULL;
   slot->next = s->free;
   s->free = slot;
+  s->free_count++;
+  s->kept += slot_holds(slot);
 }
 
 void slot_queue_push(struct slot_queue *q, struct slot *slot) {

@@ -1,13 +1,17 @@
-/* policy.h: the five questions the engine asks, and one notice it gives.
+/* policy.h: the five questions the engine asks, and the notices it gives.
  *
- * The engine moves bytes and waits; the policy decides. Payload bytes of records are the
- * policy's own: nobody else looks inside. In every question the policy may append record
- * payloads to `out`; the engine makes them durable, in order, before it acts on the answer
- * (before a task leaves, before the run is reported stopped).
+ * The engine moves bytes and waits; the policy decides. What is under way has a number of the
+ * policy's: a *call* has a task and goes to a transport; a *function* the policy performs itself.
+ * The engine knows no more of either. Payload bytes of records are the policy's own, too. In every
+ * question with an `out` the policy may append record payloads to it; the engine makes them
+ * durable, in order, before it acts on the answer (before a task leaves, a function is performed,
+ * a call is canceled, the run is reported stopped).
  *
  * A question answers false where the policy itself failed: what it appended is forgotten and
- * the run ends as `failed`, `script_error`. With ERROR_STOPPED it was interrupted from outside
- * instead: the run then stops in order, and the step asked about comes back to accept. */
+ * the run ends as `failed`, `script_error`. Three codes say more: ERROR_MEMORY (`paused`,
+ * `out_of_memory`), ERROR_STORE (what it would record cannot be kept: as when an append fails) and
+ * ERROR_STOPPED: it was interrupted from outside; the run then stops in order, and what was
+ * asked about comes back to accept. */
 #ifndef SKILLRT_ENGINE_POLICY_H
 #define SKILLRT_ENGINE_POLICY_H
 
@@ -37,73 +41,83 @@ void batch_cut(struct batch *, size_t count);             /* forgets all but the
 
 enum { TICK_MS = 100 };
 
-enum decision_kind {
-  DECIDE_START,   /* start `steps` */
-  DECIDE_PERFORM, /* start `steps`, each a TASK_LUA at once: request is not asked of them, and
-                     choose not again before one of them is over */
-  DECIDE_WAIT,    /* nothing to start; something is under way */
-  DECIDE_STOP     /* the run ends or pauses: `status`, `reason`; final. What is still under way
-                     is canceled, and accept hears of it */
+struct numbers {
+  const uint64_t *items; /* the policy's, until its next question */
+  size_t count;
 };
 
+enum decision_kind {
+  DECIDE_GO,  /* do what is listed, and go on */
+  DECIDE_STOP /* the run ends or pauses: `status`, `reason`; final. What is still under way is
+                 canceled once that is durable, and accept hears of it */
+};
+
+/* A number under way must not be started or performed; one that is over may be named again. */
 struct decision {
   enum decision_kind kind;
-  uint64_t *steps; /* to be started: the policy's numbers for them; belongs to the policy until
-                      its next question */
-  size_t count;
-  char status[16]; /* completed failed aborted paused */
-  char reason[64]; /* task_completed, error_limit, user_exit ... */
+  struct numbers perform; /* functions: accept(number, NULL) is asked once */
+  struct numbers start;   /* calls: request is asked now, the task leaves later */
+  struct numbers cancel;  /* of what is under way: accept hears REPLY_CANCELED, or the reply that
+                             came first; what is over since the last choice is passed by */
+  int64_t wait_ms;        /* choose again after so long, whatever comes before; 0: at the next turn;
+                             -1: no such time */
+  bool events;            /* event may still bring something */
+  char status[16];        /* completed failed aborted paused */
+  char reason[64];        /* task_completed, error_limit, user_exit ... */
 };
 
 enum verdict {
-  VERDICT_DONE,     /* the step is over, well or badly; its result is in `out` */
-  VERDICT_EXCHANGE, /* ask request(step) for the next exchange, or the next attempt */
-  VERDICT_KEEP      /* a gate asked without a reply: not answered yet, asked again next turn */
+  VERDICT_OVER, /* the engine forgets the number; choose may name it again */
+  VERDICT_AGAIN /* of a call: request is asked again, after a time. Where the run is stopping
+                   this is the same as VERDICT_OVER */
 };
 
 struct policy {
   void *self;
 
-  /* Whether choose answers from the records alone, so that it answers the same after a crash, and
-   * starts nothing but functions: then its answer need not be durable before it is acted on. May
-   * be set by load. */
-  bool repeatable;
-
   /* Rebuild from the journal. A new run has no records: the policy then appends its first
    * ones to `out`. `store` also gives blobs. */
   bool (*load)(void *self, struct store *store, struct batch *out, struct error *);
 
-  /* What now? Asked again after every verdict and after every DECIDE_START. */
+  /* What now? Asked first of all, and then once for all that came meanwhile: verdicts, events, the
+   * time it asked for; not where nothing came. To wait with nothing under way, no such time and
+   * no event that may come is a bug. */
   bool (*choose)(void *self, struct batch *out, struct decision *, struct error *);
 
-  /* Fill `task` (initialised, empty) for the next exchange of `step`. An intent that must be
+  /* Fill `task` (initialised, empty) for the next attempt of a call. An intent that must be
    * durable before the task leaves goes to `out`. */
-  bool (*request)(void *self, uint64_t step, struct task *task, struct batch *out, struct error *);
+  bool (*request)(void *self, uint64_t number, struct task *task, struct batch *out,
+                  struct error *);
 
-  /* What does this reply mean? For TASK_LUA and TASK_GATE the engine passes reply == NULL: the
-   * policy performs the function itself (lua), or has the answer (gate). */
-  bool (*accept)(void *self, uint64_t step, const struct reply *reply, struct batch *out,
-                 enum verdict *, struct error *);
+  /* What does this reply mean? Without one (NULL) the policy is to perform the function now; a
+   * function that is canceled before that comes with REPLY_CANCELED, as a call does. `after_ms`
+   * belongs to VERDICT_AGAIN: 0 is at once. */
+  bool (*accept)(void *self, uint64_t number, const struct reply *reply, struct batch *out,
+                 enum verdict *, int64_t *after_ms, struct error *);
 
   /* Write the views people read, through `view`; called seldom, never on the path of a step. */
   bool (*save)(void *self, uint64_t seq, struct store *store, struct error *);
 
-  /* Notice: everything appended so far is durable up to `seq` and may be reported. The beginnings
-   * of functions that a repeatable choice starts were only written: a power cut may take them. Not
-   * even that where they have not `begun`: nothing may tell of them. */
-  void (*durable)(void *self, uint64_t seq, bool begun);
+  /* Something arrived that nobody asked for just now; asked between accept and choose. */
+  bool (*event)(void *self, const char *source, struct span bytes, struct batch *out,
+                struct error *);
 
-  /* Notice: bytes of a running exchange, for whoever watches. May be NULL. */
-  void (*progress)(void *self, uint64_t step, struct span bytes);
+  /* Notice: everything appended so far is durable up to `seq`, the seq of the last batch's last
+   * record, and may be reported. The seqs of a batch's records follow on each other. */
+  void (*durable)(void *self, uint64_t seq);
+
+  /* Notice: bytes of a call under way, for whoever watches: some may be missing where they come
+   * faster than they are taken. May be NULL. */
+  void (*progress)(void *self, uint64_t number, struct span bytes);
 
   /* Notice: TICK_MS have passed, for whoever shows time going by. NULL: no timer is made. */
   void (*tick)(void *self);
 
   /* Notice: the run has to stop; the next choose must answer DECIDE_STOP, and may append last
-   * records. `why` is what was asked for from outside ("user_exit", "timeout" ...): steps
-   * under way have been canceled before, and their accept came with REPLY_CANCELED. Or it is
+   * records. `why` is what was asked for from outside ("user_exit", "timeout" ...): what was
+   * under way has been canceled before, and accept came with REPLY_CANCELED. Or it is
    * the engine's own reason, "store_failed" "script_error" "out_of_memory" "internal": then
-   * steps were dropped unheard, and after "store_failed" what was appended since the last
+   * all was dropped unheard, and after "store_failed" what was appended since the last
    * durable notice is lost. */
   void (*stop)(void *self, const char *why);
 };

@@ -26,15 +26,13 @@ struct errand {
 struct ticker {
   uv_timer_t uv;
   const struct sys *sys;
-  struct runtime *run;
-  bool rang; /* the policy is told by the next step */
+  struct engine *engine;
 };
 
 struct runtime {
   struct loop_member member; /* first: the loop's callback finds the run by it */
   const struct sys *sys;
   struct loop *loop;
-  const struct policy *policy;
   struct store *store;
   struct engine *engine;
   struct errand *errand;
@@ -124,10 +122,16 @@ static void wake(void *data) {
   loop_ready(&r->member);
 }
 
+/* A run that is ending, or one that has not taken what came before, does not hear of it. */
+static void arrived(void *data, const char *source, struct span bytes) {
+  struct runtime *r = data;
+  struct error ignored;
+  if (r->engine) engine_event(r->engine, source, bytes, &ignored);
+}
+
 static void ticked(uv_timer_t *uv) {
-  struct ticker *ticker = uv->data;
-  ticker->rang = true;
-  loop_ready(&ticker->run->member);
+  const struct ticker *ticker = uv->data;
+  engine_tick(ticker->engine);
 }
 
 static void ticker_closed(uv_handle_t *uv) {
@@ -139,7 +143,7 @@ static bool ticker_new(struct runtime *r, struct error *error) {
   struct ticker *ticker = sys_alloc(r->sys, sizeof *ticker);
   if (!ticker) return error_set(error, ERROR_MEMORY, "run: no memory");
   ticker->sys = r->sys;
-  ticker->run = r;
+  ticker->engine = r->engine;
   ticker->uv.data = ticker;
   uv_timer_init(loop_uv(r->loop), &ticker->uv);
   uv_timer_start(&ticker->uv, ticked, TICK_MS, TICK_MS);
@@ -153,25 +157,18 @@ static void turned(struct loop_member *member) {
   runtime_step((struct runtime *)member);
 }
 
-static bool open_store(struct runtime *r, const struct runtime_options *o,
-                       struct directory_report *report, struct error *error) {
-  if (o->directory)
-    return directory_open(r->sys, o->directory, &o->store, &r->store, report, error);
-  *report = (struct directory_report){0};
-  return memory_open(r->sys, &r->store, error);
-}
-
 static bool put_together(struct runtime *r, const struct runtime_options *o,
-                         struct directory_report *report, struct error *error) {
+                         struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
-  transports_tell(r->programs, &(struct transport_owner){.data = r, .settled = wake});
+  transports_tell(r->programs, &(struct transport_owner){r, wake, arrived});
   if (o->http_module) {
     r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
     if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
     strcpy(r->http_module, o->http_module);
   }
-  if (!open_store(r, o, report, error)) return false;
+  const char *url = o->url ? o->url : "memory:";
+  if (!store_open(r->sys, url, &o->store, &r->store, report, error)) return false;
   struct engine_options options = {.sys = r->sys,
                                    .store = r->store,
                                    .policy = o->policy,
@@ -179,21 +176,18 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
-                                   .data = r,
-                                   .slow_sync =
-                                       o->directory && o->store.durability == DURABILITY_POWER};
+                                   .data = r};
   return engine_new(&options, &r->engine, error) && engine_load(r->engine, error) &&
          (!o->policy->tick || ticker_new(r, error));
 }
 
-bool runtime_open(const struct runtime_options *o, struct runtime **to,
-                  struct directory_report *report, struct error *error) {
+bool runtime_open(const struct runtime_options *o, struct runtime **to, struct store_report *report,
+                  struct error *error) {
   struct runtime *r = sys_alloc(o->sys, sizeof *r);
   if (!r) return error_set(error, ERROR_MEMORY, "run: no memory");
-  struct directory_report unread;
+  struct store_report unread;
   r->sys = o->sys;
   r->loop = o->loop;
-  r->policy = o->policy;
   loop_join(r->loop, &r->member, turned);
   if (!put_together(r, o, report ? report : &unread, error)) {
     runtime_close(r);
@@ -204,18 +198,11 @@ bool runtime_open(const struct runtime_options *o, struct runtime **to,
   return true;
 }
 
-static void tell_time(struct runtime *r) {
-  if (!r->ticker || !r->ticker->rang) return;
-  r->ticker->rang = false;
-  r->policy->tick(r->policy->self);
-}
-
 enum engine_phase runtime_step(struct runtime *r) {
   const char *why = atomic_exchange(&r->why, NULL);
   if (why) engine_stop(r->engine, why);
   if (r->stepping) return ENGINE_WAITING;
   r->stepping = true;
-  if (!r->stopped) tell_time(r);
   enum engine_phase phase = engine_turn(r->engine);
   if (phase == ENGINE_STOPPED && !r->retired) {
     r->retired = true;
@@ -240,6 +227,10 @@ void runtime_wait(struct runtime *r) {
 void runtime_stop(struct runtime *r, const char *why) {
   atomic_store(&r->why, why);
   loop_signal(&r->member);
+}
+
+bool runtime_event(struct runtime *r, const char *source, struct span bytes, struct error *error) {
+  return engine_event(r->engine, source, bytes, error);
 }
 
 const char *runtime_status(const struct runtime *r) {
@@ -271,6 +262,7 @@ void runtime_close(struct runtime *r) {
   if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
   if (r->errand) errand_leave(r->errand);
   engine_free(r->engine);
+  r->engine = NULL;
   if (r->programs) {
     transports_close(r->programs);
     transports_free(r->programs);

@@ -15,22 +15,24 @@ struct runtime_options {
   const struct sys *sys;
   struct loop *loop;           /* borrowed; may carry other runs */
   const struct policy *policy; /* borrowed; its `self` outlives the runtime */
-  const char *directory;       /* NULL: memory store */
-  struct directory_options store;
+  const char *url;             /* of the store; NULL: "memory:" */
+  struct store_options store;
   const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 
 /* Opens the store and loads the journal into the policy. The report may be NULL. */
-bool runtime_open(const struct runtime_options *, struct runtime **, struct directory_report *,
+bool runtime_open(const struct runtime_options *, struct runtime **, struct store_report *,
                   struct error *);
-/* Does what can be done without waiting; also asks whether an open gate has been answered. A run
- * has stopped when the programs it canceled are gone, too: they have 2 s from SIGTERM to SIGKILL.
- */
+/* Does what can be done without waiting. A run has stopped when the programs it canceled are gone,
+ * too: they have 2 s from SIGTERM to SIGKILL. */
 enum engine_phase runtime_step(struct runtime *);
 /* Turns the loop until this run has stopped. */
 void runtime_wait(struct runtime *);
 /* Safe in a signal handler and from another thread. `why` must be a string literal. */
 void runtime_stop(struct runtime *, const char *why);
+/* Something arrived that nobody asked for just now: copied, for the policy's event; see
+ * engine_event. On the loop's thread. */
+bool runtime_event(struct runtime *, const char *source, struct span bytes, struct error *);
 const char *runtime_status(const struct runtime *);
 const char *runtime_reason(const struct runtime *);
 const struct error *runtime_error(const struct runtime *);

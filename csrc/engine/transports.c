@@ -59,8 +59,6 @@ static bool transports_open(struct transports *t, enum task_kind kind, const cha
     return timer_open(t->sys, t->uv, &t->open[kind], error);
   case TASK_HTTP:
     return http_open(t, http_module, error);
-  case TASK_LUA:
-  case TASK_GATE:
   case TASK_KINDS:
     break;
   }

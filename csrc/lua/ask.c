@@ -1,9 +1,13 @@
 /* ask.c: see ask.h. Knows the stack and the limits of a call, no question by name. */
 #include "lua/ask.h"
 
+#include <assert.h>
 #include <lauxlib.h>
 
 #include "lua/raised.h"
+
+/* What lies at the bottom of the thread's stack, for all questions. */
+enum { AT_HANDLER = 1, AT_POLICY = 2 };
 
 static int add_traceback(lua_State *L) {
   if (lua_type(L, 1) != LUA_TSTRING) return 1;
@@ -11,36 +15,47 @@ static int add_traceback(lua_State *L) {
   return 1;
 }
 
+void ask_open(struct script *script, lua_State *L, int at) {
+  script->L = lua_newthread(L);
+  script->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_pushcfunction(script->L, add_traceback);
+  lua_pushvalue(L, at);
+  lua_xmove(L, script->L, 1);
+}
+
 bool ask(struct question *question, lua_CFunction body, struct error *error) {
   struct script *script = question->script;
   lua_State *L = script->L;
+  assert(lua_gettop(L) == AT_POLICY && "a question inside a question");
   if (!lua_checkstack(L, 24))
     return error_set(error, ERROR_MEMORY, "not enough memory for the script");
   if (!limits_enter(script->limits, L))
     return error_set(error, ERROR_LIMIT, "runs nested too deep");
-  int top = lua_gettop(L);
   lua_sethook(L, NULL, 0, 0);
   if (!question->own) limits_bound(script->limits, L);
-  lua_pushcfunction(L, add_traceback);
+  script->said.code = ERROR_NONE;
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, question);
-  int status = lua_pcall(L, 1, 0, top + 1);
-  if (status != LUA_OK) raised_take(L, status, error);
-  if (status != LUA_OK && error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
-    limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
-    limits_notice(script->limits);
+  lua_pushvalue(L, AT_POLICY);
+  int status = lua_pcall(L, 2, 0, AT_HANDLER);
+  if (status != LUA_OK) {
+    raised_take(L, status, error);
+    if (script->said.code >= ERROR_LOST) error->code = script->said.code;
+    if (error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
+      limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
+      limits_notice(script->limits);
+    }
+    lua_settop(L, -2);
   }
   limits_leave(script->limits);
-  lua_settop(L, top);
   return status == LUA_OK;
 }
 
 struct question *ask_begin(lua_State *L, int *self) {
   struct question *question = lua_touserdata(L, 1);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, question->script->table);
-  *self = lua_gettop(L);
-  lua_getfield(L, *self, question->method);
-  lua_pushvalue(L, *self);
+  *self = AT_POLICY; /* here, too: the second argument */
+  lua_getfield(L, AT_POLICY, question->method);
+  lua_pushvalue(L, AT_POLICY);
   return question;
 }
 

@@ -11,18 +11,21 @@
 struct question {
   struct script *script;
   const char *method;
-  uint64_t number; /* step or seq */
+  uint64_t number; /* of what is asked about; or a seq */
   struct batch *out;
   const struct reply *reply;
   struct span bytes;
   struct decision *decision;
   struct task *task;
   enum verdict *verdict;
+  int64_t *after_ms;
   struct store *store;
-  const char *why;
-  bool own;           /* none of a script's functions is called: it takes the time it takes */
-  struct error error; /* of C calls made inside */
+  const char *why; /* of a stop; the source of an event */
+  bool own;        /* none of a script's functions is called: it takes the time it takes */
 };
+
+/* Makes the thread that questions run on, for the policy table at `at`. Raises on memory. */
+void ask_open(struct script *, lua_State *L, int at);
 
 /* Calls `body`, which finds the question by ask_begin. False with the error set where it raised. */
 bool ask(struct question *, lua_CFunction body, struct error *);

@@ -25,9 +25,10 @@ struct buffer *bind_buffer(lua_State *L, size_t maximum);
 int bind_fail(lua_State *L, const struct error *error);
 
 int bind_json(lua_State *L);     /* bind_json.c: the codec */
+int bind_sse(lua_State *L);      /* bind_sse.c: pushes one function, events out of a body */
 int bind_files(lua_State *L);    /* bind_files.c: whole files */
 int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
-int bind_run(lua_State *L);      /* bind_run.c: pushes open and read onto the table at the top */
+int bind_run(lua_State *L);      /* bind_run.c: pushes open onto the table at the top */
 
 int luaopen_skillrt_core(lua_State *L);
 

@@ -9,6 +9,7 @@
 
 #include "base/sha256.h"
 #include "base/unpack.h"
+#include "lua/bind_store.h"
 #include "lua/core.h"
 #include "lua/embedded.h"
 #include "lua/limits.h"
@@ -240,10 +241,13 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "version");
   bind_json(L);
   lua_setfield(L, -2, "json");
+  bind_sse(L);
+  lua_setfield(L, -2, "sse");
   bind_files(L);
   lua_setfield(L, -2, "files");
   bind_terminal(L);
   lua_setfield(L, -2, "terminal");
   bind_run(L);
+  bind_store(L);
   return 1;
 }

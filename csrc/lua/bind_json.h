@@ -52,8 +52,8 @@ extern const char json_empty_array;
 void json_marks_init(lua_State *L, struct json_marks *);
 bool json_is_empty_array(lua_State *L, struct json_marks *, const void *light);
 /* Finds the table to write for the one at `*index`: itself, or the one a proxy stands for (its
- * metatable's __json_target), then left on the stack. NULL, or what cannot be encoded here.
- * Uses up to 32 slots of the stack. */
+ * metatable's __json_target, a table or a function of the proxy that gives one and may raise), then
+ * left on the stack. NULL, or what cannot be encoded here. Uses up to 34 slots of the stack. */
 const char *json_resolve(lua_State *L, struct json_marks *, int *index, enum json_mark *);
 
 /* Pushes the value of `text`. False: nothing pushed, `error` filled. May raise on no memory. */

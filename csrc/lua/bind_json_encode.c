@@ -1,4 +1,4 @@
-/* bind_json_encode.c: walks Lua values and writes them as JSON, without calling any Lua code.
+/* bind_json_encode.c: walks Lua values and writes them as JSON, without calling their metamethods.
  * A table's first key says what it is; items out of order and sorted keys take a second look.
  * Owns no memory (see bind_json_out.c). Called by bind_json.c. */
 #include <lauxlib.h>

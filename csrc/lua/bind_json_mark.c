@@ -1,5 +1,6 @@
 /* bind_json_mark.c: what tells a JSON array from an object in Lua, and the proxies' way to say
- * which table they stand for. Calls no Lua code. Used by the other bind_json files. */
+ * which table they stand for: the only Lua code an encoding run calls. Used by the other
+ * bind_json files. */
 #include <lauxlib.h>
 
 #include "lua/bind_json.h"
@@ -62,7 +63,13 @@ const char *json_resolve(lua_State *L, struct json_marks *m, int *index, enum js
       return NULL;
     }
     lua_pushvalue(L, lua_upvalueindex(JSON_TARGET_NAME));
-    if (lua_rawget(L, -2) == LUA_TTABLE) {
+    int type = lua_rawget(L, -2);
+    if (type == LUA_TFUNCTION) {
+      lua_pushvalue(L, *index);
+      lua_call(L, 1, 1);
+      type = lua_type(L, -1);
+    }
+    if (type == LUA_TTABLE) {
       lua_remove(L, -2);
       *index = lua_gettop(L);
       continue;

@@ -1,18 +1,17 @@
-/* bind_run.c: core.open, core.read and core.salvage: runs for Lua.
+/* bind_run.c: core.open: runs for Lua.
  *
  * open(policy, options) -> run, report | nil, message, code. A run steps, waits, stops and
  * closes; it is a to-be-closed value. All runs of one Lua state share one loop. Called by
  * bind_core.c; used by lua/skillrt/run/runner.lua and skillrt.c. */
 #include "lua/bind.h"
+#include "lua/bind_store.h"
 
 #include <lauxlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/runtime.h"
 #include "lua/run.h"
 #include "lua/script.h"
-#include "store/lock.h"
 
 #define RUN_TYPE "skillrt.run"
 #define LOOP_TYPE "skillrt.loop"
@@ -87,7 +86,7 @@ static void read_options(lua_State *L, int at, struct runtime_options *options) 
   static const char *const durabilities[] = {"power", "process", NULL};
   luaL_checktype(L, at, LUA_TTABLE);
   *options = (struct runtime_options){.sys = bind_sys(L)};
-  options->directory = text_option(L, at, "directory");
+  options->url = text_option(L, at, "directory");
   options->http_module = text_option(L, at, "http_module");
   options->store.mode = choice_option(L, at, "mode", modes) ? STORE_RESUME : STORE_CREATE;
   options->store.durability =
@@ -97,24 +96,6 @@ static void read_options(lua_State *L, int at, struct runtime_options *options) 
   lua_getfield(L, at, "segment_bytes");
   options->store.segment_bytes = (uint64_t)luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);
-}
-
-static void push_report(lua_State *L, const struct directory_report *report) {
-  lua_createtable(L, 0, 7);
-  lua_pushstring(L, report->run_id);
-  lua_setfield(L, -2, "run_id");
-  lua_pushinteger(L, (lua_Integer)report->records);
-  lua_setfield(L, -2, "records");
-  lua_pushinteger(L, (lua_Integer)report->cut_bytes);
-  lua_setfield(L, -2, "cut_bytes");
-  lua_pushstring(L, report->cut_file);
-  lua_setfield(L, -2, "cut_file");
-  lua_pushboolean(L, report->unclean);
-  lua_setfield(L, -2, "unclean");
-  lua_pushboolean(L, report->view_missing);
-  lua_setfield(L, -2, "view_missing");
-  lua_pushboolean(L, report->view_edited);
-  lua_setfield(L, -2, "view_edited");
 }
 
 /* ---- open ---- */
@@ -129,18 +110,21 @@ static int core_open(lua_State *L) {
   if (!options.loop) return bind_fail(L, &error);
   struct run *run = lua_newuserdatauv(L, sizeof *run, 1);
   memset(run, 0, sizeof *run);
-  run->script.anchor = run->script.table = run->script.kept = LUA_NOREF;
+  run->script.anchor = run->script.kept = LUA_NOREF;
   luaL_setmetatable(L, RUN_TYPE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
   script_init(&run->script, L, 1);
+  if (lua_getfield(L, 1, "newest") == LUA_TSTRING) /* stays where it is: the field keeps it */
+    options.store.ending.data = lua_tolstring(L, -1, &options.store.ending.length);
+  lua_pop(L, 1);
   options.policy = &run->script.policy;
-  struct directory_report report = {0};
+  struct store_report report = {0};
   if (!runtime_open(&options, &run->runtime, &report, &error)) {
     script_clear(&run->script, L);
     return bind_fail(L, &error);
   }
-  push_report(L, &report);
+  bind_report(L, &report);
   return 2;
 }
 
@@ -196,6 +180,18 @@ static int run_stop(lua_State *L) {
   return 0;
 }
 
+/* event(source, bytes) -> true | nil, message, code: for the policy's event, with the next turn */
+static int run_event(lua_State *L) {
+  struct runtime *runtime = check_run(L)->runtime;
+  const char *source = luaL_checkstring(L, 2);
+  struct span bytes;
+  bytes.data = luaL_checklstring(L, 3, &bytes.length);
+  struct error error = {0};
+  if (!runtime_event(runtime, source, bytes, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
 /* status() -> status, reason, message, code; "" status while it goes on */
 static int run_status(lua_State *L) {
   struct run *run = check_run(L);
@@ -241,122 +237,12 @@ static int run_close(lua_State *L) {
   return 0;
 }
 
-/* ---- read: a run from outside, without its lock ---- */
-
-struct reader {
-  lua_State *L;
-  int each;
-  bool raised;
-};
-
-/* each(payload, seq), with all that may raise inside the protected call. */
-static int read_one_body(lua_State *L) {
-  const struct record *record = lua_touserdata(L, 2);
-  lua_settop(L, 1);
-  lua_pushlstring(L, record->payload.data, record->payload.length);
-  lua_pushinteger(L, (lua_Integer)record->seq);
-  lua_call(L, 2, 1);
-  return 1;
-}
-
-static bool read_one(void *data, const struct record *record, struct error *error) {
-  struct reader *reader = data;
-  lua_State *L = reader->L;
-  if (!lua_checkstack(L, 8)) return error_set(error, ERROR_MEMORY, "not enough memory");
-  lua_pushcfunction(L, read_one_body);
-  lua_pushvalue(L, reader->each);
-  lua_pushlightuserdata(L, bind_unconst(record));
-  if (lua_pcall(L, 2, 1, 0) != LUA_OK) {
-    reader->raised = true;
-    return false;
-  }
-  bool more = lua_toboolean(L, -1) || lua_isnil(L, -1);
-  lua_pop(L, 1);
-  return more || error_set(error, ERROR_NONE, "enough");
-}
-
-struct store_box {
-  struct store *store;
-};
-
-static int store_collect(lua_State *L) {
-  store_close(&((struct store_box *)lua_touserdata(L, 1))->store);
-  return 0;
-}
-
-/* blob(digest) of the store that is being read; upvalue: the box. */
-static int read_store_blob(lua_State *L) {
-  struct store_box *box = lua_touserdata(L, lua_upvalueindex(1));
-  struct error error = {0};
-  struct buffer *value = bind_buffer(L, (size_t)1 << 30);
-  if (!box->store || !box->store->ops->blob_get(box->store, luaL_checkstring(L, 1), value, &error))
-    return bind_fail(L, &error);
-  lua_pushlstring(L, value->data ? value->data : "", value->length);
-  return 1;
-}
-
-/* read(directory, each(payload, seq) -> more?, with_blobs?(blob)) -> report | nil, message, code */
-static int core_read(lua_State *L) {
-  const char *directory = luaL_checkstring(L, 1);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_settop(L, 3);
-  struct store_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  box->store = NULL;
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, store_collect);
-  lua_setfield(L, -2, "__gc");
-  lua_setmetatable(L, 4);
-  /* The journal tells how the run stands, whatever somebody wrote into a view. */
-  struct directory_options options = {.mode = STORE_READ, .accept_edits = true};
-  struct directory_report report = {0};
-  struct error error = {0};
-  if (!directory_open(bind_sys(L), directory, &options, &box->store, &report, &error))
-    return bind_fail(L, &error);
-  if (!lua_isnil(L, 3)) {
-    lua_pushvalue(L, 4);
-    lua_pushcclosure(L, read_store_blob, 1);
-    lua_setfield(L, 3, "blob");
-  }
-  struct reader reader = {.L = L, .each = 2};
-  bool ok = box->store->ops->read(box->store, read_one, &reader, &error);
-  store_close(&box->store);
-  if (reader.raised) return lua_error(L);
-  if (!ok && error.code != ERROR_NONE) return bind_fail(L, &error);
-  push_report(L, &report);
-  return 1;
-}
-
-/* salvage(directory, each(payload, seq) -> more?): the records in front of the bad place for which
- * read refused the journal */
-static int core_salvage(lua_State *L) {
-  const char *directory = luaL_checkstring(L, 1);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_settop(L, 2);
-  struct reader reader = {.L = L, .each = 2};
-  directory_salvage(bind_sys(L), directory, read_one, &reader);
-  return reader.raised ? lua_error(L) : 0;
-}
-
-/* holder(directory) -> pid, host, start of the process that advances the run; nil: none does */
-static int core_holder(lua_State *L) {
-  char line[256], pid[32], host[128], start[64];
-  if (!lock_held(bind_sys(L), luaL_checkstring(L, 1), line, sizeof line)) return 0;
-  int count = sscanf(line, "%31s %127s %63s", pid, host, start);
-  lua_pushstring(L, count == 3 ? pid : "?");
-  lua_pushstring(L, count == 3 ? host : "?");
-  lua_pushstring(L, count == 3 ? start : "?");
-  return 3;
-}
-
 int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"step", run_step},   {"wait", run_wait}, {"stop", run_stop},   {"status", run_status},
-      {"stats", run_stats}, {"loop", run_loop}, {"close", run_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", core_open},
-                                       {"read", core_read},
-                                       {"salvage", core_salvage},
-                                       {"holder", core_holder},
-                                       {NULL, NULL}};
+      {"step", run_step},   {"wait", run_wait},     {"stop", run_stop},
+      {"event", run_event}, {"status", run_status}, {"stats", run_stats},
+      {"loop", run_loop},   {"close", run_close},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", core_open}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");

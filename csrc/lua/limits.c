@@ -81,9 +81,7 @@ static bool is_ours(lua_Hook hook) {
 void limits_bound(struct limits *limits, lua_State *L) {
   lua_Hook hook = lua_gethook(L);
   if (hook && !is_ours(hook)) return;
-  if (atomic_load(&limits->raising))
-    lua_sethook(L, raise_hook, LUA_MASKCOUNT, 1);
-  else if (limits_interrupted(limits))
+  if (limits_interrupted(limits))
     lua_sethook(L, raise_hook, LUA_MASKCOUNT, GRACE);
   else if (hook != (limits->polled ? poll_hook : NULL)) /* else it goes on counting */
     usual_hook(limits, L);

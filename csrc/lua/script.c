@@ -10,6 +10,8 @@
 #include "lua/script_read.h"
 #include "lua/task_table.h"
 
+enum { RECORD_MAX = 128 << 20 }; /* with its head, on its way; the store allows less */
+
 /* ---- inside the protected call ---- */
 
 static void forget(lua_State *L, lua_Integer count) {
@@ -19,8 +21,8 @@ static void forget(lua_State *L, lua_Integer count) {
   }
 }
 
-/* blobs = { { digest, text } ... }: kept before the records that name them. When one cannot be
- * kept all stay for the next question: one that is there already is not written again. */
+/* blobs = { { digest, text } ... }: kept before the records that name them. Where one cannot be
+ * kept neither can the records: ERROR_STORE. */
 static void take_blobs(lua_State *L, int self, struct question *question) {
   lua_getfield(L, self, "blobs");
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
@@ -31,8 +33,10 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
     struct span value;
     value.data = luaL_checklstring(L, -1, &value.length);
     struct store *store = question->script->store;
-    ask_check(L, store->ops->blob_put(store, luaL_checkstring(L, -2), value, &question->error),
-              &question->error);
+    struct error *said = &question->script->said;
+    bool kept = store->ops->blob_put(store, luaL_checkstring(L, -2), value, said);
+    if (!kept && said->code == ERROR_SYSTEM) said->code = ERROR_STORE;
+    ask_check(L, kept, said);
     lua_pop(L, 3);
   }
   forget(L, count);
@@ -49,7 +53,8 @@ static void take_records(lua_State *L, int self, struct question *question) {
     lua_rawgeti(L, -1, i);
     size_t size;
     const char *text = luaL_checklstring(L, -1, &size);
-    ask_check(L, batch_add(question->out, text, size, &question->error), &question->error);
+    struct error *said = &question->script->said;
+    ask_check(L, batch_add(question->out, text, size, said), said);
     lua_pop(L, 1);
   }
   forget(L, count);
@@ -61,56 +66,71 @@ static int load_body(lua_State *L) {
   struct question *question = ask_begin(L, &self);
   lua_pushboolean(L, question->number == 0);
   lua_call(L, 2, 0);
-  if (lua_getfield(L, self, "repeatable") == LUA_TBOOLEAN)
-    question->script->policy.repeatable = lua_toboolean(L, -1);
   take_records(L, self, question);
   return 0;
 }
 
-/* The numbers live in a userdata of the policy's, which is used again while it is large enough. */
-static uint64_t *room_for_steps(lua_State *L, int self, struct script *script, size_t count) {
-  if (count > script->steps_room) {
+enum { LIST_PERFORM, LIST_START, LIST_CANCEL, LISTS };
+
+/* All numbers of a decision live in a userdata of the policy's, which is used again while it is
+ * large enough. */
+static uint64_t *room_for_numbers(lua_State *L, int self, struct script *script, size_t count) {
+  if (count > script->numbers_room) {
     size_t room = 2 * count + 6;
-    uint64_t *steps = lua_newuserdatauv(L, room * sizeof *steps, 0);
-    lua_setfield(L, self, "_steps");
-    script->steps = steps;
-    script->steps_room = room;
+    uint64_t *numbers = lua_newuserdatauv(L, room * sizeof *numbers, 0);
+    lua_setfield(L, self, "_numbers");
+    script->numbers = numbers;
+    script->numbers_room = room;
   }
-  return script->steps;
+  return script->numbers;
 }
 
-static void read_steps(lua_State *L, int self, struct question *question) {
-  luaL_checktype(L, -2, LUA_TTABLE);
-  lua_Integer count = luaL_len(L, -2);
-  uint64_t *steps = room_for_steps(L, self, question->script, (size_t)count);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, -2, i);
-    steps[i - 1] = (uint64_t)luaL_checkinteger(L, -1);
+static size_t list_length(lua_State *L, int at) {
+  if (lua_isnil(L, at)) return 0;
+  luaL_checktype(L, at, LUA_TTABLE);
+  return lua_rawlen(L, at);
+}
+
+static void read_numbers(lua_State *L, int at, uint64_t *to, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, at, (lua_Integer)i + 1);
+    to[i] = (uint64_t)luaL_checkinteger(L, -1);
     lua_pop(L, 1);
   }
-  question->decision->steps = steps;
-  question->decision->count = (size_t)count;
 }
 
+/* Three lists from `at` on, each may be nil. */
+static void read_lists(lua_State *L, int at, int self, struct question *question) {
+  size_t counts[LISTS], all = 0;
+  for (int i = 0; i < LISTS; i++)
+    all += counts[i] = list_length(L, at + i);
+  if (all == 0) return;
+  uint64_t *numbers = room_for_numbers(L, self, question->script, all);
+  struct decision *decision = question->decision;
+  struct numbers *const lists[LISTS] = {&decision->perform, &decision->start, &decision->cancel};
+  for (int i = 0; i < LISTS; numbers += counts[i++]) {
+    read_numbers(L, at + i, numbers, counts[i]);
+    *lists[i] = (struct numbers){numbers, counts[i]};
+  }
+}
+
+/* "go", performs, starts, cancels, wait_ms, events; or "stop", status, reason */
 static int choose_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
-  lua_call(L, 1, 3);
-  static const char *const kinds[] = {"perform", "start", "wait", "stop", NULL};
-  static const enum decision_kind values[] = {DECIDE_PERFORM, DECIDE_START, DECIDE_WAIT,
-                                              DECIDE_STOP};
+  lua_call(L, 1, 6);
+  static const char *const kinds[] = {"go", "stop", NULL};
+  static const enum decision_kind values[] = {DECIDE_GO, DECIDE_STOP};
   struct decision *decision = question->decision;
-  decision->kind = values[luaL_checkoption(L, -3, NULL, kinds)];
-  switch (decision->kind) {
-  case DECIDE_PERFORM:
-  case DECIDE_START:
-    read_steps(L, self, question);
-    break;
-  case DECIDE_WAIT:
-    break;
-  case DECIDE_STOP:
-    snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, -2));
-    snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, -1, ""));
+  int answer = self + 1;
+  decision->kind = values[luaL_checkoption(L, answer, NULL, kinds)];
+  if (decision->kind == DECIDE_STOP) {
+    snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, answer + 1));
+    snprintf(decision->reason, sizeof decision->reason, "%s", luaL_optstring(L, answer + 2, ""));
+  } else {
+    read_lists(L, answer + 1, self, question);
+    decision->wait_ms = (int64_t)luaL_optinteger(L, answer + 4, -1);
+    decision->events = lua_toboolean(L, answer + 5);
   }
   take_records(L, self, question);
   return 0;
@@ -134,10 +154,21 @@ static int accept_body(lua_State *L) {
     task_table_push_reply(L, question->reply);
   else
     lua_pushnil(L);
-  lua_call(L, 3, 1);
-  static const char *const verdicts[] = {"done", "exchange", "keep", NULL};
-  static const enum verdict values[] = {VERDICT_DONE, VERDICT_EXCHANGE, VERDICT_KEEP};
-  *question->verdict = values[luaL_checkoption(L, -1, NULL, verdicts)];
+  lua_call(L, 3, 2);
+  static const char *const verdicts[] = {"over", "again", NULL};
+  static const enum verdict values[] = {VERDICT_OVER, VERDICT_AGAIN};
+  *question->verdict = values[luaL_checkoption(L, -2, NULL, verdicts)];
+  *question->after_ms = (int64_t)luaL_optinteger(L, -1, 0);
+  take_records(L, self, question);
+  return 0;
+}
+
+static int event_body(lua_State *L) {
+  int self;
+  struct question *question = ask_begin(L, &self);
+  lua_pushstring(L, question->why);
+  lua_pushlstring(L, question->bytes.data, question->bytes.length);
+  lua_call(L, 3, 0);
   take_records(L, self, question);
   return 0;
 }
@@ -155,14 +186,14 @@ static int save_body(lua_State *L) {
     struct span content;
     content.data = luaL_checklstring(L, -1, &content.length);
     struct store *store = question->store;
-    ask_check(L, store->ops->view(store, luaL_checkstring(L, -2), content, &question->error),
-              &question->error);
+    struct error *said = &question->script->said;
+    ask_check(L, store->ops->view(store, luaL_checkstring(L, -2), content, said), said);
     lua_pop(L, 3);
   }
   return 0;
 }
 
-/* A notice: a number or a text or both, no answer. */
+/* A notice: a word, or a number and maybe bytes; no answer. */
 static int notice_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
@@ -200,22 +231,30 @@ static bool script_choose(void *self, struct batch *out, struct decision *decisi
   return ask(&question, choose_body, error);
 }
 
-static bool script_request(void *self, uint64_t step, struct task *task, struct batch *out,
+static bool script_request(void *self, uint64_t number, struct task *task, struct batch *out,
                            struct error *error) {
   struct question question = {
-      .script = self, .method = "request", .number = step, .out = out, .task = task};
+      .script = self, .method = "request", .number = number, .out = out, .task = task};
   return ask(&question, request_body, error);
 }
 
-static bool script_accept(void *self, uint64_t step, const struct reply *reply, struct batch *out,
-                          enum verdict *verdict, struct error *error) {
+static bool script_accept(void *self, uint64_t number, const struct reply *reply, struct batch *out,
+                          enum verdict *verdict, int64_t *after_ms, struct error *error) {
   struct question question = {.script = self,
                               .method = "accept",
-                              .number = step,
+                              .number = number,
                               .out = out,
                               .reply = reply,
-                              .verdict = verdict};
+                              .verdict = verdict,
+                              .after_ms = after_ms};
   return ask(&question, accept_body, error);
+}
+
+static bool script_event(void *self, const char *source, struct span bytes, struct batch *out,
+                         struct error *error) {
+  struct question question = {
+      .script = self, .method = "event", .out = out, .why = source, .bytes = bytes};
+  return ask(&question, event_body, error);
 }
 
 static bool script_save(void *self, uint64_t seq, struct store *store, struct error *error) {
@@ -224,17 +263,17 @@ static bool script_save(void *self, uint64_t seq, struct store *store, struct er
   return ask(&question, save_body, error);
 }
 
-static void script_durable(void *self, uint64_t seq, bool begun) {
+static void script_durable(void *self, uint64_t seq) {
   struct question question = {.script = self, .method = "durable", .number = seq, .own = true};
-  if (begun) question.bytes = (struct span){"begun", 5};
   struct error ignored;
   ask(&question, notice_body, &ignored);
 }
 
-static void script_progress(void *self, uint64_t step, struct span bytes) {
-  struct question question = {.script = self, .method = "progress", .number = step, .bytes = bytes};
+static void script_progress(void *self, uint64_t number, struct span bytes) {
+  struct question question = {
+      .script = self, .method = "progress", .number = number, .bytes = bytes};
   struct error ignored;
-  if (bytes.length) ask(&question, notice_body, &ignored);
+  ask(&question, notice_body, &ignored);
 }
 
 static void script_tick(void *self) {
@@ -267,15 +306,26 @@ static int read_blob(lua_State *L) {
   return 1;
 }
 
+/* read_record(seq) -> payload, or nil, message, code; upvalue: as above. */
+static int read_record(lua_State *L) {
+  struct script **box = lua_touserdata(L, lua_upvalueindex(1));
+  lua_Integer seq = luaL_checkinteger(L, 1);
+  struct error error = {0};
+  luaL_argcheck(L, seq >= 0, 1, "a record's number");
+  struct buffer *payload = bind_buffer(L, RECORD_MAX);
+  struct store *store = *box ? (*box)->store : NULL;
+  if (!store) return luaL_error(L, "read_record: the run is closed");
+  if (!store->ops->record(store, (uint64_t)seq, payload, &error)) return bind_fail(L, &error);
+  lua_pushlstring(L, payload->data ? payload->data : "", payload->length);
+  buffer_clear(payload);
+  return 1;
+}
+
 /* Any of these may raise: what was taken until then is given back by script_clear. */
 void script_init(struct script *script, lua_State *L, int at) {
-  *script = (struct script){.anchor = LUA_NOREF, .table = LUA_NOREF, .kept = LUA_NOREF};
+  *script = (struct script){.anchor = LUA_NOREF, .kept = LUA_NOREF};
   luaL_checktype(L, at, LUA_TTABLE);
-  lua_pushvalue(L, at);
-  script->table = luaL_ref(L, LUA_REGISTRYINDEX);
-  lua_State *thread = lua_newthread(L);
-  script->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
-  script->L = thread;
+  ask_open(script, L, at);
   script->limits = limits_of(L);
   struct script **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
@@ -288,22 +338,25 @@ void script_init(struct script *script, lua_State *L, int at) {
                                    .choose = script_choose,
                                    .request = script_request,
                                    .accept = script_accept,
+                                   .event = script_event,
                                    .save = script_save,
                                    .durable = script_durable,
-                                   .progress = script_progress,
                                    .stop = script_stop};
-  lua_pushcclosure(L, read_blob, 1); /* takes the box */
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, read_blob, 1); /* takes a box, as the next does */
   lua_setfield(L, at, "read_blob");
+  lua_pushcclosure(L, read_record, 1);
+  lua_setfield(L, at, "read_record");
   if (lua_getfield(L, at, "tick") == LUA_TFUNCTION) script->policy.tick = script_tick;
-  lua_pop(L, 1);
+  if (lua_getfield(L, at, "progress") == LUA_TFUNCTION) script->policy.progress = script_progress;
+  lua_pop(L, 2);
 }
 
 void script_clear(struct script *script, lua_State *L) {
   if (script->box) *script->box = NULL;
   luaL_unref(L, LUA_REGISTRYINDEX, script->kept);
   luaL_unref(L, LUA_REGISTRYINDEX, script->anchor);
-  luaL_unref(L, LUA_REGISTRYINDEX, script->table);
-  script->anchor = script->table = script->kept = LUA_NOREF;
+  script->anchor = script->kept = LUA_NOREF;
   script->box = NULL;
   script->store = NULL;
 }

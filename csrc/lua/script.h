@@ -15,13 +15,13 @@ struct script {
   struct policy policy; /* hand this to the engine */
   lua_State *L;         /* the thread the questions run on */
   int anchor;           /* registry reference of that thread */
-  int table;            /* registry reference of the Lua policy */
   int kept;             /* registry reference of the box */
   struct script **box;  /* what read_blob, which may outlive the script, finds it by */
   struct limits *limits;
   struct store *store; /* known since load */
-  uint64_t *steps;     /* of the last decision, in a userdata that the policy keeps */
-  size_t steps_room;
+  uint64_t *numbers;   /* of the last decision, in a userdata that the policy keeps */
+  size_t numbers_room;
+  struct error said; /* by a C call inside the question */
 };
 
 /* The policy table is at `at` (not negative). Raises on memory. `script` is in a userdata of the

@@ -89,9 +89,8 @@ static void map_field(lua_State *L, int at, const char *field, const char *separ
 }
 
 static enum task_kind read_kind(lua_State *L, int at) {
-  static const char *const names[] = {"lua", "command", "http", "gate", "session", "sleep", NULL};
-  static const enum task_kind kinds[] = {TASK_LUA,  TASK_PROCESS, TASK_HTTP,
-                                         TASK_GATE, TASK_SESSION, TASK_TIMER};
+  static const char *const names[] = {"command", "http", "session", NULL};
+  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP, TASK_SESSION};
   lua_getfield(L, at, "kind");
   enum task_kind kind = kinds[luaL_checkoption(L, -1, NULL, names)];
   lua_pop(L, 1);
@@ -163,19 +162,14 @@ void task_table_read(lua_State *L, int at, struct task *task) {
   luaL_checktype(L, at, LUA_TTABLE);
   luaL_checkstack(L, 12, "task");
   task->kind = read_kind(L, at);
-  lua_getfield(L, at, "delay");
-  task->delay_ms = (int64_t)luaL_optinteger(L, -1, 0);
-  lua_pop(L, 1);
   task->total_ms = milliseconds(L, at, "timeout");
   task->idle_ms = milliseconds(L, at, "idle_timeout");
   if (task->kind == TASK_HTTP)
     read_http(L, at, task);
-  else if (task->kind == TASK_PROCESS)
-    read_command(L, at, task);
   else if (task->kind == TASK_SESSION)
     read_session(L, at, task);
-  else if (task->kind == TASK_TIMER)
-    task->delay_ms += milliseconds(L, at, "seconds");
+  else
+    read_command(L, at, task);
 }
 
 static const char *status_name(enum reply_status status) {
@@ -205,9 +199,11 @@ static void push_span(lua_State *L, struct span span, const char *field) {
 
 void task_table_push_reply(lua_State *L, const struct reply *reply) {
   luaL_checkstack(L, 4, "reply");
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   lua_pushstring(L, status_name(reply->status));
   lua_setfield(L, -2, "status");
+  lua_pushboolean(L, reply->sent);
+  lua_setfield(L, -2, "sent");
   lua_pushinteger(L, reply->code);
   lua_setfield(L, -2, "code");
   push_span(L, reply->body, "body");

@@ -7,15 +7,16 @@
 #include "transport/transport.h"
 
 /* Fills `task` from the table at `at`:
- *   kind = "lua"|"command"|"http"|"session"|"sleep"|"gate"; delay (ms);
+ *   kind = "command" | "http" | "session";
  *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
- *         max_reply, ca_file, max_redirects; sleep: seconds;
- *   session: session (its name), argv, env, cwd, message, id (a whole number or text; none: the
- * next message is the answer), framed, timeout, max_reply. Raises on a wrong type. */
+ *         max_reply, ca_file, max_redirects;
+ *   session: session (its name), argv, env, cwd, message, id (a whole number or a text; none: the
+ *         next message is the answer), framed, timeout, max_reply.
+ * Raises on a wrong type. */
 void task_table_read(lua_State *L, int at, struct task *task);
 
-/* Pushes { status, code, body, extra, retry_after_ms, elapsed_ms, message }. */
+/* Pushes { status, sent, code, body, extra, retry_after_ms, elapsed_ms, message }. */
 void task_table_push_reply(lua_State *L, const struct reply *reply);
 
 #endif

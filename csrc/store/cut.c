@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
 #include "store/file.h"
+#include "store/journal_scan.h"
 #include "store/stamp.h"
 
 /* A new file "journal.cut-<time>", with a number behind it where that one is there already. */
@@ -65,4 +67,22 @@ bool cut_tail(const struct sys *sys, const char *folder, const char *segment, in
   if (good && durable) good = file_sync(sys, from, false, segment, e);
   sys->close(sys, from);
   return good;
+}
+
+/* The last one first, so that what is left has no gap whenever this ends. */
+bool cut_later(const struct sys *sys, const char *run, const char *folder, uint32_t last,
+               bool durable, uint64_t *bytes, struct error *e) {
+  char from[PATH_MAX], to[PATH_MAX], name[128], when[STAMP_SIZE];
+  struct sys_stat about;
+  stamp_name(when, sys->wall_ms(sys));
+  for (uint32_t segment = journal_segments_highest(sys, folder); segment > last; segment--) {
+    snprintf(name, sizeof name, "journal.cut-%s-%08" PRIu32, when, segment);
+    if (!journal_segment_path(from, folder, segment, e) || !file_path(to, run, name, e))
+      return false;
+    if (sys->stat(sys, from, &about) == -ENOENT) continue;
+    int failed = sys->rename(sys, from, to);
+    if (failed < 0) return error_system(e, -failed, "%s", to);
+    *bytes += (uint64_t)about.size;
+  }
+  return !durable || (file_sync_folder(sys, folder, e) && file_sync_folder(sys, run, e));
 }

@@ -15,4 +15,9 @@
 bool cut_tail(const struct sys *, const char *folder, const char *segment, int64_t offset,
               int64_t size, bool durable, char *name, struct error *);
 
+/* Moves the segments behind `last` out of `folder`, each to "<run>/journal.cut-<time>-<segment>";
+ * `*bytes` grows by their sizes. */
+bool cut_later(const struct sys *, const char *run, const char *folder, uint32_t last, bool durable,
+               uint64_t *bytes, struct error *);
+
 #endif

@@ -1,6 +1,8 @@
 /* directory.c: a run in a directory: opens, recovers and closes it, and is its struct store.
  * Must not know lines, digests or lock files itself: journal*, view, blob, lock and cut do.
- * Called by engine/runtime.c and by whoever looks at runs. */
+ * Called by store.c. */
+#include "store/directory.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,8 +12,8 @@
 #include "store/cut.h"
 #include "store/file.h"
 #include "store/journal.h"
+#include "store/journal_index.h"
 #include "store/lock.h"
-#include "store/store.h"
 #include "store/view.h"
 
 struct directory {
@@ -21,31 +23,48 @@ struct directory {
   size_t path_size, folder_size;
   enum durability durability;
   int lock;
+  struct sys_stat locked;  /* which file that is */
   struct journal *journal; /* NULL where it is only read */
   struct journal_end end;  /* then: where it ended when it was opened */
-  char digest[65];         /* of the state.json last written */
+  struct journal_index index;
+  char digest[65]; /* of the state.json last written */
 };
 
 static const struct journal_end *directory_end(const struct directory *d) {
   return d->journal ? journal_where(d->journal) : &d->end;
 }
 
+/* Whether the run may be written to by this store, now. */
+static bool directory_held(struct directory *d, struct error *e) {
+  struct error why = {0};
+  if (lock_kept(d->sys, &d->locked, d->path, &why)) return journal_held(d->journal, e);
+  journal_abandon(d->journal, &why);
+  if (e) *e = why;
+  return false;
+}
+
 static bool directory_only_read(const struct directory *d, struct error *e) {
   return error_set(e, ERROR_INVALID, "%s: was opened for reading only", d->path);
 }
 
-static bool directory_read(struct store *store,
+static bool directory_read(struct store *store, uint64_t from,
                            bool (*each)(void *, const struct record *, struct error *), void *data,
                            struct error *e) {
   struct directory *d = (struct directory *)store;
-  return journal_replay(d->sys, d->folder, directory_end(d), each, data, e);
+  return journal_replay(d->sys, d->folder, &d->index, directory_end(d), from, each, data, e);
+}
+
+static bool directory_record(struct store *store, uint64_t seq, struct buffer *to,
+                             struct error *e) {
+  struct directory *d = (struct directory *)store;
+  return journal_index_read(&d->index, d->sys, d->folder, directory_end(d), seq, to, e);
 }
 
 static bool directory_append(struct store *store, const struct span *payloads, size_t count,
                              enum append kind, struct error *e) {
   struct directory *d = (struct directory *)store;
   if (!d->journal) return directory_only_read(d, e);
-  return journal_append(d->journal, payloads, count, kind, e);
+  return directory_held(d, e) && journal_append(d->journal, payloads, count, kind, e);
 }
 
 static bool directory_sync(struct store *store, struct error *e) {
@@ -57,7 +76,8 @@ static bool directory_blob_put(struct store *store, const char *digest, struct s
                                struct error *e) {
   struct directory *d = (struct directory *)store;
   if (!d->journal) return directory_only_read(d, e);
-  return blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e);
+  return directory_held(d, e) &&
+         blob_put(d->sys, d->path, digest, value, d->durability == DURABILITY_POWER, e);
 }
 
 static bool directory_blob_get(struct store *store, const char *digest, struct buffer *to,
@@ -71,7 +91,8 @@ static bool directory_view(struct store *store, const char *name, struct span co
   struct directory *d = (struct directory *)store;
   struct error why = {0};
   if (!d->journal) return directory_only_read(d, e);
-  if (view_write(d->sys, d->path, name, content, d->digest, &why)) return true;
+  if (directory_held(d, &why) && view_write(d->sys, d->path, name, content, d->digest, &why))
+    return true;
   if (e) *e = why;
   return false;
 }
@@ -92,7 +113,9 @@ static uint64_t directory_syncs(const struct store *store) {
 
 static void directory_close(struct store *store) {
   struct directory *d = (struct directory *)store;
+  if (d->journal) directory_held(d, NULL);
   journal_close(d->journal);
+  journal_index_clear(&d->index);
   lock_release(d->sys, d->lock);
   sys_free(d->sys, d->path, d->path_size);
   sys_free(d->sys, d->folder, d->folder_size);
@@ -101,6 +124,7 @@ static void directory_close(struct store *store) {
 
 static const struct store_ops directory_ops = {
     .read = directory_read,
+    .record = directory_record,
     .append = directory_append,
     .sync = directory_sync,
     .blob_put = directory_blob_put,
@@ -120,6 +144,7 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
     d->store.ops = &directory_ops;
     d->sys = sys;
     d->lock = -1;
+    journal_index_init(&d->index, sys);
     d->path_size = strlen(path) + 1;
     d->folder_size = strlen(folder) + 1;
     d->path = sys_alloc(sys, d->path_size);
@@ -138,10 +163,11 @@ static struct directory *directory_new(const struct sys *sys, const char *path, 
 /* ERROR_EXISTS where the directory holds a run. A creation that died before its first payload
  * was whole left none: nobody was told of it. */
 static bool directory_vacant(struct directory *d, uint32_t *segments, struct error *e) {
+  static const struct journal_look whole = {.rule = JOURNAL_TORN};
   struct journal_end end;
   if (!journal_segments(d->sys, d->folder, segments, e)) return false;
   if (*segments == 0) return true;
-  if (journal_scan(d->sys, d->folder, &end, NULL) && end.records == 0) return true;
+  if (journal_scan(d->sys, d->folder, &whole, &end, NULL) && end.records == 0) return true;
   return error_set(e, ERROR_EXISTS,
                    "%s: holds a run already; resume it or choose another directory", d->path);
 }
@@ -168,13 +194,27 @@ static bool directory_clear(struct directory *d, uint32_t segments, struct error
   return true;
 }
 
-static bool directory_create(struct directory *d, const struct directory_options *o,
-                             struct error *e) {
+static bool directory_lock(struct directory *d, struct error *e) {
+  d->lock = lock_take(d->sys, d->path, e);
+  if (d->lock < 0) return false;
+  int failed = d->sys->fstat(d->sys, d->lock, &d->locked);
+  return failed == 0 || error_system(e, -failed, "%s/run.lock", d->path);
+}
+
+/* From here on, what the journal holds was written since this boot. */
+static void directory_sign(const struct directory *d) {
+  char boot[SYS_BOOT];
+  if (d->sys->boot(d->sys, boot) < 0) boot[0] = '\0';
+  lock_sign(d->sys, d->lock, boot);
+}
+
+static bool directory_create(struct directory *d, const struct store_options *o, struct error *e) {
   bool power = o->durability == DURABILITY_POWER;
   struct journal_options options = {.folder = d->folder,
                                     .run_id = o->run_id,
                                     .durability = o->durability,
-                                    .segment_bytes = o->segment_bytes};
+                                    .segment_bytes = o->segment_bytes,
+                                    .index = &d->index};
   if (!journal_run_id_valid(o->run_id))
     return error_set(e, ERROR_INVALID, "run id \"%.80s\": 1 to 64 of A-Z a-z 0-9 . _ -",
                      o->run_id ? o->run_id : "");
@@ -182,9 +222,9 @@ static bool directory_create(struct directory *d, const struct directory_options
   if (!directory_vacant(d, &segments, e) || !file_make_folders(d->sys, d->path, power, e) ||
       !directory_spares(d, e))
     return false;
-  d->lock = lock_take(d->sys, d->path, e);
-  if (d->lock < 0 || !directory_vacant(d, &segments, e)) return false; /* somebody was faster */
-  lock_sign(d->sys, d->lock);
+  if (!directory_lock(d, e) || !directory_vacant(d, &segments, e))
+    return false; /* somebody was faster */
+  directory_sign(d);
   if (!file_make_folders(d->sys, d->folder, power, e) || !directory_clear(d, segments, e))
     return false;
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
@@ -192,7 +232,7 @@ static bool directory_create(struct directory *d, const struct directory_options
 
 /* Compares state.json with the journal. */
 static bool directory_view_check(struct directory *d, const struct view_state *view,
-                                 const struct directory_options *o, struct directory_report *report,
+                                 const struct store_options *o, struct store_report *report,
                                  struct error *e) {
   /* A torn one is worth no more than none: the journal has it all. */
   report->view_missing = view->missing || view->torn;
@@ -215,62 +255,95 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
   return true;
 }
 
+/* What a bad end may be: where the machine was not started anew since it was written, and no other
+ * writes there, only what a kill leaves. */
+static enum journal_rule directory_rule(const struct directory *d, const struct store_options *o) {
+  char then[SYS_BOOT] = "", now[SYS_BOOT] = "";
+  if (o->cut) return JOURNAL_CUT;
+  int fd = d->lock >= 0 ? d->lock : lock_look(d->sys, d->path);
+  if (fd >= 0 && d->sys->is_local(d->sys, fd) == 1) lock_boot(d->sys, fd, then);
+  if (fd >= 0 && fd != d->lock) d->sys->close(d->sys, fd);
+  bool known = then[0] && d->sys->boot(d->sys, now) == 0;
+  return known && strcmp(then, now) == 0 ? JOURNAL_SHORT : JOURNAL_TORN;
+}
+
 /* Looks at everything and changes nothing. The view first: a run that goes on meanwhile may
  * get ahead of what is read first, never fall behind. */
-static bool directory_inspect(struct directory *d, const struct directory_options *o,
-                              struct directory_report *report, struct error *e) {
+static bool directory_inspect(struct directory *d, const struct store_options *o,
+                              struct store_report *report, struct error *e) {
   struct view_state view;
   uint32_t count;
+  struct journal_look look = {.rule = directory_rule(d, o),
+                              .tail = o->mode == STORE_READ && !o->whole,
+                              .ending = o->ending,
+                              .index = &d->index};
   if (!view_check(d->sys, d->path, &view, e)) return false;
-  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
-  if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
-  if (!journal_scan(d->sys, d->folder, &d->end, e)) return false;
+  if (!o->cut && !journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (!o->cut && count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
+  if (!journal_scan(d->sys, d->folder, &look, &d->end, e)) return false;
   memcpy(report->run_id, d->end.run_id, sizeof report->run_id);
   report->records = d->end.records;
+  report->last = d->end.seq;
+  report->newest = d->end.newest;
   report->unclean = !d->end.closed || d->end.offset < d->end.size;
-  return directory_view_check(d, &view, o, report, e);
+  report->cut_doubtful = look.rule != JOURNAL_SHORT;
+  return directory_view_check(d, &view, o, report, o->cut ? NULL : e) || o->cut;
+}
+
+/* What the scan found no good goes aside. Nothing of it may have been written in this boot when the
+ * lock says so: it is signed after. */
+static bool directory_cut(struct directory *d, bool power, bool all, struct store_report *report,
+                          struct error *e) {
+  char segment[PATH_MAX];
+  int64_t offset = d->end.offset, size = d->end.size;
+  if (all && !cut_later(d->sys, d->path, d->folder, d->end.segment, power, &report->cut_bytes, e))
+    return false;
+  if (offset < size) {
+    if (!journal_segment_path(segment, d->folder, d->end.segment, e) ||
+        !cut_tail(d->sys, d->path, segment, offset, size, power, report->cut_file, e))
+      return false;
+    report->cut_bytes += (uint64_t)(size - offset);
+    d->end.size = offset;
+  }
+  if (report->cut_bytes == 0) report->cut_doubtful = false;
+  return true;
 }
 
 /* Brings the journal into order after an unclean stop, and opens it for writing. */
-static bool directory_recover(struct directory *d, const struct directory_options *o,
-                              struct directory_report *report, struct error *e) {
+static bool directory_recover(struct directory *d, const struct store_options *o,
+                              struct store_report *report, struct error *e) {
   bool power = o->durability == DURABILITY_POWER, torn = d->end.offset < d->end.size;
   struct journal_options options = {.folder = d->folder,
                                     .run_id = d->end.run_id,
                                     .durability = o->durability,
                                     .segment_bytes = o->segment_bytes,
+                                    .index = &d->index,
                                     .seal = report->unclean && (torn || !d->end.bare)};
   if (power && !(file_sync_parent(d->sys, d->path, e) && file_sync_folder(d->sys, d->path, e)))
     return false;
-  if (torn) {
-    char segment[PATH_MAX];
-    int64_t offset = d->end.offset, size = d->end.size;
-    if (!journal_segment_path(segment, d->folder, d->end.segment, e) ||
-        !cut_tail(d->sys, d->path, segment, offset, size, power, report->cut_file, e))
-      return false;
-    report->cut_bytes = (uint64_t)(size - offset);
-    d->end.size = offset;
-  }
+  if (!directory_cut(d, power, o->cut, report, e)) return false;
+  directory_sign(d);
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
 }
 
-static bool directory_resume(struct directory *d, const struct directory_options *o,
-                             struct directory_report *report, struct error *e) {
+static bool directory_resume(struct directory *d, const struct store_options *o,
+                             struct store_report *report, struct error *e) {
   uint32_t count;
+  char boot[SYS_BOOT];
   /* Before the lock: where no run is, no lock file is to appear. */
-  if (!journal_segments(d->sys, d->folder, &count, e)) return false;
+  if (o->cut)
+    count = journal_segments_in_row(d->sys, d->folder);
+  else if (!journal_segments(d->sys, d->folder, &count, e))
+    return false;
   if (count == 0) return error_set(e, ERROR_MISSING, "%s: holds no run", d->path);
-  d->lock = lock_take(d->sys, d->path, e);
-  if (d->lock < 0 || !directory_inspect(d, o, report, e)) return false;
-  lock_sign(d->sys, d->lock);
+  if (!directory_lock(d, e) || !directory_inspect(d, o, report, e)) return false;
+  lock_boot(d->sys, d->lock, boot);
+  lock_sign(d->sys, d->lock, boot); /* for people; its boot when all is in order */
   return directory_recover(d, o, report, e);
 }
 
-bool directory_open(const struct sys *sys, const char *path, const struct directory_options *o,
-                    struct store **store, struct directory_report *report, struct error *e) {
-  struct directory_report unused;
-  if (!report) report = &unused;
-  *report = (struct directory_report){0};
+bool directory_open(const struct sys *sys, const char *path, const struct store_options *o,
+                    struct store **store, struct store_report *report, struct error *e) {
   struct directory *d = directory_new(sys, path, e);
   if (!d) return false;
   d->durability = o->durability;
@@ -281,6 +354,7 @@ bool directory_open(const struct sys *sys, const char *path, const struct direct
     directory_close(&d->store);
     return false;
   }
+  if (o->mode == STORE_READ) report->cut_doubtful = false;
   if (o->mode == STORE_CREATE) {
     memcpy(report->run_id, directory_end(d)->run_id, sizeof report->run_id);
     report->view_missing = true;
@@ -298,5 +372,9 @@ void directory_salvage(const struct sys *sys, const char *path,
   if (!file_path(folder, path, "journal", NULL)) return;
   journal_segments(sys, folder, &count, NULL);
   struct journal_end beyond = {.segment = count, .offset = INT64_MAX};
-  journal_replay(sys, folder, &beyond, each, data, NULL);
+  journal_replay(sys, folder, NULL, &beyond, 0, each, data, NULL);
+}
+
+bool directory_holder(const struct sys *sys, const char *path, char line[STORE_HOLDER]) {
+  return lock_held(sys, path, line, STORE_HOLDER);
 }

@@ -145,3 +145,13 @@ bool file_replace(const struct sys *sys, const char *path, struct span content, 
   file_parent(parent, path);
   return durable ? file_sync_folder(sys, parent, e) : true;
 }
+
+bool file_same(const struct sys *sys, const char *path, const struct sys_stat *about,
+               int64_t *size) {
+  struct sys_stat now;
+  int failed = sys->stat(sys, path, &now);
+  if (failed == -ENOENT || failed == -ENOTDIR || failed == -ELOOP) return false;
+  if (failed < 0) return true;
+  *size = now.size;
+  return now.device == about->device && now.inode == about->inode;
+}

@@ -35,4 +35,8 @@ bool file_replace(const struct sys *, const char *path, struct span content, boo
 /* The folder of `path` into `to` (PATH_MAX bytes): "." where it names none. */
 void file_parent(char *to, const char *path);
 
+/* Whether the name stands for the file that `about` was once filled from; true where nobody can
+ * tell. `*size`: of the file it stands for now, where that is known. */
+bool file_same(const struct sys *, const char *path, const struct sys_stat *about, int64_t *size);
+
 #endif

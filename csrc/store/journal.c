@@ -1,6 +1,5 @@
 /* journal.c: appends batches to the last segment and begins new segments.
- * Must not look into payloads, and never writes a batch before the one before is synced; only
- * the front of a batch waits for its rest.
+ * Must not look into payloads, and never writes a batch before the one before is synced.
  * Called by directory.c. */
 #include "store/journal.h"
 
@@ -13,6 +12,7 @@
 #include <string.h>
 
 #include "store/file.h"
+#include "store/journal_index.h"
 #include "store/reserve.h"
 
 enum { SEGMENT_BYTES = 64 << 20, BATCH_MAX = 256 << 20, BATCH_KEPT = 256 << 10 };
@@ -24,8 +24,10 @@ struct journal {
   enum durability durability;
   uint64_t segment_bytes;
   int fd;
+  struct sys_stat file; /* which one it is */
   struct journal_end end;
   struct reserve reserve;
+  struct journal_index *index;
   struct buffer out; /* a batch's lines; its memory is used again */
   bool synced;       /* what was appended last is durable */
   bool failed;       /* takes nothing but last words */
@@ -101,16 +103,17 @@ static bool journal_rotate(struct journal *j, struct error *e) {
     j->sys->close(j->sys, j->fd);
   }
   j->fd = fd;
+  j->sys->fstat(j->sys, fd, &j->file);
   j->reserve = reserve;
   memcpy(j->object, path, j->object_size);
+  journal_index_note(j->index, line.seq, segment, 0);
   j->end.segment = segment;
   j->end.offset = j->end.size = (int64_t)j->out.length;
   j->end.seq = line.seq;
   j->end.batch = line.batch;
   j->end.crc = line.crc;
-  j->end.front = j->end.closed = false;
+  j->end.closed = false;
   j->end.bare = true;
-  j->synced = true; /* a front in the segment before, too */
   j->bytes += j->out.length;
   return true;
 }
@@ -120,6 +123,7 @@ static bool journal_rotate(struct journal *j, struct error *e) {
 static bool journal_continue(struct journal *j, struct error *e) {
   j->fd = file_open(j->sys, j->object, O_WRONLY | O_APPEND, e);
   if (j->fd < 0) return false;
+  j->sys->fstat(j->sys, j->fd, &j->file);
   if (j->durability == DURABILITY_PROCESS) return true;
   return file_sync(j->sys, j->fd, false, j->object, e) && file_sync_folder(j->sys, j->folder, e);
 }
@@ -146,6 +150,7 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
   j->fd = -1;
   j->durability = options->durability;
   j->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
+  j->index = options->index;
   j->end = *end;
   j->synced = true;
   buffer_init(&j->out, sys, BATCH_MAX);
@@ -165,15 +170,14 @@ bool journal_open(const struct sys *sys, const struct journal_options *options,
 }
 
 /* Fills `out` with the lines of a batch; `end` becomes what the journal's end will be. */
-static bool journal_batch(struct journal *j, const struct span *payloads, size_t count,
-                          enum append kind, bool own, struct journal_end *end, struct error *e) {
-  enum journal_mark last = kind == APPEND_FRONT ? JOURNAL_FRONT : JOURNAL_LAST;
+static bool journal_batch(struct journal *j, const struct span *payloads, size_t count, bool own,
+                          struct journal_end *end, struct error *e) {
   buffer_reset(&j->out);
-  if (!end->front) end->batch++;
+  end->batch++;
   for (size_t i = 0; i < count; i++) {
     struct journal_line line = {.seq = ++end->seq,
                                 .batch = end->batch,
-                                .mark = i + 1 < count ? JOURNAL_MORE : last,
+                                .mark = i + 1 < count ? JOURNAL_MORE : JOURNAL_LAST,
                                 .previous = end->crc,
                                 .payload = payloads[i]};
     if (payloads[i].length > JOURNAL_PAYLOAD_MAX)
@@ -190,7 +194,6 @@ static bool journal_batch(struct journal *j, const struct span *payloads, size_t
   end->offset += (int64_t)j->out.length;
   end->size = end->offset;
   end->records += own ? 0 : count;
-  end->front = kind == APPEND_FRONT;
   end->closed = own;
   end->bare = false;
   return true;
@@ -233,13 +236,13 @@ static bool journal_put(struct journal *j, const struct span *payloads, size_t c
   struct journal_end end = j->end;
   struct error why = {0};
   if (end.batch == UINT32_MAX) return error_set(e, ERROR_LIMIT, "%s: too many batches", j->object);
-  if (!journal_batch(j, payloads, count, kind, own, &end, e)) return false;
+  if (!journal_batch(j, payloads, count, own, &end, e)) return false;
   bool last_words = kind == APPEND_LAST_WORDS;
   bool full = (uint64_t)end.offset > j->segment_bytes && !j->end.bare && !last_words && !own;
   if (full) {
     if (!journal_rotate(j, e)) return false;
     end = j->end;
-    if (!journal_batch(j, payloads, count, kind, own, &end, e)) return false;
+    if (!journal_batch(j, payloads, count, own, &end, e)) return false;
   }
   if (last_words)
     reserve_release(&j->reserve, j->sys, j->folder);
@@ -247,11 +250,10 @@ static bool journal_put(struct journal *j, const struct span *payloads, size_t c
                            (int64_t)j->out.length, j->object, &why))
     return journal_fail(j, false, &why, e);
   if (!journal_write(j, e)) return false;
+  journal_index_note(j->index, j->end.seq + 1, end.segment, j->end.offset);
   j->end = end;
   j->bytes += j->out.length;
   j->synced = j->durability == DURABILITY_PROCESS;
-  if (!j->synced && kind == APPEND_EARLY) /* failing, it comes to the same a little later */
-    j->sys->write_out(j->sys, j->fd, end.offset - (int64_t)j->out.length, (int64_t)j->out.length);
   return true;
 }
 
@@ -262,7 +264,7 @@ bool journal_append(struct journal *j, const struct span *payloads, size_t count
     return false;
   }
   /* Never batch b+1 before the sync of batch b returned. */
-  assert(j->synced || j->end.front);
+  assert(j->synced);
   if (count == 0) return true;
   j->spent = j->failed;
   bool good = journal_put(j, payloads, count, kind, false, e);
@@ -283,6 +285,28 @@ bool journal_sync(struct journal *j, struct error *e) {
   return true;
 }
 
+void journal_abandon(struct journal *j, const struct error *why) {
+  journal_fail(j, true, why, NULL);
+  j->why = *why;
+}
+
+bool journal_held(struct journal *j, struct error *e) {
+  struct error why = {0};
+  int64_t size = j->end.offset;
+  if (j->broken) {
+    if (e) *e = j->why;
+    return false;
+  }
+  bool same = file_same(j->sys, j->object, &j->file, &size);
+  if (same && (size == j->end.offset || j->failed)) return true;
+  error_set(&why, ERROR_LOST,
+            "%s: was %s by somebody else while the run went on; nothing more is written", j->object,
+            same ? "changed" : "removed or replaced");
+  journal_abandon(j, &why);
+  if (e) *e = why;
+  return false;
+}
+
 const struct journal_end *journal_where(const struct journal *j) {
   return &j->end;
 }
@@ -300,7 +324,7 @@ void journal_close(struct journal *j) {
   const struct sys *sys = j->sys;
   if (j->fd >= 0) {
     struct span closed = journal_closed_payload();
-    if (!j->broken && !j->failed && j->synced && !j->end.front && !j->end.closed)
+    if (!j->broken && !j->failed && j->synced && !j->end.closed)
       journal_put(j, &closed, 1, APPEND_WHOLE, true, NULL);
     if (!j->broken) sys->truncate(sys, j->fd, j->end.offset); /* only gives back allotted space */
     sys->close(sys, j->fd);

@@ -109,6 +109,14 @@ static bool head_read(const char *from, struct journal_line *line, uint32_t *len
          hex_read32(from + AT_LEN, length) && *length <= JOURNAL_PAYLOAD_MAX;
 }
 
+bool journal_head_read(const char *from, struct journal_line *line, size_t *size) {
+  uint32_t length = 0;
+  bool good = head_read(from, line, &length);
+  line->payload = (struct span){.data = NULL, .length = length};
+  *size = (size_t)JOURNAL_FRAME + length;
+  return good;
+}
+
 enum journal_shape journal_line_read(const char *from, size_t size, struct journal_line *line,
                                      size_t *needed) {
   uint32_t length;

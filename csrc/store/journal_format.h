@@ -34,7 +34,8 @@ enum {
 enum journal_mark {
   JOURNAL_MORE = '0', /* nothing without the next line of its batch */
   JOURNAL_LAST = '1', /* the batch ends */
-  JOURNAL_FRONT = '2' /* the batch may go on, but what is there of it stands by itself */
+  JOURNAL_FRONT = '2' /* stands by itself, though its batch may go on: read, and not written
+                         any more */
 };
 
 struct journal_line {
@@ -56,6 +57,9 @@ size_t journal_line_write(char *to, struct journal_line *line);
  * JOURNAL_PARTIAL: `*needed` is the size to try again with. */
 enum journal_shape journal_line_read(const char *from, size_t size, struct journal_line *line,
                                      size_t *needed);
+
+/* Only the head, of JOURNAL_HEAD bytes: form, not crc. `*size` is the line's; no payload. */
+bool journal_head_read(const char *from, struct journal_line *line, size_t *size);
 
 bool journal_run_id_valid(const char *id); /* [A-Za-z0-9._-]{1,64} */
 bool journal_own(struct span payload);     /* a record of the store itself */

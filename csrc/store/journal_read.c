@@ -40,6 +40,10 @@ int64_t journal_reader_offset(const struct journal_reader *r) {
   return r->base + (int64_t)r->at;
 }
 
+void journal_reader_seek(struct journal_reader *r, int64_t offset) {
+  r->base = offset;
+}
+
 /* Brings `size` bytes from the current place into the window, or as many as there are. */
 static bool reader_fill(struct journal_reader *r, size_t size, struct error *e) {
   while (r->window.length - r->at < size) {
@@ -108,4 +112,27 @@ enum journal_found journal_reader_search(struct journal_reader *r, uint32_t batc
     if (shape == JOURNAL_WHOLE && line->batch > batch) return JOURNAL_LINE;
     r->at++;
   }
+}
+
+/* A line has one newline, its last byte; its head, where that is whole, says that more should come.
+ */
+bool journal_reader_short(const struct journal_reader *r, bool *is, struct error *e) {
+  static const char begin[] = "J1 ";
+  char bytes[4096];
+  struct journal_line line;
+  size_t whole;
+  int64_t from = journal_reader_offset(r);
+  *is = false;
+  for (int64_t at = from; at < r->limit;) {
+    size_t size = r->limit - at < (int64_t)sizeof bytes ? (size_t)(r->limit - at) : sizeof bytes;
+    if (!sys_pread_all(r->sys, r->fd, bytes, size, at, r->object, e)) return false;
+    if (at == from && memcmp(bytes, begin, size < 3 ? size : 3) != 0) return true;
+    if (at == from && size >= JOURNAL_FRAME &&
+        !(journal_head_read(bytes, &line, &whole) && (int64_t)whole > r->limit - from))
+      return true;
+    if (memchr(bytes, '\n', size)) return true;
+    at += (int64_t)size;
+  }
+  *is = true;
+  return true;
 }

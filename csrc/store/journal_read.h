@@ -30,11 +30,16 @@ bool journal_reader_open(struct journal_reader *, const struct sys *, const char
                          int64_t limit, struct error *);
 void journal_reader_close(struct journal_reader *); /* idempotent */
 int64_t journal_reader_offset(const struct journal_reader *);
+/* Goes on at `offset`; before anything was read. */
+void journal_reader_seek(struct journal_reader *, int64_t offset);
 enum journal_found journal_reader_next(struct journal_reader *, struct journal_line *,
                                        struct error *);
 /* From a bad place: looks at every byte behind it for a valid line of a batch after `batch`.
  * JOURNAL_LINE (found; the reader stands on it), JOURNAL_END (there is none), JOURNAL_ERROR. */
 enum journal_found journal_reader_search(struct journal_reader *, uint32_t batch,
                                          struct journal_line *, struct error *);
+
+/* From a bad place: `*is` says whether all that is left may be the begin of one line. */
+bool journal_reader_short(const struct journal_reader *, bool *is, struct error *);
 
 #endif

@@ -3,7 +3,7 @@
  * Checks every line (form, crc) and that each belongs behind the one before (run, segment,
  * seq, batch, chain). Changes nothing. The rule for a bad place in the last segment: batch
  * b+1 is written only after the sync of batch b returned, so a bad place with no valid line
- * of a later batch behind it is a torn tail, anything else is corruption. Earlier segments
+ * of a later batch behind it may be a torn tail, anything else is corruption. Earlier segments
  * were synced before the next was made: there every bad place is corruption. */
 #ifndef SKILLRT_STORE_JOURNAL_SCAN_H
 #define SKILLRT_STORE_JOURNAL_SCAN_H
@@ -20,11 +20,13 @@ struct journal_end {
   uint64_t seq;     /* of the last good line */
   uint32_t batch;   /* of it */
   uint32_t crc;     /* of it */
-  uint64_t records; /* payloads, without the store's own */
-  bool front;       /* its batch may go on behind it */
+  uint64_t records; /* payloads, without the store's own, of what was scanned */
+  uint64_t newest;  /* seq of the last one with the ending that was asked for; 0: there is none */
   bool closed;      /* the last line says that the run was closed */
   bool bare;        /* the last segment holds nothing but its first line */
 };
+
+struct journal_index;
 
 typedef bool journal_each(void *data, const struct record *, struct error *);
 
@@ -35,13 +37,36 @@ bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct
  * ERROR_CORRUPT. */
 bool journal_segments(const struct sys *, const char *folder, uint32_t *count, struct error *);
 
+/* The highest number of one; 0: there is none. */
+uint32_t journal_segments_highest(const struct sys *, const char *folder);
+/* How many there are before the first gap. */
+uint32_t journal_segments_in_row(const struct sys *, const char *folder);
+
+/* What a bad place with no later batch behind it is. */
+enum journal_rule {
+  JOURNAL_TORN,  /* what a power cut leaves: the journal ends in front of it */
+  JOURNAL_SHORT, /* the same only for a last line that is cut short, as a kill leaves it: else it is
+                    corruption */
+  JOURNAL_CUT    /* the journal ends in front of a bad place, whatever is behind it */
+};
+
+struct journal_look {
+  enum journal_rule rule;
+  bool tail;                   /* begins at the last segment, and the one `ending` is in */
+  struct span ending;          /* of the payloads that `newest` is about; empty: none */
+  struct journal_index *index; /* to be filled; NULL: none */
+};
+
 /* Reads the journal in `folder` up to its end and fills `end`. ERROR_CORRUPT (file, offset,
  * record), ERROR_NEWER, ERROR_MISSING (no segment), ERROR_SYSTEM. */
-bool journal_scan(const struct sys *, const char *folder, struct journal_end *end, struct error *);
+bool journal_scan(const struct sys *, const char *folder, const struct journal_look *,
+                  struct journal_end *end, struct error *);
 
-/* Reads up to `end` again and calls `each` for every payload that is not the store's own;
- * false from `each` ends it. A bad place is ERROR_CORRUPT now. */
-bool journal_replay(const struct sys *, const char *folder, const struct journal_end *end,
-                    journal_each *each, void *data, struct error *);
+/* Reads from the record `from` up to `end` again and calls `each` for every payload that is not the
+ * store's own; false from `each` ends it. A bad place is ERROR_CORRUPT now. The index, which may be
+ * NULL, says where to begin. */
+bool journal_replay(const struct sys *, const char *folder, const struct journal_index *,
+                    const struct journal_end *end, uint64_t from, journal_each *each, void *data,
+                    struct error *);
 
 #endif

@@ -32,6 +32,7 @@ static void lock_busy(const struct sys *sys, int fd, const char *path, struct er
     return;
   }
   *host++ = *start++ = '\0';
+  start[strcspn(start, " ")] = '\0';
   error_set(e, ERROR_BUSY, "%s: held by process %s on %s since %s; wait for it or stop it", path,
             line, host, start);
 }
@@ -70,6 +71,23 @@ int lock_take(const struct sys *sys, const char *folder, struct error *e) {
   return -1;
 }
 
+bool lock_kept(const struct sys *sys, const struct sys_stat *locked, const char *folder,
+               struct error *e) {
+  char path[PATH_MAX];
+  int64_t size;
+  if (!file_path(path, folder, "run.lock", e)) return false;
+  if (file_same(sys, path, locked, &size)) return true;
+  return error_set(e, ERROR_LOST,
+                   "%s: was removed or replaced while the run went on; nothing more is written",
+                   path);
+}
+
+int lock_look(const struct sys *sys, const char *folder) {
+  char path[PATH_MAX];
+  if (!file_path(path, folder, "run.lock", NULL)) return -1;
+  return file_open(sys, path, O_RDONLY, NULL);
+}
+
 bool lock_held(const struct sys *sys, const char *folder, char *line, size_t room) {
   char path[PATH_MAX];
   struct error ignored;
@@ -85,18 +103,28 @@ bool lock_held(const struct sys *sys, const char *folder, char *line, size_t roo
   return failed == -EAGAIN;
 }
 
-void lock_sign(const struct sys *sys, int fd) {
-  char host[65] = "", text[160], start[STAMP_SIZE];
+void lock_boot(const struct sys *sys, int fd, char boot[SYS_BOOT]) {
+  char line[256];
+  lock_line(sys, fd, line, sizeof line);
+  const char *at = line;
+  for (int spaces = 0; at && spaces < 3; spaces++)
+    if ((at = strchr(at, ' '))) at++;
+  snprintf(boot, SYS_BOOT, "%.*s", SYS_BOOT - 1, at ? at : "");
+}
+
+void lock_sign(const struct sys *sys, int fd, const char *boot) {
+  char host[65] = "", text[200], start[STAMP_SIZE];
   int from = sys->open(sys, "/proc/sys/kernel/hostname", O_RDONLY, 0);
   if (from >= 0) {
     lock_line(sys, from, host, sizeof host);
     sys->close(sys, from);
   }
   stamp_text(start, sys->wall_ms(sys));
-  int length =
-      snprintf(text, sizeof text, "%ld %s %s\n", (long)getpid(), host[0] ? host : "?", start);
+  int length = snprintf(text, sizeof text, "%ld %s %s%s%s\n", (long)getpid(), host[0] ? host : "?",
+                        start, boot[0] ? " " : "", boot);
   /* Cut behind it, not before: a file that was cut to nothing is flushed when it is closed. */
-  if (length > 0 && sys_write_all(sys, fd, text, (size_t)length, "run.lock", NULL))
+  if (length > 0 && sys->seek(sys, fd, 0, SEEK_SET) == 0 &&
+      sys_write_all(sys, fd, text, (size_t)length, "run.lock", NULL))
     sys->truncate(sys, fd, length);
 }
 

@@ -1,9 +1,12 @@
 /* memory.c: a store that keeps nothing but blobs, and those only while it is open.
  * Must not touch files. Called where a run's context strategy is `memory`. */
+#include "store/memory.h"
+
+#include <inttypes.h>
 #include <string.h>
 
 #include "store/blob.h"
-#include "store/store.h"
+#include "store/journal_format.h"
 
 struct memory_blob {
   struct memory_blob *next;
@@ -19,16 +22,25 @@ struct memory {
   struct memory_blob *blobs;
 };
 
-static bool memory_read(struct store *store,
+static bool memory_read(struct store *store, uint64_t from,
                         bool (*each)(void *, const struct record *, struct error *), void *data,
                         struct error *e) {
-  (void)store, (void)each, (void)data, (void)e;
+  (void)store, (void)from, (void)each, (void)data, (void)e;
   return true;
+}
+
+static bool memory_record(struct store *store, uint64_t seq, struct buffer *to, struct error *e) {
+  (void)store, (void)to;
+  return error_set(e, ERROR_MISSING, "record %" PRIu64 ": a run in memory keeps none", seq);
 }
 
 static bool memory_append(struct store *store, const struct span *payloads, size_t count,
                           enum append kind, struct error *e) {
-  (void)payloads, (void)kind, (void)e;
+  (void)kind;
+  for (size_t i = 0; i < count; i++)
+    if (journal_own(payloads[i]) ||
+        (payloads[i].length && memchr(payloads[i].data, '\n', payloads[i].length)))
+      return error_set(e, ERROR_INVALID, "a record that no journal would take");
   ((struct memory *)store)->seq += count;
   return true;
 }
@@ -93,6 +105,7 @@ static void memory_close(struct store *store) {
 
 static const struct store_ops memory_ops = {
     .read = memory_read,
+    .record = memory_record,
     .append = memory_append,
     .sync = memory_sync,
     .blob_put = memory_blob_put,

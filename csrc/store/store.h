@@ -1,10 +1,9 @@
 /* store.h: where a run lives.
  *
  * A store appends batches of records durably, reads them back, keeps blobs, and writes
- * views. It passes payload bytes and never looks inside them. Implementations:
- * directory.c (the journal on disk) and memory.c (nothing is kept). A store is used by
- * one run; `sync` alone may be called on another thread, and while it runs no other call
- * on the same store is made. */
+ * views. It passes payload bytes and never looks inside them. A store is used by one run; `sync`
+ * alone may be called on another thread, and while it runs no other call on the same store is made.
+ */
 #ifndef SKILLRT_STORE_STORE_H
 #define SKILLRT_STORE_STORE_H
 
@@ -21,13 +20,9 @@ enum durability {
   DURABILITY_PROCESS, /* survives kill -9: write per batch, no fdatasync */
 };
 
-/* What is appended, and what its writer does next. */
 enum append {
-  APPEND_WHOLE, /* a batch; its sync follows at once */
-  APPEND_EARLY, /* a batch; its sync follows after some work: its bytes set out for the disk now */
-  APPEND_FRONT, /* the front of a batch, whose rest comes with the next append: stands by itself and
-                   asks for no sync. kill -9 leaves it, a power cut may take it */
-  APPEND_LAST_WORDS /* a batch after a failure, in the space reserved for it */
+  APPEND_WHOLE,     /* a batch; its sync comes before the next */
+  APPEND_LAST_WORDS /* one batch after a failure, in the space reserved for it */
 };
 
 struct record {
@@ -36,22 +31,28 @@ struct record {
   struct span payload; /* valid during the call only */
 };
 
-struct store {
-  const struct store_ops *ops;
-};
+struct store;
 
 struct store_ops {
-  /* Calls `each` for every payload of the journal in order (the store's own records are
-   * left out). `each` returning false ends the reading and makes read return false. */
-  bool (*read)(struct store *, bool (*each)(void *data, const struct record *, struct error *),
-               void *data, struct error *);
+  /* Calls `each` for every payload of the journal from the record `from` on, in order (the store's
+   * own records are left out). `each` returning false ends the reading and makes read return
+   * false. */
+  bool (*read)(struct store *, uint64_t from,
+               bool (*each)(void *data, const struct record *, struct error *), void *data,
+               struct error *);
+
+  /* Appends the payload of the record `seq` to `to`: one that was read or appended, whether synced
+   * or not. Costs the same however long the journal is. ERROR_MISSING: no such record, or the
+   * store's own; ERROR_CORRUPT: file, offset, record. */
+  bool (*record)(struct store *, uint64_t seq, struct buffer *to, struct error *);
 
   /* Writes `count` payloads as one batch with one write; not durable before sync returned.
-   * (With a front, a batch is two writes.)
    * A payload must not hold a newline, nor begin with {"t":"journal" (the store's own): such a
    * batch is refused with ERROR_INVALID and the store goes on. On failure (short write, ENOSPC,
    * EIO) the journal has been cut back to its last good offset, and the store takes no more batches
-   * except one of last words. */
+   * except one of last words. ERROR_LOST: the run is not this store's any more (its files were
+   * removed or replaced, or another took it): nothing is written any more, no last words, no blob,
+   * no view. A batch may name blobs that were put before. */
   bool (*append)(struct store *, const struct span *payloads, size_t count, enum append,
                  struct error *);
 
@@ -83,24 +84,30 @@ struct store_ops {
 void store_close(struct store **store);
 
 enum store_open {
-  STORE_CREATE, /* the directory must hold no run (no payload); it is made if missing */
-  STORE_RESUME, /* must hold a run; takes the lock, recovers, seals after an unclean stop */
-  STORE_READ    /* looks only: no lock, changes nothing, append and view fail */
+  STORE_CREATE, /* there must be no run (no payload) */
+  STORE_RESUME, /* must hold a run; takes it for itself, recovers, seals after an unclean stop */
+  STORE_READ    /* looks only: holds nobody up, changes nothing, append and view fail */
 };
 
-struct directory_options {
+struct store_options {
   enum store_open mode;
   enum durability durability;
   const char *run_id;     /* STORE_CREATE: [A-Za-z0-9._-]{1,64} */
   uint64_t segment_bytes; /* a journal file is followed by the next at this size; 0: 64 MiB */
   bool accept_edits;      /* a hand-edited state.json is no error */
+  bool whole;         /* STORE_READ: check all of the journal; else its end, read checks the rest */
+  bool cut;           /* STORE_RESUME: a damaged journal is cut where the damage begins */
+  struct span ending; /* report.newest is the last record whose payload ends so; empty: none */
 };
 
 /* What was found when the run was opened. */
-struct directory_report {
+struct store_report {
   char run_id[65];
-  uint64_t records;   /* payloads in the journal */
-  uint64_t cut_bytes; /* torn tail moved to `cut_file` */
+  uint64_t records;   /* payloads in the journal; STORE_READ: in what was checked of it */
+  uint64_t last;      /* the highest seq */
+  uint64_t newest;    /* see store_options.ending; 0: there is none */
+  uint64_t cut_bytes; /* damaged end moved to `cut_file` */
+  bool cut_doubtful;  /* and it may have held what was reported: no kill explains it */
   char cut_file[128]; /* "journal.cut-<time>", or "" */
   bool unclean;       /* the last line of the journal does not say "closed" */
   bool view_missing;  /* state.json is not there, or its end is (never fsynced) */
@@ -108,18 +115,27 @@ struct directory_report {
   uint64_t view_seq;  /* _skillrt.seq of state.json */
 };
 
-/* Opens the run in directory `path`. Errors: ERROR_EXISTS, ERROR_MISSING, ERROR_BUSY (the
- * message says pid, host and start of the holder), ERROR_CORRUPT (file, offset, record),
- * ERROR_NEWER, ERROR_EDITED, ERROR_SYSTEM. Nothing is changed where it fails. */
-bool directory_open(const struct sys *, const char *path, const struct directory_options *,
-                    struct store **, struct directory_report *, struct error *);
+struct store {
+  const struct store_ops *ops;
+  struct store_report report; /* as store_open found it */
+};
+
+/* What is opened, by its URL: a path or "file:<path>" is a run's directory, "memory:" a store that
+ * keeps nothing but blobs, and those while it is open.
+ * Errors: ERROR_EXISTS, ERROR_MISSING, ERROR_BUSY (the message says who holds it), ERROR_CORRUPT
+ * (where), ERROR_NEWER, ERROR_EDITED, ERROR_SYSTEM. Nothing is changed where it fails. The report
+ * may be NULL. */
+bool store_open(const struct sys *, const char *url, const struct store_options *, struct store **,
+                struct store_report *, struct error *);
 
 /* Calls `each`, as read does, for every payload in front of the first bad place of a journal that
- * directory_open refused; those of a batch that is not whole count, too. Changes nothing. */
-void directory_salvage(const struct sys *, const char *path,
-                       bool (*each)(void *data, const struct record *, struct error *), void *data);
+ * store_open refused; those of a batch that is not whole count, too. Changes nothing. */
+void store_salvage(const struct sys *, const char *url,
+                   bool (*each)(void *data, const struct record *, struct error *), void *data);
 
-/* Keeps nothing: append and view succeed, read finds no record, blobs live in memory. */
-bool memory_open(const struct sys *, struct store **, struct error *);
+enum { STORE_HOLDER = 256 };
+/* Whether a process advances the run now: `line` gets who, "<pid> <host> <start>". Takes nothing
+ * for longer than the look. */
+bool store_holder(const struct sys *, const char *url, char line[STORE_HOLDER]);
 
 #endif

@@ -75,6 +75,7 @@ static void call_finish(struct call *call, const struct outcome *outcome) {
   const struct sys *sys = call->owner->sys;
   struct reply reply = {
       .status = outcome->status,
+      .sent = call->connected || call->redirects > 0,
       .code = call->status,
       .body = buffer_span(&call->body),
       .extra = buffer_span(&call->head),

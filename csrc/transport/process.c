@@ -73,6 +73,7 @@ static void child_reply(struct child *child) {
   const struct sys *sys = child->owner->sys;
   struct reply reply = {
       .status = child->verdict,
+      .sent = child->pid > 0,
       .body = buffer_span(&child->pipes[PIPE_OUT].kept),
       .extra = buffer_span(&child->pipes[PIPE_ERR].kept),
       .retry_after_ms = -1,

@@ -67,7 +67,7 @@ static void take_message(struct program *p, struct span message) {
   while (*at && !is_answered_by(*at, message))
     at = &(*at)->next;
   if (*at) {
-    struct reply reply = {.status = REPLY_OK, .body = message};
+    struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
     answer(at, &reply);
   } else if (ours->event && message.length > 0) {
     char source[SESSION_NAME_MAX + 16];
@@ -166,7 +166,7 @@ static void program_arm(struct program *p) {
 /* Without its answer those of others would be taken for it. */
 static void give_up(struct program *p, struct waiting **at, enum reply_status status,
                     const char *why) {
-  struct reply reply = {.status = status};
+  struct reply reply = {.status = status, .sent = true};
   struct error e;
   bool out_of_step = !(*at)->task->reply_id;
   snprintf(reply.message, sizeof reply.message, "%s: %s", p->task.target, why);
@@ -204,7 +204,8 @@ void program_give_up(struct program *p, struct exchange *exchange, enum reply_st
 /* ---- its life ---- */
 
 static void reply_of_end(const struct program *p, const struct reply *end, struct reply *to) {
-  *to = (struct reply){.status = end->status, .code = end->code, .extra = end->extra};
+  *to = (struct reply){
+      .status = end->status, .sent = end->sent, .code = end->code, .extra = end->extra};
   if (p->verdict != REPLY_OK) {
     to->status = p->verdict;
     snprintf(to->message, sizeof to->message, "%.*s", (int)sizeof to->message - 1, p->why.text);

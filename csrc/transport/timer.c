@@ -1,7 +1,7 @@
 /* timer.c: the transport that does nothing but let time pass.
  *
- * Serves TASK_TIMER steps, and the engine's back-off before any other task. Timers are used
- * again, so that a run with many delays holds as many handles as it ever had at once. */
+ * Serves the engine: back-off before another attempt, views and choices at their hour. Timers are
+ * used again, so that a run with many delays holds as many handles as it ever had at once. */
 #include "transport/transport.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  *
  * The engine hands a task to the transport of its kind and goes on; the transport calls
  * `done` exactly once per accepted exchange, later, from the loop (never from inside
- * send). Transports know nothing of steps, policies or journals. */
+ * send). Transports know nothing of calls, policies or journals. */
 #ifndef SKILLRT_TRANSPORT_TRANSPORT_H
 #define SKILLRT_TRANSPORT_TRANSPORT_H
 
@@ -17,10 +17,8 @@
 struct uv_loop_s;
 
 enum task_kind {
-  TASK_LUA,     /* a function in the script: the policy itself performs it */
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
-  TASK_GATE,    /* a person: nothing is sent, the run waits for an answer */
   TASK_SESSION, /* a message to a program that stays, and its answer */
   TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
   TASK_KINDS
@@ -49,7 +47,7 @@ struct task {
   char *cwd;              /* process, session: NULL = the caller's */
   char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
   struct buffer body;     /* http: request body; process: standard input; session: message */
-  int64_t delay_ms;       /* timer: how long; else the engine waits so long before send */
+  int64_t delay_ms;       /* timer: how long */
   int64_t connect_ms;     /* http: until connected (default 10 s) */
   int64_t idle_ms;        /* longest silence (default http: 60 s, process: none) */
   int64_t total_ms;       /* from sending to the last byte (default 600 s) */
@@ -71,13 +69,16 @@ enum reply_status {
   REPLY_TIMEOUT,   /* a deadline passed; `message` says which */
   REPLY_CANCELED,  /* cancel was called */
   REPLY_TOO_LARGE, /* max_body or max_extra was met */
-  REPLY_BROKEN,    /* reset, refused, unresolved, incomplete body, process could not start */
-  REPLY_REFUSED,   /* never worth a retry: bad URL, TLS verification failed, redirect refused */
-  REPLY_KILLED     /* process: died by a signal not ours; `code` is its number */
+  REPLY_BROKEN,  /* reset, refused, unresolved, incomplete body, process could not start, no memory
+                  */
+  REPLY_REFUSED, /* never worth a retry: bad URL, TLS verification failed, redirect refused */
+  REPLY_KILLED   /* process: died by a signal not ours; `code` is its number */
 };
 
 struct reply {
   enum reply_status status;
+  bool sent;              /* something may have left, so that the call may have acted; false only
+                             where it is known that nothing did: not connected, not started */
   int code;               /* http status, exit code or signal number; 0 if none */
   struct span body;       /* http body / stdout; borrowed for the time of the call */
   struct span extra;      /* http header lines ("name: value\n", lower-case names) / stderr */

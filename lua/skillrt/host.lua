@@ -82,13 +82,13 @@ end
 
 ---@return string
 function M.message()
-  return self.ledger.message or ""
+  return self.books.message or ""
 end
 
 ---The present state as compact JSON.
 ---@return string
 function M.state_json()
-  return assert(json.encode(views.state(self.ledger)))
+  return assert(json.encode(views.state(self.books)))
 end
 
 M.version = core.version

@@ -8,14 +8,12 @@
 
 enum { POINTS = 400, POINTS_WITH_BOOKS = 150 };
 
-static struct crash all;
-
 static void everywhere(const char *skill, uint64_t points) {
   static const char *const none[] = {NULL};
   struct crash c;
   CHECK(crash_init(&c, skill, NULL, none));
-  uint64_t stride = crash_stride() * (1 + c.moments / points);
-  for (uint64_t n = 1; n <= c.moments; n += stride) {
+  uint64_t stride = crash_stride(c.moments, points);
+  for (uint64_t n = 1 + crash_seed() % stride; n <= c.moments; n += stride) {
     char where[64];
     snprintf(where, sizeof where, "stopped at %lu", (unsigned long)n);
     crash_fresh(&c);
@@ -29,11 +27,7 @@ static void everywhere(const char *skill, uint64_t points) {
     crash_survey(&c, where);
   }
   CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
-  printf("# %s: %ld points (every %lu. of %lu), %ld lost, %ld duplicated\n", skill, c.points,
-         (unsigned long)stride, (unsigned long)c.moments, c.lost, c.duplicated);
-  all.points += c.points;
-  all.lost += c.lost + c.refused + c.different;
-  all.duplicated += c.duplicated;
+  crash_count(&c, skill);
   crash_clear(&c);
 }
 
@@ -56,6 +50,5 @@ int main(void) {
     everywhere("parallel with books", POINTS_WITH_BOOKS);
     everywhere("await with books", POINTS_WITH_BOOKS);
   }
-  printf("%ld points, %ld lost, %ld duplicated\n", all.points, all.lost, all.duplicated);
-  return check_finish();
+  return (int)!crash_close() | check_finish();
 }

@@ -53,7 +53,7 @@ static void order(void) {
   }
   TEST("functions of the script need no intent and no transport, one sync each all the same") {
     setup(3, 1);
-    h.policy.kind = TASK_LUA;
+    h.policy.functions = true;
     CHECK(fake_host_open(&h));
     fake_log_clear(&h.log);
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
@@ -61,10 +61,9 @@ static void order(void) {
                           "append(r3,end:task_completed) sync durable(5) save(5)");
     teardown();
   }
-  TEST("steps that the policy performs at once are not asked for, nor is there another choice") {
+  TEST("a function is performed once: no request, and a choice only when it is over") {
     setup(2, 1);
-    h.policy.kind = TASK_LUA;
-    h.policy.performs = h.policy.verbose = true;
+    h.policy.functions = h.policy.verbose = true;
     CHECK(fake_host_open(&h));
     fake_log_clear(&h.log);
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
@@ -72,20 +71,9 @@ static void order(void) {
                           "accept(2) choose append(r2,end:task_completed) sync durable(4) save(4)");
     teardown();
   }
-  TEST("a performed step may still ask for an exchange before it is over") {
+  TEST("a turn to which nothing came asks, writes and syncs nothing") {
     setup(1, 1);
-    h.policy.kind = TASK_LUA;
-    h.policy.performs = h.policy.verbose = true;
-    h.policy.exchanges = 2;
-    CHECK(fake_host_open(&h));
-    fake_log_clear(&h.log);
-    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
-    CHECK_STR(h.log.text, "choose accept(1) request(1) choose append(x1) sync durable(2) "
-                          "accept(1) choose append(r1,end:task_completed) sync durable(4) save(4)");
-    teardown();
-  }
-  TEST("a turn with nothing to write writes and syncs nothing") {
-    setup(1, 1);
+    h.policy.verbose = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     fake_log_clear(&h.log);
     CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_turn(&h) == ENGINE_WAITING);
@@ -141,8 +129,9 @@ static void parallel(void) {
     h.busy = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(fake_log_count(&h.log, "pool") == 1 && h.outside.in_flight == 0);
-    CHECK(fake_host_pool(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.outside.in_flight == 1);
+    int awake = h.awake;
+    CHECK(fake_host_pool(&h) && h.awake == awake + 1);
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.outside.in_flight == 1);
     fake_log_clear(&h.log);
     h.pool_full = true;
     fake_transport_reply(&h.outside, "1", REPLY_OK, "x");
@@ -152,106 +141,16 @@ static void parallel(void) {
   }
 }
 
-static void exchanges(void) {
-  TEST("a step of several exchanges records each and asks again") {
-    setup(1, 1);
-    h.policy.exchanges = 3;
-    CHECK(fake_host_open(&h));
-    fake_log_clear(&h.log);
-    CHECK(fake_host_run(&h, 10));
-    CHECK_STR(h.log.text,
-              "append(i1) sync durable(2) send(1) append(x1,i1) sync durable(4) send(1) "
-              "append(x1,i1) sync durable(6) send(1) append(r1,end:task_completed) sync "
-              "durable(8) save(8)");
-    teardown();
-  }
-  TEST("a retry waits on the timer first and leaves when the time has passed (F26)") {
-    setup(1, 1);
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 250;
-    h.timer.quiet = false;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_log_clear(&h.log);
-    fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(fake_log_count(&h.log, "append(x1,i1) sync durable(4) delay(1)") == 1);
-    CHECK(h.timer.flights[0].task && h.outside.in_flight == 0);
-    int awake = h.awake;
-    fake_transport_reply(&h.timer, "1", REPLY_OK, NULL);
-    CHECK(h.awake == awake + 1);
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.outside.in_flight == 1);
-    CHECK(fake_host_run(&h, 5));
-    CHECK_STR(engine_status(h.engine), "completed");
-    teardown();
-  }
-  TEST("a task for the timer goes to it once, with its delay") {
-    setup(1, 1);
-    h.policy.kind = TASK_TIMER;
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 100;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
-    CHECK(h.outside.sent == 0);
-    CHECK_STR(engine_status(h.engine), "completed");
-    teardown();
-  }
-  TEST("a retried function waits, too") {
-    setup(1, 1);
-    h.policy.kind = TASK_LUA;
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 100;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(h.policy.done == 0 && fake_host_run(&h, 5));
-    CHECK_STR(engine_status(h.engine), "completed");
-    teardown();
-  }
-  TEST("the bytes of a running exchange go to whoever watches") {
-    setup(2, 2);
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_log_clear(&h.log);
-    CHECK(fake_transport_progress(&h.outside, "2", "half a line"));
-    CHECK_STR(h.log.text, "progress(2,half a line)");
-    h.policy.policy.progress = NULL;
-    CHECK(fake_transport_progress(&h.outside, "2", "more"));
-    CHECK_STR(h.log.text, "progress(2,half a line)");
-    teardown();
-  }
-  TEST("a gate waits without a transport until its answer is there") {
-    setup(1, 1);
-    h.policy.kind = TASK_GATE;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.outside.sent == 0);
-    h.policy.gate_open = true;
-    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
-    CHECK_STR(engine_status(h.engine), "completed");
-    teardown();
-  }
-  TEST("what cannot be sent comes back as a reply: broken if it may pass, refused if not") {
-    setup(2, 1);
-    h.policy.verbose = true;
-    h.outside.fail_send = 1;
-    h.outside.fail_code = ERROR_SYSTEM;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
-    CHECK(fake_log_count(&h.log, "accept(1,4,)") == 1);
-    teardown();
-    setup(1, 1);
-    h.policy.verbose = true;
-    h.no_outside = true;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
-    CHECK(fake_log_count(&h.log, "accept(1,5,)") == 1);
-    teardown();
-  }
-}
-
-static void eleven_ms(void *data) {
+static void eleven_ms(void *data, const char *question) {
   (void)data;
-  h.sys.now_ns += 11 * 1000000;
+  if (strcmp(question, "accept") == 0) h.sys.now_ns += 11 * 1000000;
 }
 
 static void flat(void) {
   TEST("a million functions in memory allocate nothing and let the loop breathe") {
     setup(1000 * 1000, 1);
     h.sys.clock_stands = false;
-    h.policy.kind = TASK_LUA;
+    h.policy.functions = true;
     h.policy.in_memory = true;
     h.log.off = true;
     CHECK(fake_host_open(&h));
@@ -283,8 +182,8 @@ static void flat(void) {
   }
   TEST("a long function ends the turn after it, so that other runs get theirs") {
     setup(10, 1);
-    h.policy.kind = TASK_LUA;
-    h.policy.during_accept = eleven_ms;
+    h.policy.functions = true;
+    h.policy.during = eleven_ms;
     CHECK(fake_host_open(&h));
     for (int i = 1; i < 10; i++)
       CHECK(engine_turn(h.engine) == ENGINE_READY && h.policy.done == (uint64_t)i);
@@ -296,7 +195,6 @@ static void flat(void) {
 int main(void) {
   order();
   parallel();
-  exchanges();
   flat();
   return check_finish();
 }

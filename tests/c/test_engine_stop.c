@@ -1,5 +1,5 @@
-/* test_engine_stop.c: how a run ends before its time: asked to, interrupted, or by a fault
- * of the store or of the policy. Whatever happens it ends, with a reason, and leaks nothing. */
+/* test_engine_stop.c: how a run ends before its time: asked to, or interrupted. Whatever happens it
+ * ends, in order, with a reason, and leaks nothing. */
 #include <stdint.h>
 
 #include "support/check.h"
@@ -36,6 +36,8 @@ static void asked(void) {
     CHECK(h.awake == 1);
     engine_stop(h.engine, "timeout"); /* the first word counts */
     check_end("paused", "user_exit");
+    engine_tick(h.engine);
+    CHECK(h.awake == 1); /* what is canceled in a turn wakes nobody, nor does what comes too late */
     CHECK(fake_log_count(&h.log, "cancel(1)") == 1 && fake_log_count(&h.log, "cancel(2)") == 1);
     CHECK(fake_log_count(&h.log, "stop(user_exit) append(c") == 1);
     CHECK(fake_log_count(&h.log, ",end:user_exit) sync durable(6) save(6)") == 1);
@@ -67,32 +69,35 @@ static void asked(void) {
     CHECK(fake_log_count(&h.log, "send(3)") == 0);
     teardown();
   }
-  TEST("stop ends a back-off, an open gate and a delay that is just over") {
-    setup(1, 1);
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 3600000;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+  TEST("stop ends a back-off, and one that is just over") {
+    for (int over = 0; over < 2; over++) {
+      setup(1, 1);
+      h.policy.attempts = 2;
+      h.policy.after_ms = 3600000;
+      CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+      fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
+      CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_pool(&h));
+      CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+      CHECK(!over || fake_transport_reply(&h.timer, "3600000ms", REPLY_OK, ""));
+      engine_stop(h.engine, "user_exit");
+      check_end("paused", "user_exit");
+      CHECK(h.outside.sent == 1 && fake_log_count(&h.log, "c1,end:user_exit") == 1);
+      teardown();
+    }
+  }
+  TEST("a function that was chosen and not performed yet is heard of as canceled") {
+    setup(2, 1);
+    h.policy.functions = h.policy.verbose = h.busy = true;
+    CHECK(fake_host_open(&h) && engine_event(h.engine, "inbox", (struct span){"x", 1}, NULL));
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.work);
+    fake_log_clear(&h.log);
     engine_stop(h.engine, "user_exit");
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_pool(&h));
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING && fake_host_pool(&h));
     check_end("paused", "user_exit");
-    teardown();
-    setup(1, 1);
-    h.policy.kind = TASK_GATE;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    engine_stop(h.engine, "user_exit");
-    check_end("paused", "user_exit");
-    teardown();
-    setup(1, 1);
-    h.policy.exchanges = 2;
-    h.policy.delay_ms = 5;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_transport_reply(&h.outside, "1", REPLY_BROKEN, "");
-    CHECK(fake_host_turn(&h) == ENGINE_WAITING &&
-          fake_transport_reply(&h.timer, "1", REPLY_OK, ""));
-    engine_stop(h.engine, "user_exit");
-    check_end("paused", "user_exit");
-    CHECK(h.outside.sent == 1);
+    CHECK_STR(h.log.text, "sync durable(2) accept(1,2,,unsent) "
+                          "stop(user_exit) choose append(c1,end:user_exit) pool sync "
+                          "durable(4) save(4)");
     teardown();
   }
   TEST("a reply that came before the stop counts as it came") {
@@ -126,7 +131,7 @@ static void interrupted(void) {
     for (int kind = 0; kind < 2; kind++)
       for (unsigned n = 2; n < 20; n++) {
         setup(3, 2);
-        h.policy.kind = kind ? TASK_HTTP : TASK_LUA;
+        h.policy.functions = kind == 0;
         h.policy.fail_at = n;
         h.policy.fail_code = ERROR_STOPPED;
         CHECK(fake_host_open(&h));
@@ -163,179 +168,117 @@ static void interrupted(void) {
   }
 }
 
-static void store_faults(void) {
-  TEST("a full disk pauses the run with the policy's last words, and no view shows what is lost") {
-    for (uint64_t n = 2; n <= 5; n++) {
-      setup(3, 1);
-      h.store.fail_append = n;
-      CHECK(fake_host_open(&h));
-      fake_log_clear(&h.log);
-      CHECK(fake_host_run(&h, 20));
-      check_end("paused", "store_failed");
-      CHECK(engine_error(h.engine)->code == ERROR_SYSTEM);
-      CHECK_STR(engine_error(h.engine)->text, "journal: No space left on device");
-      CHECK(fake_log_count(&h.log, "append failed stop(store_failed) "
-                                   "last_words(end:store_failed) sync") == 1);
-      CHECK(h.log.text[h.log.length - 1] == 'c'); /* that sync was the last thing done */
-      CHECK(h.outside.in_flight == 0);
-      teardown();
-    }
-  }
-  TEST("a disk too full for last words still pauses the run") {
-    setup(3, 3);
-    h.store.fail_append = 3;
-    h.store.fail_last_words = true;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_transport_reply(&h.outside, "2", REPLY_OK, "");
-    check_end("paused", "store_failed");
-    CHECK(fake_log_count(&h.log, "cancel(") == 2);
-    teardown();
-  }
-  TEST("a failed sync ends the run at once: nothing is sent, reported or written after it") {
-    for (int pool = 0; pool < 2; pool++)
-      for (uint64_t n = 2; n <= 5; n++) {
-        setup(3, 1);
-        h.busy = pool;
-        h.store.fail_sync = n;
-        CHECK(fake_host_open(&h) && fake_host_run(&h, 20));
-        check_end("failed", "sync_failed");
-        CHECK_STR(engine_error(h.engine)->text, "journal: Input/output error");
-        CHECK(strstr(h.log.text, "sync failed") + 11 == h.log.text + h.log.length);
-        teardown();
-      }
-  }
-  TEST("a run whose first batch or view cannot be written does not open") {
-    setup(1, 1);
-    h.store.fail_append = 1;
-    CHECK(!fake_host_open(&h) && h.error.code == ERROR_SYSTEM);
-    teardown();
-    setup(1, 1);
-    h.store.fail_sync = 1;
-    CHECK(!fake_host_open(&h) && h.error.code == ERROR_SYSTEM);
-    CHECK(fake_log_count(&h.log, "durable") == 0);
-    teardown();
-    setup(1, 1);
-    h.policy.fail_save = true;
-    CHECK(!fake_host_open(&h));
-    CHECK_STR(h.error.text, "state.json: No space left on device");
-    teardown();
-  }
-}
-
-static void policy_faults(void) {
-  TEST("a policy that fails in any question fails the run, keeping what other answers wrote") {
-    for (unsigned n = 2; n < 20; n++) {
-      setup(3, 2);
-      h.policy.fail_at = n;
-      CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
-      CHECK(fake_log_count(&h.log, "half") == 0);
-      if (h.policy.questions < n)
-        CHECK_STR(engine_status(h.engine), "completed");
-      else
-        check_end("failed", "script_error");
-      if (h.policy.questions >= n) {
-        CHECK(engine_error(h.engine)->code == ERROR_SCRIPT);
-        CHECK(strncmp(engine_error(h.engine)->text, "skill.lua:7: question", 21) == 0);
-        CHECK(fake_log_count(&h.log, "end:script_error") == 1);
-      }
-      teardown();
-    }
-  }
-  TEST("a policy that fails for good ends the run, and one that says nothing is named") {
-    setup(3, 2);
-    h.policy.fail_at = 4;
-    h.policy.fail_times = UINT32_MAX;
-    h.policy.fail_mute = true;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
-    check_end("failed", "script_error");
-    CHECK_STR(engine_error(h.engine)->text, "policy: choose failed without saying why");
-    teardown();
-  }
-  TEST("a policy whose load fails does not open") {
-    setup(1, 1);
-    h.policy.fail_at = 1;
-    CHECK(!fake_host_open(&h));
-    CHECK_STR(h.error.text, "skill.lua:7: question 1 failed");
-    teardown();
-  }
-}
-
-static void check_bug(enum fake_bug bug, const char *part) {
-  setup(3, 2);
-  h.policy.bug = bug;
-  CHECK(fake_host_open(&h));
-  if (bug == FAKE_IGNORES_STOP) engine_stop(h.engine, "user_exit");
-  h.log.off = true;
-  CHECK(fake_host_run(&h, 30));
-  check_end("failed", "internal");
-  CHECK(strncmp(engine_error(h.engine)->text, "policy: ", 8) == 0 || bug == FAKE_STARTS_FOREVER);
-  CHECK(strstr(engine_error(h.engine)->text, part) != NULL);
-  teardown();
-}
-
-static void policy_bugs(void) {
-  TEST("to wait for nothing is a bug of the policy and stops the run as failed, internal (F45)") {
-    check_bug(FAKE_WAITS_FOR_NOTHING, "nothing is under way");
-  }
-  TEST("so is to start no step, one twice, or without end") {
-    check_bug(FAKE_STARTS_NOTHING, "names no step");
-    check_bug(FAKE_STARTS_TWICE, "step 1: started, but it is under way already");
-    check_bug(FAKE_STARTS_FOREVER, "more than 65536 steps");
-  }
-  TEST("so is to go on waiting after the only reply, to ignore stop, to stop without a status") {
-    check_bug(FAKE_KEEPS, "nothing more will come");
-    check_bug(FAKE_IGNORES_STOP, "told to stop");
-    setup(1, 1);
-    h.policy.bug = FAKE_WITHOUT_STATUS;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
-    check_end("failed", "internal");
-    teardown();
-  }
-  TEST("a policy that stops while steps are under way has them canceled and recorded") {
-    setup(3, 3);
-    h.policy.bug = FAKE_LEAVES;
-    CHECK(fake_host_open(&h) && fake_host_run(&h, 30));
-    check_end("completed", "task_completed");
-    CHECK(h.outside.sent == 0);
-    CHECK(fake_log_count(&h.log, "append(i1,i2,i3,end:task_completed,c") == 1);
-    CHECK(fake_log_count(&h.log, ",c") == 3);
-    teardown();
-    setup(4, 3);
-    h.policy.bug = FAKE_LEAVES;
-    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-    fake_transport_reply(&h.outside, "2", REPLY_OK, "x");
-    check_end("completed", "task_completed");
-    CHECK(fake_log_count(&h.log, "cancel(") == 2 && h.outside.sent == 3);
-    teardown();
-  }
-}
-
-static struct fake_host *stopping;
-static void stop_inside(void *data) {
+static void nine_ms(void *data, const char *question) {
   (void)data;
-  engine_stop(stopping->engine, "user_exit");
-  CHECK(engine_turn(stopping->engine) == ENGINE_WAITING); /* no turn inside a turn */
+  if (strcmp(question, "accept") == 0) h.sys.now_ns += 9 * 1000000;
+}
+
+/* Fails the first question of a name as interrupted. */
+static void interrupt(void *data, const char *question) {
+  if (strcmp(question, data) != 0 || h.policy.fail_at) return;
+  h.policy.fail_at = h.policy.questions + 1;
+  h.policy.fail_code = ERROR_STOPPED;
+}
+
+static void what_comes_back(void) {
+  char accept[] = "accept", request[] = "request";
+  TEST("a reply whose hearing was interrupted is heard again as it came") {
+    setup(1, 1);
+    h.policy.verbose = true;
+    h.policy.during = interrupt;
+    h.policy.data = accept;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    fake_transport_reply(&h.outside, "1", REPLY_OK, "a");
+    CHECK(engine_turn(h.engine) == ENGINE_READY);
+    check_end("paused", "user_exit");
+    CHECK(fake_log_count(&h.log, "accept(1,0,a) stop(user_exit) choose append(r1,end") == 1);
+    teardown();
+  }
+  TEST("a function that was interrupted is canceled, not performed again") {
+    setup(1, 1);
+    h.policy.verbose = h.policy.functions = true;
+    h.policy.during = interrupt;
+    h.policy.data = accept;
+    CHECK(fake_host_open(&h) && engine_turn(h.engine) == ENGINE_READY);
+    check_end("paused", "user_exit");
+    CHECK(fake_log_count(&h.log, "choose accept(1,2,,unsent) stop(user_exit)") == 1);
+    teardown();
+  }
+  TEST("a call whose request was interrupted is canceled, and so are those behind it") {
+    setup(3, 3);
+    h.policy.verbose = true;
+    h.policy.during = interrupt;
+    h.policy.data = request;
+    CHECK(fake_host_open(&h) && engine_turn(h.engine) == ENGINE_READY);
+    check_end("paused", "user_exit");
+    CHECK(fake_log_count(&h.log, "request(") == 0 && fake_log_count(&h.log, ",2,,unsent)") == 3);
+    teardown();
+  }
+  TEST("all is heard before the stop is told, however long that takes") {
+    setup(4, 4);
+    h.policy.verbose = true;
+    h.policy.during = nine_ms;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    engine_stop(h.engine, "user_exit");
+    check_end("paused", "user_exit");
+    const char *told = strstr(h.log.text, "stop(user_exit)");
+    CHECK(told && !strstr(told, "accept("));
+    teardown();
+  }
+  TEST("a call that is to be made again while the run stops is over") {
+    setup(2, 2);
+    h.policy.verbose = true;
+    h.policy.bug = FAKE_AGAIN;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
+    fake_log_clear(&h.log);
+    engine_stop(h.engine, "user_exit");
+    check_end("paused", "user_exit");
+    CHECK(fake_log_count(&h.log, "request(") == 0 && h.outside.sent == 2);
+    teardown();
+  }
+}
+
+static const char *stop_in;
+static void stop_inside(void *data, const char *question) {
+  if (strcmp(question, stop_in) != 0) return;
+  engine_stop(h.engine, "user_exit");
+  CHECK(engine_turn(h.engine) == ENGINE_WAITING); /* no turn inside a turn */
+  if (data) interrupt(data, question);
 }
 
 static void inside(void) {
+  char request[] = "request";
   TEST("stop and turn may be called from inside a question") {
     setup(5, 1);
-    stopping = &h;
-    h.policy.kind = TASK_LUA;
-    h.policy.during_accept = stop_inside;
+    h.policy.functions = true;
+    h.policy.during = stop_inside;
+    stop_in = "accept";
     CHECK(fake_host_open(&h));
     check_end("paused", "user_exit");
     CHECK(h.policy.done < 5);
     teardown();
+  }
+  TEST("what was asked for by then does not leave, and nothing more is asked for") {
+    for (int fails = 0; fails < 2; fails++) {
+      setup(5, 5);
+      h.policy.verbose = true;
+      h.policy.during = stop_inside;
+      h.policy.data = fails ? request : NULL;
+      stop_in = request;
+      CHECK(fake_host_open(&h));
+      check_end("paused", "user_exit");
+      CHECK(h.outside.sent == 0 && fake_log_count(&h.log, "request(") == 1 - fails);
+      CHECK(fake_log_count(&h.log, ",2,,unsent)") == 5);
+      CHECK(fake_log_count(&h.log, "end:user_exit") == 1);
+      teardown();
+    }
   }
 }
 
 int main(void) {
   asked();
   interrupted();
-  store_faults();
-  policy_faults();
-  policy_bugs();
+  what_comes_back();
   inside();
   return check_finish();
 }

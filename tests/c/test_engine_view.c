@@ -12,11 +12,11 @@ static bool slow_save(void *self, uint64_t seq, struct store *store, struct erro
   return plain_save(self, seq, store, error);
 }
 
-static void setup(uint64_t total, enum task_kind kind) {
+static void setup(uint64_t total, bool functions) {
   fake_host_init(&h);
   h.sys.clock_stands = true;
   h.policy.total = total;
-  h.policy.kind = kind;
+  h.policy.functions = functions;
   h.log.off = true;
   plain_save = h.policy.policy.save;
   h.policy.policy.save = slow_save;
@@ -36,20 +36,20 @@ static void one_step(void) {
   fake_host_turn(&h);
 }
 
-static void pass_10_ms(void *data) {
+static void pass_10_ms(void *data, const char *question) {
   (void)data;
-  pass(10);
+  if (strcmp(question, "accept") == 0) pass(10);
 }
 
 int main(void) {
   TEST("a new run has its views before its first step, a finished one before its end is told") {
-    setup(1, TASK_HTTP);
+    setup(1, false);
     CHECK(fake_host_open(&h) && h.policy.saves == 1);
     CHECK(fake_host_run(&h, 5) && h.policy.saves == 2);
     teardown();
   }
   TEST("steps of a millisecond have the views written every 50 ms, not every step") {
-    setup(1000, TASK_HTTP);
+    setup(1000, false);
     save_takes = 1000;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     for (int i = 0; i < 1000; i++) {
@@ -60,7 +60,7 @@ int main(void) {
     teardown();
   }
   TEST("views that take long are written for a twentieth of the time at most") {
-    setup(1000, TASK_HTTP);
+    setup(1000, false);
     save_takes = 30 * 1000000;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     int64_t start = h.sys.now_ns;
@@ -74,11 +74,11 @@ int main(void) {
     teardown();
   }
   TEST("a run that waits long is seen as it is: a timer brings the view that was not yet due") {
-    setup(3, TASK_HTTP);
+    setup(3, false);
     save_takes = 1000;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(h.policy.saves == 1 && h.timer.in_flight == 1);
-    CHECK(h.timer.flights[0].task->delay_ms > 40 && h.timer.flights[0].task->delay_ms <= 51);
+    CHECK(h.timer.first->task->delay_ms > 40 && h.timer.first->task->delay_ms <= 51);
     pass(10);
     one_step(); /* no second timer */
     CHECK(h.policy.saves == 1 && h.timer.in_flight == 1);
@@ -92,15 +92,15 @@ int main(void) {
     teardown();
   }
   TEST("a run that never waits has its views written every second") {
-    setup(1000, TASK_LUA);
+    setup(1000, true);
     save_takes = 1000;
-    h.policy.during_accept = pass_10_ms;
+    h.policy.during = pass_10_ms;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_STOPPED);
     CHECK(h.policy.saves >= 10 && h.policy.saves <= 12);
     teardown();
   }
   TEST("a view that cannot be written does not stop a run; the last failure is told") {
-    setup(3, TASK_HTTP);
+    setup(3, false);
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     h.policy.fail_save = true;
     for (int i = 0; i < 3; i++) {

@@ -54,6 +54,7 @@ static void test_broken(void) {
   TEST("a connection closed without a byte, or with something else than HTTP, is broken") {
     BENCH(b);
     check_reply(&b, "/nothing", REPLY_BROKEN, "Empty reply from server");
+    CHECK(b.got.reply.sent); /* who asked so may have been heard */
     bench_get(&b, "/garbage");
     CHECK(b.got.reply.status == REPLY_BROKEN);
     bench_close(&b);
@@ -65,7 +66,7 @@ static void test_broken(void) {
     bench_get(&b, "/");
     CHECK(b.got.reply.status == REPLY_BROKEN && b.got.reply.code == 0);
     CHECK(strncmp(b.got.reply.message, b.place, strlen(b.place)) == 0);
-    CHECK(strstr(b.got.reply.message, "connect"));
+    CHECK(strstr(b.got.reply.message, "connect") && !b.got.reply.sent);
     bench_close(&b);
   }
   TEST("a host that no name service can know is broken") {
@@ -76,7 +77,7 @@ static void test_broken(void) {
     CHECK(task_set(&b.task, &b.task.target, url, &e));
     bench_run(&b);
     CHECK(b.got.reply.status == REPLY_BROKEN);
-    CHECK(strstr(b.got.reply.message, "resolve"));
+    CHECK(strstr(b.got.reply.message, "resolve") && !b.got.reply.sent);
     bench_close(&b);
   }
 }
@@ -117,6 +118,7 @@ static void test_limits(void) {
     BENCH(b);
     b.task.idle_ms = 120;
     check_reply(&b, "/silence", REPLY_TIMEOUT, "silent for 120 ms");
+    CHECK(b.got.reply.sent);
     CHECK(b.got.reply.elapsed_ms >= 119 && b.got.reply.elapsed_ms < PATIENCE_MS);
     bench_close(&b);
   }
@@ -169,6 +171,7 @@ static void test_connect(void) {
     b.task.connect_ms = 150;
     b.task.idle_ms = 50; /* counts only once connected */
     check_reply(&b, "/", REPLY_TIMEOUT, "not connected after 150 ms");
+    CHECK(!b.got.reply.sent);
     CHECK(b.got.reply.elapsed_ms >= 149 && b.got.reply.elapsed_ms < PATIENCE_MS);
     bench_close(&b);
     for (int i = 0; i < 4; i++)
@@ -187,6 +190,7 @@ static void cancel_after(const char *path, int ms) {
   CHECK(b.got.replies == 0);
   b.transport->ops->cancel(b.transport, &b.got.exchange, false);
   CHECK(b.got.replies == 1 && b.got.reply.status == REPLY_CANCELED);
+  CHECK(b.got.reply.sent == (ms > 0));
   loop_spend(&b.loop, 10);
   bench_close(&b);
   CHECK(b.got.replies == 1);

@@ -318,7 +318,7 @@ static void opening(void) {
   }
   TEST("a kind that is not sent anywhere is refused by name") {
     setup();
-    CHECK(!transports_get(loop_transports(loop), TASK_GATE, NULL, &error));
+    CHECK(!transports_get(loop_transports(loop), TASK_KINDS, NULL, &error));
     CHECK(!transports_get(loop_transports(loop), (enum task_kind)77, NULL, &error));
     CHECK_STR(error.text, "task: there is no kind 77");
     teardown();

@@ -67,7 +67,7 @@ static void *turn_until_it_talks(void *data) {
 }
 
 static void test_death(void) {
-  TEST("a program and what it started end when we are killed (F66)") {
+  TEST("a program and what it started end when we are killed") {
     check_death(SIGKILL, false);
   }
   TEST("a program started by a thread of ours ends when we are killed") {

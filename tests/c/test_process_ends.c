@@ -67,6 +67,7 @@ static void test_cancel(void) {
     CHECK(b.got.replies == 1);
     CHECK(b.got.reply.status == REPLY_CANCELED);
     CHECK_STR(b.got.reply.message, "sh: canceled");
+    CHECK(b.got.reply.sent);
     CHECK(gone((pid_t)atoi(b.got.body)));
     loop_spend(&b.loop, 20);
     bench_close(&b);
@@ -88,7 +89,7 @@ static void test_cancel(void) {
     bench_sh(&b, "echo never");
     CHECK(bench_send(&b));
     b.transport->ops->cancel(b.transport, &b.got.exchange, false);
-    CHECK(b.got.replies == 1 && b.got.reply.status == REPLY_CANCELED);
+    CHECK(b.got.replies == 1 && b.got.reply.status == REPLY_CANCELED && !b.got.reply.sent);
     bench_close(&b);
   }
   TEST("an exchange can be canceled from its own progress") {

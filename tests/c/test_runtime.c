@@ -52,7 +52,7 @@ static bool start(struct run *run, const char *name) {
   struct runtime_options options = {.sys = &world.sys,
                                     .loop = loop,
                                     .policy = &run->policy.policy,
-                                    .directory = name ? scratch_path(&folder, name) : NULL,
+                                    .url = name ? scratch_path(&folder, name) : NULL,
                                     .store = {.mode = STORE_CREATE, .run_id = "test"}};
   return runtime_open(&options, &run->runtime, NULL, &error);
 }
@@ -74,6 +74,13 @@ static int ticks;
 static void count_tick(void *self) {
   (void)self;
   ticks++;
+}
+
+static void go_on_at_second(void *data, const char *question) {
+  struct fake_policy *policy = data;
+  if (policy->choices != 1 || strcmp(question, "choose") != 0) return;
+  policy->width = 1;
+  policy->wait_ms = -1;
 }
 
 static void whole(void) {
@@ -113,6 +120,32 @@ static void whole(void) {
     runtime_wait(one.runtime);
     check_end(&one, "completed", "task_completed");
     CHECK(ticks >= 2 && ticks <= 20); /* 350 ms of a busy machine, a tick each 100 */
+    runtime_close(one.runtime);
+    teardown();
+  }
+  TEST("a run sleeps until the time its policy said, or until an event") {
+    setup();
+    prepare(&one, TASK_TIMER, 1, 0);
+    one.policy.wait_ms = 30;
+    one.policy.during = go_on_at_second;
+    one.policy.data = &one.policy;
+    double begin = now_ms();
+    CHECK(start(&one, NULL));
+    runtime_wait(one.runtime);
+    check_end(&one, "completed", "task_completed");
+    CHECK(now_ms() - begin >= 29);
+    runtime_close(one.runtime);
+    prepare(&one, TASK_TIMER, 1, 0);
+    one.policy.events = true;
+    one.policy.during = go_on_at_second;
+    one.policy.data = &one.policy;
+    CHECK(start(&one, NULL));
+    for (int i = 0; i < 10; i++)
+      loop_turn(loop, false);
+    CHECK(one.policy.choices == 1 && loop_timeout_ms(loop) != 0);
+    CHECK(runtime_event(one.runtime, "inbox", (struct span){"go", 2}, &error));
+    runtime_wait(one.runtime);
+    check_end(&one, "completed", "task_completed");
     runtime_close(one.runtime);
     teardown();
   }
@@ -194,8 +227,8 @@ static void stopping(void) {
   }
   TEST("stop reaches a run that never waits") {
     setup();
-    prepare(&one, TASK_LUA, UINT64_MAX, 1);
-    one.policy.in_memory = true;
+    prepare(&one, TASK_TIMER, UINT64_MAX, 1);
+    one.policy.functions = one.policy.in_memory = true;
     one.log.off = true;
     CHECK(start(&one, NULL));
     pthread_t thread;

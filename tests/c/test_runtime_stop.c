@@ -79,7 +79,7 @@ static bool start(const char *const *argv, uint64_t total, uint64_t width) {
   struct runtime_options options = {.sys = &world.sys,
                                     .loop = loop,
                                     .policy = &policy.policy,
-                                    .directory = scratch_path(&folder, "run"),
+                                    .url = scratch_path(&folder, "run"),
                                     .store = {.mode = STORE_CREATE, .run_id = "test"}};
   return runtime_open(&options, &run, NULL, &error);
 }

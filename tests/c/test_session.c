@@ -179,7 +179,7 @@ static void test_ends(void) {
     ask(1, "lines", "2", "{\"id\":2,\"do\":\"die\"}");
     capture_wait(&got[0], &loop);
     for (int i = 0; i < 2; i++) {
-      CHECK(got[i].reply.status == REPLY_BROKEN && got[i].reply.code == 3);
+      CHECK(got[i].reply.status == REPLY_BROKEN && got[i].reply.code == 3 && got[i].reply.sent);
       CHECK_STR(got[i].reply.message, "one: ended with exit code 3 before it answered");
       size_t length = strlen(got[i].extra);
       CHECK(length >= 32 << 10 && length <= 64 << 10);

@@ -163,62 +163,9 @@ static void test_cost(struct scratch *s) {
       CHECK(kit_put(&k, 10 + i % 10, 1));
     CHECK(faulty_count(f, FAULTY_BIT(FAULTY_WRITE)) == 100);
     CHECK(faulty_count(f, FAULTY_BIT(FAULTY_FDATASYNC)) == 100);
-    CHECK(faulty_count(f, ~0u) == 200);
+    CHECK(faulty_count(f, FAULTY_BIT(FAULTY_STAT)) == 200); /* of the lock and the journal */
+    CHECK(faulty_count(f, ~0u) == 400);
     CHECK(k.store->ops->bytes(k.store) - bytes == 100 * (59 + 8));
-    kit_close(&k);
-    faulty_free(f);
-  }
-  scratch_empty(s);
-}
-
-/* A record's mark: the field behind the batch's number, of the n-th line of the journal, from 0. */
-static char mark_of(struct scratch *s, int n) {
-  size_t length;
-  char *bytes = scratch_read(s, "run/journal/00000001.sj", &length), *line = bytes;
-  while (n-- > 0)
-    line = strchr(line, '\n') + 1;
-  char mark = line[38];
-  free(bytes);
-  return mark;
-}
-
-static void test_fronts(struct scratch *s) {
-  struct kit k;
-  kit_init(&k, s);
-  TEST("the front of a batch is read before its rest is there, and needs no sync of its own") {
-    CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
-    CHECK(kit_append(&k, 1, 2, APPEND_FRONT) && kit_count(&k) == 3);
-    struct kit reader;
-    kit_init(&reader, s);
-    CHECK(kit_open(&reader, STORE_READ) && kit_count(&reader) == 3 && reader.report.unclean);
-    kit_close(&reader);
-    CHECK(kit_put(&k, 3, 1) && kit_count(&k) == 4);
-    CHECK(k.store->ops->syncs(k.store) == 2);
-    CHECK(mark_of(s, 1) == '1' && mark_of(s, 2) == '0' && mark_of(s, 3) == '2');
-    CHECK(mark_of(s, 4) == '1');
-  }
-  TEST("a run that is closed behind a front is not called closed, and goes on in a new segment") {
-    CHECK(kit_append(&k, 4, 1, APPEND_FRONT) && kit_sync(&k));
-    kit_close(&k);
-    CHECK(kit_open(&k, STORE_RESUME) && k.report.unclean && k.report.cut_bytes == 0);
-    CHECK(kit_count(&k) == 5 && kit_put(&k, 5, 1) && kit_count(&k) == 6);
-    CHECK(scratch_count(s, "run/journal", "0000") == 2);
-    kit_close(&k);
-    CHECK(kit_open(&k, STORE_RESUME) && !k.report.unclean && kit_count(&k) == 6);
-    kit_close(&k);
-  }
-  scratch_empty(s);
-  TEST("a batch that sets out early costs one call more, which may fail without harm") {
-    struct faulty *f = faulty_new(sys_real());
-    kit_init(&k, s);
-    k.sys = faulty_sys(f);
-    CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
-    faulty_reset(f);
-    CHECK(kit_append(&k, 1, 1, APPEND_EARLY) && kit_sync(&k));
-    CHECK(faulty_count(f, FAULTY_BIT(FAULTY_WRITE_OUT)) == 1 && faulty_count(f, ~0u) == 3);
-    faulty_reset(f);
-    faulty_fail(f, FAULTY_BIT(FAULTY_WRITE_OUT), 1, EIO, FAULTY_ONCE);
-    CHECK(kit_append(&k, 2, 1, APPEND_EARLY) && kit_sync(&k) && kit_count(&k) == 3);
     kit_close(&k);
     faulty_free(f);
   }
@@ -336,7 +283,6 @@ int main(void) {
   test_openings(&s);
   test_segments(&s);
   test_cost(&s);
-  test_fronts(&s);
   test_lock(&s);
   test_stamps();
   test_paths(&s);

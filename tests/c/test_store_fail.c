@@ -36,7 +36,7 @@ static void aftermath(struct kit *k, const struct story *t, bool last_words) {
   }
   int count = kit_count(k);
   if (last_words)
-    CHECK(count == t->there + 1);
+    CHECK(count == t->promised + 1);
   else
     CHECK(count >= t->promised && count <= t->appended + 1);
   CHECK(kit_put(k, count, 1) && kit_count(k) == count + 1);
@@ -63,7 +63,7 @@ static struct outcome suffer(struct scratch *s, const struct harm *h, uint64_t n
   CHECK(o.told || k.error.code != ERROR_CORRUPT);
   o.open = k.store != NULL;
   if (!o.told && k.store)
-    o.last_words = kit_append(&k, t.there, 1, APPEND_LAST_WORDS) && kit_sync(&k);
+    o.last_words = kit_append(&k, t.promised, 1, APPEND_LAST_WORDS) && kit_sync(&k);
   kit_close(&k);
   CHECK(faulty_outstanding(f) == 0 && faulty_open_files(f) == 0);
   faulty_reset(f);
@@ -107,7 +107,7 @@ static void test_calls(struct scratch *s) {
       failures++;
       CHECK(o.created && o.last_words);
     }
-    CHECK(failures == STORY_WRITES);
+    CHECK(failures == STORY_BATCHES);
   }
 }
 

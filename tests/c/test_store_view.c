@@ -139,7 +139,7 @@ static void test_blobs(struct scratch *s, bool memory) {
   sha256_hex(value, sizeof value, digest);
   sha256_hex("", 0, other);
   kit_init(&k, s);
-  CHECK(memory ? memory_open(k.sys, &k.store, &k.error) : kit_open(&k, STORE_CREATE));
+  CHECK(memory ? kit_open_memory(&k) : kit_open(&k, STORE_CREATE));
   const struct store_ops *ops = k.store->ops;
   buffer_init(&got, k.sys, 1 << 20);
   CHECK(ops->blob_put(k.store, digest, span, &k.error));
@@ -179,7 +179,7 @@ int main(void) {
     test_blobs(&s, true);
     struct kit k;
     kit_init(&k, &s);
-    CHECK(memory_open(k.sys, &k.store, &k.error));
+    CHECK(kit_open_memory(&k));
     CHECK(kit_put(&k, 0, 3) && k.store->ops->seq(k.store) == 3 && kit_count(&k) == 0);
     CHECK(kit_view(&k, "state.json", "{}"));
     kit_close(&k);

@@ -51,7 +51,7 @@ static bool see(void *data, const struct record *record, struct error *e) {
 
 static struct seen look(struct kit *k) {
   struct seen seen = {0};
-  if (!k->store->ops->read(k->store, see, &seen, &k->error)) abort();
+  if (!k->store->ops->read(k->store, 0, see, &seen, &k->error)) abort();
   return seen;
 }
 

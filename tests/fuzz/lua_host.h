@@ -50,7 +50,8 @@ static inline lua_State *lua_host_open(const char *driver) {
   lua_pushcfunction(L, luaopen_skillrt_core);
   lua_setfield(L, -2, "skillrt.core");
   lua_pop(L, 1);
-  if (luaL_dostring(L, "package.path = './lua/?.lua;./?.lua;' .. package.path")) lua_host_die(L);
+  if (luaL_dostring(L, "package.path = './lua/?.lua;./lua/?/init.lua;./?.lua;' .. package.path"))
+    lua_host_die(L);
   if (luaL_loadstring(L, driver) || lua_pcall(L, 0, 1, 0)) lua_host_die(L);
   lua_sethook(L, lua_host_count, LUA_MASKLINE, 0);
   return L;

@@ -1,4 +1,5 @@
--- all_spec.lua: how tests/all.lua counts a program whose leak check crashed: neither well nor ill.
+-- all_spec.lua: how tests/all.lua runs programs, several at once, and how it counts them: one whose
+-- leak check crashed neither well nor ill.
 local TRACER = "Tracer caught signal 11: addr=0x480 pc=0x7f\n==1==LeakSanitizer has encountered a fatal error."
 
 -- Runs all.lua over a program that ends with these lines and code 1 so many times, then well.
@@ -18,6 +19,66 @@ local function all_over(lines, times)
   os.remove(count)
   return ok == true, output, runs
 end
+
+-- Runs all.lua over shell programs of these texts, so many at once; its output, and whether all went well.
+local function all_of(texts, jobs)
+  local paths = {}
+  for i, text in ipairs(texts) do
+    paths[i] = os.tmpname()
+    local file <close> = assert(io.open(paths[i], "w"))
+    file:write("#!/bin/sh\n", text, "\n")
+  end
+  local list = table.concat(paths, " ")
+  assert(os.execute("chmod +x " .. list))
+  local pipe = assert(io.popen(("env -u ONLY JOBS=%d TEST_SECONDS=3 lua5.4 tests/all.lua %s 2>&1"):format(jobs, list)))
+  local output = pipe:read "a"
+  local ok = pipe:close() == true
+  os.execute("rm -f " .. list)
+  return output, ok, paths
+end
+
+describe("test programs", function()
+  -- each waits for what the other writes
+  local function meets(mine, other)
+    return ("echo >%s; n=0; while [ ! -e %s ] && [ $n -lt 40 ]; do sleep 0.05; n=$((n+1)); done\n[ -e %s ] && echo '1 passed, 0 failed'")
+      :format(mine, other, other)
+  end
+
+  it("run at the same time, as many as are asked for, and no more", function()
+    local a, b = os.tmpname(), os.tmpname()
+    local pair = { meets(a, b), meets(b, a) }
+    os.execute(("rm -f %s %s"):format(a, b))
+    local output, ok = all_of(pair, 2)
+    assert.is_true(ok, output)
+    assert.truthy(output:find("\n2 passed, 0 failed", 1, true), output)
+    os.execute(("rm -f %s %s"):format(a, b))
+    output, ok = all_of(pair, 1)
+    assert.is_false(ok)
+    assert.truthy(output:find("\n1 passed, 1 failed", 1, true), output)
+    os.execute(("rm -f %s %s"):format(a, b))
+  end)
+
+  it("are told of in the order they were named in, whichever ends first", function()
+    local output, _, paths = all_of({ "sleep 0.3; echo 1 passed, 0 failed", "echo 2 passed, 0 failed", "echo 3 passed, 0 failed" }, 3)
+    local at = {}
+    for i, path in ipairs(paths) do
+      at[i] = assert(output:find(path:match "[^/]+$", 1, true), output)
+    end
+    assert.is_true(at[1] < at[2] and at[2] < at[3], output)
+    assert.truthy(output:find("\n6 passed, 0 failed", 1, true))
+  end)
+
+  it("fail when they die, are too slow, or end badly behind a good last line", function()
+    local well = "echo 1 passed, 0 failed; "
+    local output, ok = all_of({ "kill -SEGV $$", "sleep 20", well .. "exit 3", well .. "kill -ABRT $$" }, 4)
+    assert.is_false(ok)
+    assert.truthy(output:find("ended before its last line", 1, true), output)
+    assert.truthy(output:find("stopped after 3 s", 1, true), output)
+    assert.truthy(output:find("exit code 3", 1, true), output)
+    assert.truthy(output:find("died by signal 6", 1, true), output)
+    assert.truthy(output:find("\n2 passed, 4 failed", 1, true), output)
+  end)
+end)
 
 describe("a test program", function()
   it("runs again, and says so, where the tracer of LeakSanitizer crashed at its end", function()

@@ -2,6 +2,7 @@
 -- a function waits for. Runs whole skills in memory.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
+local fake = require "tests.support.fake_ctx"
 local skillrt = require "skillrt"
 
 -- Runs one action in memory; gives the result and the records that were made.
@@ -56,12 +57,11 @@ describe("a message", function()
 
   it("names the server that --set gave, and no secret of the environment", function()
     local one = agent.http { url = "{input.agent}/task?key={env.KEY}" }
-    local _, failure = agent.reply(
-      one,
-      { status = "ok", code = 500, body = "busy\n", extra = "", retry_after_ms = -1 },
-      { kind = "action", action = { id = "a" }, input = { agent = "http://me:pw@127.0.0.1:8080" } }
-    )
-    assert.equal("agent http: HTTP 500 from http://127.0.0.1:8080/task: busy", failure.message)
+    local getenv = os.getenv
+    os.getenv = function(name) return name == "KEY" and "s3cret" or getenv(name) end -- luacheck: ignore
+    local _, message = fake.perform(one, { { code = 500, body = "busy\n" } }, { input = { agent = "http://me:pw@127.0.0.1:8080" } })
+    os.getenv = getenv -- luacheck: ignore
+    assert.equal("agent http: HTTP 500 from http://127.0.0.1:8080/task: busy", message)
   end)
 end)
 
@@ -106,7 +106,7 @@ describe("ctx.await of an agent", function()
         end
         return { attempts = ctx.attempt }
       end,
-    }, { agents = { slow = skillrt.agent.command { "sleep", "0.3" } } })
+    }, { agents = { slow = skillrt.agent.command { "sleep", "0.3", idempotent = true } } })
     assert.equal("completed", result.status)
     assert.equal(2, result.state.attempts)
     assert.equal("fail", records[5].t)

@@ -10,7 +10,7 @@ local function names(folder)
 end
 
 describe("the tree", function()
-  it("has the agreed top level, with the core in C (R195)", function()
+  it("has the agreed top level, with the core in C", function()
     local top = names "."
     for name, kind in pairs {
       Makefile = "file", csrc = "directory", lua = "directory", strategies = "directory",

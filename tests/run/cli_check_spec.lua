@@ -40,7 +40,7 @@ local function generated(folder)
 end
 
 describe("skillrt check", function()
-  it("says that a clean skill is clean, with code 0 (R127)", function()
+  it("says that a clean skill is clean, with code 0", function()
     local folder <close> = kit.folder()
     script(folder, GOOD)
     local done = kit.run(folder, { "check", "case.lua" })
@@ -59,7 +59,7 @@ describe("skillrt check", function()
     assert.truthy(done.out:find("\n    why: ", 1, true) and done.out:find("\n    do:  ", 1, true))
   end)
 
-  it("gives one object with --json (R127)", function()
+  it("gives one object with --json", function()
     local folder <close> = kit.folder()
     script(folder, GOOD:gsub("'read'", "'checked'"))
     local done = kit.run(folder, { "check", "case.lua", "--json" })
@@ -83,7 +83,7 @@ describe("skillrt check", function()
     assert.equal(2, kit.run(folder, { "check", "broken.lua", "--max-states", "none" }).code)
   end)
 
-  it("passes what skillrt generates, in the folder and as a config (R76-R79)", function()
+  it("passes what skillrt generates, in the folder and as a config (R76, R77, R78, R79)", function()
     local folder <close> = kit.folder()
     generated(folder)
     for _, path in ipairs { "case", "case/skill-config.json", "skill-config.json" } do
@@ -92,7 +92,7 @@ describe("skillrt check", function()
     end
   end)
 
-  it("reports PASS on a fresh folder, and less for what is missing (R127)", function()
+  it("reports PASS on a fresh folder, and less for what is missing", function()
     local folder <close> = kit.folder()
     generated(folder)
     local done = kit.run(folder, { "check", "case", "--report" })

@@ -142,7 +142,7 @@ describe("skillrt generate", function()
     assert.equal(folder.read "skill/SKILL.md", folder.read "other/SKILL.md")
   end)
 
-  it("tells every fault of a config by its key and writes nothing (R1, F1, F2)", function()
+  it("tells every fault of a config by its key and writes nothing (F2)", function()
     local folder <close> = kit.folder()
     for text, sign in pairs {
       ['{"skill_name":"x"'] = "bad.json: ",

@@ -42,7 +42,7 @@ describe("skillrt SCRIPT", function()
     assert.truthy(run.out:find(", in w\n", 1, true))
   end)
 
-  it("prints the lines of phases, skipped and failed, and stops with code 1 (R29, R30, R33)", function()
+  it("prints the lines of phases, skipped and failed, and stops with code 1 (R30, R33)", function()
     local folder <close> = kit.folder()
     folder.file("steps.lua", PHASES)
     local run = kit.run(folder, { "run", "steps.lua", "--work-dir=w" })

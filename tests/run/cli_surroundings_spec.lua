@@ -27,7 +27,7 @@ local function completes(line, script)
   return result
 end
 
-describe("a run completes (F66)", function()
+describe("a run completes", function()
   for _, closed in ipairs { "<&-", ">&-", "2>&-", "<&- >&- 2>&-" } do
     it("with descriptors closed: " .. closed, function()
       completes('"$P" s.lua --work-dir w ' .. closed)
@@ -74,7 +74,7 @@ for _, how in ipairs { "unshare -fp --mount-proc --kill-child ", "unshare -rfp -
   UNSHARE = UNSHARE or (os.execute(how .. "true 2>/dev/null") and how)
 end
 
-describe("as process 1 (F66)", function()
+describe("as process 1", function()
   if not UNSHARE then
     pending "no namespaces here"
     return
@@ -114,12 +114,12 @@ describe("as process 1 (F66)", function()
   end)
 end)
 
-it("a run completes in 64 MB (F66)", function()
+it("a run completes in 64 MB", function()
   if os.getenv "SKILLRT_MODE" == "asan" then return end -- needs terabytes
   completes 'ulimit -v 65536; "$P" s.lua --work-dir w'
 end)
 
-describe("descriptors (F66)", function()
+describe("descriptors", function()
   local COUNT = HEAD .. [[return skillrt.skill { name = "s", state = {}, actions = { { id = "a",
     run = function(_, ctx)
       print("agent " .. ctx.await { kind = "command", argv = { "sh", "-c", "ulimit -Sn" } }.stdout)
@@ -136,7 +136,7 @@ describe("descriptors (F66)", function()
   end)
 end)
 
-describe("output (F66)", function()
+describe("output", function()
   it("that cannot be written is told by the exit code", function()
     local folder <close> = kit.folder()
     folder.file("s.lua", COMMAND)
@@ -175,7 +175,7 @@ describe("output (F66)", function()
   end)
 end)
 
-it("a folder that was removed is told in a line (F66)", function()
+it("a folder that was removed is told in a line", function()
   local folder <close> = kit.folder()
   for _, words in ipairs { "s.lua", "status w", "resume w", "check ." } do
     local result = shell(folder, 'mkdir -p gone && cd gone && rmdir ../gone && "$P" ' .. words)

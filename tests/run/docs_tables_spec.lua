@@ -1,10 +1,10 @@
 -- docs_tables_spec.lua: the tables of docs/scripting.md name what there is, all of it, and no more.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
-local await = require "skillrt.run.await"
 local json = require "skillrt.base.json"
 local pages = require "tests.support.pages"
 local prompt = require "skillrt.agent.prompt"
+local request = require "skillrt.agent.request"
 local schema = require "skillrt.skill.schema"
 local skillrt = require "skillrt"
 
@@ -83,7 +83,7 @@ describe("docs/scripting.md", function()
     local function http() agent.http { url = "http://127.0.0.1/" } end
     local text = part("**`command`**", "**`http`**")
     assert.same(known(command, "argv", "argv name kind"), named(text))
-    local roots, told = require("skillrt.agent.command").ROOTS, {}
+    local roots, told = require("skillrt.agent.values").ROOTS, {}
     for name in text:match("\nPlaceholders:(.*)"):gmatch "{([%l_]+)[%w_.]*}" do
       told[name] = true
     end
@@ -98,7 +98,8 @@ describe("docs/scripting.md", function()
     for kind, step in pairs { action = { id = "a", tools = { "t" } }, phase = { id = "b", tools = { "t" } } } do
       local call = {
         kind = kind, [kind] = step, run_id = "r", skill = "s", step = 1, attempt = 1, work_dir = "/w", inputs = { "/w/i" },
-        output = "/w/o", specs = { { name = "s", path = "/s", size = 1, text = "x" } }, context_strategy = "file", state_text = "{}",
+        output = "/w/o", item = { 1 }, index = 1,
+        specs = { { name = "s", path = "/s", size = 1, text = "x" } }, context_strategy = "file", state_text = "{}",
       }
       local one = agent.http { url = "http://127.0.0.1/", tool = "t", mode = "m" }
       for name in pairs(json.decode((assert(prompt.task(call, "text", one))))) do
@@ -116,10 +117,17 @@ describe("docs/scripting.md", function()
       for name in more:gmatch "[%l_]+" do
         told[name] = true
       end
-      local function check() await.check { kind = kind } end
-      local names = known(check, "kind", written .. " idempotent")
-      assert.same(names, told, kind)
+      local function check() request.check { kind = kind } end
+      assert.same(known(check, "kind", written .. " idempotent expect judge retry key acts shown declared"), told, kind)
     end
-    assert.truthy(page:find("`idempotent = true`\na request", 1, true))
+    local all = {}
+    for name in ("idempotent expect judge retry key acts shown declared"):gmatch "%S+" do
+      all[name] = true
+    end
+    assert.same(all, named(part("What every request may say:", "A function that waits")))
+    local retry = page:match "| `retry` |[^|]*|([^|]*)|"
+    for name in pairs(request.RETRY) do
+      assert.truthy(retry:find("`" .. name .. "`", 1, true), "docs/scripting.md: retry: says nothing of " .. name)
+    end
   end)
 end)

@@ -4,7 +4,7 @@ local pages = require "tests.support.pages"
 
 local PATH = "PATH=" .. kit.quoted(kit.program:match "^(.*)/") .. ":$PATH "
 
-describe("examples/systemd/skillrt@.service (F66)", function()
+describe("examples/systemd/skillrt@.service", function()
   local unit = pages.read "examples/systemd/skillrt@.service"
 
   it("is a unit that systemd understands", function()

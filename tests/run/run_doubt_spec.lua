@@ -9,7 +9,7 @@ local function in_doubt(definition)
   local dir, copy = folder .. "/run", folder .. "/cut"
   assert(R.run(definition(folder), { work_dir = dir }))
   for keep, record in ipairs(R.records(dir)) do
-    if record.t == "send" then
+    if record.t == "call" then
       R.cut(dir, copy, keep)
       break
     end
@@ -53,7 +53,7 @@ describe("a request in doubt", function()
     local result = assert(resume(copy, folder, make))
     assert.equal("completed", result.status)
     assert.equal(2, ran())
-    local sends = R.records(copy, "send")
+    local sends = R.records(copy, "call")
     assert.equal(sends[1].key, sends[2].key)
     assert.equal(sends[1].digest, sends[2].digest)
   end)
@@ -63,7 +63,7 @@ describe("a request in doubt", function()
     local copy, folder, ran = in_doubt(make)
     local result = assert(resume(copy, folder, make))
     assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
-    assert.matches("a: its request to sh left", result.question.question)
+    assert.matches("a: its request to sh may have been executed: the run was interrupted", result.question.question)
     assert.equal(1, ran())
     local refused, message = resume(copy, folder, make, { answer = "perhaps" })
     assert.is_nil(refused)
@@ -111,7 +111,8 @@ describe("a request in doubt", function()
     end }
     local copy, folder, ran = in_doubt(make)
     assert.equal("completed", assert(resume(copy, folder, make)).status)
-    assert.same({ id = "a", step = 1, attempt = 1, to = "sh" }, asked)
+    assert.same({ "a", 1, 1, "sh", "1" }, { asked[1].id, asked[1].step, asked[1].attempt, asked[1].to, asked[1].call })
+    assert.equal(1, #asked)
     assert.equal(2, ran())
   end)
 
@@ -131,8 +132,8 @@ describe("a request in doubt", function()
     assert(resume(copy, folder, make, { answer = "retry" }))
     local again, sends = folder .. "/again", 0
     for keep, record in ipairs(R.records(copy)) do
-      sends = sends + (record.t == "send" and 1 or 0)
-      if sends == 2 and record.t == "send" then
+      sends = sends + (record.t == "call" and 1 or 0)
+      if sends == 2 and record.t == "call" then
         R.cut(copy, again, keep)
       end
     end
@@ -153,7 +154,7 @@ describe("a request in doubt", function()
     assert(R.run(make(folder), { work_dir = dir }))
     local sends = 0
     for keep, record in ipairs(R.records(dir)) do
-      sends = sends + (record.t == "send" and 1 or 0)
+      sends = sends + (record.t == "call" and 1 or 0)
       if sends == 2 then
         R.cut(dir, copy, keep)
         break
@@ -174,7 +175,9 @@ describe("a request in doubt", function()
     local function definition()
       return {
         limits = { max_retries = 1 }, retry = { base = 0.1, jitter = false },
-        agents = { one = skillrt.agent.command { "sh", "-c", ("printf x >> %s/ran; exit 75"):format(folder) } },
+        agents = { one = skillrt.agent.command {
+          "sh", "-c", ("printf x >> %s/ran; exit 75"):format(folder), idempotent = true,
+        } },
         actions = { { id = "a", agent = "one" } },
       }
     end
@@ -194,7 +197,7 @@ describe("a request in doubt", function()
       return { actions = { { id = "a", agent = skillrt.agent.command { "sleep", "5" } } } }
     end
     local status, reason = R.stopped(definition(), folder .. "/run", function(record)
-      return record.t == "send"
+      return record.t == "call"
     end)
     assert.same({ "paused", "user_exit" }, { status, reason })
     assert.equal("paused", R.json(folder .. "/run/state.json").status)

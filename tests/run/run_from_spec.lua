@@ -35,7 +35,7 @@ describe("resume --from", function()
     assert.equal("a b c", ids(result.state.phases_completed))
   end)
 
-  it("takes phases back, but never the counters or the journal (F42)", function()
+  it("takes phases back, but never the counters or the journal", function()
     local dir = R.folder() .. "/run"
     local first = assert(R.run(definition(), { work_dir = dir }))
     local before = #R.records(dir)

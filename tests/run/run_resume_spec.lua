@@ -126,7 +126,7 @@ end)
 describe("a run taken up elsewhere", function()
   after_each(R.clean)
 
-  it("keeps its folder, input and arguments wherever the program is started (F12)", function()
+  it("keeps its folder, input and arguments wherever the program is started", function()
     local folder = R.folder()
     assert(os.execute(("mkdir '%s/src' '%s/elsewhere'"):format(folder, folder)))
     R.write(folder .. "/src/a.txt", "found")

@@ -63,7 +63,7 @@ describe("a sequential run", function()
     assert.equal('"text"\n', R.read(dir .. "/c.json"))
   end)
 
-  it("writes its record before the first phase, and each phase as the current one (R27, R29)", function()
+  it("writes its record before the first phase, and each phase as the current one (R27)", function()
     local dir, at_start, during = R.folder() .. "/run", nil, nil
     assert(R.run({
       phases = {
@@ -342,6 +342,6 @@ describe("the attempts of a phase", function()
   it("are not repeated where another would fail the same way (F19)", function()
     local dir = R.folder() .. "/run"
     assert(R.run({ phases = { { id = "a", output = "a.txt", agent = sh "exit 1" } } }, { work_dir = dir }))
-    assert.equal(1, #R.records(dir, "send"))
+    assert.equal(1, #R.records(dir, "call"))
   end)
 end)

@@ -37,7 +37,7 @@ end
 describe("a strategy", function()
   after_each(R.clean)
 
-  it("chooses by declaration as sequential, by priority as priority (R91, F8)", function()
+  it("chooses by declaration as sequential, by priority as priority (F8)", function()
     local _, dir = run { strategy = "sequential", actions = three() }
     assert.equal("a b c", order(dir))
     _, dir = run { strategy = "priority", actions = three() }
@@ -66,7 +66,7 @@ describe("a strategy", function()
     assert.matches("run_strategy_spec.lua:%d+: the state is read%-only", seen.writes)
   end)
 
-  it("may be a file of one's own, given for one run, and is found again on resume (R196, F45)", function()
+  it("may be a file of one's own, given for one run, and is found again on resume (F45)", function()
     local folder = R.folder()
     R.write(folder .. "/last.lua", [[return { select = function(_, a) return a[#a].id end }]])
     local function definition()

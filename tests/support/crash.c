@@ -12,7 +12,7 @@
 #include "lua/core.h"
 
 enum { STAND_STILL_MS = 10000, EPISODES = 12 };
-static const int64_t wall = 1700000000000;
+static const int64_t wall = 1700000000000, later = 3600000;
 
 /* ---- a world that repeats itself ---- */
 
@@ -136,6 +136,7 @@ static bool complete(struct crash *c) {
       if (!resume || c->reports > 0 || !strstr(c->error, "holds no ")) return false;
       resume = false; /* it died before it was anything */
       c->seed = 0;
+      faulty_clock(c->faulty, wall, 1);
       continue;
     }
     if (c->hung) return false;
@@ -169,7 +170,7 @@ void crash_survey(struct crash *c, const char *where) {
   long lost = 0, duplicated = 0;
   c->stop_at = 0;
   faulty_reset(c->faulty);
-  faulty_clock(c->faulty, wall, 1);
+  faulty_clock(c->faulty, wall + later, 1); /* what was to be waited for is long due */
   c->points++;
   c->seed = 1000 + (uint64_t)c->points;
   if (!complete(c)) {
@@ -208,9 +209,8 @@ void crash_fresh(struct crash *c) {
 
 static void remember(struct crash *c) {
   long lost = 0, duplicated = 0;
-  c->disk_calls = faulty_count(c->faulty, FAULTY_DISK);
-  c->file_calls = faulty_count(c->faulty, FAULTY_FILES);
-  c->allocations = faulty_count(c->faulty, FAULTY_BIT(FAULTY_ALLOC));
+  for (unsigned call = 0; call < FAULTY_CALLS; call++)
+    c->calls[call] = faulty_count(c->faulty, FAULTY_BIT(call));
   c->moments = c->moment;
   c->wanted = audit(c, &lost, &duplicated);
   for (int i = 0; c->files[i]; i++)
@@ -269,8 +269,49 @@ void crash_http_input(char to[CRASH_HTTP_INPUT], int port) {
   snprintf(to, CRASH_HTTP_INPUT, form, port, port);
 }
 
-uint64_t crash_stride(void) {
-  const char *asked = getenv("CRASH_STRIDE"), *mode = getenv("SKILLRT_MODE");
-  if (asked && atoi(asked) > 0) return (uint64_t)atoi(asked);
-  return mode && strcmp(mode, "asan") == 0 ? 9 : 1;
+/* ---- which points are taken ---- */
+
+uint64_t crash_calls(const struct crash *c, unsigned mask) {
+  uint64_t sum = 0;
+  for (unsigned call = 0; call < FAULTY_CALLS; call++)
+    if (mask & FAULTY_BIT(call)) sum += c->calls[call];
+  return sum;
+}
+
+static uint64_t most_points(uint64_t full) {
+  const char *asked = getenv("CRASH_POINTS"), *mode = getenv("SKILLRT_MODE");
+  bool slow = mode && strcmp(mode, "asan") == 0;
+  if (asked && atoll(asked) > 0) return (uint64_t)atoll(asked);
+  if (getenv("SKILLRT_FULL")) return slow ? 15 : full;
+  return slow ? 2 : 8;
+}
+
+uint64_t crash_stride(uint64_t calls, uint64_t full) {
+  uint64_t points = most_points(full);
+  return calls > points ? (calls + points - 1) / points : 1;
+}
+
+uint64_t crash_seed(void) {
+  static uint64_t seed;
+  const char *asked = getenv("CRASH_SEED");
+  if (asked) return (uint64_t)atoll(asked);
+  if (!seed) seed = (uint64_t)sys_real()->wall_ms(sys_real()) / 1000 % 100000 + 1;
+  return seed;
+}
+
+/* ---- all runs of a program ---- */
+
+static struct crash all;
+
+void crash_count(struct crash *c, const char *skill) {
+  printf("# %s: %ld points, %ld lost, %ld duplicated\n", skill, c->points, c->lost, c->duplicated);
+  all.points += c->points;
+  all.lost += c->lost + c->refused + c->different;
+  all.duplicated += c->duplicated;
+}
+
+bool crash_close(void) {
+  printf("%ld points, %ld lost, %ld duplicated, CRASH_SEED=%lu\n", all.points, all.lost,
+         all.duplicated, (unsigned long)crash_seed());
+  return all.lost == 0 && all.duplicated == 0;
 }

@@ -42,7 +42,7 @@ struct crash {
   /* of the undisturbed run */
   char *wanted;
   char *wanted_files[6];
-  uint64_t disk_calls, file_calls, allocations, moments;
+  uint64_t calls[FAULTY_CALLS], moments;
 
   /* what came of it */
   long points, lost, duplicated, refused, different;
@@ -64,7 +64,19 @@ void crash_survey(struct crash *, const char *where);
 /* The input of tests/run/skills/http.lua for the server of http_server.h at `port`. */
 enum { CRASH_HTTP_INPUT = 512 };
 void crash_http_input(char to[CRASH_HTTP_INPUT], int port);
-/* Every how many points one is taken: CRASH_STRIDE, else 1, or 9 under ASan. */
-uint64_t crash_stride(void);
+
+/* Calls of the kinds in `mask` in the undisturbed run. */
+uint64_t crash_calls(const struct crash *, unsigned mask);
+/* Of so many calls, every how many is a point: the full set (SKILLRT_FULL) takes about `full` of
+ * them, the quick one a few, both fewer under ASan; CRASH_POINTS asks for another number. */
+enum { CRASH_ALL = 1000000 };
+uint64_t crash_stride(uint64_t calls, uint64_t full);
+/* Which of them is the first, behind 1, modulo the stride: CRASH_SEED, or another one each time,
+ * told in the last line. */
+uint64_t crash_seed(void);
+
+/* Adds what came of a skill to what the last line tells of all of them. */
+void crash_count(struct crash *, const char *skill);
+bool crash_close(void);
 
 #endif

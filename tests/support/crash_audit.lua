@@ -1,16 +1,15 @@
 -- crash_audit.lua: what the journal of a run amounts to, read by itself, for tests that harm runs.
 --
--- audit(directory, reported, cut) -> summary, lost, duplicated, kept. The summary is a text that is
--- equal for two runs that came to the same end; `reported` holds the records that were told, which
--- must be there, but for one beginning of an action where the power was `cut`; `kept` counts the
--- records of all the books. What a resume reads, which is only what came after the newest of those,
--- must be what all the records tell.
+-- audit(directory, reported) -> summary, lost, duplicated, kept. The summary is a text that is equal
+-- for two runs that came to the same end; `reported` holds the records that were told, which must be
+-- there; `kept` counts the records of all the books. What a resume reads, which is only what came after
+-- the newest of those, must be what all the records tell.
 -- Called by tests/support/crash.c in a Lua state with the core.
 
 local core = require "skillrt.core"
-local history = require "skillrt.run.history"
+local snapshot = require "skillrt.run.snapshot"
 local json = require "skillrt.base.json"
-local ledger = require "skillrt.run.ledger"
+local books_of = require "skillrt.run.books"
 local record = require "skillrt.base.record"
 local views = require "skillrt.run.views"
 
@@ -42,14 +41,14 @@ local function by_id(list)
 end
 
 local function whole(books)
-  return json.encode(history.whole(books) or "something is open")
+  return json.encode(snapshot.whole(books))
 end
 
 -- What there is to know of a journal: its records as texts, the books that they all make, those
 -- that a resume makes, and what was done twice. Raises where it cannot be read.
 local function read(directory)
   local there, over, duplicated, kept = {}, {}, 0, 0
-  local books, reader = ledger.new(), history.new(ledger.new())
+  local books, reader = books_of.new(), snapshot.new(books_of.new())
   local store, texts = {}, {}
   local function blob(digest)
     texts[digest] = texts[digest] or assert(store.blob(digest))
@@ -57,7 +56,7 @@ local function read(directory)
   end
   local report, message = core.read(directory, function(payload, seq)
     local entry = assert(record.decode(payload, blob))
-    ledger.apply(books, entry)
+    books_of.apply(books, entry, seq)
     reader:add(payload, seq, blob)
     there[json.encode(entry)] = true
     kept = kept + (entry.t == "books" and 1 or 0)
@@ -68,16 +67,10 @@ local function read(directory)
   end, store)
   assert(report, message)
   reader:apply()
-  return there, books, reader.ledger, duplicated, kept
+  return there, books, reader.books, duplicated, kept
 end
 
--- Of an action: it may have been told when it was written, before it was synced. A phase never is.
-local function is_beginning(text)
-  local entry = json.decode(text)
-  return entry.t == "start" and entry.action ~= nil
-end
-
-return function(directory, reported, cut)
+return function(directory, reported)
   local ok, there, books, resumed, duplicated, kept = pcall(read, directory)
   if not ok then
     return "unreadable: " .. tostring(type(there) == "table" and there.message or there), #reported, 0, 0
@@ -86,9 +79,7 @@ return function(directory, reported, cut)
   end
   local lost = 0
   for _, text in ipairs(reported) do
-    if not there[text] and cut and is_beginning(text) then
-      cut = false -- a power cut takes the last front, and no other
-    elseif not there[text] then
+    if not there[text] then
       lost = lost + 1
     end
   end

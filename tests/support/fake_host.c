@@ -7,7 +7,7 @@ static struct transport *give(void *data, enum task_kind kind, struct error *err
   struct fake_host *h = data;
   if (kind == TASK_TIMER) return &h->timer.transport;
   if (h->no_outside) {
-    error_set(error, ERROR_MISSING, "http.so: not there");
+    error_set(error, ERROR_MISSING, "%s", h->no_outside);
     return NULL;
   }
   return &h->outside.transport;
@@ -49,8 +49,7 @@ bool fake_host_open(struct fake_host *h) {
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
-                                   .data = h,
-                                   .slow_sync = h->slow_sync};
+                                   .data = h};
   return engine_new(&options, &h->engine, &h->error) && engine_load(h->engine, &h->error);
 }
 

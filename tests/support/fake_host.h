@@ -1,7 +1,8 @@
 /* fake_host.h: an engine between fakes, turned by hand.
  *
  * Work given to the pool stays until fake_host_pool; `awake` counts the engine's calls for a
- * turn. HTTP, process and timer tasks go to `outside`, delays and view timers to `timer`. */
+ * turn. HTTP and process tasks go to `outside`, delays and the engine's alarm to
+ * `timer`. */
 #ifndef SKILLRT_TESTS_FAKE_HOST_H
 #define SKILLRT_TESTS_FAKE_HOST_H
 
@@ -18,11 +19,10 @@ struct fake_host {
   struct fake_transport outside, timer;
   struct fake_policy policy;
   struct engine *engine;
-  struct error error; /* of opening */
-  bool busy;          /* others are in flight: syncs go to the pool */
-  bool pool_full;     /* the pool refuses */
-  bool no_outside;    /* the transport cannot be opened */
-  bool slow_sync;
+  struct error error;     /* of opening */
+  bool busy;              /* others are in flight: syncs go to the pool */
+  bool pool_full;         /* the pool refuses */
+  const char *no_outside; /* why the transport cannot be opened; NULL: it can */
   void (*work)(void *), (*after)(void *);
   void *argument;
   int awake;

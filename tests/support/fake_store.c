@@ -9,10 +9,10 @@ static struct fake_store *of(const struct store *store) {
   return (struct fake_store *)(void *)store;
 }
 
-static bool fake_read(struct store *store,
+static bool fake_read(struct store *store, uint64_t from,
                       bool (*each)(void *, const struct record *, struct error *), void *data,
                       struct error *error) {
-  (void)store, (void)each, (void)data, (void)error;
+  (void)store, (void)from, (void)each, (void)data, (void)error;
   return true;
 }
 
@@ -28,12 +28,11 @@ static void join(char *to, size_t size, const struct span *payloads, size_t coun
 
 static bool fake_append(struct store *store, const struct span *payloads, size_t count,
                         enum append kind, struct error *error) {
-  static const char *const words[] = {"append(%s)", "early(%s)", "front(%s)", "last_words(%s)"};
+  static const char *const words[] = {"append(%s)", "last_words(%s)"};
   struct fake_store *s = of(store);
   bool last_words = kind == APPEND_LAST_WORDS;
   char text[200];
-  assert((!s->unsynced || s->front) &&
-         "a batch was written before the sync of the one before returned");
+  assert(!s->unsynced && "a batch was written before the sync of the one before returned");
   assert(count > 0 && "an empty batch");
   assert(!s->failed || last_words);
   join(text, sizeof text, payloads, count);
@@ -44,7 +43,6 @@ static bool fake_append(struct store *store, const struct span *payloads, size_t
   }
   s->unsynced = true;
   s->seq += count;
-  s->front = kind == APPEND_FRONT;
   fake_log_add(s->log, words[kind], text);
   return true;
 }
@@ -54,7 +52,7 @@ static bool fake_sync(struct store *store, struct error *error) {
   assert(s->unsynced && !s->syncing);
   if (++s->syncs == s->fail_sync) {
     fake_log_add(s->log, "sync failed");
-    return error_system(error, EIO, "journal");
+    return !s->fail_mute && error_system(error, EIO, "journal");
   }
   s->unsynced = false;
   fake_log_add(s->log, "sync");
@@ -89,5 +87,5 @@ static const struct store_ops ops = {.read = fake_read,
                                      .close = fake_close};
 
 void fake_store_init(struct fake_store *s, struct fake_log *log) {
-  *s = (struct fake_store){.store = {&ops}, .log = log};
+  *s = (struct fake_store){.store = {.ops = &ops}, .log = log};
 }

@@ -13,10 +13,9 @@ struct fake_store {
   struct fake_log *log;
   uint64_t seq, appends, syncs;
   uint64_t fail_append, fail_sync; /* the n-th call fails, from 1; 0: none */
-  bool fail_last_words;
-  bool front;    /* the rest of the batch comes with the next append */
-  bool unsynced; /* a batch was appended, its sync has not returned */
-  bool failed;   /* takes last words only */
+  bool fail_last_words, fail_mute; /* a failed sync says nothing */
+  bool unsynced;                   /* a batch was appended, its sync has not returned */
+  bool failed;                     /* takes last words only */
   bool syncing;
   bool closed;
 };

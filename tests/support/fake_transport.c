@@ -3,10 +3,15 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* A timer's is its delay: "250ms". */
 static const char *target_of(const struct task *task) {
-  return task->target ? task->target : "-";
+  static char delay[32];
+  if (task->target) return task->target;
+  snprintf(delay, sizeof delay, "%lldms", (long long)task->delay_ms);
+  return delay;
 }
 
 static bool fake_send(struct transport *transport, struct exchange *exchange,
@@ -14,11 +19,11 @@ static bool fake_send(struct transport *transport, struct exchange *exchange,
   struct fake_transport *t = (struct fake_transport *)transport;
   if (++t->sent == t->fail_send)
     return error_set(error, t->fail_code, "%s: not sent", target_of(task));
-  struct fake_flight *flight = t->flights;
-  while (flight->exchange)
-    flight++;
-  assert(flight < t->flights + FAKE_FLIGHTS);
-  *flight = (struct fake_flight){exchange, task};
+  struct fake_flight *flight = malloc(sizeof *flight);
+  if (!flight) abort();
+  *flight = (struct fake_flight){exchange, task, NULL, t->last};
+  *(t->last ? &t->last->next : &t->first) = flight;
+  t->last = flight;
   exchange->handle = flight;
   t->in_flight++;
   if (!t->quiet) fake_log_add(t->log, "%s(%s)", t->name, target_of(task));
@@ -31,10 +36,12 @@ static void finish(struct fake_transport *t, struct fake_flight *flight, enum re
   struct exchange *exchange = flight->exchange;
   char bytes[256];
   snprintf(bytes, sizeof bytes, "%s", body ? body : "");
-  struct reply reply = {.status = status, .code = 200, .retry_after_ms = -1};
+  struct reply reply = {.status = status, .sent = true, .code = 200, .retry_after_ms = -1};
   reply.body = (struct span){bytes, strlen(bytes)};
   snprintf(reply.message, sizeof reply.message, "fake: status %d", (int)status);
-  *flight = (struct fake_flight){0};
+  *(flight->previous ? &flight->previous->next : &t->first) = flight->next;
+  *(flight->next ? &flight->next->previous : &t->last) = flight->previous;
+  free(flight);
   exchange->handle = NULL;
   t->in_flight--;
   exchange->done(exchange, &reply);
@@ -61,10 +68,10 @@ void fake_transport_init(struct fake_transport *t, struct fake_log *log, const c
 }
 
 static struct fake_flight *find(struct fake_transport *t, const char *target) {
-  for (int i = 0; i < FAKE_FLIGHTS; i++)
-    if (t->flights[i].exchange && (!target || strcmp(target_of(t->flights[i].task), target) == 0))
-      return &t->flights[i];
-  return NULL;
+  struct fake_flight *flight = t->first;
+  while (flight && target && strcmp(target_of(flight->task), target) != 0)
+    flight = flight->next;
+  return flight;
 }
 
 bool fake_transport_reply(struct fake_transport *t, const char *target, enum reply_status status,

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "support/faulty_inside.h"
 
@@ -162,10 +163,6 @@ static int faulty_fdatasync(const struct sys *sys, int fd) {
   return synced(self_of(sys), FAULTY_FDATASYNC, fd);
 }
 
-static int faulty_write_out(const struct sys *sys, int fd, int64_t offset, int64_t size) {
-  SIMPLE(FAULTY_WRITE_OUT, f->below->write_out(f->below, fd, offset, size));
-}
-
 static int faulty_truncate(const struct sys *sys, int fd, int64_t size) {
   struct faulty *f = self_of(sys);
   int result;
@@ -270,6 +267,14 @@ static int faulty_list(const struct sys *sys, const char *path,
   return verdict == FAIL ? result : f->below->list(f->below, path, each, data);
 }
 
+static int faulty_boot(const struct sys *sys, char to[SYS_BOOT]) {
+  return snprintf(to, SYS_BOOT, "boot-%u", self_of(sys)->boot) < 0 ? -EIO : 0;
+}
+
+static int faulty_is_local(const struct sys *sys, int fd) {
+  return self_of(sys)->below->is_local(self_of(sys)->below, fd);
+}
+
 static int64_t faulty_wall(const struct sys *sys) {
   struct faulty *f = self_of(sys);
   pthread_mutex_lock(&f->mutex);
@@ -366,7 +371,6 @@ void faulty_calls_fill(struct faulty *f) {
       .write = faulty_write,
       .fsync = faulty_fsync,
       .fdatasync = faulty_fdatasync,
-      .write_out = faulty_write_out,
       .truncate = faulty_truncate,
       .reserve = faulty_reserve,
       .seek = faulty_seek,
@@ -380,6 +384,8 @@ void faulty_calls_fill(struct faulty *f) {
       .list = faulty_list,
       .memory_file = faulty_memory_file,
       .pipe = faulty_pipe,
+      .boot = faulty_boot,
+      .is_local = faulty_is_local,
       .wall_ms = faulty_wall,
       .mono_ns = faulty_mono,
       .random = faulty_random,

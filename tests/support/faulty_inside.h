@@ -26,6 +26,7 @@ struct faulty {
   int64_t wall, wall_step;
   size_t bytes, blocks;
   int files;
+  unsigned boot;                      /* a power cut begins the next */
   bool sockets[FAULTY_FILES_MAX];     /* by descriptor: made by socket, not closed through us */
   int64_t reserved[FAULTY_FILES_MAX]; /* per descriptor: bytes that fit though the disk is full */
   struct faulty_power *power;

@@ -98,5 +98,6 @@ void faulty_power(struct faulty *f, const char *root) {
 
 void faulty_power_cut(struct faulty *f, enum faulty_cut how, uint64_t seed) {
   assert(f->power);
+  f->boot++;
   faulty_power_restore(f->power, how, seed);
 }

@@ -25,7 +25,6 @@ enum faulty_call {
   FAULTY_WRITE,
   FAULTY_FSYNC,
   FAULTY_FDATASYNC,
-  FAULTY_WRITE_OUT, /* promises nothing */
   FAULTY_TRUNCATE,
   FAULTY_RESERVE,
   FAULTY_LOCK,
@@ -49,7 +48,7 @@ enum faulty_call {
 /* Every call to the file system. */
 #define FAULTY_FILES                                                                               \
   (FAULTY_DISK | FAULTY_BIT(FAULTY_READ) | FAULTY_BIT(FAULTY_LOCK) | FAULTY_BIT(FAULTY_STAT) |     \
-   FAULTY_BIT(FAULTY_LIST) | FAULTY_BIT(FAULTY_WRITE_OUT))
+   FAULTY_BIT(FAULTY_LIST))
 
 enum { FAULTY_KILLED = 108 /* ESHUTDOWN: the errno of all calls after a kill */ };
 
@@ -101,7 +100,7 @@ enum faulty_cut {
                     they were made, a piece of the bytes appended since a file's last sync, in
                     some of them a sector of zeros */
 };
-void faulty_power(struct faulty *, const char *root);
+void faulty_power(struct faulty *, const char *root); /* a cut begins another boot */
 void faulty_power_cut(struct faulty *, enum faulty_cut, uint64_t seed);
 
 #endif

@@ -1,6 +1,6 @@
 -- fuzz_texts.lua: what the Lua fuzz drivers of texts share: time and seed, the committed corpus,
 -- mutation, and the loop that keeps the good ones. Must not know what is tried.
--- Called by tests/fuzz/fuzz_{expr,front_matter,template}.lua.
+-- Called by tests/fuzz/fuzz_{expr,front_matter,reply,template}.lua.
 local M = {}
 
 -- [SECONDS [SEED]] of the command line, or FUZZ_SECONDS.

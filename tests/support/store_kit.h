@@ -15,9 +15,9 @@
 
 struct kit {
   const struct sys *sys;
-  struct directory_options options;
+  struct store_options options;
   struct store *store;
-  struct directory_report report;
+  struct store_report report;
   struct error error;
   char path[PATH_MAX]; /* of the run */
 };
@@ -32,7 +32,12 @@ static inline bool kit_open(struct kit *k, enum store_open mode) {
   k->options.mode = mode;
   k->store = NULL;
   error_clear(&k->error);
-  return directory_open(k->sys, k->path, &k->options, &k->store, &k->report, &k->error);
+  return store_open(k->sys, k->path, &k->options, &k->store, &k->report, &k->error);
+}
+
+static inline bool kit_open_memory(struct kit *k) {
+  k->options.mode = STORE_CREATE;
+  return store_open(k->sys, "memory:", &k->options, &k->store, &k->report, &k->error);
 }
 
 static inline void kit_close(struct kit *k) {
@@ -83,7 +88,7 @@ static inline bool kit_each(void *data, const struct record *record, struct erro
  * not, -2 where reading failed. */
 static inline int kit_count(struct kit *k) {
   struct kit_list list = {0};
-  if (!k->store->ops->read(k->store, kit_each, &list, &k->error)) return -2;
+  if (!k->store->ops->read(k->store, 0, kit_each, &list, &k->error)) return -2;
   return list.wrong ? -1 : list.count;
 }
 

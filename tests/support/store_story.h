@@ -1,17 +1,15 @@
 /* store_story.h: the reference story that tests harm: create, batches of different sizes over
- * several segments, some with a front, some early; a blob, views, a close and a resume in
- * between. Header only. */
+ * several segments; a blob, views, a close and a resume in between. Header only. */
 #ifndef SKILLRT_TESTS_STORE_STORY_H
 #define SKILLRT_TESTS_STORE_STORY_H
 
 #include "support/store_kit.h"
 
-enum { STORY_BATCHES = 12, STORY_WRITES = STORY_BATCHES + STORY_BATCHES / 2 };
+enum { STORY_BATCHES = 12 };
 
 struct story {
   int appended, promised; /* payloads handed to append; known durable */
-  int there;              /* known durable, or written as a front */
-  bool created;           /* directory_open returned */
+  bool created;           /* store_open returned */
 };
 
 /* Half of the story, from payload `next` on. */
@@ -22,15 +20,9 @@ static inline bool story_go_on(struct kit *k, struct story *t, int next) {
   for (int i = 0; i < STORY_BATCHES / 2; i++) {
     int size = 1 + i % 3;
     if (i % 4 == 1 && !k->store->ops->blob_put(k->store, digest, blob, &k->error)) return false;
-    if (i % 2 == 1) {
-      t->appended = ++next;
-      if (!kit_append(k, next - 1, 1, APPEND_FRONT)) return false;
-      t->there = next;
-    }
-    enum append kind = i % 3 ? APPEND_EARLY : APPEND_WHOLE;
     t->appended = next + size;
-    if (!kit_append(k, next, size, kind) || !kit_sync(k)) return false;
-    t->promised = t->there = next = t->appended;
+    if (!kit_put(k, next, size)) return false;
+    t->promised = next = t->appended;
     kit_state(state, (unsigned long)k->store->ops->seq(k->store), "x");
     if (i % 5 == 2 && !(kit_view(k, "context/a.json", "{}\n") && kit_view(k, "state.json", state)))
       return false;

@@ -1,19 +1,25 @@
--- agent/command.lua: an agent that is a program, given by argv, never through a shell; what its
--- exit code and output mean.
+-- agent/command.lua: an agent that is a program, given by argv, never through a shell; what its output
+-- means.
 --
--- Its environment is a short allow-list and what the script declares. The request is returned,
--- the process is started by the C core. Called by agent.lua.
+-- Its environment is a short allow-list and what the script declares. The request is given to ctx.await,
+-- the process is started by the C core.
 
+local ask = require("skillrt.agent.ask")
+local expect = require("skillrt.agent.expect")
 local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local reply_of = require("skillrt.agent.reply")
-local retry = require("skillrt.skill.retry")
+local returned = require("skillrt.agent.returned")
 local schema = require("skillrt.skill.schema")
+local values_of = require("skillrt.agent.values")
 
-local M = {}
+---@class skillrt.CommandAgent
+local M = { kind = "command", perform = ask.perform, is_script = false }
+M.__index = M
 
-local FIELDS = {
+M.FIELDS = {
   kind = { enum = { "command" } },
   name = { kind = "text" },
   argv = { kind = "string", list = true, required = true },
@@ -24,21 +30,14 @@ local FIELDS = {
   parse = { default = "text" },
   ok_codes = { kind = "count", list = true, default = { 0 } },
   max_output = { kind = "positive" },
+  acts = { kind = "boolean", default = true },
   idempotent = { kind = "boolean" },
 }
 
 ---What a program gets of the environment without being declared.
 M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM" }
 
----Where the values of placeholders come from.
-M.ROOTS = {}
-for root in ([[input state state_text inputs output work_dir dir run_id skill step attempt key id
-  name context_strategy prompt task]]):gmatch("%S+") do
-  M.ROOTS[root] = true
-end
-
-local PARSERS = { json = true, lines = true, text = true }
-local TRY_AGAIN = 75 -- EX_TEMPFAIL of sysexits.h
+local IN_ENV = setmetatable({ env = true }, { __index = values_of.ROOTS })
 
 -- { "prog", "arg", timeout = 5 } -> { argv = { "prog", "arg" }, timeout = 5 }
 local function named_argv(definition)
@@ -68,8 +67,7 @@ local function check_places(agent, where)
   for _, pair in ipairs(texts) do
     local text = pair[1]
     if type(text) == "string" then
-      local allowed = pair[2]:find("^env") and setmetatable({ env = true }, { __index = M.ROOTS }) or M.ROOTS
-      local ok, message = place.check(text, allowed)
+      local ok, message = place.check(text, pair[2]:find("^env") and IN_ENV or values_of.ROOTS)
       if not ok or text:find("\0", 1, true) then
         return ("%s: %s: %s"):format(where, pair[2], message or "holds a NUL byte")
       end
@@ -78,25 +76,12 @@ local function check_places(agent, where)
   return nil
 end
 
-local function check_parse(agent, where)
-  local parse = agent.parse
-  if type(parse) == "function" or PARSERS[parse] then
-    return nil
-  end
-  local near = type(parse) == "string" and names.nearest(parse, PARSERS)
-  return ('%s: field "parse" must be "json", "lines", "text" or a function, not %s%s'):format(
-    where,
-    names.show(parse),
-    near and (' (did you mean "%s"?)'):format(near) or ""
-  )
-end
-
 ---@param definition table
 ---@param where string
 ---@return table? agent
 ---@return string? message
 function M.check(definition, where)
-  local agent, message = schema.record(named_argv(definition), FIELDS, where)
+  local agent, message = schema.record(named_argv(definition), M.FIELDS, where)
   if not agent then
     if message:find('"argv" is missing', 1, true) then
       message = where .. ": names no program; write { \"program\", \"argument\", ... }"
@@ -110,183 +95,190 @@ function M.check(definition, where)
       return nil, ('%s: env "%s" is not a variable\'s name'):format(where, name)
     end
   end
-  message = check_parse(agent, where) or check_places(agent, where)
-  agent.kind = "command"
-  return not message and agent or nil, message
+  message = M.check_parse(agent.parse, where) or check_places(agent, where)
+  if message then
+    return nil, message
+  end
+  agent.kind = nil
+  if agent.idempotent == nil then
+    agent.idempotent = not agent.acts
+  end
+  return setmetatable(agent, M)
+end
+
+function M.needs_http()
+  return false
 end
 
 -- Whether the words of a task reach the program, so that it could be asked to write again.
----@param agent table
 ---@return boolean
-function M.reads_prompt(agent)
-  for _, text in ipairs({ agent.stdin or "", table.unpack(agent.argv) }) do
-    if place.holds(text, "prompt") or place.holds(text, "task") then
-      return true
+function M:reads_prompt()
+  for _, texts in ipairs({ self.argv, { self.stdin }, self.env }) do
+    for _, text in pairs(texts) do
+      if type(text) == "string" and (place.holds(text, "prompt") or place.holds(text, "task")) then
+        return true
+      end
     end
   end
   return false
 end
 
-local function environment(agent, roots, getenv)
-  local env = {}
+-- The environment and, for the digest, what of it was declared.
+local function environment(agent, values)
+  local env, declared = {}, {}
   for _, name in ipairs(M.ALLOWED) do
-    env[name] = getenv(name)
+    env[name] = os.getenv(name)
   end
   for name, value in pairs(agent.env) do
     if value == true then
-      env[name] = getenv(name)
+      env[name], declared[name] = os.getenv(name), ("{env.%s}"):format(name)
     elseif value == false then
-      env[name] = nil
+      env[name], declared[name] = nil, ""
     else
-      local filled, message = place.fill(value, roots)
+      local filled, said = values:fill(value)
       if not filled then
-        return nil, ("env %s: %s"):format(name, message)
+        return nil, ("env %s: %s"):format(name, said)
       end
-      env[name] = filled
+      env[name], declared[name] = filled, said
     end
   end
-  return env
+  return env, declared
 end
 
----@param agent table
----@param call skillrt.Call
----@param roots table  values of placeholders
----@param getenv fun(name: string): string?
+local function arguments(agent, values)
+  local argv, declared = {}, {}
+  for i, arg in ipairs(agent.argv) do
+    local filled, said = values:fill(arg)
+    if not filled then
+      return nil, ("argument %d: %s"):format(i, said)
+    end
+    argv[i], declared[i] = filled, said
+  end
+  return argv, declared
+end
+
+-- Relative folders are the skill's.
+local function below(dir, path)
+  return path:sub(1, 1) ~= "/" and dir and dir ~= "." and dir .. "/" .. path or path
+end
+
+---The request for a task.
+---@param task skillrt.Task
+---@param text string  the whole text of the task
 ---@return table? request
 ---@return string? message
-function M.request(agent, call, roots, getenv)
-  local argv = {}
-  for i, arg in ipairs(agent.argv) do
-    local filled, message = place.fill(arg, roots)
-    if not filled then
-      return nil, ("argument %d: %s"):format(i, message)
-    end
-    argv[i] = filled
+function M:request(task, text)
+  local values = values_of.new(self, task, text)
+  local argv, declared_argv = arguments(self, values)
+  if not argv then
+    return nil, declared_argv
   end
-  local env, message = environment(agent, roots, getenv)
+  local env, declared_env = environment(self, values)
   if not env then
-    return nil, message
+    return nil, declared_env
   end
-  local stdin, cwd
-  stdin, message = place.fill(agent.stdin or "", roots)
+  local stdin, declared_stdin = values:fill(self.stdin or "")
   if not stdin then
-    return nil, "stdin: " .. message
+    return nil, "stdin: " .. declared_stdin
   end
-  if agent.cwd then
-    cwd, message = place.fill(agent.cwd, roots)
+  local cwd, declared_cwd
+  if self.cwd then
+    cwd, declared_cwd = values:fill(self.cwd)
     if not cwd then
-      return nil, "cwd: " .. message
-    elseif cwd:sub(1, 1) ~= "/" and call.dir and call.dir ~= "." then
-      cwd = call.dir .. "/" .. cwd
+      return nil, "cwd: " .. declared_cwd
     end
+    cwd, declared_cwd = below(task.dir, cwd), below(task.dir, declared_cwd)
   end
   return {
     kind = "command",
     argv = argv,
+    shown = argv[1],
     stdin = stdin,
     env = env,
     cwd = cwd,
-    timeout = call.timeout or agent.timeout,
-    max_output = agent.max_output,
+    declared = { argv = declared_argv, env = declared_env, stdin = declared_stdin, cwd = declared_cwd },
+    ok_codes = self.ok_codes,
+    max_output = self.max_output,
   }
 end
 
--- The last lines a program wrote to standard error, for the message.
-local function tail(text)
+local PARSERS = {}
+
+-- What a program that is asked in words says has to be said, and no error; another one's text is its own.
+function PARSERS.text(text, task, agent)
+  if agent:reads_prompt() and (task.kind == "phase" or text:find("%S")) then
+    local good, problem = expect.judge("text", M.kind, { status = "ok", code = 0, body = text })
+    if not good then
+      return nil, problem
+    end
+  end
+  return { status = "completed", output = text }
+end
+
+function PARSERS.lines(text)
   local lines = {}
-  for line in (text or ""):sub(-4096):gmatch("[^\r\n]+") do
+  for line in text:gmatch("[^\r\n]+") do
     lines[#lines + 1] = line
-    if #lines > 3 then
-      table.remove(lines, 1)
-    end
   end
-  local out = table.concat(lines, "; ")
-  return #out > 500 and "..." .. out:sub(-500) or out
+  return { status = "completed", output = json.array(lines) }
 end
 
-local function is_ok(agent, code)
-  for _, known in ipairs(agent.ok_codes) do
-    if code == known then
-      return true
-    end
+PARSERS.json = reply_of.printed
+
+local function parsed_by_function(parse, reply, task)
+  local results = table.pack(pcall(parse, reply.body or "", reply.extra or "", reply.code))
+  local outcome, message, class
+  if results[1] then
+    outcome, message, class = returned.outcome(task.kind, "parse", table.unpack(results, 2, results.n))
+  else
+    fatal.pass_on(results[2])
+    outcome, message, class = returned.raised("parse", results[2])
+    message = "parse failed: " .. message
   end
-  return false
+  return outcome, not outcome and { class = class, message = message, form = false } or nil
 end
 
-local function exited(agent, reply, call)
-  local object = reply_of.last_object(reply.body or "")
-  if object and type(object.status) == "string" then
-    local _, failure = reply_of.outcome(object, call)
-    if failure and failure.class == "permanent" then
-      return nil, failure
-    end
+---What is wrong with a way to read the output.
+---@param parse any
+---@param where string
+---@return string? message
+function M.check_parse(parse, where)
+  if type(parse) == "function" or PARSERS[parse] then
+    return nil
   end
-  local words = tail(reply.extra)
-  return nil,
-    {
-      class = reply.code == TRY_AGAIN and "transient" or "permanent",
-      message = ("%s exited with %d%s"):format(
-        agent.argv[1],
-        reply.code,
-        words ~= "" and ": " .. words or " and wrote nothing to standard error"
-      ),
-      reformat = false,
-    }
+  local near = type(parse) == "string" and names.nearest(parse, PARSERS)
+  return ('%s: field "parse" must be "json", "lines", "text" or a function, not %s%s'):format(
+    where,
+    names.show(parse),
+    near and (' (did you mean "%s"?)'):format(near) or ""
+  )
 end
 
-local function parsed_by_function(agent, reply)
-  local ok, updates, problem, class = pcall(agent.parse, reply.body or "", reply.extra or "", reply.code)
-  if not ok then
-    fatal.pass_on(updates)
-    return nil, { class = "permanent", message = "parse failed: " .. tostring(updates), reformat = false }
-  elseif updates == nil and problem ~= nil then
-    class = retry.CLASSES[class] ~= nil and class or "invalid_output"
-    return nil, { class = class, message = tostring(problem), reformat = false }
-  elseif updates ~= nil and type(updates) ~= "table" then
-    local message = "parse must return a table of updates, not " .. names.show(updates)
-    return nil, { class = "permanent", message = message, reformat = false }
-  end
-  return { status = "completed", updates = updates }
-end
-
-local function parsed_json(agent, reply, call)
-  local object = reply_of.last_object(reply.body or "")
-  if not object then
-    local message = ("%s wrote no JSON object to standard output"):format(agent.argv[1])
-    return nil, { class = "invalid_output", message = message, reformat = M.reads_prompt(agent) }
-  elseif type(object.status) == "string" or object.stateUpdates ~= nil then
-    local outcome, failure = reply_of.outcome(object, call)
-    if failure and failure.reformat then
-      failure.reformat = M.reads_prompt(agent)
-    end
-    return outcome, failure
-  elseif call.kind == "phase" then
-    return { status = "completed", output = object }
-  end
-  return { status = "completed", updates = object }
-end
-
----What a program that exited by itself means.
----@param agent table
+---What the output of a program means that ended well.
 ---@param reply table
----@param call skillrt.Call
----@return table? outcome
----@return table? failure
-function M.reply(agent, reply, call)
-  if not is_ok(agent, reply.code or 0) then
-    return exited(agent, reply, call)
-  elseif type(agent.parse) == "function" then
-    return parsed_by_function(agent, reply)
-  elseif agent.parse == "json" then
-    return parsed_json(agent, reply, call)
-  elseif agent.parse == "lines" then
-    local lines = {}
-    for line in (reply.body or ""):gmatch("[^\r\n]+") do
-      lines[#lines + 1] = line
-    end
-    return { status = "completed", output = reply_of.array(lines) }
+---@param task skillrt.Task
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out
+function M:read(reply, task)
+  if type(self.parse) == "function" then
+    return parsed_by_function(self.parse, reply, task)
   end
-  return { status = "completed", output = reply.body or "" }
+  return PARSERS[self.parse](reply.body or "", task, self)
+end
+
+---The failure of a program that ended badly, in its own words where it told them on standard output.
+---@param reply table
+---@param message string
+---@param class skillrt.FailureClass
+---@return string message
+---@return skillrt.FailureClass class
+function M:explain(reply, message, class) -- luacheck: no self
+  local told = reply.status == "ok" and reply_of.told_failure(reply.body or "")
+  if not told then
+    return message, class
+  end
+  return told.message, told.class ~= "permanent" and told.class or class
 end
 
 return M

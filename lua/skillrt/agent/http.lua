@@ -1,19 +1,25 @@
--- agent/http.lua: an agent behind a URL: how the request is written and what a status code
--- means. The request is returned, never sent here.
+-- agent/http.lua: an agent behind a URL: how its request is written and how its reply is read.
 --
--- Knows the words of a task (prompt.lua), not what a reply's JSON says (reply.lua). Called by
--- agent.lua.
+-- The request is given to ctx.await, never sent here. Knows the words of a task (prompt.lua), not what
+-- an answer's JSON says (reply.lua).
 
+local ask = require("skillrt.agent.ask")
 local fatal = require("skillrt.base.fatal")
+local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local prompt = require("skillrt.agent.prompt")
+local reply_of = require("skillrt.agent.reply")
 local schema = require("skillrt.skill.schema")
+local url_of = require("skillrt.agent.url")
+local values_of = require("skillrt.agent.values")
 
-local M = {}
+---@class skillrt.HttpAgent
+local M = { kind = "http", perform = ask.perform, is_script = false }
+M.__index = M
 
-local FIELDS = {
+M.FIELDS = {
   kind = { enum = { "http" } },
   name = { kind = "text" },
   url = { kind = "text", required = true },
@@ -25,6 +31,7 @@ local FIELDS = {
   ca_file = { kind = "text" },
   max_redirects = { kind = "count", default = 0 },
   body = { kind = "function" },
+  acts = { kind = "boolean", default = true },
   idempotent = { kind = "boolean" },
   host_tool = { kind = "text", default = "Task" },
   type = { kind = "text", default = "universal-executor" },
@@ -50,13 +57,13 @@ local function check_headers(headers, where)
   local seen = {}
   for _, name in ipairs(names.sorted(headers)) do
     local at, lower = ('%s: header "%s"'):format(where, name), name:lower()
-    if not name:find("^[%w!#$%%&'*+.^_`|~-]+$") then
+    if not url_of.is_header_name(name) then
       return ("%s: not a header's name"):format(at)
     elseif OURS[lower] then
       return ("%s: is written by skillrt; leave it out"):format(at)
     elseif seen[lower] then
       return ("%s: is given twice"):format(at)
-    elseif headers[name]:find("[%z\1-\8\10-\31\127]") then
+    elseif not url_of.is_header_value(headers[name]) then
       return ("%s: its value holds a line break or control character"):format(at)
     end
     local ok, message = place.check(headers[name], ROOTS)
@@ -84,7 +91,7 @@ end
 ---@return table? agent
 ---@return string? message
 function M.check(definition, where)
-  local agent, message = schema.record(definition, FIELDS, where)
+  local agent, message = schema.record(definition, M.FIELDS, where)
   if not agent then
     return nil, message
   end
@@ -92,109 +99,128 @@ function M.check(definition, where)
   if not message and agent.run_in_background then
     message = where .. ": run_in_background = true gives a handle, not a result; set timeout instead (F24)"
   end
-  agent.kind, agent.run_in_background = "http", nil
-  return not message and agent or nil, message
+  if message then
+    return nil, message
+  end
+  agent.kind, agent.run_in_background = nil, nil
+  if agent.idempotent == nil then
+    agent.idempotent = not agent.acts
+  end
+  return setmetatable(agent, M)
 end
 
-local function fill_headers(agent, call, roots)
-  local headers = {}
+function M.needs_http()
+  return true
+end
+
+function M.reads_prompt()
+  return true
+end
+
+local function has_header(headers, name)
+  for known in pairs(headers) do
+    if known:lower() == name then
+      return true
+    end
+  end
+  return false
+end
+
+-- The headers and, for the digest, the same as they were declared.
+local function headers_of(agent, values)
+  local headers, declared = {}, {}
   for name, value in pairs(agent.headers) do
-    local filled, message = place.fill(value, roots)
+    local filled, said = values:fill(value)
     if not filled then
-      return nil, ('header "%s": %s'):format(name, message)
-    elseif filled:find("[%z\1-\8\10-\31\127]") then
+      return nil, ('header "%s": %s'):format(name, said)
+    elseif not url_of.is_header_value(filled) then
       return nil, ('header "%s": its value holds a line break or control character'):format(name)
     end
-    headers[name] = filled
+    headers[name], declared[name] = filled, said
   end
-  local function default(name, value)
-    for known in pairs(headers) do
-      if known:lower() == name:lower() then
-        return
-      end
-    end
-    headers[name] = value
+  if not has_header(headers, "accept") then
+    headers["Accept"] = "application/json, text/event-stream;q=0.5"
+    declared["Accept"] = headers["Accept"]
   end
-  default("Accept", "application/json, text/event-stream;q=0.5")
-  headers["Content-Type"] = "application/json"
-  headers["Idempotency-Key"] = call.key
-  return headers
+  headers["Content-Type"], declared["Content-Type"] = "application/json", "application/json"
+  headers["Idempotency-Key"], declared["Idempotency-Key"] = values.real.key, "{key}"
+  return headers, declared
 end
 
-local function body_of(agent, call, text)
-  if not agent.body then
-    return prompt.task(call, text, agent)
-  end
-  local ok, body, problem = pcall(agent.body, call, text)
+-- A text with a key in it, as it was before the key was filled in.
+local function without_key(text, key)
+  return (text:gsub((key:gsub("%p", "%%%0")), "{key}"))
+end
+
+local function own_body(agent, task, text, key)
+  local ok, body, problem = pcall(agent.body, task, text)
   if not ok then
     fatal.pass_on(body)
     return nil, "its body function failed: " .. tostring(body)
   elseif type(body) == "table" then
-    return json.encode(body, { sorted = true })
-  elseif type(body) ~= "string" then
+    body, problem = json.encode(body, { sorted = true })
+  end
+  if type(body) ~= "string" then
     return nil, problem or "its body function must return a text or a table, not " .. names.show(body)
   end
-  return body
+  return body, without_key(body, key)
 end
 
----@param agent table
----@param call skillrt.Call
+---The request for a task.
+---@param task skillrt.Task
 ---@param text string   the whole text of the task
----@param roots table   values of placeholders
 ---@return table? request
 ---@return string? message
-function M.request(agent, call, text, roots)
-  local allowed = { input = roots.input, env = roots.env }
-  local url, message = place.fill(agent.url, allowed)
-  if url and not (url:lower():find("^https?://[^/%s%c][^%s%c]*$")) then
-    return nil, ("%s is not a URL that begins with http:// or https://"):format(names.show(url))
+function M:request(task, text)
+  local values = values_of.new(self, task, text)
+  local url, declared_url = values:fill(self.url)
+  if not url then
+    return nil, declared_url
+  elseif not url_of.is_url(url) then
+    return nil, ("%s is not a URL that begins with http:// or https://"):format(names.show(url_of.shown(declared_url)))
   end
-  local headers, body
-  if url then
-    headers, message = fill_headers(agent, call, allowed)
+  local headers, declared_headers = headers_of(self, values)
+  if not headers then
+    return nil, declared_headers
   end
-  if headers then
-    body, message = body_of(agent, call, text)
+  local body, declared_body
+  if self.body then
+    body, declared_body = own_body(self, task, text, values.real.key)
+  else
+    body, declared_body = prompt.task(task, text, self)
   end
   if not body then
-    return nil, message
+    return nil, declared_body
   end
   return {
     kind = "http",
     url = url,
+    shown = url_of.shown(declared_url),
     method = "POST",
     headers = headers,
     body = body,
-    timeout = call.timeout or agent.timeout,
-    connect_timeout = agent.connect_timeout,
-    idle_timeout = agent.idle_timeout,
-    max_reply = agent.max_reply,
-    ca_file = agent.ca_file,
-    max_redirects = agent.max_redirects,
+    declared = { url = declared_url, headers = declared_headers, body = declared_body },
+    connect_timeout = self.connect_timeout,
+    idle_timeout = self.idle_timeout,
+    max_reply = self.max_reply,
+    ca_file = self.ca_file,
+    max_redirects = self.max_redirects,
   }
 end
 
-local TRANSIENT = { [408] = true, [425] = true, [500] = true, [502] = true, [504] = true }
-local LIMIT = { [429] = true, [503] = true }
-
----What a status code that is not 2xx means.
----@param code integer
----@return skillrt.FailureClass
-function M.class(code)
-  if LIMIT[code] then
-    return "rate_limit"
-  elseif TRANSIENT[code] or code == 507 or code > 511 then
-    return "transient"
+---What a reply with a good status code means.
+---@param reply table
+---@param task skillrt.Task
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out
+function M:read(reply, task) -- luacheck: no self
+  local find = found.is_stream(reply.extra) and reply_of.find_in_events or reply_of.find
+  local object, problem = find(reply.body or "")
+  if not object then
+    return nil, { class = "invalid_output", message = problem, form = true }
   end
-  return "permanent"
-end
-
----The content type of a reply, in lower case, from its header lines.
----@param extra string?
----@return string
-function M.content_type(extra)
-  local value = ("\n" .. (extra or "")):lower():match("\ncontent%-type:%s*([^;%s]+)")
-  return value or ""
+  return reply_of.outcome(object, task)
 end
 
 return M

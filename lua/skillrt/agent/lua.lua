@@ -1,12 +1,22 @@
--- agent/lua.lua: an agent that is a function of the script; the run itself calls it.
---
--- It is given (state, ctx) as an action's own `run` is. Called by agent.lua.
+-- agent/lua.lua: an agent that is a function of the script: it is given (state, ctx), as a step's own is,
+-- and waits as that does. It acts by the calls that it awaits, not by itself.
 
 local names = require("skillrt.base.names")
+local returned = require("skillrt.agent.returned")
+local schema = require("skillrt.skill.schema")
 
-local M = {}
+---@class skillrt.LuaAgent
+local M = { kind = "lua", acts = false, is_script = true }
+M.__index = M
 
----@param definition table  { kind = "lua", run = function }
+M.FIELDS = {
+  kind = { enum = { "lua" } },
+  name = { kind = "text" },
+  run = { kind = "function", required = true },
+  idempotent = { kind = "boolean", default = true },
+}
+
+---@param definition table  { run = function }
 ---@param where string
 ---@return table? agent
 ---@return string? message
@@ -14,13 +24,31 @@ function M.check(definition, where)
   if type(definition.run) ~= "function" then
     return nil, ("%s: needs a function, not %s"):format(where, names.show(definition.run))
   end
-  return { kind = "lua", name = definition.name, run = definition.run, idempotent = definition.idempotent ~= false }
+  local agent, message = schema.record(definition, M.FIELDS, where)
+  if not agent then
+    return nil, message
+  end
+  agent.kind = nil
+  return setmetatable(agent, M)
 end
 
----@param agent table
----@return table request
-function M.request(agent)
-  return { kind = "lua", run = agent.run }
+function M.needs_http()
+  return false
+end
+
+function M.reads_prompt()
+  return false
+end
+
+---What it raises goes on to the step, with the way to it.
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M:perform(ctx, task)
+  local step = task.action or task.phase
+  return returned.outcome(task.kind, step.id .. ": run", self.run(task.state, ctx, task.item, task.index))
 end
 
 return M

@@ -1,14 +1,14 @@
 -- agent/place.lua: placeholders such as {input.dir} in a command or URL, replaced by values.
 --
 -- One pass, literal: what was put in is never read again, and no shell sees it (F10, F12).
--- {{name}} is the text {name}; other braces stay as they are. Knows nothing of calls: the
+-- {{name}} is the text {name}; other braces stay as they are. Knows nothing of tasks: the
 -- caller says what the roots are and gives the values.
 
 local names = require("skillrt.base.names")
 
 local M = {}
 
-local PLACE = "({+)([%a_][%w_.-]*)(}+)"
+local PLACE = "%f[{]({+)([%a_][%w_.-]*)(}+)" -- from the first brace of a row: a long row is looked at once
 
 -- Calls `found` with each placeholder's name; what it gives is put in its place.
 local function scan(text, found)
@@ -77,6 +77,21 @@ local HINT = {
   output = "; only a step with an output has one",
 }
 
+-- The shortest text that gives the same number again; a whole number without a fraction.
+local function number_text(value)
+  local whole = math.tointeger(value)
+  if whole then
+    return ("%d"):format(whole)
+  end
+  for digits = 15, 16 do
+    local text = ("%%.%dg"):format(digits):format(value)
+    if tonumber(text) == value then
+      return text
+    end
+  end
+  return ("%.17g"):format(value)
+end
+
 local function value_of(name, roots)
   local root, path = name:match("^([^.]*)%.?(.*)$")
   local value = roots[root]
@@ -91,7 +106,7 @@ local function value_of(name, roots)
   elseif kind == "string" or kind == "boolean" then
     return tostring(value)
   elseif kind == "number" then
-    return math.tointeger(value) and ("%d"):format(math.tointeger(value)) or ("%.17g"):format(value)
+    return number_text(value)
   elseif kind == "table" then
     return nil, ("{%s} is a table; name one of its fields, or pass {task} on standard input"):format(name)
   end

@@ -17,20 +17,44 @@ Write the result to [OUTPUT] and name it in "output_file", or return it whole in
 Return exactly one such object.]]
 
 ---What the reply must look like.
----@param call skillrt.Call
+---@param task skillrt.Task
 ---@return string
-function M.return_format(call)
-  return call.kind == "phase" and RETURN_PHASE or RETURN_ACTION
+function M.return_format(task)
+  return task.kind == "phase" and RETURN_PHASE or RETURN_ACTION
+end
+
+-- The numbers that stand behind the mark's words in a text, each with its beginnings: 12 takes 1 and 12.
+local function taken_numbers(text, words)
+  local taken, pos = {}, 1
+  while true do
+    local _, last = text:find(words .. " ", pos, true)
+    if not last then
+      return taken
+    end
+    local digits = text:match("^%d+", last + 1) or ""
+    for length = 1, math.min(#digits, 9) do
+      taken[tonumber(digits:sub(1, length))] = true
+    end
+    pos = last + 1
+  end
 end
 
 -- A name for a mark that does not occur in the text.
 local function mark_for(text, kind, what)
-  local mark, n = what, 1
-  while text:find(kind .. " " .. mark, 1, true) do
-    n = n + 1
-    mark = what .. " " .. n
+  local words = kind .. " " .. what
+  if not text:find(words, 1, true) then
+    return what
   end
-  return mark
+  local taken, n = taken_numbers(text, words), 2
+  while taken[n] do
+    n = n + 1
+  end
+  return ("%s %d"):format(what, n)
+end
+
+-- The text without the blanks at its end.
+local function trimmed(text)
+  return text:match("^.*%S") or ""
 end
 
 ---Text by others, between marks that do not occur in it.
@@ -43,16 +67,16 @@ function M.untrusted(text, what)
 end
 
 -- The documents of Phase 0 (R76, F15): whole where they fit, else the files to read.
-local function add_specs(lines, call)
-  if not call.specs then
+local function add_specs(lines, task)
+  if not task.specs then
     return
   end
   lines[#lines + 1] = "[SPECS]"
   lines[#lines + 1] = "Read every document below in full before the work; its rules bind this step."
-  for _, spec in ipairs(call.specs) do
+  for _, spec in ipairs(task.specs) do
     if spec.text then
       local mark = mark_for(spec.text, "DOCUMENT", spec.name)
-      lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, (spec.text:gsub("%s+$", "")), mark)
+      lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, trimmed(spec.text), mark)
     else
       lines[#lines + 1] = ("DOCUMENT %s (%d bytes): read it from its file"):format(spec.path, spec.size)
     end
@@ -61,11 +85,11 @@ local function add_specs(lines, call)
 end
 
 -- What is to be done: the prompt's text, else what the definition says about it.
-local function instructions(call)
-  if call.prompt and call.prompt:find("%S") then
-    return (call.prompt:gsub("%s+$", ""))
+local function instructions(task)
+  if task.prompt and task.prompt:find("%S") then
+    return trimmed(task.prompt)
   end
-  local step = call.action or call.phase
+  local step = task.action or task.phase
   local lines = { step.name or step.id }
   for _, line in ipairs({ step.description or "", step.purpose or "" }) do
     if line ~= "" then
@@ -78,68 +102,81 @@ local function instructions(call)
   return table.concat(lines, "\n")
 end
 
-local function action_text(call)
+-- The item of an `each` that this branch is for.
+local function add_item(lines, task)
+  if task.index then
+    local item = task.item
+    local text = type(item) == "string" and item or json.encode(item, { indent = 2 }) or ""
+    lines[#lines + 1] = ("[ITEM] %s"):format(task.index)
+    lines[#lines + 1] = M.untrusted(text, "ITEM")
+    lines[#lines + 1] = ""
+  end
+end
+
+local function action_text(task)
   local lines = {
     "[STATE]",
-    M.untrusted(call.state_text or "{}", "STATE"),
+    M.untrusted(task.state_text or "{}", "STATE"),
     "",
     "[WORK_DIR]",
-    call.work_dir,
+    task.work_dir,
     "",
     "[CONTEXT_STRATEGY]",
-    call.context_strategy,
+    task.context_strategy,
     "",
   }
-  add_specs(lines, call)
-  local rest = { "[ACTION]", instructions(call), "", "[RETURN FORMAT]", M.return_format(call) }
+  add_specs(lines, task)
+  add_item(lines, task)
+  local rest = { "[ACTION]", instructions(task), "", "[RETURN FORMAT]", M.return_format(task) }
   return table.concat(table.move(rest, 1, #rest, #lines + 1, lines), "\n")
 end
 
-local function phase_text(call)
-  local inputs = call.inputs and table.concat(call.inputs, ", ") or ""
+local function phase_text(task)
+  local inputs = task.inputs and table.concat(task.inputs, ", ") or ""
   local lines = {
-    "[PHASE] " .. call.phase.id,
-    "[WORK_DIR] " .. call.work_dir,
+    "[PHASE] " .. task.phase.id,
+    "[WORK_DIR] " .. task.work_dir,
     "[INPUT] " .. (inputs ~= "" and inputs or "None"),
-    "[OUTPUT] " .. (call.output or "None"),
+    "[OUTPUT] " .. (task.output or "None"),
     "",
   }
-  add_specs(lines, call)
-  lines[#lines + 1] = instructions(call)
-  if call.input_text then
-    lines[#lines + 1] = "\n" .. M.untrusted(call.input_text, "INPUT")
+  add_specs(lines, task)
+  lines[#lines + 1] = instructions(task)
+  if task.input_text then
+    lines[#lines + 1] = "\n" .. M.untrusted(task.input_text, "INPUT")
   end
-  lines[#lines + 1] = "\n[RETURN FORMAT]\n" .. M.return_format(call)
+  lines[#lines + 1] = "\n[RETURN FORMAT]\n" .. M.return_format(task)
   return table.concat(lines, "\n")
 end
 
 ---The whole text of a task.
----@param call skillrt.Call
+---@param task skillrt.Task
 ---@return string
-function M.text(call)
-  if call.kind == "phase" then
-    return phase_text(call)
+function M.text(task)
+  if task.kind == "phase" then
+    return phase_text(task)
   end
-  return action_text(call)
+  return action_text(task)
 end
 
 local MAX_QUOTED = 256 * 1024
 
 ---Asks for the same answer in the right form; the work is not to be done again.
----@param call skillrt.Call
+---@param task skillrt.Task
 ---@param reply_text string
+---@param problem string  what was wrong with it
 ---@return string
-function M.reformat(call, reply_text)
+function M.reformat(task, reply_text, problem)
   local text = #reply_text > MAX_QUOTED and reply_text:sub(-MAX_QUOTED) or reply_text
   return table.concat({
-    "Your reply to this task could not be read as the one JSON object that was asked for.",
+    "Your reply to this task could not be read as the one JSON object that was asked for: " .. problem .. ".",
     "Do not do the work again. Write the outcome of the work you did as that object.",
     "",
     "[REPLY]",
     M.untrusted(text, "REPLY"),
     "",
     "[RETURN FORMAT]",
-    M.return_format(call),
+    M.return_format(task),
   }, "\n")
 end
 
@@ -152,8 +189,8 @@ local function paths_of(specs)
 end
 
 -- An object with what is set of these.
-local function fields(call, text, agent)
-  local step = call.action or call.phase
+local function fields(task, text, agent)
+  local step = task.action or task.phase
   return {
     prompt = text,
     host_tool = agent.host_tool,
@@ -161,35 +198,38 @@ local function fields(call, text, agent)
     run_in_background = false,
     tool = agent.tool,
     mode = agent.mode,
-    skill = call.skill,
-    run_id = call.run_id,
-    step = call.step,
-    action = call.kind ~= "phase" and step.id or nil,
-    phase = call.kind == "phase" and step.id or nil,
-    attempt = call.attempt,
+    skill = task.skill,
+    run_id = task.run_id,
+    step = task.step,
+    action = task.kind ~= "phase" and step.id or nil,
+    phase = task.kind == "phase" and step.id or nil,
+    item = task.item,
+    index = task.index,
     tools = step.tools and json.array(step.tools) or nil,
-    work_dir = call.work_dir,
-    inputs = call.inputs and call.inputs[1] and json.array(call.inputs) or nil,
-    output = call.output,
-    specs = call.specs and json.array(paths_of(call.specs)) or nil,
-    context_strategy = call.context_strategy,
-    return_format = M.return_format(call),
+    work_dir = task.work_dir,
+    inputs = task.inputs and task.inputs[1] and json.array(task.inputs) or nil,
+    output = task.output,
+    specs = task.specs and json.array(paths_of(task.specs)) or nil,
+    context_strategy = task.context_strategy,
+    return_format = M.return_format(task),
   }
 end
 
 ---The task as one JSON object: the text and its parts as fields. The state's text goes in as
----it is, so that no number in it is touched.
----@param call skillrt.Call
+---it is, so that no number in it is touched; the attempt is no part of what was declared.
+---@param task skillrt.Task
 ---@param text string   the whole text, or the request to reformat
 ---@param agent table
----@return string?
----@return string? message
-function M.task(call, text, agent)
-  local head, message = json.encode(fields(call, text, agent), { sorted = true })
+---@return string? body
+---@return string? declared_or_message
+function M.task(task, text, agent)
+  local head, message = json.encode(fields(task, text, agent), { sorted = true })
   if not head then
     return nil, message
   end
-  return head:sub(1, -2) .. ',"state":' .. (call.state_text or "{}") .. "}"
+  head = head:sub(1, -2)
+  local state = ',"state":' .. (task.state_text or "{}") .. "}"
+  return ('%s,"attempt":%d%s'):format(head, task.attempt, state), head .. state
 end
 
 return M

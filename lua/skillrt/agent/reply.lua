@@ -1,173 +1,14 @@
--- agent/reply.lua: what an agent's answer means (R64): finds its one JSON object in plain,
--- fenced or chatty text or in server-sent events (F25), and maps every status (F18).
+-- agent/reply.lua: what an agent's answer means (R64): which object of a reply is the answer (F25), what
+-- its status says (F18), and what of it enters the step.
 --
--- An answer is data: nothing in it is run, and reserved fields are judged later, by the state.
--- Called by agent.lua and agent/command.lua.
+-- An answer is data: reserved fields are judged later, by the state. Knows no kinds of agents.
 
+local failure = require("skillrt.agent.failure")
+local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 
 local M = {}
-
-M.array = json.array
-
--- Bounds of the search, so that no reply can hold up the loop.
-local MAX_DEPTH = 200
-local MAX_STEPS = 1000000
-local MAX_TRIED = 64 * 1024 * 1024
-
--- Where the object that opens at `at` closes; nil: nowhere.
-local function closing(text, at, budget)
-  local depth, pos = 0, at
-  while budget.steps > 0 do
-    budget.steps = budget.steps - 1
-    local found = text:find('[{}"]', pos)
-    if not found then
-      return nil
-    end
-    local byte = text:byte(found)
-    if byte == 123 then
-      depth = depth + 1
-      if depth > MAX_DEPTH then
-        return nil
-      end
-    elseif byte == 125 then
-      depth = depth - 1
-      if depth == 0 then
-        return found
-      end
-    else
-      repeat
-        budget.steps = budget.steps - 1
-        found = text:find('["\\]', found + 1)
-        local escaped = found and text:byte(found) == 92
-        found = found and escaped and found + 1 or found
-      until not escaped or not found or budget.steps <= 0
-      if not found then
-        return nil
-      end
-    end
-    pos = found + 1
-  end
-  return nil
-end
-
-local function decode_object(text)
-  local value = json.decode(text)
-  if type(value) == "table" and not json.is_array(value) then
-    return value
-  end
-  return nil
-end
-
----Calls `visit` with every JSON object that stands in a text and in no other object.
----@param text string
----@param visit fun(object: table)
----@return boolean whole  false: the search was given up
-function M.each_object(text, visit)
-  local budget, tried, pos = { steps = MAX_STEPS }, 0, 1
-  while true do
-    local at = text:find("{", pos, true)
-    if not at then
-      return true
-    end
-    local last = closing(text, at, budget)
-    tried = tried + (last or at) - at
-    if budget.steps <= 0 or tried > MAX_TRIED then
-      return false
-    end
-    local object = last and decode_object(text:sub(at, last))
-    if object then
-      visit(object)
-    end
-    pos = object and last + 1 or at + 1
-  end
-end
-
----The last object of a text, by preference its last line.
----@param text string
----@return table?
-function M.last_object(text)
-  local line = text:match("([^\r\n]*)%s*$")
-  local object = line and line:find("^%s*{") and decode_object(line)
-  if not object then
-    M.each_object(text, function(found)
-      object = found
-    end)
-  end
-  return object or nil
-end
-
-local function is_answer(object)
-  return object.status ~= nil or object.stateUpdates ~= nil
-end
-
----The one object of a text that is an answer.
----@param text string
----@return table? object
----@return string? problem
-function M.find(text)
-  local whole = text:find("^%s*{") and decode_object(text)
-  if whole then
-    if is_answer(whole) then
-      return whole
-    end
-    return nil, 'the reply has neither "status" nor "stateUpdates"'
-  end
-  local found, count, others = nil, 0, 0
-  local complete = M.each_object(text, function(object)
-    if is_answer(object) then
-      found, count = object, count + 1
-    else
-      others = others + 1
-    end
-  end)
-  if count == 1 and complete then
-    return found
-  elseif count > 1 then
-    return nil, ("the reply holds %d JSON objects that could be the answer"):format(count)
-  elseif not complete then
-    return nil, "the reply is too tangled to find its JSON object"
-  elseif others > 0 then
-    return nil, 'no JSON object in the reply has "status" or "stateUpdates"'
-  end
-  return nil, text:find("%S") and "the reply holds no whole JSON object" or "the reply is empty"
-end
-
--- The data of each server-sent event, in order.
-local function events(body)
-  local list, data = {}, nil
-  for line in (body:gsub("\r\n?", "\n") .. "\n\n"):gmatch("([^\n]*)\n") do
-    if line == "" then
-      list[#list + 1] = data and table.concat(data, "\n")
-      data = nil
-    else
-      local value = line:match("^data: ?(.*)$")
-      if value then
-        data = data or {}
-        data[#data + 1] = value
-      end
-    end
-  end
-  return list
-end
-
----The answer in a stream of server-sent events: the last event that holds one.
----@param body string
----@return table? object
----@return string? problem
-function M.find_in_events(body)
-  local list = events(body)
-  local problem
-  for i = #list, 1, -1 do
-    local object, why = M.find(list[i])
-    if object then
-      return object
-    end
-    problem = problem or why
-  end
-  return nil, #list == 0 and "the stream ended without an event" or problem
-end
 
 local STATUS = {
   completed = "completed",
@@ -197,8 +38,105 @@ local KINDS = {
   output_file = "string",
 }
 
+-- What an answer may hold; anything else is beside it.
+local ANSWER = {}
+for name in ([[status stateUpdates summary context output output_file concerns error errors message
+  reason retryable class]]):gmatch("%S+") do
+  ANSWER[name] = true
+end
+
 local function invalid(message)
-  return nil, { class = "invalid_output", message = message, reformat = true }
+  return nil, { class = "invalid_output", message = message, form = true }
+end
+
+local function is_object(value)
+  return type(value) == "table" and not json.is_array(value)
+end
+
+local function status_word(object)
+  return type(object.status) == "string" and object.status:lower() or nil
+end
+
+-- Whether the status is a word that an answer says.
+local function says_status(object)
+  local word = status_word(object)
+  return word ~= nil and (STATUS[word] or FAILED[word]) ~= nil
+end
+
+-- Between other words an object is the answer when it says more than a status: a lone status may be
+-- anything that was looked at.
+local function speaks_for_itself(object)
+  if object.stateUpdates ~= nil then
+    return true
+  elseif type(object.status) ~= "string" then
+    return false
+  end
+  for name in pairs(ANSWER) do
+    if name ~= "status" and object[name] ~= nil then
+      return true
+    end
+  end
+  return false
+end
+
+local function in_chat(text)
+  local answer, count, others = nil, 0, 0
+  local complete, why = found.each_object(text, function(object)
+    if speaks_for_itself(object) then
+      answer, count = object, count + 1
+    else
+      others = others + 1
+    end
+  end)
+  if count == 1 and complete then
+    return answer
+  elseif count > 1 then
+    return nil, ("the reply holds %d JSON objects that could be the answer"):format(count)
+  elseif not complete then
+    return nil, why
+  elseif others > 0 then
+    return nil, 'no JSON object in the reply has "stateUpdates", or "status" with a summary or output'
+  end
+  return nil, text:find("%S") and "the reply holds no whole JSON object" or "the reply is empty"
+end
+
+---The one object of a text that is an answer, or says that it is an error.
+---@param text string
+---@return table? object
+---@return string? problem
+function M.find(text)
+  local whole = found.whole(text)
+  if whole == nil then
+    return in_chat(text)
+  elseif not is_object(whole) then
+    return nil, "the reply is JSON, but not an object"
+  elseif whole.status == nil and whole.stateUpdates == nil and not failure.in_value(whole) then
+    return nil, 'the reply has neither "status" nor "stateUpdates"'
+  end
+  return whole
+end
+
+---The answer in a stream of server-sent events: the last event that holds one.
+---@param body string
+---@return table? object
+---@return string? problem
+function M.find_in_events(body)
+  local list, cut = found.events(body)
+  if not list then
+    return nil, cut
+  end
+  local problem
+  for i = #list, 1, -1 do
+    local object, why = M.find(list[i])
+    if object then
+      return object
+    end
+    problem = problem or why
+  end
+  if cut then
+    return nil, "the stream was cut inside an event"
+  end
+  return nil, #list == 0 and "the stream ended without an event" or problem
 end
 
 -- The fields without null, or which one has the wrong type.
@@ -207,9 +145,9 @@ local function typed(object)
   for name, value in pairs(object) do
     if value ~= json.null then
       local wanted = KINDS[name]
-      local array = type(value) == "table" and json.is_array(value)
-      local fits = not wanted or type(value) == wanted or (wanted == "object" and type(value) == "table" and not array)
+      local fits = not wanted or type(value) == wanted or (wanted == "object" and is_object(value))
       if not fits then
+        local array = type(value) == "table" and json.is_array(value)
         return nil, ('"%s" must be %s, not %s'):format(name, wanted == "object" and "an object" or "a text",
           array and "an array" or names.show(value))
       end
@@ -219,80 +157,152 @@ local function typed(object)
   return out
 end
 
--- A text out of a field that may be a text, a list of texts or an object with a message.
-local function words(value)
-  if type(value) == "table" and type(value.message) == "string" then
-    value = value.message
-  elseif type(value) == "table" then
-    local texts = {}
-    for i = 1, #value do
-      texts[i] = type(value[i]) == "string" and value[i] or nil
-    end
-    value = table.concat(texts, "; ")
-  end
-  if type(value) ~= "string" or not value:find("%S") then
-    return nil
-  end
-  value = value:gsub("%s+", " ")
-  return #value > 2000 and value:sub(1, utf8.offset(value, 0, 2000) - 1) .. "..." or value
-end
-
 -- An output file as a path below the work directory.
-local function output_file(path, call)
-  local base = call.work_dir and call.work_dir:gsub("/+$", "") .. "/"
+local function output_file(path, task)
+  local base = task.work_dir and task.work_dir:gsub("/+$", "") .. "/"
   if base and path:sub(1, #base) == base then
     path = path:sub(#base + 1)
   end
   return names.confined(path)
 end
 
-local function failed(object, status)
-  local meaning = FAILED[status:lower()] or "this status is not known"
-  local why = words(object.error) or words(object.message) or words(object.reason) or words(object.summary)
-    or words(object.concerns)
-  return nil,
-    {
-      class = object.retryable == true and "transient" or "permanent",
-      message = ("status %s: %s"):format(names.show(status), why or meaning),
-      reformat = false,
-    }
+-- A status that is no success: as it is said, with the reason in the agent's own words.
+local function failed(answer)
+  local why = failure.reason(answer) or FAILED[status_word(answer)] or "this status is not known"
+  return nil, failure.told(answer, ("status %s: %s"):format(names.show(answer.status), why))
+end
+
+-- The names beside the answer's own fields.
+local function beside(answer)
+  local list = {}
+  for name in pairs(answer) do
+    list[#list + 1] = not ANSWER[name] and name or nil
+  end
+  table.sort(list)
+  return list
+end
+
+local function has_substance(answer)
+  return answer.stateUpdates ~= nil or answer.output ~= nil or answer.output_file ~= nil or answer.context ~= nil
+end
+
+-- What is left out when it stands beside updates or an output; alone it is what was meant, in the wrong place.
+local function misplaced(answer, task)
+  local list = beside(answer)
+  if #list == 0 or has_substance(answer) then
+    return nil, list[1] and list or nil
+  end
+  local place = task.kind == "phase" and "output" or "stateUpdates"
+  return ('%s stands beside "status", where nobody reads it; write it into "%s"'):format(names.show(list[1]), place)
 end
 
 ---What an answer means.
 ---@param object table  the decoded answer
----@param call skillrt.Call
----@return table? outcome
----@return table? failure
-function M.outcome(object, call)
+---@param task skillrt.Task
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out  names of fields that no answer has
+function M.outcome(object, task)
   local answer, problem = typed(object)
   if not answer then
     return invalid(problem)
   end
-  local status = answer.status
-  if status == nil and answer.stateUpdates == nil then
+  local word = status_word(answer)
+  if word and not STATUS[word] then
+    return failed(answer)
+  end
+  local error_said = failure.in_value(answer)
+  if error_said then
+    return nil, error_said
+  elseif not word and answer.stateUpdates == nil then
     return invalid('the reply has neither "status" nor "stateUpdates"')
   end
-  local mapped = status == nil and "completed" or STATUS[status:lower()]
-  if not mapped then
-    return failed(answer, status)
+  local file, left_out
+  problem, left_out = misplaced(answer, task)
+  if not problem and answer.output_file then
+    file, problem = output_file(answer.output_file, task)
+    problem = problem and '"output_file" ' .. problem
   end
-  local file
-  if answer.output_file then
-    file, problem = output_file(answer.output_file, call)
-    if not file then
-      return invalid('"output_file" ' .. problem)
-    end
+  if problem then
+    return invalid(problem)
   end
   return {
-    status = mapped,
+    status = word and STATUS[word] or "completed",
     updates = answer.stateUpdates,
-    summary = words(answer.summary),
+    summary = failure.words(answer.summary),
     output = answer.output,
     context = answer.context,
     output_file = file,
-    concerns = words(answer.concerns) or (status and status:lower() == "done_with_concerns" and "done with concerns")
-      or nil,
-  }
+    concerns = failure.words(answer.concerns) or (word == "done_with_concerns" and "done with concerns") or nil,
+  }, nil, left_out
+end
+
+-- Data is the output of a phase and the updates of an action.
+local function data_outcome(value, task)
+  if task.kind == "phase" then
+    return { status = "completed", output = value }
+  elseif not is_object(value) then
+    local shown = type(value) == "table" and "an array" or value == json.null and "null" or names.show(value)
+    return invalid("the output must end with a JSON object of updates, not " .. shown)
+  end
+  return { status = "completed", updates = value }
+end
+
+-- The data beside a status, and nothing else of an answer.
+local function data_beside(object)
+  local data = {}
+  for _, name in ipairs(beside(object)) do
+    data[name] = object[name]
+  end
+  return data
+end
+
+---What the JSON means that a program printed. It is an answer when it has "stateUpdates" or its status is a
+---word that answers say; the data beside such a status, or any other JSON that ends the output, is the
+---result itself.
+---@param text string
+---@param task skillrt.Task
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out
+function M.printed(text, task)
+  local value = found.at_end(text)
+  if value == nil then
+    local answer, problem = in_chat(text)
+    if answer then
+      return M.outcome(answer, task)
+    end
+    return invalid(problem)
+  elseif not is_object(value) then
+    return data_outcome(value, task)
+  end
+  local is_answer = is_object(value.stateUpdates) or says_status(value)
+  local error_said = failure.in_value(value)
+  if error_said and not is_answer then
+    return nil, error_said
+  elseif not is_answer then
+    return data_outcome(value, task)
+  elseif error_said or FAILED[status_word(value)] or has_substance(value) or #beside(value) == 0 then
+    return M.outcome(value, task)
+  end
+  local outcome = data_outcome(data_beside(value), task)
+  outcome.status = STATUS[status_word(value)]
+  outcome.summary = failure.words(value.summary)
+  return outcome
+end
+
+---The failure that a program told on standard output before it ended badly; nil: it told none.
+---@param text string
+---@return skillrt.Failure?
+function M.told_failure(text)
+  local value = found.at_end(text)
+  if not is_object(value) then
+    return nil
+  elseif FAILED[status_word(value)] then
+    local _, told = failed(value)
+    return told
+  end
+  return failure.in_value(value)
 end
 
 return M

@@ -13,8 +13,8 @@ local NO_MEMORY = "not enough memory" -- what Lua itself raises, without a place
 ---@param problem any
 ---@return boolean
 function M.is(problem)
-  return problem == NO_MEMORY
-    or (type(problem) == "table" and (problem.code == "stopped" or problem.code == "memory"))
+  local code = type(problem) == "table" and rawget(problem, "code") -- a script's error may have any metatable
+  return problem == NO_MEMORY or code == "stopped" or code == "memory"
 end
 
 ---Raises the error again if it is one of those.

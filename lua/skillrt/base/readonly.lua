@@ -1,23 +1,38 @@
 -- base/readonly.lua: what scripts get of the state: reads pass through, writes raise with the author's line.
 --
 -- A view is an empty table in front of the true one; nothing of the tree can be reached through
--- it but values and further views. Knows nothing of states or runs. Called by state.lua.
+-- it but values and further views. One of a snapshot shows the tree as it was then. `pairs` has a
+-- fixed order. Knows nothing of states or runs. Called by state.lua.
 
 local json = require("skillrt.base.json")
+local versions = require("skillrt.base.versions")
 
 local M = {}
 
-local views = setmetatable({}, { __mode = "k" }) -- by tree
-local targets = setmetatable({}, { __mode = "k" }) -- by view
+local WEAK = { __mode = "k" }
+local views = setmetatable({}, WEAK) -- by tree: those that show what is there now
+local trees = setmetatable({}, WEAK) -- by view
+local snapshots = setmetatable({}, WEAK) -- by view
 
--- What getmetatable gives for a view: whether it is an array, and no way to the tree.
-local ARRAY_FACE, OBJECT_FACE = { __is_json_array = true }, { __is_json_array = false }
-
----The tree behind a view; nil where the value is no view.
 ---@param value any
+---@return boolean
+function M.is_view(value)
+  return trees[value] ~= nil
+end
+
+---The snapshot whose tree a view shows; nil where it shows what is there now.
+---@param view table
+---@return skillrt.Snapshot?
+function M.snapshot(view)
+  return snapshots[view]
+end
+
+---The tree behind a view, to be read and not kept; nil where the value is no view.
+---@param view any
 ---@return table?
-function M.target(value)
-  return targets[value]
+function M.target(view)
+  local tree, snapshot = trees[view], snapshots[view]
+  return snapshot and versions.plain(snapshot, tree) or tree
 end
 
 -- The author's line, also where a library function such as table.insert did the writing.
@@ -46,46 +61,81 @@ local function refuse(_, key)
   )
 end
 
-local function length(view)
-  return #targets[view]
-end
-
-local function step(view, key)
-  local k, value = next(targets[view], key)
-  return k, M.of(value)
-end
-
-local function each(view)
-  return step, view, nil
-end
-
----A view of `tree`; a value that is no table is itself.
----@param tree any
----@return any
-function M.of(tree)
-  local known = views[tree]
-  if known and next(known) == nil then -- one that rawset wrote into is not given again
-    return known
-  elseif type(tree) ~= "table" or targets[tree] then
-    return tree
+local function read(view, key)
+  local tree, snapshot = trees[view], snapshots[view]
+  local value
+  if snapshot and snapshot.changed then
+    value = versions.read(snapshot, tree, key)
+  else
+    value = tree[key]
   end
-  local proxy = setmetatable({}, {
-    __index = function(_, key)
-      local value = tree[key]
-      if type(value) == "table" then
-        return M.of(value)
-      end
-      return value
-    end,
+  if type(value) == "table" then
+    return M.of(value, snapshot)
+  end
+  return value
+end
+
+local function length(view)
+  local tree, snapshot = trees[view], snapshots[view]
+  return snapshot and versions.length(snapshot, tree) or #tree
+end
+
+local function each_item(view, i)
+  local value = read(view, i + 1)
+  if value ~= nil then
+    return i + 1, value
+  end
+end
+
+-- The state may change between two rounds of a loop, so the keys are looked at once.
+local function each(view)
+  local tree = trees[view]
+  if json.is_array(tree) then
+    return each_item, view, 0
+  end
+  local keys, i = versions.keys(snapshots[view], tree), 0
+  return function()
+    local value
+    repeat -- of what is there now a key may have gone
+      i = i + 1
+      value = keys[i] and read(view, keys[i])
+    until value ~= nil or not keys[i]
+    return keys[i], value
+  end
+end
+
+-- What getmetatable gives for a view: whether it is an array, and no way to the tree.
+local function face(is_array)
+  return {
+    __index = read,
     __newindex = refuse,
     __len = length,
     __pairs = each,
-    __json_target = tree,
-    __metatable = json.is_array(tree) and ARRAY_FACE or OBJECT_FACE,
+    __json_target = M.target,
+    __metatable = { __is_json_array = is_array },
     __name = "read-only state",
-  })
-  views[tree], targets[proxy] = proxy, tree
-  return proxy
+  }
+end
+local ARRAY, OBJECT = face(true), face(false)
+
+---A view of `tree`; a value that is no table is itself.
+---@param tree any
+---@param snapshot skillrt.Snapshot?  the tree as it was then
+---@return any
+function M.of(tree, snapshot)
+  local known = snapshot and snapshot.views or views
+  local view = trees[tree] and tree or known[tree]
+  if view and next(view) == nil then -- one that rawset wrote into is not given again
+    return view
+  elseif type(tree) ~= "table" then
+    return tree
+  elseif view then
+    tree, snapshot = trees[view], snapshots[view]
+    known = snapshot and snapshot.views or views
+  end
+  view = setmetatable({}, json.is_array(tree) and ARRAY or OBJECT)
+  known[tree], trees[view], snapshots[view] = view, tree, snapshot
+  return view
 end
 
 return M

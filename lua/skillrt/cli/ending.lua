@@ -7,6 +7,7 @@ local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
 local output = require("skillrt.report.output")
 local text_of = require("skillrt.report.text")
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -86,7 +87,7 @@ local function ask(question)
       output.write("\n")
       return nil
     end
-    text = text:match("^%s*(.-)%s*$")
+    text = trim(text)
     if text == "" then
       return nil
     end

@@ -3,7 +3,7 @@
 -- Called by value.lua, grammar.lua and explain.lua.
 local M = {}
 
-local format, match, rep, sub = string.format, string.match, string.rep, string.sub
+local find, format, match, rep, sub = string.find, string.format, string.match, string.rep, string.sub
 local huge = math.huge
 
 local LEAST_NORMAL <const> = 2.2250738585072014e-308
@@ -58,13 +58,24 @@ end
 ---@param s string
 ---@return string
 local function trim(s)
-  s = match(s, "^[\t-\r ]*(.*)$")
-  s = match(s, "^(.-)[\t-\r ]*$")
-  local first = match(s, "^[\xC2-\xEF][\x80-\xBF]+")
-  if first and WIDE_SPACE[first] then return trim(sub(s, #first + 1)) end
-  local last = match(s, "[\xC2-\xEF][\x80-\xBF]+$")
-  if last and WIDE_SPACE[last] then return trim(sub(s, 1, -#last - 1)) end
-  return s
+  local first, last = match(s, "^[\t-\r ]*()"), #s
+  while true do
+    local wide = match(s, "^[\xC2-\xEF][\x80-\xBF][\x80-\xBF]?", first)
+    if not WIDE_SPACE[wide] then break end
+    first = match(s, "^[\t-\r ]*()", first + #wide)
+  end
+  while last >= first do
+    if find(s, "^[\t-\r ]", last) then
+      last = last - 1
+    elseif WIDE_SPACE[sub(s, last - 2, last)] then
+      last = last - 3
+    elseif WIDE_SPACE[sub(s, last - 1, last)] then
+      last = last - 2
+    else
+      break
+    end
+  end
+  return sub(s, first, last)
 end
 
 local function from_digits(digits, base)

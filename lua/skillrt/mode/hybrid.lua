@@ -1,7 +1,7 @@
--- mode/hybrid.lua: what choose() does in hybrid mode: leading phases, the loop, trailing phases.
+-- mode/hybrid.lua: which steps are next in hybrid mode: leading phases, the loop, trailing phases.
 --
--- Made of the other two; has no rules of its own but the order, and whether the trailing
--- phases still run when the loop failed. Called by policy.lua.
+-- Made of the other two; has no rules of its own but the order, and whether the trailing phases still run
+-- when the loop failed. Called by the scheduler.
 
 local autonomous = require("skillrt.mode.autonomous")
 local sequential = require("skillrt.mode.sequential")
@@ -13,11 +13,11 @@ local Hybrid = {}
 Hybrid.__index = Hybrid
 
 ---@param skill table  normal form; phases with trailing = true run after the loop
----@param ledger skillrt.Ledger
+---@param books skillrt.Books
 ---@param files table
 ---@param ctx table
 ---@return skillrt.Hybrid
-function M.new(skill, ledger, files, ctx)
+function M.new(skill, books, files, ctx)
   local before, after = {}, {}
   for _, phase in ipairs(skill.phases) do
     local part = phase.trailing and after or before
@@ -26,11 +26,16 @@ function M.new(skill, ledger, files, ctx)
   return setmetatable({
     skill = skill,
     trails = #after > 0,
-    ledger = ledger,
-    before = sequential.new(skill, ledger, files, before),
-    loop = autonomous.new(skill, ledger, ctx),
-    after = sequential.new(skill, ledger, files, after),
+    books = books,
+    before = sequential.new(skill, books, files, before),
+    loop = autonomous.new(skill, books, ctx),
+    after = sequential.new(skill, books, files, after),
   }, Hybrid)
+end
+
+-- Whether some phases are through: all of them, or as many as may fail.
+local function is_through(self, kind, what, why)
+  return kind == "stop" and (what == "completed" or (why == "phase_failed" and self.skill.on_error == "continue"))
 end
 
 ---@return string kind
@@ -39,26 +44,63 @@ end
 ---@return string? message
 function Hybrid:choose()
   local kind, what, why, message = self.before:choose()
-  if kind ~= "stop" or what ~= "completed" then
+  if not is_through(self, kind, what, why) then
     return kind, what, why, message
   end
-  local over = self.ledger.loop_end
+  local failed, failure = what ~= "completed", message
+  local over = self.books.loop_end
   if not over then
-    local loop_kind, status, reason, text = self.loop:choose()
-    if loop_kind ~= "stop" then
-      return loop_kind, status, reason, text
+    kind, what, why, message = self.loop:choose()
+    if kind == "stop" then
+      return self:over(what, why, message)
     end
-    local failed = status ~= "completed"
-    if status == "paused" or (failed and self.skill.on_loop_failed ~= "run_finalize") or not self.trails then
-      return "stop", status, reason, text
-    end
-    return "loop", status, reason, text -- recorded: what trailing phases change does not reopen it
+    return kind, what, why, message
   end
   kind, what, why, message = self.after:choose()
-  if kind ~= "stop" or what ~= "completed" then
+  if kind ~= "stop" or (what ~= "completed" and over.status == "completed") then
     return kind, what, why, message
+  elseif failed and over.status == "completed" then
+    return "stop", "failed", "phase_failed", failure
   end
   return "stop", over.status, over.reason, over.message
+end
+
+-- A leading phase that failed, and that the loop went on without.
+local function failed_before(self)
+  local kind, what, why, message = self.before:choose()
+  if kind == "stop" and what ~= "completed" then
+    return what, why, message
+  end
+end
+
+---The loop is over: recorded, so that what trailing phases change does not open it again.
+function Hybrid:over(status, reason, message)
+  local stops = status ~= "completed" and self.skill.on_loop_failed ~= "run_finalize"
+  if not self:is_looping() or status == "paused" or stops or not self.trails then
+    if status == "completed" and failed_before(self) then
+      return "stop", failed_before(self)
+    end
+    return "stop", status, reason, message
+  end
+  return "loop", status, reason, message
+end
+
+---Conditions of `terminate` end the loop, not the phases around it.
+function Hybrid:is_looping()
+  return not self.books.loop_end and self.before:is_through()
+end
+
+function Hybrid:counts(id)
+  return self.loop:find(id) ~= nil
+end
+
+function Hybrid:could_choose()
+  return self.loop:could_choose()
+end
+
+function Hybrid:may_begin(id)
+  local phases = self.before:find(id) and self.before or self.after:find(id) and self.after
+  return (phases or self.loop):may_begin(id)
 end
 
 function Hybrid:finished(id)

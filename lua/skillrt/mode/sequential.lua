@@ -1,9 +1,8 @@
--- mode/sequential.lua: what choose() does in sequential mode: phases in their order.
+-- mode/sequential.lua: which steps are next in sequential mode: phases in their order.
 --
--- Adjacent phases marked parallel form a group that runs at once, bounded by max_parallel; a
--- failing branch lets the others end. Conditions are asked when a phase's turn comes; a phase
--- left out is recorded. Reads the ledger, changes nothing in it. Called by policy.lua and
--- hybrid.lua.
+-- Adjacent phases marked parallel form a group that is named at once; a failing one lets the others end.
+-- Conditions are asked when a phase's turn comes; a phase left out is recorded; one whose condition
+-- cannot be asked fails. Reads the books, changes nothing in them. Called by the scheduler and hybrid.lua.
 
 local when = require("skillrt.skill.when")
 
@@ -27,32 +26,24 @@ local function groups_of(phases)
 end
 
 ---@param skill table   normal form
----@param ledger skillrt.Ledger
+---@param books skillrt.Books
 ---@param files { exists: fun(path: string): boolean }  looks below the work directory
 ---@param phases table[]|nil  the phases to run; default: all of the skill
 ---@return skillrt.Sequential
-function M.new(skill, ledger, files, phases)
-  local self = setmetatable({ skill = skill, ledger = ledger, files = files, at = 1 }, Sequential)
+function M.new(skill, books, files, phases)
+  local self = setmetatable({ skill = skill, books = books, files = files, at = 1, looked = 0 }, Sequential)
   self.phases = phases or skill.phases
   self.groups = groups_of(self.phases)
-  self.by_id = {}
+  self.by_id, self.makers, self.starting = {}, {}, {}
   for _, phase in ipairs(self.phases) do
     self.by_id[phase.id] = phase
+    self.makers[phase.output or phase.id] = phase
   end
   return self
 end
 
-local function is_over(ledger, phase)
-  return ledger.completed[phase.id] or ledger.skipped[phase.id] or ledger.failed[phase.id]
-end
-
-local function is_open(ledger, phase)
-  for _, step in pairs(ledger.steps) do
-    if step.id == phase.id then
-      return true
-    end
-  end
-  return false
+local function is_over(books, phase)
+  return books.completed[phase.id] or books.skipped[phase.id] or books.failed[phase.id]
 end
 
 -- What the phase cannot run without, and is not there (F21).
@@ -61,11 +52,10 @@ local function missing_input(self, phase)
     return nil -- only taken from the phase before, which may have been skipped
   end
   for _, name in ipairs(phase.input) do
-    if not self.ledger.outputs[name] and not self.files.exists(name) then
-      for _, maker in ipairs(self.phases) do
-        if maker.output == name and self.ledger.skipped[maker.id] then
-          return ("its input %s was to come from phase %s, which was skipped"):format(name, maker.id)
-        end
+    if not self.books.outputs[name] and not self.files.exists(name) then
+      local maker = self.makers[name]
+      if maker and self.books.skipped[maker.id] then
+        return ("its input %s was to come from phase %s, which was skipped"):format(name, maker.id)
       end
       return ("its input %s does not exist"):format(name)
     end
@@ -73,7 +63,7 @@ local function missing_input(self, phase)
 end
 
 local function failed_any(self)
-  for id in pairs(self.ledger.failed) do
+  for id in pairs(self.books.failed) do
     if self.by_id[id] then
       return true
     end
@@ -82,73 +72,102 @@ local function failed_any(self)
 end
 
 local function stop_failed(self)
-  local errors = self.ledger.state.root.errors
+  local errors = self.books.state.root.errors
   local last = errors[#errors]
   return "stop", "failed", "phase_failed", last and ("%s: %s"):format(last.phase or last.action, last.message)
 end
 
--- Decides for one phase whose turn has come: nil (it is over or under way), or a verdict.
-local function consider(self, phase)
-  local ledger = self.ledger
-  if is_over(ledger, phase) or is_open(ledger, phase) then
-    return nil
-  elseif ledger.retrying == phase.id then
-    return "start", phase.id
-  end
-  local holds, why = when.holds(phase, ledger.state.root)
-  if not holds then
-    return "skip", phase.id, why and ("condition not met: " .. why) or "condition not met"
+-- Why a phase does not run now: "skip" or "refuse", its id, the reason; nil: it does.
+local function obstacle(self, phase)
+  for _, condition in ipairs(phase.when) do
+    local holds, problem = when.test(condition, self.books.state.root)
+    if problem then
+      return "refuse", phase.id, ("its condition cannot be asked: %s: %s"):format(when.text(condition), problem)
+    elseif not holds then
+      return "skip", phase.id, "condition not met: " .. when.text(condition)
+    end
   end
   local missing = missing_input(self, phase)
   if missing then
     return "refuse", phase.id, missing
   end
-  return "start", phase.id
 end
 
--- The verdict on one group: what to start now, or that it is still busy, or nil: it is over.
-local function consider_group(self, group)
-  local ledger, starting, unfinished = self.ledger, {}, false
-  for _, phase in ipairs(group) do
-    if not is_over(ledger, phase) then
-      unfinished = true
-      local kind, id, why = consider(self, phase)
-      if kind == "skip" or kind == "refuse" then
+-- One group: what is left out, one after the other, then all that begin; nil: it is over.
+local function consider(self, group)
+  while self.looked < #group do
+    self.looked = self.looked + 1
+    local phase = group[self.looked]
+    if not is_over(self.books, phase) then
+      local kind, id, why = obstacle(self, phase)
+      if kind then
         return kind, id, why
-      elseif kind == "start" and ledger.open + #starting < self.skill.limits.max_parallel then
-        starting[#starting + 1] = id
       end
+      self.starting[#self.starting + 1] = phase.id
     end
   end
-  if #starting > 0 then
-    return "start", starting
+  if self.starting[1] then
+    local ids = self.starting
+    self.starting = {}
+    return "start", ids
   end
-  return unfinished and "wait" or nil
 end
 
----@return "start"|"wait"|"stop"|"skip"|"refuse" kind
+---@return "start"|"stop"|"skip"|"refuse" kind
 ---@return string[]|string|nil what   ids; status; or the phase
 ---@return string? why
 ---@return string? message
 function Sequential:choose()
-  local failed = failed_any(self)
-  if failed and self.skill.on_error ~= "continue" then
-    if self.ledger.open > 0 then
-      return "wait"
-    end
+  if self.skill.on_error ~= "continue" and failed_any(self) then
     return stop_failed(self)
   end
   while self.at <= #self.groups do
-    local kind, what, why = consider_group(self, self.groups[self.at])
+    local kind, what, why = consider(self, self.groups[self.at])
     if kind then
       return kind, what, why
     end
-    self.at = self.at + 1
+    self.at, self.looked = self.at + 1, 0
   end
-  if failed then
+  if failed_any(self) then
     return stop_failed(self)
   end
   return "stop", "completed", "all_phases_completed"
+end
+
+---Whether all phases are over, well or badly.
+---@return boolean
+function Sequential:is_through()
+  while self.at <= #self.groups do
+    for _, phase in ipairs(self.groups[self.at]) do
+      if not is_over(self.books, phase) then
+        return false
+      end
+    end
+    self.at, self.looked = self.at + 1, 0
+  end
+  return true
+end
+
+---Whether a phase that was named before may still begin.
+---@return boolean
+function Sequential:may_begin()
+  return self.skill.on_error == "continue" or not failed_any(self)
+end
+
+function Sequential.could_choose()
+  return false
+end
+
+function Sequential.is_looping()
+  return true
+end
+
+function Sequential.counts()
+  return true
+end
+
+function Sequential.over(_, status, reason, message)
+  return "stop", status, reason, message
 end
 
 ---A phase is over. Nothing to keep up to date: the groups are asked in order.

@@ -33,7 +33,7 @@ end
 ---@return string? why
 function M.next(run, dir)
   local where = text_of.escape(text_of.shell(dir))
-  if run.in_memory then
+  if run.in_memory or run.reason == "store_lost" then
     return nil
   elseif run.question then
     return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.question))), "answers the question"

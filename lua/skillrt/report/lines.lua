@@ -90,23 +90,42 @@ function format.start(self, record, out)
   add(out, "info", "%sExecuting: %s", prefix(step), escape(step.id))
 end
 
-function format.send(self, record, out)
+function format.call(self, record, out)
   local step = self.steps[record.step]
+  local target = record.to and ("%s %s"):format(record.kind, record.to) or tostring(record.kind)
   if step then
-    step.asking = ("%s %s"):format(record.kind, record.to)
+    step.asking = target
   end
   if self.detail then
-    add(out, "detail", "%sAsking: %s %s (exchange %d, attempt %d)", prefix(step), escape(record.kind or "?"),
-      escape(record.to or "?"), record.x, record.attempt)
+    local attempt = record.a and (", attempt %d"):format(record.a) or ""
+    add(out, "detail", "%sAsking: %s (call %s%s)", prefix(step), escape(target), escape(tostring(record.c or record.x)),
+      attempt)
   end
 end
+format.send = format.call -- of a journal that is older than calls
 
-function format.reply(self, record, out)
+function format.result(self, record, out)
   if self.detail then
-    local reply = record.reply or {}
+    local reply = record.reply or record.failed or {}
     local size = type(reply.body) == "string" and #reply.body or 0
-    add(out, "detail", "%sReply: %s, %d bytes", prefix(self.steps[record.step]), escape(tostring(reply.status)), size)
+    add(out, "detail", "%sReply: %s, %d bytes (call %s)", prefix(self.steps[record.step]),
+      escape(tostring(reply.status or reply.class or "kept")), size, escape(tostring(record.c or record.x)))
   end
+end
+format.reply = format.result
+
+function format.attempt(self, record, out)
+  local step = self.steps[record.step]
+  self.retries = self.retries + 1
+  add_block(out, "warning", ("%sRetry: %s: call %s failed (%s), again in %s: "):format(prefix(step),
+    escape(step and step.id or "?"), escape(record.c), escape(record.class or "?"), text_of.duration(record.retry)),
+    tostring(record.message))
+end
+
+function format.doubt(self, record, out)
+  local step = self.steps[record.step]
+  add_block(out, "warning", ("%sIn doubt: %s: call %s may have been executed: "):format(prefix(step),
+    escape(step and step.id or "?"), escape(record.c)), tostring(record.message))
 end
 
 local function fail_text(record)
@@ -186,6 +205,10 @@ end
 
 function format.note(self, record, out)
   local step = self.steps[record.step]
+  if record.title then
+    add_block(out, "info", ("%s%s == "):format(prefix(step), escape(step and step.id or "?")), tostring(record.title))
+    return
+  end
   add_block(out, "info", ("%s%s: "):format(prefix(step), escape(step and step.id or "?")), tostring(record.text))
 end
 

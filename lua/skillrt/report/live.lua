@@ -11,6 +11,7 @@ local lines = require("skillrt.report.lines")
 local opened = require("skillrt.report.opened")
 local output = require("skillrt.report.output")
 local text_of = require("skillrt.report.text")
+local texts = require("skillrt.base.text")
 
 local M = {}
 
@@ -32,24 +33,24 @@ local function now_ms()
   return core.mono_ns() // 1000000
 end
 
--- Complete lines of what a task says; carriage returns draw over the line, as progress bars do.
-function Live:hear(id, bytes)
-  local said = self.said[id]
-  if not said then
-    said = { rest = "" }
-    self.said[id] = said
-  end
-  local text = said.rest .. bytes
-  for line in text:gmatch("([^\n]*)\n") do
-    line = line:gsub("\r$", ""):match("[^\r]*$")
+---Complete lines of what a task says; carriage returns draw over the line, as progress bars do.
+---@param said { rest: string, [integer]: string }  what it said before: changed
+---@param bytes string
+function M.hear(said, bytes)
+  local text, at = said.rest .. bytes, 1
+  for stop in text:gmatch("()\n") do
+    local line = texts.behind_last(text:sub(at, stop - 1):gsub("\r$", ""), "\r")
+    at = stop + 1
     if line:find("%S") then
       said[#said + 1] = line
+      if #said > LAST_LINES then
+        table.remove(said, 1)
+      end
     end
   end
-  said.rest = text:match("[^\n]*$"):match("[^\r]*\r?$"):sub(-LONGEST_LINE)
-  while #said > LAST_LINES do
-    table.remove(said, 1)
-  end
+  local rest = text:sub(at)
+  local ended = rest:sub(-1) == "\r" and "\r" or "" -- the "\n" behind it may come later
+  said.rest = (texts.behind_last(rest:sub(1, -1 - #ended), "\r") .. ended):sub(-LONGEST_LINE)
 end
 
 local function last_words(said)
@@ -182,10 +183,16 @@ end
 -- What the script prints stays among our lines, once each of its lines is whole.
 function Live:print(text)
   text = self.printed .. text
-  for line in text:gmatch("([^\n]*)\n") do
-    self:keep("info", text_of.escape((line:gsub("\t", "  "))))
+  local at = 1
+  for stop in text:gmatch("()\n") do
+    self:keep("info", text_of.escape((text:sub(at, stop - 1):gsub("\t", "  "))))
+    at = stop + 1
   end
-  self.printed = text:match("[^\n]*$")
+  self.printed = text:sub(at)
+  if #self.printed > LONGEST_LINE then -- dots without an end: a line of their own
+    self:keep("info", text_of.escape(self.printed))
+    self.printed = ""
+  end
 end
 
 function Live:observe(record, books)
@@ -212,7 +219,9 @@ function Live:forget()
 end
 
 function Live:progress(id, bytes)
-  self:hear(id, bytes)
+  local said = self.said[id] or { rest = "" }
+  self.said[id] = said
+  M.hear(said, bytes)
   self:draw()
 end
 

@@ -6,17 +6,18 @@ local output = require("skillrt.report.output")
 
 local M = {}
 
+local TORN <const> = "the journal's last record was cut short: %d bytes were cut off and kept in %s; "
+  .. "no finished step is lost"
+local DOUBTFUL <const> = "the journal's end is damaged: %d bytes were cut off and kept in %s; that is what a power cut "
+  .. "leaves, and no finished step is lost then; after other damage the steps reported last may be"
+
 ---The words about a torn end or an unclean stop; nil: all was well.
 ---@param report table  of core.open
 ---@return string|nil text
 ---@return boolean cut
 function M.text(report)
   if report.cut_bytes and report.cut_bytes > 0 then
-    return ("the journal's end was torn: %d bytes were cut off and kept in %s; no finished step is lost"):format(
-      report.cut_bytes,
-      report.cut_file
-    ),
-      true
+    return (report.cut_doubtful and DOUBTFUL or TORN):format(report.cut_bytes, report.cut_file), true
   elseif report.unclean then
     return "the process before ended without closing the run; going on from its last record", false
   end

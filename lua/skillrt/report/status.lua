@@ -1,17 +1,28 @@
 -- report/status.lua: how a run stands, from its journal alone: for people and as JSON.
 --
--- Takes no lock, so it may look at a run that is under way. Knows the ledger. Called by
+-- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
 -- cmd/status.lua.
 
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
-local ledger_of = require("skillrt.run.ledger")
+local books_of = require("skillrt.run.books")
 local question = require("skillrt.report.question")
 local text_of = require("skillrt.report.text")
 
 local M = {}
 
 local escape = text_of.escape
+
+-- Where the calls of a step went that are not over; the first few.
+local function waits_for(step)
+  local targets = {}
+  for place, call in pairs(step.calls) do
+    targets[#targets + 1] = ("%s (call %s%s)"):format(call.to or call.kind, place, call.doubt and ", in doubt" or "")
+  end
+  table.sort(targets)
+  local more = #targets > 5 and (", and %d more"):format(#targets - 5) or ""
+  return #targets > 0 and table.concat(targets, ", ", 1, math.min(#targets, 5)) .. more or nil
+end
 
 local function open_steps(books)
   local list = {}
@@ -21,9 +32,9 @@ local function open_steps(books)
       id = step.id,
       kind = step.kind,
       attempt = step.attempt,
-      started_at = ledger_of.iso(step.started_at),
-      waits_for = step.sent and step.sent.to or nil,
-      retry_at = step.retry_at and ledger_of.iso(step.retry_at) or nil,
+      started_at = books_of.iso(step.started_at),
+      waits_for = waits_for(step),
+      retry_at = step.retry_at and books_of.iso(step.retry_at) or nil,
     }
   end
   table.sort(list, function(a, b)
@@ -40,10 +51,9 @@ end
 
 ---@param dir string
 ---@param books skillrt.Ledger
----@param report table  of runner.read
----@param retries integer  attempts after the first, of all steps
+---@param report table  of look.books
 ---@return table status
-function M.of(dir, books, report, retries)
+function M.of(dir, books, report)
   local root = books.state and books.state.root or {}
   local errors = root.errors or {}
   local last = errors[#errors]
@@ -59,8 +69,8 @@ function M.of(dir, books, report, retries)
     message = books.message,
     interrupted = running and not holder,
     held_by = holder,
-    started_at = books.started_at and ledger_of.iso(books.started_at),
-    updated_at = ledger_of.iso(books.at),
+    started_at = books.started_at and books_of.iso(books.started_at),
+    updated_at = books_of.iso(books.at),
     completed_actions = root.completed_actions,
     phases_completed = root.phases_completed,
     steps = books.finished,
@@ -68,9 +78,9 @@ function M.of(dir, books, report, retries)
     open = core.json.array(open_steps(books)),
     errors = #errors,
     last_error = last,
-    retries = retries,
+    retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = books.question,
-    records = report.records,
+    records = report.last,
     edited = report.view_edited or nil,
   }
   status.next = M.next(books, status, dir)

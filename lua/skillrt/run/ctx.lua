@@ -1,28 +1,51 @@
--- run/ctx.lua: what a run function gets as its second argument, and how it waits.
+-- run/ctx.lua: what a function is given as its second argument: where it is, what it may read and write,
+-- and all that it may wait for.
 --
--- Time, randomness and ids are taken from here and recorded, so that a function that runs
--- again after a crash sees what it saw before. Waiting is a yield to policy.lua. Knows
--- files and the ledger's steps, no agents, no journal. Called by perform.lua.
+-- Times, random numbers and ids are recorded at the place where they are drawn, so that a function that
+-- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (branches.lua).
+-- Knows files and steps, no journal. Used by steps.lua.
 
-local performed = require("skillrt.run.performed")
+local branches = require("skillrt.run.branches")
+local combine = require("skillrt.run.combine")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local request_of = require("skillrt.agent.request")
 local state = require("skillrt.skill.state")
+local task_of = require("skillrt.run.task")
 
 local M = {}
 
--- The mark of a wait: nothing else that a function yields is taken for one.
-M.AWAIT = {}
+---Where a ctx keeps its step.
+M.STEP = {}
+local STEP = M.STEP
+
+-- Where a step is now: the place of the last call of the branch that runs.
+local function place_of(step)
+  local execution = step.execution
+  if not execution then
+    return "0"
+  end
+  local branch = execution:current() or execution.main
+  return branch.prefix .. branch.position
+end
 
 -- The next recorded value, or a fresh one that the next record will carry.
 local function recorded(step, make)
-  step.cursor = step.cursor + 1
-  local value = step.recorded[step.cursor]
+  local place = place_of(step)
+  local cursors = step.cursors or {}
+  step.cursors = cursors
+  local cursor = (cursors[place] or 0) + 1
+  cursors[place] = cursor
+  local known = step.values[place]
+  local value = known and known[cursor]
   if value == nil then
     value = make()
-    step.fresh = step.fresh or {}
-    step.fresh[#step.fresh + 1] = value
+    local fresh = step.fresh or {}
+    step.fresh = fresh
+    local list = fresh[place] or {}
+    fresh[place] = list
+    list[#list + 1] = value
   end
   return value
 end
@@ -85,7 +108,7 @@ end
 local parts = {}
 
 function parts.input(run)
-  return run.ledger.input
+  return run.books.input
 end
 
 function parts.args(run)
@@ -101,7 +124,7 @@ function parts.work_dir(run)
 end
 
 function parts.run_id(run)
-  return run.ledger.run_id
+  return run.books.run_id
 end
 
 function parts.step(_, step)
@@ -154,74 +177,133 @@ function parts.uuid(run, step)
   end
 end
 
-local function note(step, text)
-  step.notes = step.notes or {}
-  step.notes[#step.notes + 1] = text
+-- A line is said once, whoever runs again.
+local function say(steps, step, entry)
+  local place = place_of(step)
+  local said = step.said or {}
+  step.said = said
+  said[place] = (said[place] or 0) + 1
+  if said[place] > (step.notes[place] or 0) then
+    entry.t, entry.step, entry.c = "note", step.number, place ~= "0" and place or nil
+    assert(steps.journal:emit(entry))
+  end
 end
 
 ---A line for the log of the run.
-function parts.log(_, step)
+function parts.log(_, step, _, steps)
   return function(text)
-    note(step, tostring(text))
+    say(steps, step, { text = steps.printable(tostring(text)) })
   end
 end
 
--- A member of a chain that is a function of the script, performed as the step's own would be.
-local function call_member(step, ctx, run)
-  local ok, first, second, third = pcall(run, state.view(step.root), ctx)
-  local outcome, failure
-  if ok then
-    outcome, failure = performed.returned(step, first, second, third)
+---A heading for people who watch.
+function parts.phase(_, step, _, steps)
+  return function(title)
+    say(steps, step, { title = steps.printable(tostring(title)) })
+  end
+end
+
+-- The execution and the branch that calls; a coroutine of the script's own is none.
+local function here(steps, step, what)
+  local execution = steps:execution_of(step)
+  local branch = execution:current()
+  if not branch then
+    error(("ctx.%s: call it from the function itself, not inside a coroutine of your own"):format(what), 3)
+  elseif branch.in_once then
+    error(("ctx.%s: the function of ctx.once %q must not wait"):format(what, branch.in_once), 3)
+  end
+  return execution, branch
+end
+
+-- Gives the work to an agent, in the branch that asks.
+local function by_agent(run, steps, step, ctx, request)
+  local agent, problem = request.agent
+  if type(agent) == "table" then
+    agent, problem = require("skillrt.agent").check(agent, "agent")
   else
-    failure = performed.raised(step, first)
+    agent = run.skill.agents[agent]
+    problem = not agent and ("agent %q is not declared"):format(tostring(request.agent)) or nil
   end
-  if outcome then
-    return outcome
-  end
-  return nil, failure.message, failure.class
-end
-
--- Asks one member of a chain: its reply; or nil, message, class.
-local function ask_member(run, step, ctx, request)
-  if request.agent.kind == "lua" then
-    return call_member(step, ctx, request.agent.run)
-  end
-  local problem = run.prepare(step, request)
   if problem then
-    return nil, problem, "permanent"
+    error("ctx.await: " .. problem, 3)
   end
-  return coroutine.yield(M.AWAIT, request)
+  local outcome, message, class = agent:perform(ctx, task_of.new(run, step, steps:definition_of(step), request))
+  return outcome, message, class
 end
 
--- One after the other until one succeeds, as a step's own chain is asked (F47).
-local function ask_chain(run, step, ctx, requests)
-  local reply, message, class
-  for i, request in ipairs(requests) do
-    reply, message, class = ask_member(run, step, ctx, request)
-    if reply then
-      return reply
-    elseif requests[i + 1] then
-      note(step, ("%s; now agent %d of the chain"):format(message, i + 1))
-    end
-  end
-  return nil, message, class
-end
-
----Waits for another task: gives its reply, or nil, message, class.
-function parts.await(run, step, ctx)
+---Waits for a call, or for an agent's work: gives its reply; or nil, message, class, reply.
+function parts.await(run, step, ctx, steps)
   return function(request)
     if type(request) ~= "table" then
       error("ctx.await: needs a request (a table), not " .. type(request), 2)
-    elseif coroutine.running() ~= step.thread then
-      error("ctx.await: call it from the run function itself, not inside a coroutine of your own", 2)
     end
-    local problem, requests = run.prepare(step, request)
-    if problem then
+    local execution, branch = here(steps, step, "await")
+    if request.agent then
+      return by_agent(run, steps, step, ctx, request)
+    end
+    local checked, problem = request_of.check(request)
+    if not checked then
       error("ctx.await: " .. problem, 2)
-    elseif requests then
-      return ask_chain(run, step, ctx, requests)
     end
-    return coroutine.yield(M.AWAIT, request)
+    steps.calls:declare(execution, branch, checked)
+    return coroutine.yield(branches.WAIT)
+  end
+end
+
+---Waits so many seconds; a resume waits the rest.
+function parts.sleep(_, _, ctx)
+  return function(seconds)
+    return ctx.await({ kind = "sleep", seconds = seconds })
+  end
+end
+
+---What a local function gives, kept: it is not run again.
+function parts.once(_, step, _, steps)
+  return function(name, fn)
+    if type(name) ~= "string" or type(fn) ~= "function" then
+      error("ctx.once: needs a name and a function", 2)
+    end
+    local execution, branch = here(steps, step, "once")
+    return steps:once(execution, branch, name, fn)
+  end
+end
+
+-- Combinators: what each of them is called with behind the execution and the branch.
+for _, name in ipairs({ "map", "all", "pipeline", "first", "loop", "spawn" }) do
+  local combinator = combine[name]
+  parts[name] = function(_, step, _, steps)
+    return function(...)
+      local execution, branch = here(steps, step, name)
+      return combinator(execution, branch, ...)
+    end
+  end
+end
+
+function parts.map(_, step, _, steps)
+  return function(list, fn, options)
+    local execution, branch = here(steps, step, "map")
+    return combine.map(execution, branch, list, fn, options, "map")
+  end
+end
+
+---Each request once: the replies, in the order of the requests.
+function parts.await_all(_, step, ctx, steps)
+  return function(requests, options)
+    local execution, branch = here(steps, step, "await_all")
+    return combine.map(execution, branch, requests, ctx.await, options, "await_all")
+  end
+end
+
+---What a function gives within so many seconds.
+function parts.within(_, step, ctx, steps)
+  return function(seconds, fn)
+    if type(seconds) ~= "number" or type(fn) ~= "function" then
+      error("ctx.within: needs seconds and a function", 2)
+    end
+    local execution, branch = here(steps, step, "within")
+    return combine.within(execution, branch, seconds, fn, function()
+      return ctx.sleep(seconds)
+    end)
   end
 end
 
@@ -257,30 +339,23 @@ function parts.write(run)
   end
 end
 
-local STEP = {} -- where a ctx keeps its step
-
-local function face_of(run)
+---What a ctx finds its parts by; made once for a run.
+---@param run table    { skill, books, work_dir, input_dir, core, args }
+---@param steps skillrt.Steps
+---@return table
+function M.face(run, steps)
   return {
     __index = function(ctx, name)
       local make = parts[name]
       if not make then
         return nil
       end
-      local part = make(run, ctx[STEP], ctx)
+      local part = make(run, ctx[STEP], ctx, steps)
       rawset(ctx, name, part)
       return part
     end,
     __name = "ctx",
   }
-end
-
----@param run { skill: table, ledger: skillrt.Ledger, work_dir: string, input_dir: string, core: table, args: string[] }
----@param step skillrt.Step
----@return table ctx
-function M.new(run, step)
-  step.cursor, step.fresh, step.context, step.notes = 0, nil, nil, nil
-  run.ctx_face = run.ctx_face or face_of(run)
-  return setmetatable({ [STEP] = step }, run.ctx_face)
 end
 
 return M

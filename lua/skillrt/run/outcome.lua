@@ -1,17 +1,24 @@
 -- run/outcome.lua: what of a step's result may enter the books.
 --
 -- Refuses reserved fields and dotted keys, checks declared types and declared effects, writes
--- a phase's output file. Knows the skill and the ledger, no agents, no journal. Called by
--- policy.lua.
+-- a phase's output file. Knows the skill and the books, no agents, no journal.
+-- Called by steps.lua.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local performed = require("skillrt.run.performed")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
 
 local M = {}
+
+---The class of a result that cannot be used. What an agent gave may be better another time; a function
+---that awaited nothing gives the same again.
+---@param step skillrt.Step
+---@return "invalid_output"|"permanent"
+function M.unusable(step)
+  return step.execution and "invalid_output" or "permanent"
+end
 
 local TYPE_CHECKS = {
   string = function(v)
@@ -236,6 +243,7 @@ end
 ---@param durable boolean  it survives a power cut, as its record will
 ---@return boolean|nil ok
 ---@return string? message
+---@return string? code  nil: the value cannot be written at all
 function M.write_output(work_dir, name, value, durable)
   local text, message = M.output_text(name, value)
   if not text then
@@ -255,7 +263,7 @@ local function read_output(path)
     return json.null
   end
   local value = path:find("%.json$") and json.decode(text)
-  return value ~= nil and value ~= false and value or text
+  return value == nil and text or value
 end
 
 -- The output: returned and written here, or written by the agent already (R23, F5).
@@ -263,27 +271,27 @@ end
 ---@return string? file
 ---@return string? message
 local function settle_output(run, step, definition, outcome)
-  local name, memory = definition.output, run.ledger.context_strategy == "memory"
+  local name, memory = definition.output, run.books.context_strategy == "memory"
   if not name or memory then
     return outcome.output, name
   end
   local durable = files.lasts(run.skill)
   if outcome.output ~= nil then
-    local ok, message = M.write_output(run.work_dir, name, outcome.output, durable)
+    local ok, message, code = M.write_output(run.work_dir, name, outcome.output, durable)
     if not ok then
-      return nil, nil, message
+      return nil, nil, message, code
     end
     return outcome.output, name
   end
   for _, file in ipairs({ name, outcome.output_file }) do
     local path = files.join(run.work_dir, file)
     if files.stat(path) then
-      local kept, message = true, nil
+      local kept, message, code = true, nil, nil
       if durable then
-        kept, message = files.settle(path)
+        kept, message, code = files.settle(path)
       end
       if not kept then
-        return nil, nil, message
+        return nil, nil, message, code
       end
       return read_output(path), file
     end
@@ -295,14 +303,14 @@ local function settle_output(run, step, definition, outcome)
 end
 
 local function add_output(run, step, definition, outcome, entry)
-  local output, file, message = settle_output(run, step, definition, outcome)
+  local output, file, message, code = settle_output(run, step, definition, outcome)
   if message then
-    return message
+    return message, code
   end
   entry.file = file
   if step.kind == "phase" then
     entry.out = output == nil and json.null or output
-    if run.ledger.context_strategy == "memory" and output ~= nil then
+    if run.books.context_strategy == "memory" and output ~= nil then
       entry.context = entry.context or {}
       entry.context[step.id .. "_output"] = output
     end
@@ -320,7 +328,7 @@ local function settle_plain(run, step, definition, updates)
 end
 
 ---Turns an outcome into the `done` record of its step.
----@param run table  { skill, ledger, work_dir }
+---@param run table  { skill, books, work_dir }
 ---@param step skillrt.Step
 ---@param definition table
 ---@param outcome table  { status, updates, summary, output, output_file, context, concerns }
@@ -339,9 +347,9 @@ function M.settle(run, step, definition, outcome, own)
     context, problem = judge_context(step, context)
   end
   if problem then
-    return nil, { class = performed.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
   end
-  local root = run.ledger.state.root
+  local root = run.books.state.root
   updates = has_tables and keep_lists(root, updates) or updates
   local entry = {
     t = "done",
@@ -354,9 +362,9 @@ function M.settle(run, step, definition, outcome, own)
     context = context,
   }
   if not entry.partial then
-    local message = add_output(run, step, definition, outcome, entry)
-    if message then
-      return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, message) }
+    local message, code = add_output(run, step, definition, outcome, entry)
+    if message then -- a disk that does not take it is no fault of the step: what it gave is kept
+      return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, message), here = code ~= nil }
     end
   end
   if #definition.effects > 0 then
@@ -366,12 +374,12 @@ function M.settle(run, step, definition, outcome, own)
 end
 
 ---Writes outputs again that were deleted since their phase completed.
----@param run table  { ledger, work_dir }
+---@param run table  { books, work_dir }
 ---@return string[] files  that were written
 ---@return string? message  why one could not be
 function M.restore(run)
-  local again, root = {}, run.ledger.state.root
-  for file, id in pairs(run.ledger.outputs) do
+  local again, root = {}, run.books.state.root
+  for file, id in pairs(run.books.outputs) do
     local value = root.outputs[id]
     if value ~= nil and value ~= json.null and not files.stat(files.join(run.work_dir, file)) then
       local ok, message = M.write_output(run.work_dir, file, value)

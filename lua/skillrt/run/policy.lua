@@ -1,141 +1,119 @@
--- run/policy.lua: the five questions of the engine, answered for one run of a skill.
+-- run/policy.lua: the five questions of the engine and its event, answered for one run of a skill.
 --
--- Everything that happens becomes a record: encoded for the journal, applied to the ledger,
--- shown to whoever watches. Knows the skill's mode, its agents and its functions; no files of
--- the run, no terminal. Called by C (csrc/lua/script.c) under pcall; made by runner.lua.
+-- Puts the rooms of a run together and says in which order they are asked: steps and calls under way
+-- first, then what decides that a run ends, then the mode for the next step. Called by C
+-- (csrc/lua/script.c) under pcall; made by runner.lua.
 
+local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
-local exchange = require("skillrt.run.exchange")
-local fatal = require("skillrt.base.fatal")
 local files = require("skillrt.base.files")
-local history = require("skillrt.run.history")
-local apply = require("skillrt.run.ledger").apply
-local notices = require("skillrt.run.notices")
-local record = require("skillrt.base.record")
+local journal_of = require("skillrt.run.journal")
+local limits = require("skillrt.run.limits")
+local numbers_of = require("skillrt.run.numbers")
+local questions = require("skillrt.run.questions")
+local scheduler = require("skillrt.run.scheduler")
+local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
-local verdict = require("skillrt.run.verdict")
+local steps_of = require("skillrt.run.steps")
 local views = require("skillrt.run.views")
 
--- Loaded when a run goes on: one that begins starts without them.
-local doubt = setmetatable({}, { __index = function(_, key) return require("skillrt.run.doubt")[key] end })
+-- Loaded when a run goes on: one that begins starts without it.
 local resume = setmetatable({}, { __index = function(_, key) return require("skillrt.run.resume")[key] end })
 
 local M = {}
 
-local wall_ms, encode = core.wall_ms, record.encode
+local wall_ms = core.wall_ms
 
--- Messages may hold what a program wrote, and that may be any bytes.
-local printable = record.printable
+---@class skillrt.Run  what never changes while a run is open
+---@field skill table
+---@field books skillrt.Books
+---@field work_dir string
+---@field input_dir string
+---@field args string[]
+---@field core table
+---@field prompts table<string, string>
+---@field keeps_nothing boolean
+---@field elsewhere boolean   resumed in another folder than it was begun in
+
+---@class skillrt.Session  how the run was opened this time
+---@field accept_changes boolean?
+---@field edited table?
+---@field answer any
+---@field retry boolean?
+---@field from string?
+---@field decide string?
+---@field by string
+---@field pins table<string, string>
+---@field deadline integer?  UTC ms
 
 ---@class skillrt.Policy
----@field skill table
----@field ledger skillrt.Ledger
----@field mode table
----@field beginning table[]  `start` records that whoever watches has not heard of
----@field repeatable boolean|nil  see csrc/engine/policy.h
+---@field run skillrt.Run
+---@field session skillrt.Session
+---@field books skillrt.Books
+---@field journal skillrt.Journal
 ---@field newest string|nil  how a record ends before which nothing has to be read back
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
----@field watcher table|nil { observe = fun(record, ledger), flush = fun(), progress = fun(step, text), tick = fun(),
----                          forget = fun(): what was observed since the last flush is lost,
----                          dull = types of records that it need not observe }
 local Policy = {}
+Policy.__index = Policy
 
----@param run table { skill, ledger, work_dir, input_dir, args, core, environment, watcher,
----                   first = first record of a new run, make_mode = fun(policy) }
+---@param run skillrt.Run
+---@param session skillrt.Session
+---@param options table  { first = first record of a new run, make_mode = fun(run): table, watcher, books_bytes }
 ---@return skillrt.Policy
-function M.new(run)
-  local self = run
-  for name, method in pairs(Policy) do -- own fields are found without a call of __index
-    self[name] = method
-  end
-  self.core = core
-  self.keeps_nothing = self.skill.context == "memory"
-  self.out, self.blobs, self.beginning, self.single = {}, {}, {}, {}
+function M.new(run, session, options)
+  local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {} }, Policy)
+  run.core, run.keeps_nothing = core, run.skill.context == "memory"
+  self.work_dir, self.skill = run.work_dir, run.skill
+  self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
+  self.journal = journal_of.new({
+    books = run.books,
+    out = self.out,
+    blobs = self.blobs,
+    keeps_nothing = run.keeps_nothing,
+    books_bytes = options.books_bytes,
+    watcher = options.watcher,
+    source = self,
+  })
+  self.numbers = numbers_of.new()
   self.known_views = {}
-  self.stopped, self.waiting, self.going_on = false, false, false -- asked at every choice
-  self.dull = setmetatable({ books = true }, { __index = self.watcher and self.watcher.dull })
-  self.history = history.new(self.ledger, self.books_bytes)
-  self.newest = not self.edited and history.ENDING or nil
+  self.newest = not session.edited and snapshot.ENDING or nil
   if self.watcher and self.watcher.tick then
     function self.tick()
       self.watcher.tick()
     end
   end
-  function self.interpret(step, request, reply)
-    return exchange.interpret(self, step, request, reply)
-  end
-  function self.prepare(step, request)
-    return exchange.prepare(self, step, request)
-  end
-  function self.is_same(step, number)
-    return exchange.is_same(self, step, number)
-  end
   return self
-end
-
--- One record on its way to the journal, with the next batch.
-local function write(self, entry, simple)
-  entry.at = entry.at or wall_ms()
-  local out = self.out
-  if simple and self.keeps_nothing then
-    out[#out + 1] = "{}" -- it counts, and nobody will read it
-  else
-    local payload, blobs, code = encode(entry)
-    if not payload then
-      fatal.pass_on({ message = blobs, code = code })
-      return nil, blobs --[[@as string]]
-    elseif blobs then
-      table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
-    end
-    out[#out + 1] = payload
-    local past = self.history
-    if not past.due or blobs or entry.t == "books" then
-      past:passed(#payload, entry.t == "books", blobs)
-    else
-      past.since = past.since + #payload
-    end
-  end
-  return true
 end
 
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
----@param simple boolean?  it can be encoded for certain
 ---@return boolean|nil ok
----@return string? message  why it cannot be encoded; nothing was changed
-function Policy:emit(entry, simple)
-  local ok, message = write(self, entry, simple)
-  if not ok then
-    return nil, message
-  end
-  apply(self.ledger, entry)
-  if self.watcher and not self.dull[entry.t] then
-    if self.beginning[1] then
-      self:tell_beginning()
-    end
-    self.watcher.observe(entry, self.ledger)
-  end
-  return true
+---@return string? message
+function Policy:emit(entry)
+  return self.journal:emit(entry)
 end
+
+-- ---- load ----
 
 ---One record read back from the journal.
 ---@param payload string
 ---@param seq integer
 function Policy:record(payload, seq)
-  if not self.edited then
-    return self.history:add(payload, seq, self.read_blob)
+  if self.session.edited then
+    resume.record(self, payload, seq)
+  else
+    self.journal:take_back(payload, seq)
   end
-  -- what state.json showed when it was edited may lie before the newest books
-  self.history:passed(#payload, history.is_books(payload))
-  local entry, message = record.decode(payload, self.read_blob)
-  if not entry then
-    error(("record %d: %s"):format(seq, message), 0)
-  end
-  if self.edited and not self.edit_base and seq > self.edited.seq then
-    self.edit_base = state.copy(views.state(self.ledger))
-  end
-  apply(self.ledger, entry)
+end
+
+-- What is known of the run once its journal is read.
+local function settle_run(self)
+  local run, books = self.run, self.books
+  local here = files.current()
+  run.args = books.args or run.args or {}
+  run.elsewhere = books.cwd ~= nil and books.cwd ~= here
+  run.input_dir = files.join(books.cwd or here, books.input.dir or ".")
 end
 
 ---All records were read; `fresh`: there were none.
@@ -144,43 +122,34 @@ function Policy:load(fresh)
   if fresh then
     assert(self:emit(self.first))
   else
-    self.history:apply()
+    self.journal.newest:apply()
     resume.begin(self)
   end
-  local books = self.ledger
-  local here = files.current()
-  self.args = books.args or self.args or {}
-  self.elsewhere = books.cwd ~= nil and books.cwd ~= here
-  self.input_dir = files.join(books.cwd or here, books.input.dir or ".")
-  self.mode = self.make_mode(self)
-  self.repeatable = self.mode.repeatable
-  self.durable_steps = books.finished
-  local limit = self.skill.limits.run_timeout -- of this session: a pause of days is no work
-  self.deadline = limit and wall_ms() + math.ceil(limit * 1000)
+  settle_run(self)
+  local run, session = self.run, self.session
+  self.mode = self.make_mode(run)
+  self.calls = calls_of.new(run, self.journal, self.numbers, session)
+  self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
+  self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
+  self.durable_steps = self.books.finished
+  local limit = run.skill.limits.run_timeout -- of this session: a pause of days is no work
+  session.deadline = limit and wall_ms() + math.ceil(limit * 1000)
   if not fresh then
-    doubt.take_up(self)
+    run.accept_changes = session.accept_changes
+    self.steps.loading = true
+    self.steps:take_up()
+    self.steps.loading = nil
+    resume.check_dropped(self, self.steps.dropped)
     resume.restore_outputs(self)
   end
 end
 
--- Now and then, between steps, all that the books say becomes a record.
-local function keep_books(self)
-  local whole = not self.keeps_nothing and history.whole(self.ledger)
-  if whole and not self:emit(whole) then
-    self.history.due = math.huge -- they hold what cannot be kept: the records alone must do
-  end
-end
-
----A line for the log.
----@param step skillrt.Step|nil
----@param text string
-function Policy:note(step, text)
-  assert(self:emit({ t = "note", step = step and step.number, text = record.printable(text) }))
-end
+-- ---- choose ----
 
 local function stop_with(self, status, reason, message)
-  self.stopped = { status = status, reason = reason }
-  assert(self:emit({ t = "stop", status = status, reason = reason, message = message and printable(message) }))
+  self.stopped = { status, reason }
+  message = message and self.steps.printable(message)
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message }))
   return "stop", status, reason
 end
 
@@ -189,162 +158,161 @@ local function ask_person(self, question, reason)
   return stop_with(self, "paused", reason, question.question)
 end
 
--- Its number, and the function that performs it, if that is the script's own. Whoever watches hears
--- of it when the step begins, see `durable`.
-local function start_step(self, id)
-  local ledger = self.ledger
-  local definition, kind = self.mode:find(id)
-  local number = ledger.last_step + 1
-  local entry = {
-    t = "start",
-    at = wall_ms(),
-    step = number,
-    [kind] = id,
-    n = ledger.state.root.iteration_count + 1,
-  }
-  local ok, message = write(self, entry, true)
-  if not ok then
-    error(message, 0)
+-- What is due now: sleeps that are over, attempts whose wait is over.
+local function ring(self)
+  local due = self.calls.due
+  local at = due:earliest()
+  if not at then
+    return
   end
-  if self.watcher and not self.dull.start then
-    local beginning = self.beginning
-    beginning[#beginning + 1] = entry
+  local now = wall_ms()
+  while at and at <= now do
+    local what = due:take()
+    if what.place then
+      local step = what.step
+      self.calls:rang(what)
+      if step.execution then
+        self.steps:go_on(step)
+      end
+    else
+      self.steps:rang(what)
+    end
+    at = due:earliest()
   end
-  apply(ledger, entry)
-  ledger.steps[number].definition = definition
-  return number, definition.run
 end
 
--- Functions of the script only: there is nothing to ask for, and nothing more to start meanwhile.
-local function start_steps(self, ids)
-  local number, own = start_step(self, ids[1])
-  local count, numbers = #ids, self.single
-  if count > 1 then
-    numbers = {}
-  end
-  numbers[1] = number
-  for i = 2, count do
-    local its_own
-    numbers[i], its_own = start_step(self, ids[i])
-    own = own and its_own
-  end
-  return own and "perform" or "start", numbers
+local function taken(list)
+  return list[1] and list or nil
 end
 
--- A phase that cannot run: an error of its own, without an attempt (F21).
-local function refuse_phase(self, id, why)
-  local number = start_step(self, id)
-  assert(self:emit({
-    t = "fail",
-    step = number,
-    attempt = 1,
-    class = "permanent",
-    message = ("%s: %s"):format(id, why),
-  }))
+-- What leaves now, what is performed, what is given up, and when to ask again.
+local function go(self)
+  local calls, steps = self.calls, self.steps
+  local performing, starting, cancels = steps.performing, calls.starting, calls.cancels
+  local at, deadline = calls.due:earliest(), self.session.deadline
+  if deadline and (not at or deadline < at) then
+    at = deadline
+  end
+  if performing[1] then
+    steps.performing = {}
+  end
+  if starting[1] then
+    calls.starting = {}
+  end
+  if cancels[1] then
+    calls.cancels = {}
+  end
+  return "go", taken(performing), taken(starting), taken(cancels), at and math.max(0, at - wall_ms()), nil
+end
+
+-- Nothing new leaves; when nothing is under way any more the run stops.
+local function drain(self)
+  local over = self.draining
+  if next(self.numbers.under_way) == nil then
+    return stop_with(self, over[1], over[2], over[3])
+  end
+  return go(self)
+end
+
+local function decide_end(self, status, reason, message)
+  self.draining = { status, reason, message }
+  return drain(self)
 end
 
 ---What now?
----@return "perform"|"start"|"wait"|"stop" kind
----@return integer[]|string|nil steps_or_status
----@return string? reason
 function Policy:choose()
   if self.stopped then
-    return "stop", self.stopped.status, self.stopped.reason
+    return "stop", self.stopped[1], self.stopped[2]
   elseif self.stopping then
     return stop_with(self, "paused", self.stopping)
-  elseif self.deadline and wall_ms() >= self.deadline then
-    local text = ("the run took longer than run_timeout, %g seconds"):format(self.skill.limits.run_timeout)
-    return stop_with(self, "paused", "run_timeout", text)
+  elseif self.draining then
+    return drain(self)
   end
-  local question = self.waiting and doubt.undecided(self)
-  if question then
-    return ask_person(self, question, "needs_decision")
+  ring(self)
+  local status, reason, message = limits.reached(self.run, self.session)
+  if status then
+    return decide_end(self, status, reason, message)
   end
-  local going_on = self.going_on and doubt.interrupted(self)
-  if going_on then
-    return "start", going_on
+  if self.steps.trouble then
+    return decide_end(self, "paused", "output_failed", self.steps.trouble)
+  elseif self.calls.doubts[1] then
+    questions.decide(self)
   end
-  local past = self.history
-  if past.since >= past.due then
-    keep_books(self)
+  local kind, what, why, text = self.scheduler:choose()
+  if kind == "stop" then
+    return decide_end(self, what, why, text)
+  elseif kind == "ask" then
+    self.question = what
   end
-  while true do
-    local kind, what, why, message = self.mode:choose()
-    if kind == "start" then
-      return start_steps(self, what)
-    elseif kind == "stop" then
-      return stop_with(self, what, why, message)
-    elseif kind == "ask" then
-      return ask_person(self, what, "waiting_for_person")
-    elseif kind == "skip" then
-      assert(self:emit({ t = "skip", phase = what, why = why }))
-    elseif kind == "loop" then
-      assert(self:emit({ t = "loop", status = what, reason = why, message = message }))
-    elseif kind == "refuse" then
-      refuse_phase(self, what, why)
-    else
-      return "wait"
-    end
+  local busy = next(self.numbers.under_way) ~= nil or self.calls.due:earliest() ~= nil
+  if not busy and self.calls.doubts[1] then
+    return ask_person(self, questions.of_doubt(self.calls.doubts[1], #self.calls.doubts), "needs_decision")
+  elseif not busy and self.question then
+    return ask_person(self, self.question, "waiting_for_person")
   end
+  return go(self)
 end
 
----A step's action or phase.
----@param step skillrt.Step
----@return table
-function Policy:definition_of(step)
-  local definition = step.definition
-  if not definition then -- of a step taken up from the journal
-    definition = self.mode:find(step.id)
-    step.definition = definition
-  end
-  return definition
-end
+-- ---- request, accept, event ----
 
----The task of the next exchange of a step.
+---The task of a call that leaves now.
 ---@param number integer
 ---@return table task
 function Policy:request(number)
-  local step = self.ledger.steps[number]
-  local definition = self:definition_of(step)
-  local wait = step.retry_at and step.retry_at - wall_ms() or 0
-  local left = self.deadline and self.deadline - wall_ms()
-  if wait > 0 or (left and left <= 0) then -- nothing has left yet: nothing is in doubt if the run stops meanwhile
-    wait = math.max(0, left and math.min(wait, left) or wait)
-    step.resting = true
-    return { kind = "lua", delay = wait }
-  elseif not step.asking and exchange.performer(self, step, definition) then
-    return { kind = "lua" }
-  end
-  local task, message = exchange.send(self, step, definition)
-  if not task then
-    step.broken = { class = "permanent", message = ("%s: %s"):format(step.id, message) }
-    return { kind = "lua" }
-  end
-  if left then
-    task.timeout = math.min(task.timeout or math.huge, left / 1000)
+  local call = self.numbers:of(number)
+  local task = self.calls:task(call)
+  local deadline = self.session.deadline
+  if deadline then
+    local left = math.max(0.001, (deadline - wall_ms()) / 1000)
+    task.timeout = math.min(call.request.timeout or math.huge, left)
   end
   return task
 end
 
----What does this reply mean? No reply: perform the script's own function.
----
----An interruption from outside may come between any two instructions, and then the same reply
----comes again: it is judged anew only where nothing of the first verdict was written yet.
+-- An interruption from outside may come between any two instructions, and then the same number comes
+-- again: it is performed anew only where nothing of the first time was written.
+local function was_interrupted(what, out)
+  local written = what.written
+  what.written = #out
+  return written and written ~= #out
+end
+
+---What a reply means; no reply: a step's function is to be performed.
 ---@param number integer
 ---@param reply table|nil
----@return "done"|"exchange"|"keep" verdict
+---@return "over"|"again" verdict
+---@return integer? after_ms
 function Policy:accept(number, reply)
-  local step = self.ledger.steps[number]
-  if not step then
-    return "done" -- interrupted behind its last record
-  elseif step.written and step.written ~= #self.out then
-    return "done" -- interrupted behind one of its records: it stays open, and is taken up on resume
+  local what = self.numbers:of(number)
+  if not what or was_interrupted(what, self.out) then
+    self.numbers:forget(number)
+    return "over" -- what is open in the books is taken up on resume
   end
-  step.written = #self.out
-  local answer = verdict.on(self, step, reply)
-  step.written = nil
-  return answer
+  local verdict, after = "over", nil
+  if what.place then
+    verdict, after = self.calls:replied(what, reply)
+    if verdict == "over" then
+      self.numbers:forget(number)
+      if what.execution and not self.stopping then
+        self.steps:go_on(what.step)
+      end
+    end
+  elseif reply == nil then
+    self.steps:perform(what)
+    self.numbers:forget(number)
+  else
+    self.numbers:forget(number) -- it was canceled before it began
+  end
+  what.written = nil
+  return verdict, after
 end
+
+---Something came that nobody asked for just now.
+---@param _ string  its source
+---@param _ string  its bytes
+function Policy.event() end
+
+-- ---- views and notices ----
 
 ---The views people read, as name and content; only those that changed.
 ---@param seq integer
@@ -353,6 +321,40 @@ function Policy:save(seq)
   return views.list(self, seq)
 end
 
-notices.give(Policy)
+---Everything up to a record is durable: whoever watches is told.
+---@param seq integer
+function Policy:durable(seq)
+  self.durable_steps = self.books.finished
+  self.journal:durable(seq)
+end
+
+---What came since the last `durable` is lost with the batch that failed.
+function Policy:forget()
+  self.lost = true
+  self.journal:forget()
+end
+
+---@param number integer
+---@param text string
+function Policy:progress(number, text)
+  local call = self.numbers:of(number)
+  if self.watcher and self.watcher.progress and call then
+    self.watcher.progress(call.step.id, text)
+  end
+end
+
+-- Stops that come with a batch that may not have reached the journal.
+local FAILED <const> = { store_failed = true, out_of_memory = true }
+
+---Somebody asked the run to stop, or it has to.
+---@param why string
+function Policy:stop(why)
+  self.stopping = why
+  if FAILED[why] then
+    self:forget()
+  end
+end
+
+Policy.copy_state = state.copy
 
 return M

@@ -1,11 +1,14 @@
 -- run/resume.lua: what a run does first when it goes on: checks, a person's answers and edits.
 --
 -- Refuses what must not go on (a finished run, changed files), then records what was decided.
--- Knows the policy and its ledger, no files. Called by policy.lua.
+-- Knows the policy and its books, no files. Called by policy.lua.
 
+local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local outcome = require("skillrt.run.outcome")
+local record = require("skillrt.base.record")
+local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
 local views = require("skillrt.run.views")
 
@@ -33,47 +36,47 @@ local function changed_files(pins, now)
 end
 
 local function check_status(policy)
-  local ledger = policy.ledger
-  if policy.retry or policy.from then
+  local books = policy.books
+  if policy.session.retry or policy.session.from then
     return
-  elseif ledger.status == "completed" or ledger.status == "aborted" then
+  elseif books.status == "completed" or books.status == "aborted" then
     refuse(
       "invalid",
       "%s: the run is %s (%s); there is nothing to go on with",
-      policy.work_dir,
-      ledger.status,
-      ledger.reason
+      policy.run.work_dir,
+      books.status,
+      books.reason
     )
-  elseif ledger.status == "failed" then
+  elseif books.status == "failed" then
     refuse(
       "invalid",
       "%s: the run has failed (%s); `skillrt retry %s` tries its last failed step again",
-      policy.work_dir,
-      ledger.reason,
-      policy.work_dir
+      policy.run.work_dir,
+      books.reason,
+      policy.run.work_dir
     )
   end
 end
 
 local function check_pins(policy)
-  local changed = changed_files(policy.ledger.pins, policy.pins)
+  local changed = changed_files(policy.books.pins, policy.session.pins)
   if #changed == 0 then
     return
-  elseif not policy.accept_changes then
+  elseif not policy.session.accept_changes then
     refuse(
       "changed",
       "%s: changed since the run began: %s; go on with them by --accept-changes",
-      policy.work_dir,
+      policy.run.work_dir,
       table.concat(changed, ", ")
     )
   end
-  assert(policy:emit({ t = "accept", pins = policy.pins, changed = changed }))
+  assert(policy:emit({ t = "accept", pins = policy.session.pins, changed = changed }))
 end
 
 -- What a person changed in state.json, against what it showed; what came later stays.
 local function take_edit(policy, base)
   local patch, ignored = {}, json.array({})
-  for key, value in pairs(state.diff(base, policy.edited.state)) do
+  for key, value in pairs(state.diff(base, policy.session.edited.state)) do
     if state.is_reserved(key) then
       ignored[#ignored + 1] = key
     else
@@ -87,13 +90,13 @@ local function take_edit(policy, base)
 end
 
 local function take_retry(policy)
-  local failed = policy.ledger.last_failed
+  local failed = policy.books.last_failed
   if not failed then
-    refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.work_dir)
+    refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
   end
   local forget = json.array({})
-  for _, one in ipairs(policy.skill.actions) do
-    local over = policy.ledger.completed[one.id] or policy.ledger.failed[one.id]
+  for _, one in ipairs(policy.run.skill.actions) do
+    local over = policy.books.completed[one.id] or policy.books.failed[one.id]
     if one.terminal and over and one.id ~= failed.id then
       forget[#forget + 1] = one.id
     end
@@ -103,24 +106,24 @@ end
 
 local function take_rewind(policy)
   local phases, on, loop = json.array({}), false, false
-  for _, phase in ipairs(policy.skill.phases) do
-    on = on or phase.id == policy.from
+  for _, phase in ipairs(policy.run.skill.phases) do
+    on = on or phase.id == policy.session.from
     if on then
       phases[#phases + 1] = phase.id
       loop = loop or not phase.trailing
     end
   end
   if not on then
-    refuse("missing", "Phase not found: %s", policy.from)
+    refuse("missing", "Phase not found: %s", policy.session.from)
   end
   assert(policy:emit({ t = "rewind", phases = phases, loop = loop or nil }))
 end
 
 -- An answer must be one that the question offers; false: the person gave up.
 local function check_answer(policy)
-  local question, answer = policy.ledger.question, policy.answer
+  local question, answer = policy.books.question, policy.session.answer
   if not question then
-    refuse("invalid", "%s: no question is open in this run", policy.work_dir)
+    refuse("invalid", "%s: no question is open in this run", policy.run.work_dir)
   end
   local ids = {}
   for i, option in ipairs(question.options or {}) do
@@ -133,20 +136,63 @@ local function check_answer(policy)
     refuse(
       "invalid",
       "%s: %s is no answer to its question; it must be one of %s",
-      policy.work_dir,
+      policy.run.work_dir,
       names.show(answer),
       table.concat(ids, ", ")
     )
   end
 end
 
+---One record read back where state.json was edited: what it showed then may lie before the newest books.
+---@param policy skillrt.Policy
+---@param payload string
+---@param seq integer
+function M.record(policy, payload, seq)
+  local journal, edited = policy.journal, policy.session.edited
+  journal.newest:passed(#payload, snapshot.is_books(payload))
+  local entry, message, code = record.decode(payload, journal.source.read_blob)
+  if not entry then
+    error({ message = ("record %d: %s"):format(seq, message), code = code }, 0)
+  end
+  if not policy.edit_base and seq > edited.seq then
+    policy.edit_base = state.copy(views.state(policy.books))
+  end
+  books_of.apply(policy.books, entry, seq)
+end
+
+---Changes that make a step forget what it has got are accepted by a word of their own.
+---@param policy skillrt.Policy
+---@param dropped string[]|nil
+function M.check_dropped(policy, dropped)
+  if not dropped or policy.session.yes then
+    return
+  end
+  local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\n"
+    .. "go on with --accept-changes --yes"
+  error({
+    message = text:format(policy.run.work_dir, names.lines(dropped, 10)),
+    code = "changed",
+    dropped = dropped,
+  }, 0)
+end
+
+-- Steps of a journal that knows no calls cannot be taken up.
+local function check_format(policy)
+  local books = policy.books
+  if books.format < 2 and books.open > 0 then
+    local text = "%s: was written by a skillrt that knew no calls, and %d of its steps are under way; "
+      .. "go on with it by that version, or begin a new run"
+    refuse("newer", text, policy.run.work_dir, books.open)
+  end
+end
+
 ---What completed phases wrote is there again for those that follow.
 ---@param policy skillrt.Policy
 function M.restore_outputs(policy)
-  if policy.ledger.context_strategy == "memory" then
+  if policy.books.context_strategy == "memory" then
     return
   end
-  local written, message = outcome.restore(policy)
+  local written, message = outcome.restore(policy.run)
   if message then
     error({ message = message, code = "system" }, 0)
   end
@@ -158,29 +204,36 @@ end
 ---Records that the run goes on, after every reason not to.
 ---@param policy skillrt.Policy
 function M.begin(policy)
-  local ledger = policy.ledger
-  if ledger.skill ~= policy.skill.name then
-    refuse("changed", "%s: is a run of %s, not of %s", policy.work_dir, ledger.skill, policy.skill.name)
+  local books = policy.books
+  if books.skill ~= policy.run.skill.name then
+    refuse("changed", "%s: is a run of %s, not of %s", policy.run.work_dir, books.skill, policy.run.skill.name)
   end
+  check_format(policy)
   check_status(policy)
-  if policy.answer ~= nil then
+  if policy.session.answer ~= nil then
     check_answer(policy)
   end
-  local base = policy.edited and (policy.edit_base or state.copy(views.state(ledger)))
+  local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
   check_pins(policy)
-  assert(policy:emit({ t = "resume", by = policy.by }))
+  assert(policy:emit({ t = "resume", by = policy.session.by }))
   if base then
     take_edit(policy, base)
   end
-  if policy.answer ~= nil then
-    assert(policy:emit({ t = "answer", value = policy.answer, step = ledger.question.step }))
+  if policy.session.answer ~= nil then
+    assert(policy:emit({
+      t = "answer",
+      value = policy.session.answer,
+      step = books.question.step,
+      c = books.question.c,
+    }))
   end
-  if policy.decide and ledger.question and ledger.question.step then
-    assert(policy:emit({ t = "answer", value = policy.decide, step = ledger.question.step }))
+  if policy.session.decide and books.question and books.question.step then
+    local question = books.question
+    assert(policy:emit({ t = "answer", value = policy.session.decide, step = question.step, c = question.c }))
   end
-  if policy.from then
+  if policy.session.from then
     take_rewind(policy)
-  elseif policy.retry then
+  elseif policy.session.retry then
     take_retry(policy)
   end
 end

@@ -7,7 +7,7 @@ local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
-local ledger = require("skillrt.run.ledger")
+local books_of = require("skillrt.run.books")
 local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
 local record = require("skillrt.base.record")
@@ -59,7 +59,7 @@ end
 
 local function result_of(run, self)
   local status, reason, message = run:status()
-  local books = self.ledger
+  local books = self.books
   return {
     status = status,
     reason = reason,
@@ -78,28 +78,34 @@ local function result_of(run, self)
 end
 
 -- Opens the run in the core.
-local function open(self, mode)
-  local skill = self.skill
-  self.by = "skillrt " .. core.version
-  self.make_mode = prepare.mode
-  local module, missing, code = http.module(skill, self.http_module)
+local function open(parts, options, mode)
+  local skill, session = parts.run.skill, parts.session
+  session.by = "skillrt " .. core.version
+  local module, missing, code = http.module(skill, options.http_module)
   if missing then
     return nil, missing, code
   end
-  return core.open(policy.new(self), {
-    directory = skill.context ~= "memory" and self.work_dir or nil,
+  local self = policy.new(parts.run, session, {
+    first = parts.first,
+    make_mode = prepare.mode,
+    watcher = options.watcher,
+    books_bytes = options.books_bytes,
+  })
+  local run, report, kind = core.open(self, {
+    directory = skill.context ~= "memory" and parts.run.work_dir or nil,
     mode = mode,
     durability = skill.durability,
-    run_id = self.run_id,
-    accept_edits = self.accept_edits,
-    segment_bytes = self.segment_bytes,
+    run_id = parts.run_id,
+    accept_edits = session.accept_edits,
+    segment_bytes = options.segment_bytes,
     http_module = module,
   })
+  return run, report, run and self or kind
 end
 
 local function finish(run, report, self)
   if self.watcher and self.watcher.opened then
-    self.watcher.opened(report, self.ledger, self)
+    self.watcher.opened(report, self.books, self)
   end
   local open_run <close> = run
   open_run:wait()
@@ -114,23 +120,25 @@ local function finish(run, report, self)
   return result
 end
 
-local function first_record(self)
-  local skill = self.skill
+local function first_record(parts, given)
+  local run = parts.run
+  local skill, args = run.skill, run.args
   return {
     t = "run",
-    run = self.run_id,
+    format = books_of.FORMAT,
+    run = parts.run_id,
     skill = skill.name,
     version = skill.version,
     mode = skill.mode,
-    input = self.input,
-    args = self.args and #self.args > 0 and json.array(self.args) or nil,
+    input = parts.input,
+    args = #args > 0 and json.array(args) or nil,
     state = skill.state,
-    pins = self.pins,
+    pins = parts.session.pins,
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
     context = skill.context,
     script = skill.source and absolute(skill.source) or nil,
-    strategy = self.strategy,
-    agent = self.agent,
+    strategy = prepare.strategy_name(given.strategy),
+    agent = prepare.agent_name(given.agent),
     durability = skill.durability,
     cwd = files.current(),
     skillrt = core.version,
@@ -144,16 +152,9 @@ local function parts_of(skill, options, settings)
     return nil, pins, prompts
   end
   return {
-    skill = prepared,
-    ledger = ledger.new(),
-    pins = pins,
-    prompts = prompts,
+    run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {} },
+    session = { pins = pins },
     input = options.input or {},
-    args = options.args or {},
-    watcher = options.watcher,
-    http_module = options.http_module,
-    segment_bytes = options.segment_bytes,
-    books_bytes = options.books_bytes,
   }
 end
 
@@ -164,18 +165,14 @@ end
 ---@return table|string report_or_message
 ---@return skillrt.Policy|string self_or_code
 function M.begin(skill, options)
-  local self, message, kind = parts_of(skill, options, options)
-  if not self then
+  local parts, message, kind = parts_of(skill, options, options)
+  if not parts then
     return nil, message, kind
   end
-  local id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  self.run_id = id
-  self.strategy = prepare.strategy_name(options.strategy)
-  self.agent = prepare.agent_name(options.agent)
-  self.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(self.skill.name, id))
-  self.first = first_record(self)
-  local run, report, code = open(self, "create")
-  return run, report, run and self or code
+  parts.run_id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  parts.run.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(skill.name, parts.run_id))
+  parts.first = first_record(parts, options)
+  return open(parts, options, "create")
 end
 
 -- The options of a run, with what the command line says besides.
@@ -249,27 +246,25 @@ function M.take_up(skill, options)
   if not first then
     return nil, why, kind
   end
-  local self, message, code = parts_of(skill, options, {
+  local parts, message, code = parts_of(skill, options, {
     strategy = options.strategy or first.strategy,
     durability = options.durability or first.durability,
     context = first.context,
   })
-  if not self then
+  if not parts then
     return nil, message, code
   end
-  self.work_dir = absolute(options.work_dir)
-  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide" }) do
-    self[name] = options[name]
+  parts.run.work_dir = absolute(options.work_dir)
+  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide", "yes" }) do
+    parts.session[name] = options[name]
   end
   if options.accept_edits then
-    self.edited, message, code = edited_state(self.work_dir)
-    if not self.edited then
+    parts.session.edited, message, code = edited_state(parts.run.work_dir)
+    if not parts.session.edited then
       return nil, message, code
     end
   end
-  local run, report
-  run, report, code = open(self, "resume")
-  return run, report, run and self or code
+  return open(parts, options, "resume")
 end
 
 ---Goes on with the run in `options.work_dir`.
@@ -311,18 +306,18 @@ end
 
 ---The books of a run, read without its lock. `each` sees every record after it was applied.
 ---@param work_dir string
----@param each fun(record: table, books: skillrt.Ledger)|nil
----@return skillrt.Ledger|nil books
+---@param each fun(record: table, books: skillrt.Books)|nil
+---@return skillrt.Books|nil books
 ---@return string|table message_or_report
 ---@return string? code
 function M.read(work_dir, each)
-  local books, blobs = ledger.new(), {}
+  local books, blobs = books_of.new(), {}
   local report, message, code = core.read(work_dir, function(payload, seq)
     local entry, why = record.decode(payload, blobs.blob)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
     end
-    ledger.apply(books, entry)
+    books_of.apply(books, entry, seq)
     if each then
       each(entry, books)
     end

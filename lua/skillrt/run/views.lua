@@ -1,17 +1,17 @@
 -- run/views.lua: the files people read, made from the books: state.json, context/, execution-state.json.
 --
 -- Written seldom and only where something changed; the journal is the truth. Knows the
--- ledger, no files. Called by policy.lua.
+-- books, no files. Called by policy.lua.
 
 local json = require("skillrt.base.json")
-local ledger = require("skillrt.run.ledger")
+local books_of = require("skillrt.run.books")
 
 local M = {}
 
 local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
 
 ---The state as it stands in state.json, without its own bookkeeping entry.
----@param books skillrt.Ledger
+---@param books skillrt.Books
 ---@return table
 function M.state(books)
   local out = {}
@@ -23,12 +23,12 @@ function M.state(books)
       out[key] = json.null
     end
   end
-  out.updated_at = ledger.iso(books.at)
+  out.updated_at = books_of.iso(books.at)
   return out
 end
 
 ---The execution record of the phases (R27-R34).
----@param books skillrt.Ledger
+---@param books skillrt.Books
 ---@return table
 function M.execution(books)
   local root = books.state.root
@@ -53,7 +53,7 @@ end
 ---@param seq integer
 ---@return table[] list  { name, content }
 function M.list(policy, seq)
-  local books, known, list = policy.ledger, policy.known_views, {}
+  local books, known, list = policy.books, policy.known_views, {}
   if known.seq == seq then
     return list
   end

@@ -176,7 +176,7 @@ local function performer(action, agents, where)
   local chosen = type(agent) == "table" and agent or agents[agent]
   action.idempotent_declared = action.idempotent
   if action.idempotent == nil then
-    action.idempotent = chosen == nil or chosen.idempotent == true or chosen.kind == "lua"
+    action.idempotent = chosen == nil or chosen.idempotent == true
   end
   return nil
 end

@@ -7,8 +7,11 @@
 
 local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
+local trim = require("skillrt.base.text").trim
 
 local M = {}
+
+local MAX_BYTES <const> = 500
 
 ---@class skillrt.Effect
 ---@field text string
@@ -163,9 +166,12 @@ end
 function M.list(list)
   local out = {}
   for i, written in ipairs(list) do
-    local text = written:match("^%s*(.-)%s*$")
-    local path, check = parse(text)
-    if #text > 500 or not path then
+    local text = trim(written)
+    local path, check
+    if #text <= MAX_BYTES then
+      path, check = parse(text)
+    end
+    if not path then
       return nil,
         ("effects[%d] %s cannot be read; write k=v, k!=null, k.length>0, k++, k--, k or !k"):format(
           i,

@@ -179,6 +179,9 @@ local function adopt_agent(skill, one, where)
   end
   checked.name = name
   skill.agents[name], one.agent = checked, name
+  if one.idempotent_declared == nil then
+    one.idempotent = checked.idempotent
+  end
   return nil
 end
 

@@ -5,6 +5,7 @@
 -- of actions, journals or agents. Called by ledger.lua and the modes.
 
 local json = require("skillrt.base.json")
+local versions = require("skillrt.base.versions")
 local view = require("skillrt.base.readonly")
 local null = json.null
 
@@ -25,7 +26,8 @@ function M.is_reserved(key)
 end
 
 ---@class skillrt.State
----@field root table<string, any>  the values; read it, never write it
+---@field root table<string, any>  the values, the same table all the time; read it, never write it
+---@field past skillrt.Versions     what they were for those who hold older ones
 ---@field revision integer         rises with every change
 ---@field progress integer         rises with every change that is no bookkeeping of the runtime's
 ---@field revisions table<string, integer>  per top-level key
@@ -39,9 +41,7 @@ M.view = view.of
 ---Whether a value is such a view.
 ---@param value any
 ---@return boolean
-function M.is_view(value)
-  return view.target(value) ~= nil
-end
+M.is_view = view.is_view
 
 local function is_object(value)
   return type(value) == "table" and not json.is_array(value)
@@ -105,7 +105,7 @@ function M.new(initial)
     taken = { n = 0 },
     hashes = {},
     hashed_at = {},
-    snapshots = 0,
+    past = versions.new(),
     ignored = {},
   }
   for name, method in pairs(State) do -- own fields are found without a call of __index
@@ -117,47 +117,54 @@ function M.new(initial)
   return self
 end
 
--- RFC 7396 for one value: what `old` becomes under `patch`, and whether that differs. Where
--- somebody still looks at the old tree (`shared`), the way to a change is copied, not written.
-local function merged(old, patch, shared)
+---What a value becomes under an RFC 7396 merge patch; the value itself is left as it is.
+---@param old any
+---@param patch any
+---@return any
+function M.merge(old, patch)
   if patch == null then
-    return nil, old ~= nil
+    return nil
   elseif not is_object(patch) then
-    if equal(old, patch) then
-      return old, false
-    end
-    return M.copy(patch), true
+    return M.copy(patch)
   end
-  local out, changed = old, false
-  if not is_object(old) then
-    out, changed, shared = {}, true, false
+  local out = {}
+  if is_object(old) then
+    for key, value in pairs(old) do
+      out[key] = value
+    end
   end
   for key, value in pairs(patch) do
-    local new, differs = merged(out[key], value, shared)
-    if differs then
-      if shared and out == old then
-        out = {}
-        for k, v in pairs(old) do
-          out[k] = v
-        end
-      end
-      out[key] = new
-      changed = true
-    end
+    out[key] = M.merge(out[key], value)
   end
-  return out, changed
+  return out
 end
 
--- The root to write into: a copy where a step holds the present one.
-function State:writable()
-  if self.snapshots > 0 then
-    local copy = {}
-    for key, value in pairs(self.root) do
-      copy[key] = value
+-- RFC 7396 for one cell of a tree, written in place; those who hold older trees still see the old
+-- value. Whether it differs now.
+local function merged(past, tree, key, patch)
+  local old, new = tree[key], nil
+  if is_object(patch) and is_object(old) then
+    local differs = false
+    for name, value in pairs(patch) do
+      differs = merged(past, old, name, value) or differs
     end
-    self.root = copy
+    if differs and past.holders > 0 then
+      past:keep(tree, key)
+    end
+    return differs
+  elseif patch ~= null then
+    if equal(old, patch) then
+      return false
+    end
+    new = M.merge(nil, patch)
+  elseif old == nil then
+    return false
   end
-  return self.root
+  if past.holders > 0 then
+    past:keep(tree, key)
+  end
+  tree[key] = new
+  return true
 end
 
 local PLAIN = { string = "plain", boolean = "plain", number = "number" }
@@ -166,19 +173,19 @@ local PLAIN = { string = "plain", boolean = "plain", number = "number" }
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
 function State:patch(patch)
-  local shared = self.snapshots > 0
-  local root = shared and self:writable() or self.root
+  local root, past = self.root, self.past
   local before = self.revision
   for key, value in next, patch do
     local old = root[key]
     local kind = PLAIN[type(value)]
     if not kind then
-      local new, differs = merged(old, value, shared)
-      if differs then
-        root[key] = new
+      if merged(past, root, key, value) then
         touch(self, key)
       end
     elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
+      if past.holders > 0 then
+        past:keep(root, key)
+      end
       root[key] = value
       touch(self, key)
     end
@@ -186,35 +193,23 @@ function State:patch(patch)
   self.progress = self.progress + self.revision - before
 end
 
----What a value becomes under a merge patch; the value itself is left as it is.
----@param old any
----@param patch any
----@return any
-function M.merge(old, patch)
-  return (merged(old, patch, true))
-end
-
 ---Replaces one entry of a table of the runtime's (`nil` or null removes it); no merging.
 ---@param key string    the table's
 ---@param entry string
 ---@param value any
 function State:replace(key, entry, value)
-  local old = self.root[key]
+  local entries, past = self.root[key], self.past
   if value == null then
     value = nil
   end
-  if equal(old[entry], value) then
+  if equal(entries[entry], value) then
     return
   end
-  local root = self:writable()
-  if self.snapshots > 0 then
-    local copy = {}
-    for name, item in pairs(old) do
-      copy[name] = item
-    end
-    root[key], old = copy, copy
+  if past.holders > 0 then
+    past:keep(self.root, key)
+    past:keep(entries, entry)
   end
-  old[entry] = M.copy(value)
+  entries[entry] = M.copy(value)
   if key == "context" then
     self.progress = self.progress + 1
   end
@@ -227,8 +222,8 @@ end
 function State:set(key, value)
   local root = self.root
   if root[key] ~= value or type(value) == "table" then
-    if self.snapshots > 0 then
-      root = self:writable()
+    if self.past.holders > 0 then
+      self.past:keep(root, key)
     end
     root[key] = value
     if not self.ignored[key] then
@@ -245,32 +240,51 @@ function State:ignore(keys)
   end
 end
 
----Appends to a runtime list, in place where nobody looks at the old one.
+---Appends to a runtime list.
 ---@param key string
 ---@param item any
 function State:append(key, item)
-  local list = self.root[key]
-  if self.snapshots > 0 then
-    list = json.array(table.move(list, 1, #list, 1, {}))
-    list[#list + 1] = item
-    self:set(key, list)
-  else
-    list[#list + 1] = item
-    touch(self, key)
+  local list, past = self.root[key], self.past
+  if past.holders > 0 then
+    past:keep(self.root, key)
+    past:keep_length(list)
   end
+  list[#list + 1] = item
+  touch(self, key)
 end
 
----Holds the present tree for a step that may be read again later: until release, patches copy
----what they change.
----@return table root
+---Holds the present tree for a step that may read it again later, whatever changes meanwhile.
+---@return table held  a view; where nobody holds it any more, it shows what is there then
 function State:hold()
-  self.snapshots = self.snapshots + 1
-  return self.root
+  return view.of(self.root, self.past:hold())
 end
 
-function State:release()
-  self.snapshots = self.snapshots - 1
+---@param held table  what `hold` or `hold_undone` gave
+function State:release(held)
+  self.past:release(view.snapshot(held))
 end
+
+---What leads from the present tree back to a held one, as JSON; O(what changed since). It is made for
+---`hold_undone` and `from_patch` and more exact than a merge patch: it restores nulls and cuts lists.
+---@param held table
+---@return table<string, table>
+function State:undo_patch(held)
+  return versions.undo(view.snapshot(held), self.root)
+end
+
+---Holds the tree that `undo_patch` told of, in a state read back: the oldest first, and all before
+---the first change.
+---@param undo table<string, table>
+---@return table held
+function State:hold_undone(undo)
+  return view.of(self.root, self.past:hold_undone(self.root, undo))
+end
+
+---The tree that `undo_patch` told of, from one like the present; shares what did not change.
+---@param root table
+---@param undo table<string, table>
+---@return table
+M.from_patch = versions.undone
 
 -- Of these keys the sum of hashes holds an old value.
 local function note_unsummed(self, list)
@@ -345,6 +359,7 @@ end
 ---@return table patch
 function M.diff(before, after)
   local patch = {}
+  before, after = view.target(before) or before, view.target(after) or after
   for key, value in pairs(after) do
     local old = before[key]
     if is_object(value) and is_object(old) then

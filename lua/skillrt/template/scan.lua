@@ -1,6 +1,7 @@
 -- template/scan.lua: finds the next Mustache tag and takes it apart; says whether it is alone on its line.
 --
 -- Knows delimiters, sigils and names, not what tags mean. Called by template.parse only.
+local trim = require("skillrt.base.text").trim
 local M = {}
 
 local MAX_NAME = 1000
@@ -89,7 +90,7 @@ local function read_name(parser, tag, from)
   if #content > MAX_NAME then
     parser.fail(parser, tag.first, "the name is longer than %d bytes", MAX_NAME)
   end
-  local name = content:match "^%s*(.-)%s*$"
+  local name = trim(content)
   if (tag.sigil == ">" or tag.sigil == "<" or tag.sigil == "/") and name:find "^%*" then
     name = name:gsub("^%*%s+", "*")
   end

@@ -1,20 +1,27 @@
 -- agent_reply_spec.lua: what replies mean: outcomes, failures and their classes.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
-local reply_of = require "skillrt.agent.reply"
+local fake = require "tests.support.fake_ctx"
+local found = require "skillrt.agent.found"
 
 local EXPERT = agent.http({ url = "http://user:pw@127.0.0.1:8080/task?key=secret" })
 EXPERT.name = "expert"
-local CALL = { kind = "action", action = { id = "review" }, work_dir = "/runs/r1" }
-local PHASE = { kind = "phase", phase = { id = "scan" }, work_dir = "/runs/r1" }
+local PHASE = { kind = "phase" }
 local GOOD = '{"status":"completed","stateUpdates":{"n":1},"summary":"done it"}'
 
-local function http(body, changes)
-  local reply = { status = "ok", code = 200, body = body, extra = "content-type: application/json\n", retry_after_ms = -1 }
+-- The outcome, or nothing and the failure; `asked`: how often the agent was.
+local function perform(one, reply, task)
+  local outcome, message, class, ctx = fake.perform(one, { reply, reply }, task)
+  assert.is_true((outcome == nil) ~= (message == nil))
+  return outcome, message and { class = class, message = message, asked = #ctx.asked } or nil, ctx
+end
+
+local function http(body, changes, task)
+  local reply = { body = body, extra = "content-type: application/json\n", retry_after_ms = -1 }
   for key, value in pairs(changes or {}) do
     reply[key] = value
   end
-  return agent.reply(EXPERT, reply, CALL)
+  return perform(EXPERT, reply, task)
 end
 
 local function failure_of(...)
@@ -66,7 +73,7 @@ describe("a good reply", function()
     assert.same({ { 1 }, { k = 1 }, "a/b.md" }, { outcome.output, outcome.context, outcome.output_file })
   end)
 
-  it("has its summary cut to 2000 bytes between two characters (F43)", function()
+  it("has its summary cut to 2000 bytes between two characters", function()
     local summary = http(('{"status":"done","summary":"x%s"}'):format(("é"):rep(2000))).summary
     assert.is_truthy(utf8.len(summary))
     assert.is_true(#summary <= 2003 and #summary > 1990)
@@ -79,7 +86,7 @@ end)
 
 describe("a status", function()
   for _, word in ipairs({ "completed", "success", "done", "DONE", "DONE_WITH_CONCERNS", "ok", "Completed" }) do
-    it(word .. " completes (F18, F68)", function()
+    it(word .. " completes (F18)", function()
       assert.equal("completed", http(('{"status":"%s"}'):format(word)).status)
     end)
   end
@@ -99,11 +106,11 @@ describe("a status", function()
       local failure = failure_of(('{"status":"%s","stateUpdates":{"n":1},"summary":"no disk"}'):format(word))
       assert.equal("permanent", failure.class)
       assert.equal(('agent "expert": status "%s": no disk'):format(word), failure.message)
-      assert.is_false(failure.reformat)
+      assert.equal(1, failure.asked)
     end)
   end
 
-  it("failed says why in the agent's words, on one line, and may ask for another attempt (F69)", function()
+  it("failed says why in the agent's words, on one line, and may ask for another attempt", function()
     local failure = failure_of('{"status":"failed","error":{"message":"out\\n of tokens"},"retryable":true}')
     assert.same({ "transient", 'agent "expert": status "failed": out of tokens' }, { failure.class, failure.message })
   end)
@@ -115,7 +122,7 @@ describe("a reply that cannot be read", function()
     ["cut in half"] = { GOOD:sub(1, 30), "holds no whole JSON object" },
     ["with two answers"] = { GOOD .. "\nor\n" .. GOOD, "holds 2 JSON objects that could be the answer" },
     ["with another object"] = { '{"result":1}', 'has neither "status" nor "stateUpdates"' },
-    ["with other objects only"] = { 'x {"a":1} {"b":2}', 'no JSON object in the reply has "status"' },
+    ["with other objects only"] = { 'x {"a":1} {"b":2}', 'no JSON object in the reply has "stateUpdates", or "status" with' },
     ["of a status that is no text"] = { '{"status":200}', '"status" must be a text, not 200' },
     ["with updates that are a list"] = { '{"status":"done","stateUpdates":[1]}', '"stateUpdates" must be an object, not an array' },
     ["with updates that are a text"] = { '{"status":"done","stateUpdates":"n=1"}', '"stateUpdates" must be an object, not "n=1"' },
@@ -127,13 +134,13 @@ describe("a reply that cannot be read", function()
       local failure = failure_of(case[1])
       assert.equal("invalid_output", failure.class)
       assert.has_match(case[2], failure.message, 1, true)
-      assert.is_true(failure.reformat)
+      assert.equal(2, failure.asked)
     end)
   end
 
   it("because it is empty is not asked about", function()
     local failure = failure_of("")
-    assert.same({ "invalid_output", false }, { failure.class, failure.reformat })
+    assert.same({ "invalid_output", 1 }, { failure.class, failure.asked })
     assert.has_match("the reply is empty", failure.message, 1, true)
   end)
 
@@ -164,22 +171,17 @@ end)
 describe("a status code", function()
   for code, class in pairs({
     [408] = "transient", [425] = "transient", [500] = "transient", [502] = "transient", [504] = "transient",
-    [520] = "transient", [429] = "rate_limit", [503] = "rate_limit", [400] = "permanent", [401] = "permanent",
+    [520] = "transient", [429] = "rate_limit", [503] = "rate_limit", [529] = "rate_limit", [400] = "permanent", [401] = "permanent",
     [403] = "permanent", [404] = "permanent", [422] = "permanent", [501] = "permanent", [302] = "permanent",
   }) do
     it(("%d is a failure of class %s, whatever the body says"):format(code, class), function()
       local failure = failure_of(GOOD, { code = code })
       assert.equal(class, failure.class)
-      assert.is_false(failure.reformat)
+      assert.equal(1, failure.asked)
       assert.has_match("HTTP " .. code .. " from http://127.0.0.1:8080/task: {", failure.message, 1, true)
       assert.is_nil(failure.message:find("secret", 1, true) or failure.message:find("pw@", 1, true))
     end)
   end
-
-  it("429 carries what the server asked to wait", function()
-    assert.equal(7000, failure_of("", { code = 429, retry_after_ms = 7000 }).retry_after_ms)
-    assert.is_nil(failure_of("", { code = 429 }).retry_after_ms)
-  end)
 
   it("201 and 204 are as good as 200", function()
     assert.equal("completed", http(GOOD, { code = 201 }).status)
@@ -194,83 +196,114 @@ describe("an exchange that broke", function()
   }) do
     it(("with %s is a failure of class %s, with the transport's words"):format(status, class), function()
       local failure = failure_of("", { status = status, code = 0, message = "127.0.0.1:8080: it broke" })
-      assert.same({ class = class, message = 'agent "expert": 127.0.0.1:8080: it broke', reformat = false }, failure)
+      assert.same({ class = class, message = 'agent "expert": 127.0.0.1:8080: it broke', asked = 1 }, failure)
     end)
   end
 
   it("because the program is missing is not tried again", function()
     local one = agent.command({ "no-such-program" })
-    local _, failure = agent.reply(one, { status = "broken", message = "no-such-program: No such file or directory" }, CALL)
+    local _, failure = perform(one, { status = "broken", message = "no-such-program: No such file or directory" })
     assert.equal("permanent", failure.class)
-  end)
-end)
-
-describe("a command's reply", function()
-  local function run(definition, reply, call)
-    reply.status = reply.status or "ok"
-    reply.code = reply.code or 0
-    local outcome, failure = agent.reply(agent.command(definition), reply, call or CALL)
-    assert.is_true((outcome == nil) ~= (failure == nil))
-    return outcome, failure
-  end
-
-  it("is its text, its lines, or what a function makes of it", function()
-    assert.equal("a\nb\n", run({ "x" }, { body = "a\nb\n" }).output)
-    assert.same({ "a", "b" }, run({ "x", parse = "lines" }, { body = "a\r\nb\n" }).output)
-    local parse = function(out, err, code) return { out = out, err = err, code = code } end
-    assert.same({ out = "o", err = "e", code = 1 },
-      run({ "x", parse = parse, ok_codes = { 0, 1 } }, { body = "o", extra = "e", code = 1 }).updates)
-  end)
-
-  it("is the object on its last line, as of a skill's script (R64)", function()
-    assert.same({ n = 2 }, run({ "x", parse = "json" }, { body = 'log {"n":1}\n{"n":2}\n' }).updates)
-    assert.same({ n = 2 }, run({ "x", parse = "json" }, { body = '{"n":2}\n' }, PHASE).output)
-    assert.same({ n = 3 }, run({ "x", parse = "json" }, { body = '{\n"n":\n3 }\nbye\n' }).updates)
-  end)
-
-  it("may be an answer like a server's (R64)", function()
-    assert.same({ n = 1 }, run({ "x", parse = "json" }, { body = GOOD }).updates)
-    local _, failure = run({ "x", parse = "json" }, { body = '{"status":"BLOCKED","message":"no key"}' })
-    assert.same({ "permanent", 'agent command: status "BLOCKED": no key' }, { failure.class, failure.message })
-  end)
-
-  it("without JSON may be asked for again only where the program reads the prompt (F25)", function()
-    local _, failure = run({ "lint", parse = "json" }, { body = "fine" })
-    assert.same({ "invalid_output", false }, { failure.class, failure.reformat })
-    _, failure = run({ "llm", "{prompt}", parse = "json" }, { body = "fine" })
-    assert.same({ "invalid_output", true }, { failure.class, failure.reformat })
-  end)
-
-  it("with another exit code fails for good, with its last words on standard error", function()
-    local _, failure = run({ "lint" }, { code = 2, extra = "1\n2\n3\nno such option\n" })
-    assert.same({ "permanent", "agent command: lint exited with 2: 2; 3; no such option" }, { failure.class, failure.message })
-    _, failure = run({ "lint" }, { code = 2, extra = ("x"):rep(9000) })
-    assert.is_true(#failure.message < 600)
-    _, failure = run({ "lint" }, { code = 2 })
-    assert.has_match("exited with 2 and wrote nothing to standard error", failure.message, 1, true)
-  end)
-
-  it("with exit code 75 may be tried again; with 1 and BLOCKED it says what blocks it", function()
-    local _, failure = run({ "x" }, { code = 75 })
-    assert.equal("transient", failure.class)
-    _, failure = run({ "x", parse = "json" }, { code = 1, body = 'log\n{"status":"BLOCKED","summary":"needs a key"}\n' })
-    assert.has_match('status "BLOCKED": needs a key', failure.message, 1, true)
-  end)
-
-  it("whose parser raises, gives nil, or gives a text is a failure that says so", function()
-    local _, failure = run({ "x", parse = function() error("bad line 3") end }, {})
-    assert.has_match("parse failed: .*bad line 3", failure.message)
-    _, failure = run({ "x", parse = function() return nil, "no findings", "transient" end }, {})
-    assert.same({ "transient", "agent command: no findings" }, { failure.class, failure.message })
-    _, failure = run({ "x", parse = function() return "text" end }, {})
-    assert.has_match("must return a table of updates", failure.message, 1, true)
   end)
 end)
 
 describe("the search for objects", function()
   it("finds those at the top only, in order", function()
-    local found = {}
-    reply_of.each_object('{"a":{"b":1}} x {"c":[{"d":1}]} [{"e":1}]', function(o) found[#found + 1] = next(o) end)
-    assert.same({ "a", "c", "e" }, found)
+    local seen = {}
+    found.each_object('{"a":{"b":1}} x {"c":[{"d":1}]} [{"e":1}]', function(o) seen[#seen + 1] = next(o) end)
+    assert.same({ "a", "c", "e" }, seen)
+  end)
+end)
+
+describe("an error", function()
+  for body, words in pairs {
+    ['{"error":"no credit"}'] = "no credit",
+    ['{"error":{"message":"overloaded","type":"x"}}'] = "overloaded",
+    ['{"is_error":true,"result":"Credit balance is too low"}'] = "Credit balance is too low",
+    ['{"type":"error","message":"bad key"}'] = "bad key",
+    ['{"errors":[{"message":"a"},{"message":"b"}],"data":null}'] = "a; b",
+    ['{"ok":false}'] = "it does not say why",
+    ['{"success":false,"message":"no"}'] = "no",
+    ['{"status":"completed","stateUpdates":{"n":1},"error":"but no"}'] = "but no",
+  } do
+    it("is no success, whatever stands beside it: " .. body, function()
+      local failure = failure_of(body)
+      assert.same({ "permanent", 1 }, { failure.class, failure.asked })
+      assert.equal('agent "expert": the reply is an error: ' .. words, failure.message)
+      local outcome, message = fake.perform(agent.command { "x", parse = "json" }, { body })
+      assert.is_nil(outcome)
+      assert.equal("agent command: the reply is an error: " .. words, message)
+    end)
+  end
+
+  it("may be worth another attempt, and may name its class; one that nobody knows is for good", function()
+    assert.equal("transient", failure_of('{"error":"busy","retryable":true}').class)
+    assert.equal("rate_limit", failure_of('{"status":"failed","class":"rate_limit"}').class)
+    local failure = failure_of('{"status":"failed","error":"x","class":"transient "}')
+    assert.equal("permanent", failure.class)
+    assert.has_match('its class is "transient ", which is not known (did you mean "transient"?)', failure.message, 1, true)
+  end)
+
+  it("is not what says that there is none", function()
+    for _, more in ipairs { '"error":null', '"error":""', '"error":false', '"errors":[]', '"is_error":false', '"ok":true' } do
+      assert.same({ n = 1 }, http('{"status":"completed","stateUpdates":{"n":1},' .. more .. "}").updates)
+    end
+  end)
+
+  it("as the last event of a stream counts, whatever came before", function()
+    local failure = failure_of('data: ' .. GOOD .. '\n\nevent: error\ndata: {"type":"error","error":{"message":"cut"}}\n\n',
+      { extra = "content-type: text/event-stream\n" })
+    assert.same({ "permanent", 'agent "expert": the reply is an error: cut' }, { failure.class, failure.message })
+  end)
+end)
+
+describe("words with an object in them", function()
+  it("count for nothing: only the object's status says how it ended", function()
+    assert.equal("completed", http("No test failed, no error: " .. GOOD).status)
+    assert.equal("permanent", failure_of('All tests passed, completed! {"status":"failed","summary":"no"}').class)
+    assert.equal("invalid_output", failure_of("status: completed. All tests passed.").class)
+  end)
+
+  for _, text in ipairs {
+    'I asked the server: {"status":"ok"}. I could not finish the work.',
+    'The config {"debug":true} is odd.',
+    'It printed {"status":"done"} and then crashed',
+    '{"status":"failed","steps":[{"status":"done","summary":"one"}],"rest',
+    'So: {"status":"failed","steps":[{"status":"done","summary":"one"}],} ok',
+  } do
+    it("are no answer: " .. text, function()
+      assert.same({ "invalid_output", 2 }, { failure_of(text).class, failure_of(text).asked })
+    end)
+  end
+end)
+
+describe("what stands beside an answer", function()
+  it("is asked into its place where the answer holds nothing else", function()
+    local failure = failure_of('{"status":"completed","reviewed":true}')
+    assert.same({ "invalid_output", 2 }, { failure.class, failure.asked })
+    assert.has_match('"reviewed" stands beside "status", where nobody reads it; write it into "stateUpdates"', failure.message, 1, true)
+    assert.has_match('write it into "output"', failure_of('{"status":"completed","reviewed":true}', nil, PHASE).message, 1, true)
+  end)
+
+  it("is left out with a line otherwise", function()
+    local outcome, _, ctx = http('{"status":"completed","stateUpdates":{"n":1},"mood":"fine","b":1}')
+    assert.same({ n = 1 }, outcome.updates)
+    assert.same({ 'agent "expert": left out of its answer: b, mood' }, ctx.lines)
+  end)
+end)
+
+describe("a stream of events", function()
+  local STREAM = { extra = "content-type: text/event-stream\n" }
+
+  it("is read as the transport reads it: byte order mark, a bare data line, ends of all kinds", function()
+    assert.same({ n = 1 }, http("\239\187\191data: " .. GOOD .. "\r\r", STREAM).updates)
+    assert.same({ n = 1 }, http('data\ndata: ' .. GOOD .. "\n\n", STREAM).updates)
+    assert.same({ n = 1 }, http("id: 7\nevent: done\ndata:" .. GOOD .. "\n\ndata\n\n", STREAM).updates)
+  end)
+
+  it("that was cut inside an event has not said it", function()
+    local failure = failure_of("data: " .. GOOD .. "\n", STREAM)
+    assert.has_match("the stream was cut inside an event", failure.message, 1, true)
+    assert.same({ n = 1 }, http("data: " .. GOOD .. "\n\ndata: [DO", STREAM).updates)
   end)
 end)

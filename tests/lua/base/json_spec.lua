@@ -258,6 +258,21 @@ describe("json proxies", function()
     refused("invalid", "value.self: cannot encode a table inside itself", json.encode(proxy(real)))
   end)
 
+  it("asks a proxy whose table has to be made first, and lets an error of its making pass", function()
+    local made = 0
+    local meta = { __json_target = function(proxy)
+      made = made + 1
+      return { n = made, inner = json.decode(json.encode { rawlen(proxy) }) }
+    end }
+    assert.equal('[{"inner":[0],"n":1},{"inner":[0],"n":2}]', json.encode { setmetatable({}, meta), setmetatable({}, meta) })
+    refused("invalid", "value: cannot encode a table with __pairs but no __json_target",
+      json.encode(setmetatable({}, { __pairs = pairs, __json_target = function() return 1 end })))
+    assert.has_error(function()
+      json.encode { setmetatable({}, { __json_target = function() error("no table", 0) end }) }
+    end, "no table")
+    assert.equal("[1]", json.encode { 1 })
+  end)
+
   it("refuses a table that hides its members, and reads an object of a class as it is", function()
     refused("invalid", "value: cannot encode a table with __pairs but no __json_target",
       json.encode(setmetatable({}, { __pairs = pairs })))

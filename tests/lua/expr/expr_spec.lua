@@ -24,7 +24,7 @@ end
 describe("a condition", function()
   setup(function() expr.null = null end)
 
-  it("reads paths with or without `state.`, with brackets and with `?.` (R62, F31)", function()
+  it("reads paths with or without `state.`, with brackets and with `?.` (F31)", function()
     local state = { status = "pending", outputs = { ["03.5-consolidation"] = { issues = list("a") } }, n = list(7) }
     assert.is_true(holds("status === 'pending'", state))
     assert.is_true(holds("state.status === 'pending'", state))
@@ -36,7 +36,7 @@ describe("a condition", function()
     assert.is_true(holds("nothing?.here.at.all === undefined", state))
   end)
 
-  it("means what the conditions of a reviewer, a writer and a tester say (R30, R62, R73, R142, F20, F31)", function()
+  it("means what the conditions of a reviewer, a writer and a tester say (R30, R62, R73, F20, F31)", function()
     local state = {
       status = "running", completed_actions = list("action-collect"), context = { files = list("a.c") },
       scan_completed = false, pending_dimensions = list(), error_count = 2, needs_review = true, critical_count = 1,
@@ -146,7 +146,7 @@ describe("a condition", function()
     assert.is_true(holds("o.length === undefined && o.k === 1", state))
   end)
 
-  it("reads through read-only views, never behind them (R62)", function()
+  it("reads through read-only views, never behind them", function()
     local function view(t)
       return setmetatable({}, {
         __index = function(_, key)
@@ -189,7 +189,7 @@ describe("where JavaScript would throw, a condition", function()
     ["(files?.a).b"] = "files?.a is undefined: cannot read .b",
   }
   for text, reason in pairs(cases) do
-    it(("is false and says why: `%s` (F31, R142)"):format(text), function()
+    it(("is false and says why: `%s` (F31)"):format(text), function()
       local truth, why = condition(text) { n = 1, gate = null, o = { k = 1 } }
       assert.is_false(truth)
       assert.equal(reason, why)
@@ -224,7 +224,7 @@ describe("a condition tells", function()
     assert.equal("b.c", made.text:sub(term.left.from, term.left.to))
   end)
 
-  it("why it is false, with the values, safe to print (R62)", function()
+  it("why it is false, with the values, safe to print", function()
     local state = { files = list(), status = "new\27[31m", done = false, deep = { list(1), 2 }, n = 5 }
     local cases = {
       ["files.length > 0"] = "files.length > 0 is false: files.length is 0",
@@ -244,7 +244,7 @@ describe("a condition tells", function()
     assert.truthy(shown:find('s is "一二一', 1, true) and #shown < 100 and utf8.len(shown), shown)
   end)
 
-  it("whether it is the same for every state (R142)", function()
+  it("whether it is the same for every state", function()
     local cases = {
       ["true"] = true, ["1 > 2"] = false, ["x"] = "nil", ["x && false"] = false, ["x || true"] = true,
       ["a.b || true"] = "nil", ["true || a.b"] = true, ["!(x && false)"] = true, ["!(a.b && false)"] = "nil",

@@ -36,7 +36,7 @@ describe("report.lines", function()
     assert.same({ 1, 1, 1 }, { formatter.done, formatter.failed, formatter.retries })
   end)
 
-  it("tells phases: executing, skipping, failed (R29, R30, R33)", function()
+  it("tells phases: executing, skipping, failed (R30, R33)", function()
     assert.same({
       "[Orchestrator] Executing: p",
       "[Orchestrator] Completed: p -> out.json",

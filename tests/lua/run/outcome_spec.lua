@@ -1,16 +1,16 @@
 -- outcome_spec.lua: what of a step's result may enter the books.
 local R = require "tests.support.runs"
-local ledger = require "skillrt.run.ledger"
+local books_of = require "skillrt.run.books"
 local json = require "skillrt.base.json"
 local outcome = require "skillrt.run.outcome"
 
 local function settle(result, more)
   more = more or {}
-  local books = ledger.new()
-  ledger.apply(books, { t = "run", run = "r", skill = "s", input = {}, pins = {}, at = 0, context = more.context or "file",
+  local books = books_of.new()
+  books_of.apply(books, { t = "run", run = "r", skill = "s", input = {}, pins = {}, at = 0, context = more.context or "file",
     state = more.state or {} })
-  ledger.apply(books, { t = "start", step = 1, n = 1, at = 0, [more.kind or "action"] = "a" })
-  local run = { ledger = books, work_dir = more.dir, skill = { schema = more.schema } }
+  books_of.apply(books, { t = "start", step = 1, n = 1, at = 0, [more.kind or "action"] = "a" })
+  local run = { books = books, work_dir = more.dir, skill = { schema = more.schema } }
   return outcome.settle(run, books.steps[1], { output = more.output, effects = {} }, result)
 end
 
@@ -34,7 +34,7 @@ describe("an outcome", function()
     } do
       local entry, failure = settle({ updates = case[1] }, { schema = case[2] })
       assert.is_nil(entry)
-      assert.equal("invalid_output", failure.class)
+      assert.equal("permanent", failure.class)
       assert.matches(wanted, failure.message, nil, true)
     end
     assert(settle({ updates = { n = json.null, other = 1 } }, { schema = { n = "number" } }))

@@ -5,7 +5,7 @@ local when = require "skillrt.skill.when"
 local json = require "skillrt.base.json"
 local phase = require "skillrt.skill.phase"
 
-local CTX = { where = "skill", agents = { expert = { kind = "http" }, other = { kind = "lua" } } }
+local CTX = { where = "skill", agents = { expert = { idempotent = false }, other = { idempotent = true } } }
 local function noop() end
 
 local function new(definition)
@@ -39,7 +39,6 @@ describe("an action's normal form", function()
   it("may be repeated after a crash if it is a function, not if an agent acts (F40)", function()
     assert.is_true(new({}).idempotent)
     assert.is_false(new({ agent = "expert" }).idempotent)
-    assert.is_true(new({ agent = "other" }).idempotent)
     assert.is_true(new({ agent = "expert", idempotent = true }).idempotent)
     assert.is_false(new({ idempotent = false }).idempotent)
     assert.is_nil(new({}).idempotent_declared)

@@ -40,7 +40,7 @@ describe("the wait before the next attempt", function()
     assert.equal(7000, retry.delay(settings, 2000, "transient"))
   end)
 
-  it("is a random part of the back-off where jitter is on (F39)", function()
+  it("is a random part of the back-off where jitter is on", function()
     local settings = { max_retries = 3, base = 1, factor = 2, cap = 60 }
     assert.equal(0, retry.delay(settings, 1, "transient", nil, function() return 0 end))
     assert.equal(1500, retry.delay(settings, 2, "transient", nil, function() return 0.75 end))

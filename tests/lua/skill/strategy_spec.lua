@@ -106,7 +106,7 @@ describe("a strategy is found", function()
     assert.same({ init = "start" }, one.options)
   end)
 
-  it("in a Lua file of one's own (R196)", function()
+  it("in a Lua file of one's own", function()
     local one = strategy.resolve("./own/longest.lua", function(path)
       return "return { select = function() return 'x' end }", path
     end)
@@ -149,7 +149,7 @@ describe("a strategy is found", function()
 end)
 
 describe("priority", function()
-  it("takes the first of 100,000 without looking at another (R59, R60, R91)", function()
+  it("takes the first of 100,000 without looking at another (R60)", function()
     local many = {}
     for i = 1, 100000 do many[i] = { id = "a" .. i } end
     local available, looked = available_of(many)

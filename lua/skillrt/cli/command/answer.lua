@@ -10,6 +10,7 @@ return {
   options = {
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
+    { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
@@ -28,6 +29,6 @@ return {
     if value == nil then
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
-    return ending.go_on(args.dir, { answer = value, accept_changes = args.accept_changes }, args)
+    return ending.go_on(args.dir, { answer = value, accept_changes = args.accept_changes, yes = args.yes }, args)
   end,
 }

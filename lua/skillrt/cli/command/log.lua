@@ -33,7 +33,7 @@ end
 
 local function people(out)
   local json_record = require("skillrt.base.record")
-  local iso = require("skillrt.run.ledger").iso
+  local iso = require("skillrt.run.books").iso
   local output = require("skillrt.report.output")
   local formatter = require("skillrt.report.lines").new({ detail = true })
   return function(payload, seq)
@@ -53,7 +53,7 @@ end
 
 local function programs(out)
   local event = require("skillrt.report.events").event
-  local is_books = require("skillrt.run.history").is_books
+  local is_books = require("skillrt.run.snapshot").is_books
   local run_id
   return function(payload)
     if is_books(payload) then
@@ -62,6 +62,26 @@ local function programs(out)
     run_id = run_id or core.json.decode(payload).run or ""
     return out.put(event(payload, run_id) .. "\n")
   end
+end
+
+-- Every record is checked on the way; here the values that lie apart, too. Shows nothing.
+local function verify(dir, out)
+  local decode = require("skillrt.base.record").decode
+  local wishes, count = {}, 0
+  local report, message, code = core.read(dir, function(payload, seq)
+    count = count + 1
+    if payload:find('"blobs":', 1, true) then
+      local record, why, kind = decode(payload, wishes.blob)
+      if not record then
+        error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = kind }, 0)
+      end
+    end
+    return true
+  end, wishes)
+  if report then
+    out.put(("%d records, all as they were written\n"):format(count))
+  end
+  return report, message, code
 end
 
 -- Shows what can be read, and then says why it ends there.
@@ -87,13 +107,21 @@ return {
   name = "log",
   summary = "Shows what happened in a run: its journal for people, with times",
   arguments = { { name = "DIR", help = "the directory of the run" } },
-  options = { { name = "json", help = "the journal's records, an object a line, each with its run_id" } },
+  options = {
+    { name = "json", help = "the journal's records, an object a line, each with its run_id" },
+    { name = "verify", help = "check every record and every value kept apart; show nothing else" },
+  },
   ---@param args table
   ---@return integer code
   run = function(args)
     local out = sink()
     local show = (args.json and programs or people)(out)
-    local report, message, code, damaged = read(args.dir, show)
+    local report, message, code, damaged
+    if args.verify then
+      report, message, code = verify(args.dir, out)
+    else
+      report, message, code, damaged = read(args.dir, show)
+    end
     out.flush()
     if report or not out.open then
       return 0

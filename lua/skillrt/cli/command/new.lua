@@ -2,6 +2,7 @@
 -- flags, and generates a skill's folder that runs as it stands.
 
 local core = require("skillrt.core")
+local trim = require("skillrt.base.text").trim
 
 local M = {
   name = "new",
@@ -45,7 +46,7 @@ local function words_of(text)
   local list = {}
   text = text:gsub("，", ","):gsub("、", ",")
   for word in text:gmatch("[^,\n]+") do
-    word = word:match("^%s*(.-)%s*$")
+    word = trim(word)
     if word ~= "" then
       list[#list + 1] = word
     end
@@ -161,7 +162,7 @@ local function ask(question, default)
       output.write("\n")
       return nil
     end
-    said = said:match("^%s*(.-)%s*$")
+    said = trim(said)
     local value, why = take(question, said == "" and default or said)
     if value then
       return value

@@ -7,6 +7,7 @@ return {
   options = {
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
+    { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "accept-edits", help = "take over a state.json that was edited by hand" },
     { name = "from", value = "PHASE", help = "run the phases from this one on again" },
     {
@@ -23,6 +24,7 @@ return {
   run = function(args)
     return require("skillrt.cli.ending").go_on(args.dir, {
       accept_changes = args.accept_changes,
+      yes = args.yes,
       accept_edits = args.accept_edits,
       from = args.from,
       decide = args.decide,

@@ -7,12 +7,14 @@ return {
   options = {
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
+    { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
   ---@param args table
   ---@return integer code
   run = function(args)
-    return require("skillrt.cli.ending").go_on(args.dir, { retry = true, accept_changes = args.accept_changes }, args)
+    local options = { retry = true, accept_changes = args.accept_changes, yes = args.yes }
+    return require("skillrt.cli.ending").go_on(args.dir, options, args)
   end,
 }

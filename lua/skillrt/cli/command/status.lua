@@ -12,14 +12,11 @@ return {
   run = function(args)
     local output = require("skillrt.report.output")
     local report = require("skillrt.report.status")
-    local retries = 0
-    local books, found, code = require("skillrt.run.runner").read(args.dir, function(record)
-      retries = retries + (record.t == "fail" and record.retry and 1 or 0)
-    end)
+    local books, found, code = require("skillrt.run.look").books(args.dir)
     if not books then
       return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
     end
-    local status = report.of(args.dir, books, found --[[@as table]], retries)
+    local status = report.of(args.dir, books, found --[[@as table]])
     if args.json then
       output.write(assert(core.json.encode(status)) .. "\n")
     else

@@ -5,6 +5,7 @@
 local drawing = require "skillrt.document.check.drawing"
 local json = require "skillrt.base.json"
 local route_of = require "skillrt.document.check.route"
+local tables = require "skillrt.document.load.tables"
 
 local M = {}
 
@@ -23,7 +24,7 @@ local M = {}
 ---@field metrics { name: string, line: integer }[]
 
 local function plain(cell)
-  return (cell or ""):gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("[`*]", ""):match "^%s*(.-)%s*$"
+  return tables.plain(cell or "")
 end
 
 local function quoted_names(cell)

@@ -3,6 +3,7 @@
 -- Reads the documents of a folder that agents are sent; templates and specs are not prompts.
 -- Called by check.lua.
 local files = require "skillrt.base.files"
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -48,20 +49,31 @@ local function may_be_left(text)
   return found ~= nil
 end
 
+-- The name in the first `{{name}}` of a line.
+local function placeholder(line)
+  for inside in line:gmatch "{{{?([^{}]*)}}" do
+    local name = trim(inside):match "^[#^/&>]?%s*([%w_.-]+)$"
+    if name then
+      return name
+    end
+  end
+  return nil
+end
+
 local function scan(path, text, found)
   if not may_be_left(text) then
     return
   end
   local told = 0
   for line, one in lines_of(text) do
-    local name = one:match "{{{?%s*[#^/&>]?%s*([%w_.-]+)%s*}}"
+    local name = placeholder(one)
     if told < MAX_TOLD and name then
       told = told + 1
       found:add("prompt.placeholder", { file = path, line = line }, ("the placeholder {{%s}} is left"):format(name))
     elseif told < MAX_TOLD and is_todo(one) then
       told = told + 1
       found:add("prompt.todo", { file = path, line = line },
-        ("is left to do: %s"):format(one:match "^%s*(.-)%s*$":sub(1, 80)))
+        ("is left to do: %s"):format(trim(one):sub(1, 80)))
     end
   end
 end

@@ -5,6 +5,7 @@
 local files = require "skillrt.base.files"
 local names = require "skillrt.base.names"
 local strategy = require "skillrt.skill.strategy"
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -99,10 +100,10 @@ local function check_graphs(subject, model, found)
     local odd, known = {}, 0
     for _, id in ipairs(graph.kind == "flow" and graph.order or {}) do
       local node = graph.nodes[id]
-      local label = (node.label or id):match "^%s*(.-)%s*$"
+      local label = trim(node.label or id)
       if model.by_id[label] or model.by_id[id] then
         known = known + 1
-      elseif label:find "^%l[%w_]*[-_][%w_.-]*$" then
+      elseif label:find "^%l%w*[-_]" and not label:find "[^%w_.-]" then
         odd[#odd + 1] = { node = node, label = label }
       end
     end
@@ -195,7 +196,7 @@ local function allowed_tools(subject)
 end
 
 local function check_calls(block, allowed, path, told, found)
-  for at, name in block.text:gmatch "()(%u%w+)%(" do
+  for at, name in block.text:gmatch "()%f[%w](%u%w+)%(" do
     local unknown_tool = HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]]
     if unknown_tool and not told[name] and not block.text:sub(at - 1, at - 1):find "[%w_]" then
       told[name] = true

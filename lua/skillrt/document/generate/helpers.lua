@@ -44,8 +44,10 @@ local function arrow_parameters(condition)
     return NO_NAMES
   end
   local names = {}
-  for name in condition:gmatch "([%a_$][%w_$]*)%s*%)?%s*=>" do
-    names[name] = true
+  for name, behind in condition:gmatch "%f[%w_$]([%a_$][%w_$]*)()" do
+    if condition:find("^%s*=>", condition:match("^%s*%)()", behind) or behind) then
+      names[name] = true
+    end
   end
   return names
 end

@@ -7,8 +7,11 @@ local condition = require "skillrt.document.load.condition"
 local js = require "skillrt.document.load.js"
 local markdown = require "skillrt.document.load.markdown"
 local words = require "skillrt.document.load.words"
+local texts = require "skillrt.base.text"
 
 local M = {}
+
+local trim = texts.trim
 
 ---@class skillrt.load.ActionMd
 ---@field file string
@@ -117,10 +120,11 @@ local function read_promises(block, read)
     return
   end
   local line = block.line
-  for text in (block.text .. "\n"):gmatch "(.-)\n" do
+  for text in texts.lines(block.text) do
     line = line + 1
-    local told = text:match "^%s*//%s*Effect:%s*(.-)%s*$"
+    local told = text:match "^%s*//%s*Effect:(.*)$"
     if told then
+      told = trim(told)
       local one = condition.effects(told)[1] or {}
       read.effects[#read.effects + 1] = { text = told, effect = one.effect, line = line }
     end

@@ -5,8 +5,11 @@
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
 local markdown = require "skillrt.document.load.markdown"
+local texts = require("skillrt.base.text")
 
 local M = {}
+
+local trim, without_end = texts.trim, texts.without_end
 
 -- How documents say that there is none.
 local NONE = {
@@ -26,7 +29,7 @@ function M.is_none(text)
   if not text:find "^[`*_%s]*[-nNaA\u{2014}\u{65E0}]" and text:find "%w" then
     return false
   end
-  local plain = text:lower():gsub("[`*_.]", ""):match "^%s*(.-)%s*$"
+  local plain = trim(text:lower():gsub("[`*_.]", ""))
   for _, pattern in ipairs(NONE) do
     if plain:find(pattern) then
       -- "none of the files is open" is a condition, told in prose
@@ -54,6 +57,9 @@ end
 
 -- A condition inside the brackets of a prose one: what its author may have meant.
 local function inner(text)
+  if #text > expr.MAX_BYTES then
+    return nil
+  end
   local inside = text:match "%((.+)%)" or text:match "\u{FF08}(.+)\u{FF09}" or text:match "`([^`]+)`"
   if inside and inside:find "[=<>!.]" and compiles(inside) then
     return inside
@@ -128,7 +134,7 @@ local function parts_of(cell)
     text = text:gsub("<br%s*/?>", ","):gsub("\u{FF0C}", ","):gsub("\u{3001}", ","):gsub("\u{FF1B}", ",")
   end
   if not text:find(",", 1, true) then
-    return { text:match "^%s*(.-)%s*$" }
+    return { trim(text) }
   end
   while true do
     local stop = text:find(quote or MARKS, at, quote ~= nil)
@@ -151,10 +157,18 @@ local function parts_of(cell)
   end
   local out = {}
   for _, part in ipairs(parts) do
-    part = part:match "^%s*(.-)%s*$"
+    part = trim(part)
     out[#out + 1] = part ~= "" and part or nil
   end
   return out
+end
+
+-- What stands between backticks; the text itself where it does not.
+local function unmarked(text)
+  if #text < 2 or not text:find "^`" or text:sub(-1) ~= "`" then
+    return text
+  end
+  return trim(without_end(text:match "^`+(.*)$", "`"))
 end
 
 ---The conditions of a table's cell.
@@ -167,7 +181,7 @@ function M.cell(cell, is_field)
     return out
   end
   for _, part in ipairs(parts_of(cell)) do
-    local plain = part:match "^`+%s*(.-)%s*`+$" or part
+    local plain = unmarked(part)
     local equal = equality(plain)
     out[#out + 1] = equal and { text = part, condition = equal } or M.item(part, is_field)
   end
@@ -193,7 +207,7 @@ function M.effects(text)
     return out
   end
   for _, part in ipairs(parts_of(text)) do
-    local plain = (part:match "^`+%s*(.-)%s*`+$" or part):gsub("\u{2192}", "=")
+    local plain = unmarked(part):gsub("\u{2192}", "=")
     local promise = is_promise(plain) and effect.list { plain } ~= nil
     out[#out + 1] = { text = part, effect = promise and plain or nil }
   end

@@ -36,7 +36,7 @@ end
 ---@param value string|string[]|table  another table is an agent already
 ---@return table
 function M.from_text(value)
-  if type(value) == "table" and type(value[1]) ~= "string" then
+  if type(value) == "table" and (value.kind ~= nil or type(value[1]) ~= "string") then
     return value
   elseif type(value) == "string" and value:find "^https?://" then
     return { kind = "http", url = value }

@@ -3,6 +3,7 @@
 --
 -- Runs nothing: a skill.lua is the door's business. Called by load.lua.
 local findings = require "skillrt.document.load.findings"
+local json_lines = require "skillrt.document.load.json_lines"
 local load_config = require "skillrt.document.load.config"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
@@ -50,14 +51,10 @@ end
 -- Where a key of the config stands: in the document it was read from, else in the config.
 local function place_of(self)
   return function(key)
-    local at = key
-    while at ~= "" do
-      if self.places[at] then
-        return self.places[at]
-      end
-      at = at:match "^(.*)%[[^%[%]]*%]$" or at:match "^(.*)%.[^.]*$" or ""
-    end
-    if self.config_at then
+    local place = json_lines.nearest(self.places, key)
+    if place then
+      return place
+    elseif self.config_at then
       return self.config_at(key)
     elseif self.workflow_at then
       return self.workflow_at(key)

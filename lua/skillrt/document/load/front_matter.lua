@@ -4,6 +4,7 @@
 -- line by line and told, as those who wrote it meant it. Called by skill_md and tree.
 local json = require "skillrt.base.json"
 local yaml = require "skillrt.document.load.yaml"
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -48,12 +49,13 @@ local function flat(block)
   local fields, lines, at, last = {}, {}, 1, nil
   for line in block:gmatch "([^\n]*)\n?" do
     at = at + 1
-    local key, value = line:match "^([%a_][%w_-]*):%s*(.-)%s*$"
+    local key, value = line:match "^([%a_][%w_-]*):(.*)$"
     if key and fields[key] == nil then
+      value = trim(value)
       value = value:match '^"(.*)"$' or value:match "^'(.*)'$" or value
       fields[key], lines[key], last = value, at, key
     elseif line:find "^%s+%S" and last then
-      fields[last] = (fields[last] .. " " .. line:match "^%s*(.-)%s*$"):gsub("^[>|][+-]? ", "")
+      fields[last] = (fields[last] .. " " .. trim(line)):gsub("^[>|][+-]? ", "")
     elseif line:find "%S" and not line:find "^%s*#" then
       return nil
     end

@@ -3,6 +3,7 @@
 --
 -- Called by the readers of states and state updates.
 local json = require "skillrt.base.json"
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -17,10 +18,15 @@ function M.is_code(value)
   return getmetatable(value) == Code
 end
 
+-- Where the comment ends that begins here; one that is not closed goes on to the end.
+local function comment_end(text, at)
+  return text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at) or text:find("^/%*", at) and #text + 1
+end
+
 local function skip(text, at)
   at = text:match("^%s*()", at) or at
   while text:sub(at, at) == "/" do
-    local after = text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at)
+    local after = comment_end(text, at)
     if not after then
       return at
     end
@@ -38,6 +44,7 @@ local PLAIN = {
   ["`"] = "^`([^`\\$]*)`()",
 }
 
+-- The text that begins here and the place behind it; or nil, nil, how far it was looked at.
 local function string_at(text, at)
   local quote, out, i = text:sub(at, at), {}, at + 1
   local plain, after = text:match(PLAIN[quote], at)
@@ -54,12 +61,12 @@ local function string_at(text, at)
       out[#out + 1] = code and utf8.char(tonumber(code, 16)) or ESCAPES[next_one] or next_one
       i = i + (code and 6 or 2)
     elseif c == "\n" and quote ~= "`" or quote == "`" and text:find("^%${", i) then
-      return nil
+      break
     else
       out[#out + 1], i = c, i + 1
     end
   end
-  return nil
+  return nil, nil, i
 end
 
 local CLOSE = { ["("] = ")", ["["] = "]", ["{"] = "}" }
@@ -77,10 +84,11 @@ local function expression_end(text, at)
     end
     local c = text:sub(at, at)
     if c == '"' or c == "'" or c == "`" then
-      local _, after = string_at(text, at)
+      local _, after, seen = string_at(text, at)
+      left = left - (seen and seen - at or 0)
       at = after or text:match("^" .. c .. "[^" .. c .. "\\]*" .. c .. "()", at) or at + 1
     elseif c == "/" then
-      at = text:match("^//[^\n]*()", at) or text:match("^/%*.-%*/()", at) or at + 1
+      at = comment_end(text, at) or at + 1
     elseif CLOSE[c] then
       open[#open + 1], at = CLOSE[c], at + 1
     elseif c == open[#open] then
@@ -123,7 +131,7 @@ local function entries_at(text, at, depth)
       value, at = value_at(text, skip(text, after + 1), depth + 1)
     else
       at = math.max(expression_end(text, at), at)
-      value = setmetatable({ code = text:sub(start, at - 1):match "^%s*(.-)%s*$" }, Code)
+      value = setmetatable({ code = trim(text:sub(start, at - 1)) }, Code)
       key = key and is_end(text, after) and key or nil
     end
     out[#out + 1] = { key = key, value = value, at = start }
@@ -200,7 +208,7 @@ function value_at(text, at, depth)
     end
   end
   stop = math.max(stop or expression_end(text, at), start + 1)
-  return setmetatable({ code = text:sub(start, stop - 1):match "^%s*(.-)%s*$" }, Code), stop
+  return setmetatable({ code = trim(text:sub(start, stop - 1)) }, Code), stop
 end
 
 ---The entries of the object that begins at a place, as far as they can be read.

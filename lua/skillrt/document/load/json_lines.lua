@@ -71,11 +71,19 @@ function M.of(text)
   return lines
 end
 
----The line of a key, or of the nearest key above it that is there.
----@param lines table<string, integer>
+-- Keys above one that is longer are not looked for from its end: it has as many as it has dots.
+local LONGEST_KEY = 1024
+
+---What is known of a key, or of the nearest key above it that is there: its line, or whatever.
+---@generic T
+---@param lines table<string, T>
 ---@param key string
----@return integer?
+---@return T?
 function M.nearest(lines, key)
+  if lines[key] then
+    return lines[key]
+  end
+  key = key:sub(1, LONGEST_KEY)
   while key ~= "" do
     if lines[key] then
       return lines[key]

@@ -3,7 +3,10 @@
 --
 -- Reads what documents of skills are made of, not all of CommonMark: no inline markup, no
 -- quotes inside lists. Knows nothing of skills. Called by the readers of load/*.
+local texts = require "skillrt.base.text"
 local M = {}
+
+local trim, trim_end, without_end = texts.trim, texts.trim_end, texts.without_end
 
 ---@class skillrt.load.Block
 ---@field kind "heading"|"item"|"table"|"code"|"text"
@@ -32,11 +35,6 @@ function M.normal(text)
     text = text:sub(#BOM + 1)
   end
   return text:find("\r", 1, true) and text:gsub("\r\n?", "\n") or text
-end
-
-local function trim(text)
-  local from = text:match "^%s*()"
-  return text:match(".*%S", from) or ""
 end
 
 -- The line that begins at a place, its first character that is no blank ("" where it has none),
@@ -116,7 +114,7 @@ function M.cells(line)
   local cells, at = {}, 1
   repeat
     local cell, stop = text:match("^%s*([^|]*)()", at)
-    cell = cell:match ".*%S" or ""
+    cell = trim_end(cell)
     cells[#cells + 1] = marked and cell:gsub("\1", "|"):gsub("\2", "\\\\") or cell
     at = stop + 1
   until stop > #text
@@ -124,7 +122,7 @@ function M.cells(line)
 end
 
 local function is_delimiter(line)
-  return line:find "^%s*|?[%s:|-]+$" ~= nil and line:find("-", 1, true) ~= nil and line:find("|", 1, true) ~= nil
+  return line:find "^[%s:|-]+$" ~= nil and line:find("-", 1, true) ~= nil and line:find("|", 1, true) ~= nil
 end
 
 -- `at` is the place of the delimiter below the header.
@@ -165,29 +163,31 @@ local function read_item(text, at, number, indent, told)
     block.checked, told = box ~= " ", rest
   end
   local line, first, after = line_at(text, at)
+  local parts = { told }
   number = number + 1
   while line and line:find "^%s%s" and not starts_block(line, first) do
-    told, at, number = told .. " " .. trim(line), after, number + 1
+    parts[#parts + 1], at, number = trim(line), after, number + 1
     line, first, after = line_at(text, at)
   end
-  block.text = trim(told)
+  block.text = trim(table.concat(parts, " "))
   return block, at, number
 end
 
 local function read_text(text, told, at, number)
   local start = number
-  told, number = trim(told), number + 1
+  local parts = { trim(told) }
+  number = number + 1
   local line, first, after = line_at(text, at)
   while line and not starts_block(line, first) do
     local under = line:match "^%s*(=+)%s*$" or line:match "^%s*(%-+)%s*$"
     if under then
       local level = under:sub(1, 1) == "=" and 1 or 2
-      return { kind = "heading", line = start, level = level, text = told }, after, number + 1
+      return { kind = "heading", line = start, level = level, text = table.concat(parts, "\n") }, after, number + 1
     end
-    told, at, number = told .. "\n" .. trim(line), after, number + 1
+    parts[#parts + 1], at, number = trim(line), after, number + 1
     line, first, after = line_at(text, at)
   end
-  return { kind = "text", line = start, text = told }, at, number
+  return { kind = "text", line = start, text = table.concat(parts, "\n") }, at, number
 end
 
 -- Behind the line on which a comment ends; `line` is the one it begins on.
@@ -203,7 +203,7 @@ end
 -- A heading may end with marks too: "## Title ##".
 local function without_marks(title)
   if title:sub(-1):find "[#%s]" then
-    return trim((trim(title):gsub("#+$", "")))
+    return trim(without_end(trim(title), "#"))
   end
   return title
 end

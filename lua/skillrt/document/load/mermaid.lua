@@ -2,7 +2,10 @@
 --
 -- Reads the shapes that documents of skills use; a line it cannot read is named. Knows no
 -- skills. Called by the readers of catalogs and orchestrators.
+local texts = require("skillrt.base.text")
 local M = {}
+
+local trim = texts.trim
 
 ---@class skillrt.load.Graph
 ---@field kind "flow"|"state"
@@ -30,13 +33,16 @@ local SHAPES = {
 }
 
 local LINKS = {
-  "^%s*<?%-%-+[>ox]%s*()()",
-  "^%s*%-%-%-+%s*()()",
-  "^%s*==+>?%s*()()",
-  "^%s*<?%-%.+%->?%s*()()",
-  "^%s*%-%-%s+(.-)%s*%-%-+>%s*()",
-  "^%s*==%s+(.-)%s*==+>%s*()",
-  "^%s*%-%.%s*(.-)%s*%.%->%s*()",
+  "^%s*<?%-%-+[>ox]%s*()",
+  "^%s*%-%-%-+%s*()",
+  "^%s*==+>?%s*()",
+  "^%s*<?%-%.+%->?%s*()",
+}
+-- ... and those with words on them: how they begin, how they end, what their line is made of.
+local TOLD = {
+  { "^%s*%-%-%s+()", "-->", "%-" },
+  { "^%s*==%s+()", "==>", "=" },
+  { "^%s*%-%.%s*()", ".->" },
 }
 
 local function add_node(graph, id, label, line)
@@ -51,15 +57,15 @@ end
 
 -- `ID`, `ID[label]`, `ID(["label"])`; hyphens belong to a name between letters.
 local function node_at(graph, text, at, line)
-  local id, after = text:match("^%s*([%w_\128-\255][%w_.\128-\255]*)()", at)
-  if not id then
+  local start, after = text:match("^%s*()[%w_\128-\255][%w_.\128-\255]*()", at)
+  if not start then
     return nil
   end
-  local more, behind = text:match("^(%-[%w_]+)()", after)
+  local more = after
   while more do
-    id, after = id .. more, behind
-    more, behind = text:match("^(%-[%w_]+)()", after)
+    after, more = more, text:match("^%-[%w_]+()", more)
   end
+  local id = text:sub(start, after - 1)
   local label
   for _, shape in ipairs(SHAPES) do
     if text:sub(after, after + #shape[1] - 1) == shape[1] then
@@ -92,16 +98,28 @@ local function nodes_at(graph, text, at, line)
   return ids, at
 end
 
-local function link_at(text, at)
-  for i, pattern in ipairs(LINKS) do
-    local first, second = text:match(pattern, at)
-    if first then
-      local label = i > 4 and first or nil
-      local named, after = text:match("^|%s*(.-)%s*|%s*()", second)
-      return label or named, after or second
+local function told_at(text, at)
+  for _, one in ipairs(TOLD) do
+    local from = text:match(one[1], at)
+    local first, last = text:find(one[2], from or #text + 1, true)
+    if from and first then
+      local label = text:sub(from, first - 1)
+      local line = one[3] and texts.without_end(label, one[3]) or label
+      return trim(line), text:match("^%s*()", last + 1)
     end
   end
   return nil
+end
+
+local function link_at(text, at)
+  for _, pattern in ipairs(LINKS) do
+    local stop = text:match(pattern, at)
+    if stop then
+      local label, after = text:match("^|([^|]*)|%s*()", stop)
+      return label and trim(label), after or stop
+    end
+  end
+  return told_at(text, at)
 end
 
 local function read_flow(graph, text, line)
@@ -112,7 +130,8 @@ local function read_flow(graph, text, line)
   while text:find("%S", at) do
     local label, after = link_at(text, at)
     if not after then
-      return text:find("^%s*;?%s*$", at) ~= nil
+      local rest = trim(text:sub(at))
+      return rest == "" or rest == ";"
     end
     local to
     to, at = nodes_at(graph, text, after, line)
@@ -130,14 +149,15 @@ local function read_flow(graph, text, line)
 end
 
 local function read_state(graph, text, line)
-  local from, to, label = text:match "^%s*(%S+)%s*%-%->%s*([^%s:]+)%s*:?%s*(.-)%s*$"
+  local from, to, label = text:match "^%s*(%S+)%s*%-%->%s*([^%s:]+)(.*)$"
   if not from then
-    local id, told = text:match "^%s*([%w_-]+)%s*:%s*(.-)%s*$"
+    local id, told = text:match "^%s*([%w_-]+)%s*:(.*)$"
     if id then
-      add_node(graph, id, told, line)
+      add_node(graph, id, trim(told), line)
     end
     return id ~= nil or text:find "^%s*[%w_-]+%s*$" ~= nil or text:find "^%s*[{}]%s*$" ~= nil
   end
+  label = trim(trim(label):gsub("^:", ""))
   add_node(graph, from, nil, line)
   add_node(graph, to, nil, line)
   graph.edges[#graph.edges + 1] = { from = from, to = to, label = label ~= "" and label or nil, line = line }
@@ -156,7 +176,7 @@ end
 function M.parse(text, first_line)
   local graph = { nodes = {}, order = {}, edges = {}, unread = {} }
   local line, in_note = first_line - 1, false
-  for one in (text .. "\n"):gmatch "(.-)\n" do
+  for one in texts.lines(text) do
     line = line + 1
     local now = one:gsub("%%%%.*$", "")
     local word = now:match "^%s*([%a]+)"
@@ -175,7 +195,7 @@ function M.parse(text, first_line)
     elseif now:find "%S" and not is_word(word, now) then
       local read = graph.kind == "flow" and read_flow or read_state
       if not read(graph, now, line) then
-        graph.unread[#graph.unread + 1] = { text = now:match "^%s*(.-)%s*$", line = line }
+        graph.unread[#graph.unread + 1] = { text = trim(now), line = line }
       end
     end
   end

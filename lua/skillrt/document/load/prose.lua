@@ -8,6 +8,7 @@ local names = require "skillrt.base.names"
 local orchestrator = require "skillrt.document.load.orchestrator"
 local state_md = require "skillrt.document.load.state_md"
 local tables = require "skillrt.document.load.tables"
+local texts = require "skillrt.base.text"
 
 local M = {}
 
@@ -215,10 +216,13 @@ end
 
 -- The actions a text names: known ids, and what is written as one.
 local function named_in(text, prose)
-  local out, seen = {}, {}
+  local out, seen, marked = {}, {}, {}
+  for word in text:gmatch "`([^`]*)%f[`]" do
+    marked[word] = true
+  end
   for word in text:gmatch "[%w_][%w_.-]*" do
-    word = word:gsub("[.-]+$", "")
-    local known = prose.actions[word] ~= nil and (word:find "[-_]" ~= nil or text:find("`" .. word .. "`", 1, true))
+    word = texts.without_end(word, ".-")
+    local known = prose.actions[word] ~= nil and (marked[word] or word:find "[-_]" ~= nil)
     if (known or word:find "^action%-%w") and not seen[word] then
       seen[word] = true
       out[#out + 1] = word

@@ -6,8 +6,11 @@ local js = require "skillrt.document.load.js"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local words = require "skillrt.document.load.words"
+local texts = require "skillrt.base.text"
 
 local M = {}
+
+local trim = texts.trim
 
 ---@class skillrt.load.StateMd
 ---@field fields { name: string, type: string, description: string, line: integer, optional: boolean? }[]
@@ -17,13 +20,13 @@ local M = {}
 
 -- Without comments, but with their line breaks; a comment behind a field describes it.
 local function field_of(line)
-  local name, optional, kind = line:match "^%s*['\"]?([%a_][%w_]*)['\"]?(%??)%s*:%s*(.-)%s*$"
+  local name, optional, kind = line:match "^%s*['\"]?([%a_][%w_]*)['\"]?(%??)%s*:(.*)$"
   if not name then
     return nil
   end
-  local plain, note = kind:match "^(.-)%s*//%s*(.-)$"
-  kind = (plain or kind):gsub("[;,]%s*$", "")
-  return { name = name, type = kind, description = note or "", optional = optional == "?" or nil }
+  local plain, note = kind:match "^(.-)//(.*)$"
+  kind = trim(plain or kind):gsub("[;,]$", "")
+  return { name = name, type = trim(kind), description = trim(note or ""), optional = optional == "?" or nil }
 end
 
 local function depth_change(line)
@@ -33,16 +36,30 @@ local function depth_change(line)
   return open - close
 end
 
--- The top-level fields of the first interface whose name ends in State, else of the first one.
+-- Where the body begins of the first interface whose name ends in State, else of the first one.
+local function interface_at(text)
+  local first
+  for name, behind in text:gmatch "interface%s+([%w_]+)()" do
+    first = first or behind
+    if name:sub(-5) == "State" then
+      first = behind
+      break
+    end
+  end
+  local brace = first and text:find("{", first, true)
+  return brace and brace + 1
+end
+
+-- Its top-level fields.
 local function read_interface(block, out)
   local text = block.text
-  local at = text:match "interface%s+[%w_]*State%f[^%w_][^{]*{()" or text:match "interface%s+[%w_]+[^{]*{()"
+  local at = interface_at(text)
   if not at then
     return
   end
   local line = block.line + select(2, text:sub(1, at):gsub("\n", ""))
   local depth, in_comment = 0, false
-  for one in (text:sub(at) .. "\n"):gmatch "(.-)\n" do
+  for one in texts.lines(text:sub(at)) do
     line = line + 1
     if one:find "^%s*/%*" or in_comment then
       in_comment = not one:find("*/", 1, true)

@@ -5,6 +5,7 @@
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local words = require "skillrt.document.load.words"
+local trim = require("skillrt.base.text").trim
 
 local M = {}
 
@@ -13,9 +14,9 @@ local M = {}
 ---@return string
 function M.plain(cell)
   if cell:find "[%[`*]" then
-    cell = cell:gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("[`*]", "")
+    cell = cell:gsub("%[([^%[%]]*)%]%([^)%[]*%)", "%1"):gsub("[`*]", "")
   end
-  return cell:match "^%s*(.-)%s*$"
+  return trim(cell)
 end
 
 local function columns(header)
@@ -50,7 +51,7 @@ local function states_in(cell)
   end
   if #out == 0 then
     for name in M.plain(cell):gsub("%f[%w]or%f[%W]", ","):gsub("\u{6216}", ","):gmatch "[^,/|\u{FF0C}]+" do
-      name = name:match "^%s*(.-)%s*$"
+      name = trim(name)
       out[#out + 1] = name ~= "" and name or nil
     end
   end

@@ -7,19 +7,9 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
--- Whether only HTTP performs what this agent is asked; a chain with another member does without.
-local function is_http(agent)
-  for _, link in ipairs(agent.links or {}) do
-    if link.kind ~= "http" then
-      return false
-    end
-  end
-  return agent.kind == "http" or agent.kind == "chain"
-end
-
 local function first_user(skill)
   for _, name in ipairs(names.sorted(skill.agents)) do
-    if is_http(skill.agents[name]) then
+    if skill.agents[name]:needs_http() then
       return name
     end
   end

@@ -80,13 +80,13 @@ local function pins_of(skill)
 end
 
 ---What chooses in a run.
----@param self skillrt.Policy
+---@param run skillrt.Run
 ---@return table mode
-function M.mode(self)
-  local skill, books = self.skill, self.ledger
+function M.mode(run)
+  local skill, books = run.skill, run.books
   local looks = {
     exists = function(name)
-      return files.stat(files.join(self.work_dir, name)) ~= nil
+      return files.stat(files.join(run.work_dir, name)) ~= nil
     end,
   }
   if skill.mode == "sequential" then
@@ -94,7 +94,7 @@ function M.mode(self)
   end
   local ctx = {
     input = books.input,
-    work_dir = self.work_dir,
+    work_dir = run.work_dir,
     options = skill.strategy.options,
     interaction = skill.interaction,
     now = core.wall_ms,

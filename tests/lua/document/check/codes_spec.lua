@@ -54,7 +54,7 @@ describe("skillrt check", function()
   end)
 
   for _, code in ipairs(codes.sorted()) do
-    it(("finds %s where it is, and not where it is not (R127, F6, F9, F28, F31, F33, F53)"):format(code), function()
+    it(("finds %s where it is, and not where it is not (F6, F9, F28, F31, F33)"):format(code), function()
       local case = assert(cases[code], code .. " has no case")
       local finding = assert(found_in(case.bad, code), code .. " is not found")
       assert.truthy(#finding.what > 0 and #finding.why > 0 and #finding.fix > 0)
@@ -80,7 +80,7 @@ describe("skillrt check", function()
     end
   end)
 
-  it("tells every code of the config's reader and of the loader in docs/checks.md (R127)", function()
+  it("tells every code of the config's reader and of the loader in docs/checks.md", function()
     local sources = {}
     for _, folder in ipairs { "load", "generate" } do
       for _, name in ipairs(files.glob("lua/skillrt/document/" .. folder, "*.lua")) do

@@ -50,7 +50,7 @@ local function has(text, ...)
 end
 
 describe("a diagram in characters", function()
-  it("is followed along lines, branches and arrow heads, also where it is off by a column (R126)", function()
+  it("is followed along lines, branches and arrow heads, also where it is off by a column", function()
     assert.same(
       { "alpha>beta", "beta>delta", "beta>gamma", "delta>omega", "gamma>beta", "gamma>omega" },
       edges [[
@@ -89,14 +89,14 @@ a_state → b
 ]])
   end)
 
-  it("that is no diagram has no edges (R126)", function()
+  it("that is no diagram has no edges", function()
     assert.same({}, edges "a, b\n│ text │\n")
     assert.same({}, edges "├── phases/\n│   └── actions/\n")
   end)
 end)
 
 describe("routing code", function()
-  it("is read from switch and case (R135-R140)", function()
+  it("is read from switch and case", function()
     local cases, read = routes [[
 function route(currentState: State, context: Context): Action {
   switch (currentState) {
@@ -136,37 +136,37 @@ function route(state, context) {
     assert.equal("complete", read.default.to[1].action)
   end)
 
-  it("that routes by no state is no route (R136)", function()
+  it("that routes by no state is no route", function()
     assert.is_nil(route.read("function add(a, b) { return 'x'; }", 1))
   end)
 end)
 
 describe("a state machine in a document", function()
-  it("that is of one mind gives no finding (F59)", function()
+  it("that is of one mind gives no finding", function()
     assert.equal("", found {})
   end)
 
-  it("routes what the registry forbids, and states that nothing leads to are told (F59, R127-R134)", function()
+  it("routes what the registry forbids, and states that nothing leads to are told (R127)", function()
     local told = found { work_returns = "GATHER", state = "| `waiting` | waits | `work` |\n" }
     has(told, 'in state "work" the route picks "gather", but the registry allows it only from idle')
     has(told, 'unreachable: state "waiting"', 'unreachable: state "checked"', 'never-routed: no state routes to "run"')
   end)
 
-  it("has a case for each state and an end for what fails (F60, R141, F66)", function()
+  it("has a case for each state and an end for what fails", function()
     has(found { without_end = true }, 'no-route: state "completed" has no case in the route: it throws')
     has(found { without_failure = true }, "no-failure: no state says that a run failed")
   end)
 
-  it("limits edges that lead back (F61)", function()
+  it("limits edges that lead back", function()
     has(found { back = true }, '"verify" leads from "checked" back to "gathered"')
   end)
 
-  it("consumes its recoveries and defines what it compares (F62, R142)", function()
+  it("consumes its recoveries and defines what it compares", function()
     local told = found { recovery = "TRY_ALTERNATIVE", condition = "context.complexity > threshold" }
     has(told, "recovery: the recovery TRY_ALTERNATIVE", "reads complexity, threshold")
   end)
 
-  it("counts under one set of names (F63)", function()
+  it("counts under one set of names", function()
     has(found { metric = "completion_rate" }, 'the state file holds no "completion_rate"')
   end)
 

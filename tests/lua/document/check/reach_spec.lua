@@ -88,7 +88,7 @@ describe("the search through the state space", function()
     assert.truthy(blocked.what:find("`n === 7`", 1, true))
   end)
 
-  it("counts exactly as far as conditions compare (R110, F61)", function()
+  it("counts exactly as far as conditions compare", function()
     local definition = skill({
       { id = "try", repeatable = true, when = "tries < 3", effects = { "tries++" } },
       { id = "give-up", when = "tries >= 3", terminal = "failed" },
@@ -107,12 +107,12 @@ describe("the search through the state space", function()
       "reach.never"))
   end)
 
-  it("says that an error count beyond the limit never comes (R59)", function()
+  it("says that an error count beyond the limit never comes", function()
     assert.truthy(finding(skill { { id = "a" }, { id = "b", when = "error_count >= 5" } }, "reach.never"))
     assert.is_nil(finding(skill { { id = "a" }, { id = "b", when = "error_count >= 2" } }, "reach.never"))
   end)
 
-  it("takes it that any action may set a key that no effect names (R142)", function()
+  it("takes it that any action may set a key that no effect names", function()
     local free = skill({ { id = "scan" }, { id = "fix", when = "risk === 'high'" } }, { state = { risk = "low" } })
     assert.is_nil(finding(free, "reach.never"))
     assert.is_nil(finding(free, "reach.blocked"))
@@ -194,7 +194,7 @@ describe("the search through the state space", function()
     assert.truthy(never.what:find("`size === 'small'`", 1, true))
   end)
 
-  it("evaluates the first state as it is, also a condition that its classes cannot follow (F61)", function()
+  it("evaluates the first state as it is, also a condition that its classes cannot follow", function()
     local more = { state = { round = 0, rounds = 10 }, terminate = { "round >= rounds" } }
     assert.is_nil(finding(skill({ { id = "one" } }, more), "reach.over"))
     more.state.round = 10

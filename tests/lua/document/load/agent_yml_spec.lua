@@ -36,7 +36,7 @@ local function of(text, name)
 end
 
 describe("an agent.yml", function()
-  it("with the four sets of the known flow is that flow, with its tools (R95, R98, R107-R110)", function()
+  it("with the four sets of the known flow is that flow, with its tools (R95, R107, R109, R110)", function()
     local skill = of(FLOW)
     assert.equal("autonomous", skill.mode)
     assert.same({ "analysis", "generation", "verification", "repair", "action-complete", "action-abort" }, ids(skill.actions))
@@ -52,7 +52,7 @@ describe("an agent.yml", function()
     assert.same({ 4, "interactive" }, { skill.limits.no_progress, skill.interaction })
   end)
 
-  it("with other sets is a phase for each, in the order of the file; an empty set means all (F53, F55)", function()
+  it("with other sets is a phase for each, in the order of the file; an empty set means all (F55)", function()
     local skill, found = of "skills:\n  - name: read\n    tools: [A]\n  - name: all\n    tools: []\n  - name: write\n    tools: [B]\n"
     assert.same({ "read", "write" }, ids(skill.phases))
     assert.same({ "B" }, skill.phases[2].tools)

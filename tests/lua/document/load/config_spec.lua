@@ -86,7 +86,7 @@ describe("a skill-config as a skill", function()
     assert.equal("mine", skill_of(raw, { agents = {} }).agents["universal-executor"].argv[1])
   end)
 
-  it("names the tools of an action's set; an empty set names none (F53)", function()
+  it("names the tools of an action's set; an empty set names none", function()
     local raw = config_of "data-import"
     raw.x_skillrt.skills = { { name = "few", tools = { "A", "B" } }, { name = "full", tools = json.array {} } }
     raw.x_skillrt.actions = { ["clean-row"] = { tool_set = "few" }, ["end"] = { tool_set = "full" } }

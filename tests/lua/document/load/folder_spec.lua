@@ -107,7 +107,7 @@ describe("a folder's name and description", function()
 end)
 
 describe("a folder of actions", function()
-  it("has their lists as preconditions, updates as effects, and the state of its schema (R36-R52)", function()
+  it("has their lists as preconditions, updates as effects, and the state of its schema", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
       ["phases/state-schema.md"] = "# State\n\n```typescript\ninterface DemoState {\n  status: string;\n  ready: boolean; // all read\n"
@@ -290,7 +290,7 @@ describe("a folder of another shape", function()
     assert.same({ "phases/actions/action-b.md", "phases/actions/action-c.md" }, places(found, "load.unreadable"))
   end)
 
-  it("declares the keys of its list of fields, also where another state is written down (R39)", function()
+  it("declares the keys of its list of fields, also where another state is written down", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
       ["phases/actions/action-a.md"] = action("a", { "`extra.ready !== true`", "`other !== true`" }),

@@ -40,7 +40,7 @@ describe("Markdown", function()
     assert.same({ "a | b", "`c || d`", "" }, markdown.cells "| a \\| b | `c \\|\\| d` | |")
   end)
 
-  it("keeps a shorter fence inside a longer one, and tells one of the same length (F65)", function()
+  it("keeps a shorter fence inside a longer one, and tells one of the same length", function()
     local blocks = markdown.parse "````md\n```js\n1\n```\n````\n# T\n"
     assert.same({ "code", "```js\n1\n```", "heading" }, { blocks[1].kind, blocks[1].text, blocks[2].kind })
     blocks = markdown.parse "```md\n```js\n1\n```\n"

@@ -12,7 +12,7 @@ describe("a transition registry", function()
     .. "| Action | From States | To States | Description |\n|---|---|---|---|\n| `start` | `new` | `open` | Opens |\n"
     .. "| `work` | `open` | `open` or `done` | Works |\n| `drop` | `open` | `failed` | Gives up |\n| `mend` | Any | `open` | Mends |\n"
 
-  it("becomes actions that run in the states they come from (R127, F59)", function()
+  it("becomes actions that run in the states they come from (R127)", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE }
     local skill, found = loaded(folder)
     assert.same({ "start", "work", "drop", "mend" }, ids(skill.actions))
@@ -24,7 +24,7 @@ describe("a transition registry", function()
     assert.same({ "phases/orchestrator.md:13" }, places(found, "load.registry-any"))
   end)
 
-  it("ends where no action leads on, with the status of that state (F60)", function()
+  it("ends where no action leads on, with the status of that state", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE }
     local ends = {}
     for _, one in ipairs(loaded(folder).terminate) do
@@ -154,7 +154,7 @@ describe("the border of a folder", function()
     assert.same({ "SKILL.md:6" }, places(found, "load.reference-missing"))
   end)
 
-  it("is the specs a run may not start without (F15, R76-R78)", function()
+  it("is the specs a run may not start without (F15, R76, R77, R78)", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL .. "\n## Mandatory Prerequisites\n\n| Document | Purpose |\n|---|---|\n| [r](specs/rules.md) | rules |\n",
       ["specs/rules.md"] = "# Rules\n",

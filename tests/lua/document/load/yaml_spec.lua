@@ -25,7 +25,7 @@ describe("YAML", function()
     assert.same({ 1, 2, 3, 4 }, { lines.a, lines["a[1]"], lines["a[2].b"], lines["a[2].c"] })
   end)
 
-  it("marks lists, so that an empty one stays one (F53)", function()
+  it("marks lists, so that an empty one stays one", function()
     local value = yaml.parse "tools: []\nempty: {}\n"
     assert.is_true(json.is_array(value.tools))
     assert.is_false(json.is_array(value.empty))

@@ -4,6 +4,7 @@
 -- a number beyond each, lists of each length that is asked for. Those on which every term agrees
 -- form one class. Knows terms and effects, no actions. Called by reach/space.lua.
 local json = require "skillrt.base.json"
+local trim_end = require("skillrt.base.text").trim_end
 
 local M = {}
 
@@ -135,8 +136,8 @@ end
 ---@param facts { literals: any[], items: any[], kind: string?, init: any, low: number? }
 ---@return any[]
 function M.values(facts)
-  local kind, out = facts.kind or "", {}
-  local bare = kind:gsub("%s*|%s*null", ""):gsub("%s*|%s*undefined", "")
+  local kind, out = trim_end(facts.kind or ""), {}
+  local bare = trim_end(kind:gsub("|%s*null", ""):gsub("|%s*undefined", ""))
   local function all(list)
     table.move(list, 1, #list, #out + 1, out)
   end

@@ -1,0 +1,190 @@
+/* bind_store.c: core.read, salvage, recover, holder: a run's store for Lua, without its run.
+ *
+ * Goes through store.h alone. Called by bind_core.c; used by the commands that look at runs. */
+#include "lua/bind_store.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+
+#include "lua/bind.h"
+#include "lua/raised.h"
+
+void bind_report(lua_State *L, const struct store_report *report) {
+  lua_createtable(L, 0, 10);
+  lua_pushstring(L, report->run_id);
+  lua_setfield(L, -2, "run_id");
+  lua_pushinteger(L, (lua_Integer)report->records);
+  lua_setfield(L, -2, "records");
+  lua_pushinteger(L, (lua_Integer)report->last);
+  lua_setfield(L, -2, "last");
+  lua_pushinteger(L, (lua_Integer)report->view_seq);
+  lua_setfield(L, -2, "view_seq");
+  lua_pushboolean(L, report->cut_doubtful);
+  lua_setfield(L, -2, "cut_doubtful");
+  lua_pushinteger(L, (lua_Integer)report->cut_bytes);
+  lua_setfield(L, -2, "cut_bytes");
+  lua_pushstring(L, report->cut_file);
+  lua_setfield(L, -2, "cut_file");
+  lua_pushboolean(L, report->unclean);
+  lua_setfield(L, -2, "unclean");
+  lua_pushboolean(L, report->view_missing);
+  lua_setfield(L, -2, "view_missing");
+  lua_pushboolean(L, report->view_edited);
+  lua_setfield(L, -2, "view_edited");
+}
+
+struct reader {
+  lua_State *L;
+  int each;
+  bool raised;
+};
+
+/* each(payload, seq), with all that may raise inside the protected call. */
+static int read_one_body(lua_State *L) {
+  const struct record *record = lua_touserdata(L, 2);
+  lua_settop(L, 1);
+  lua_pushlstring(L, record->payload.data, record->payload.length);
+  lua_pushinteger(L, (lua_Integer)record->seq);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+static bool read_one(void *data, const struct record *record, struct error *error) {
+  struct reader *reader = data;
+  lua_State *L = reader->L;
+  if (!lua_checkstack(L, 8)) return error_set(error, ERROR_MEMORY, "not enough memory");
+  lua_pushcfunction(L, read_one_body);
+  lua_pushvalue(L, reader->each);
+  lua_pushlightuserdata(L, bind_unconst(record));
+  if (lua_pcall(L, 2, 1, 0) != LUA_OK) {
+    reader->raised = true;
+    return false;
+  }
+  bool more = lua_toboolean(L, -1) || lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return more || error_set(error, ERROR_NONE, "enough");
+}
+
+struct store_box {
+  struct store *store;
+};
+
+static int store_collect(lua_State *L) {
+  store_close(&((struct store_box *)lua_touserdata(L, 1))->store);
+  return 0;
+}
+
+/* blob(digest) of the store that is being read; upvalue: the box. */
+static int read_store_blob(lua_State *L) {
+  struct store_box *box = lua_touserdata(L, lua_upvalueindex(1));
+  struct error error = {0};
+  struct buffer *value = bind_buffer(L, (size_t)1 << 30);
+  if (!box->store || !box->store->ops->blob_get(box->store, luaL_checkstring(L, 1), value, &error))
+    return bind_fail(L, &error);
+  lua_pushlstring(L, value->data ? value->data : "", value->length);
+  return 1;
+}
+
+/* What `each` raised; of the world, where it says so: { message, code }. */
+static int read_raised(lua_State *L) {
+  struct error error = {0};
+  if (lua_type(L, -1) != LUA_TTABLE) return lua_error(L);
+  raised_take(L, LUA_ERRRUN, &error);
+  return bind_fail(L, &error);
+}
+
+/* What is wanted of a read: `from`, the first record; `ending`, to begin at the last record that
+ * ends so; `whole`, to check all before anything is told. */
+static uint64_t read_wishes(lua_State *L, int at, struct store_options *options) {
+  lua_getfield(L, at, "whole");
+  options->whole = lua_toboolean(L, -1);
+  if (lua_getfield(L, at, "ending") == LUA_TSTRING) /* the table keeps it */
+    options->ending.data = lua_tolstring(L, -1, &options->ending.length);
+  lua_getfield(L, at, "from");
+  lua_Integer from = luaL_optinteger(L, -1, 0);
+  luaL_argcheck(L, from >= 0, at, "from: a record's number");
+  lua_pop(L, 3);
+  return (uint64_t)from;
+}
+
+/* read(url, each(payload, seq) -> more?, wishes?) -> report | nil, message, code;
+ * wishes.blob(digest) gives blobs until it returns. Takes no lock; a bad place may show only when
+ * it is met. */
+static int core_read(lua_State *L) {
+  const char *url = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 3);
+  struct store_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  box->store = NULL;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, store_collect);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, 4);
+  /* The journal tells how the run stands, whatever somebody wrote into a view. */
+  struct store_options options = {.mode = STORE_READ, .accept_edits = true};
+  uint64_t from = 0;
+  if (!lua_isnil(L, 3)) from = read_wishes(L, 3, &options);
+  struct store_report report = {0};
+  struct error error = {0};
+  if (!store_open(bind_sys(L), url, &options, &box->store, &report, &error))
+    return bind_fail(L, &error);
+  if (!lua_isnil(L, 3)) {
+    lua_pushvalue(L, 4);
+    lua_pushcclosure(L, read_store_blob, 1);
+    lua_setfield(L, 3, "blob");
+  }
+  struct reader reader = {.L = L, .each = 2};
+  if (report.newest > from) from = report.newest;
+  bool ok = box->store->ops->read(box->store, from, read_one, &reader, &error);
+  store_close(&box->store);
+  if (reader.raised) return read_raised(L);
+  if (!ok && error.code != ERROR_NONE) return bind_fail(L, &error);
+  bind_report(L, &report);
+  return 1;
+}
+
+/* salvage(url, each(payload, seq) -> more?): the records in front of the bad place for which
+ * read refused the journal */
+static int core_salvage(lua_State *L) {
+  const char *url = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  struct reader reader = {.L = L, .each = 2};
+  store_salvage(bind_sys(L), url, read_one, &reader);
+  return reader.raised ? lua_error(L) : 0;
+}
+
+/* recover(url) -> report | nil, message, code: the journal ends in front of the first bad place;
+ * what stood behind is kept beside it */
+static int core_recover(lua_State *L) {
+  const char *url = luaL_checkstring(L, 1);
+  struct store_options options = {.mode = STORE_RESUME, .accept_edits = true, .cut = true};
+  struct store *store = NULL;
+  struct store_report report;
+  struct error error = {0};
+  if (!store_open(bind_sys(L), url, &options, &store, &report, &error)) return bind_fail(L, &error);
+  store_close(&store);
+  bind_report(L, &report);
+  return 1;
+}
+
+/* holder(url) -> pid, host, start of the process that advances the run; nil: none does */
+static int core_holder(lua_State *L) {
+  char line[STORE_HOLDER], pid[32], host[128], start[64];
+  if (!store_holder(bind_sys(L), luaL_checkstring(L, 1), line)) return 0;
+  int count = sscanf(line, "%31s %127s %63s", pid, host, start);
+  lua_pushstring(L, count == 3 ? pid : "?");
+  lua_pushstring(L, count == 3 ? host : "?");
+  lua_pushstring(L, count == 3 ? start : "?");
+  return 3;
+}
+
+int bind_store(lua_State *L) {
+  static const luaL_Reg functions[] = {{"read", core_read},
+                                       {"salvage", core_salvage},
+                                       {"holder", core_holder},
+                                       {"recover", core_recover},
+                                       {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+  return 0;
+}

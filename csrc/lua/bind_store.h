@@ -1,0 +1,14 @@
+/* bind_store.h: runs looked at from outside, by the URL of their store; nobody is held up. */
+#ifndef SKILLRT_LUA_BIND_STORE_H
+#define SKILLRT_LUA_BIND_STORE_H
+
+#include <lua.h>
+
+#include "store/store.h"
+
+/* Pushes what was found when a store was opened, as a table. */
+void bind_report(lua_State *L, const struct store_report *);
+/* Puts read, salvage and holder into the table at the top. */
+int bind_store(lua_State *L);
+
+#endif

@@ -1,0 +1,16 @@
+/* directory.h: a run in a directory, as store.h has it; called by store.c only.
+ *
+ * Its truth is the journal below it; the lock says who advances it, and both are looked at with
+ * each batch: where one was removed or replaced, the run is lost to whoever held it. */
+#ifndef SKILLRT_STORE_DIRECTORY_H
+#define SKILLRT_STORE_DIRECTORY_H
+
+#include "store/store.h"
+
+bool directory_open(const struct sys *, const char *path, const struct store_options *,
+                    struct store **, struct store_report *, struct error *);
+void directory_salvage(const struct sys *, const char *path,
+                       bool (*each)(void *data, const struct record *, struct error *), void *data);
+bool directory_holder(const struct sys *, const char *path, char line[STORE_HOLDER]);
+
+#endif

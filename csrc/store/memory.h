@@ -1,0 +1,10 @@
+/* memory.h: a store that keeps nothing but blobs; called by store.c only. */
+#ifndef SKILLRT_STORE_MEMORY_H
+#define SKILLRT_STORE_MEMORY_H
+
+#include "store/store.h"
+
+/* Append and view succeed, read and record find nothing, blobs live in memory. */
+bool memory_open(const struct sys *, struct store **, struct error *);
+
+#endif

@@ -1,0 +1,109 @@
+-- agent/ask.lua: an agent that is asked by one call, and by a second one where only the form of its answer
+-- was wrong (F25): the reply goes back, the work is not asked for again.
+--
+-- A kind of agent gives request(task, text), read(reply, task) and reads_prompt(). Attempts, doubt and keys
+-- are the runtime's: nothing is retried here.
+
+local prompt = require("skillrt.agent.prompt")
+
+local M = {}
+
+---@class skillrt.Task  what an agent is asked: one step, or one item of it
+---@field run_id string
+---@field skill string
+---@field step integer
+---@field kind "action"|"phase"
+---@field action skillrt.Action?
+---@field phase skillrt.Action?
+---@field attempt integer
+---@field key string             the idempotency key of the next call
+---@field state table            read-only
+---@field state_text string      JSON, projected and bounded
+---@field work_dir string        absolute
+---@field dir string             the skill's folder
+---@field input table            the values of --set
+---@field context_strategy "file"|"memory"
+---@field prompt string?         the text of the prompt file
+---@field inputs string[]?       absolute paths
+---@field input_text string?     phases under the memory strategy: the inputs' values
+---@field output string?         absolute path
+---@field specs { name: string, path: string, size: integer, text: string? }[]?  what binds every step
+---@field timeout number?        seconds; wins over the agent's own
+---@field idempotent boolean?    wins over the agent's own
+---@field retry table?           how the runtime tries the calls again; nil: the step does
+---@field item any               of `each`
+---@field index integer|string|nil
+
+---@class skillrt.Outcome
+---@field status "completed"|"partial"
+---@field updates table?
+---@field summary string?
+---@field output any
+---@field context table?
+---@field output_file string?  relative to the work directory
+---@field concerns string?
+
+local function pick(first, second)
+  if first == nil then
+    return second
+  end
+  return first
+end
+
+-- One call: the reply, or nil, message, class, reply.
+local function call(agent, ctx, task, text)
+  local request, message = agent:request(task, text)
+  if not request then
+    return nil, message, "permanent"
+  end
+  request.timeout = task.timeout or agent.timeout
+  request.idempotent = pick(task.idempotent, agent.idempotent)
+  request.acts = agent.acts
+  request.retry = task.retry
+  return ctx.await(request)
+end
+
+local function labeled(agent, message, class)
+  return nil, ("%s: %s"):format(agent:label(), message), class
+end
+
+local function read(agent, ctx, task, reply)
+  local outcome, failure, left_out = agent:read(reply, task)
+  if left_out then
+    ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+  end
+  return outcome, failure
+end
+
+---Performs a task.
+---@param agent table
+---@param ctx table  await, log
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.perform(agent, ctx, task)
+  local text = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
+  local reply, message, class, bad = call(agent, ctx, task, text)
+  if not reply then
+    if bad and agent.explain then
+      message, class = agent:explain(bad, message, class)
+    end
+    return labeled(agent, message, class)
+  end
+  local outcome, failure = read(agent, ctx, task, reply)
+  if not outcome and failure.form and agent:reads_prompt() and (reply.body or ""):find("%S") then
+    ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
+    reply, message, class = call(agent, ctx, task, prompt.reformat(task, reply.body, failure.message))
+    if not reply then
+      return labeled(agent, message, class)
+    end
+    outcome, failure = read(agent, ctx, task, reply)
+  end
+  if outcome then
+    return outcome
+  end
+  return labeled(agent, failure.message, failure.class)
+end
+
+return M

@@ -1,0 +1,108 @@
+-- agent/chain.lua: agents that are asked one after the other until one succeeds (F47).
+--
+-- Knows its members by what every agent has. All but the last have their calls tried again before the next
+-- member is asked; the last one's failure is the step's.
+
+local fatal = require("skillrt.base.fatal")
+local names = require("skillrt.base.names")
+local returned = require("skillrt.agent.returned")
+
+---@class skillrt.ChainAgent
+local M = { kind = "chain" }
+M.__index = M
+
+M.FIELDS = { kind = true, name = true, links = true }
+
+-- The first field that a chain does not have.
+local function unknown_field(definition, where)
+  for key in pairs(definition) do
+    if math.type(key) ~= "integer" and not M.FIELDS[key] then
+      return ("%s: unknown field %s%s"):format(where, names.show(key), names.suggest(tostring(key), M.FIELDS))
+    end
+  end
+end
+
+---@param definition table  a list of agents, or { links = list }
+---@param where string
+---@param check fun(value: any, where: string): table?, string?  of its members
+---@return table? agent
+---@return string? message
+function M.check(definition, where, check)
+  local message = unknown_field(definition, where)
+  if message then
+    return nil, message
+  end
+  local agent = { name = definition.name, links = {}, idempotent = true, acts = false, is_script = false }
+  for i, value in ipairs(definition.links or definition) do
+    local member
+    member, message = check(value, ("%s: member %d"):format(where, i))
+    if not member then
+      return nil, message
+    end
+    for _, link in ipairs(member.links or { member }) do
+      agent.links[#agent.links + 1] = link
+      agent.idempotent = agent.idempotent and link.idempotent
+      agent.acts = agent.acts or link.acts
+      agent.is_script = agent.is_script or link.is_script
+    end
+  end
+  if #agent.links == 0 then
+    return nil, where .. ": needs at least one agent"
+  end
+  return setmetatable(agent, M)
+end
+
+---A chain with a member that needs no HTTP does without it.
+---@return boolean
+function M:needs_http()
+  for _, link in ipairs(self.links) do
+    if not link:needs_http() then
+      return false
+    end
+  end
+  return true
+end
+
+---@return boolean
+function M:reads_prompt()
+  for _, link in ipairs(self.links) do
+    if not link:reads_prompt() then
+      return false
+    end
+  end
+  return true
+end
+
+-- What ends a chain: the run is being stopped, or a person said what to do.
+local FINAL = { canceled = true, skipped = true }
+
+local function ask_member(member, ctx, task)
+  local results = table.pack(pcall(member.perform, member, ctx, task))
+  if results[1] then
+    return table.unpack(results, 2, results.n)
+  end
+  fatal.pass_on(results[2])
+  return returned.raised(member:label(), results[2])
+end
+
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M:perform(ctx, task)
+  local patient = setmetatable({ retry = task.member_retry }, { __index = task })
+  local last = #self.links
+  local outcome, message, class, call
+  for i, member in ipairs(self.links) do
+    outcome, message, class, call = ask_member(member, ctx, i < last and patient or task)
+    if outcome or FINAL[class] then
+      break
+    elseif i < last then
+      ctx.log(("%s; now agent %d of the chain"):format(message, i + 1))
+    end
+  end
+  return outcome, message, class, call
+end
+
+return M

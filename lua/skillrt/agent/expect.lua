@@ -1,0 +1,263 @@
+-- agent/expect.lua: whether a reply is what was expected of it, and what it holds.
+--
+-- raw: 2xx or an exit code that is right. text: something is said, and it is no error. json: JSON, and
+-- no error. A contract { status = { words }, schema = { field = type } }: an object that says one of
+-- these words and has these fields; an unknown shape or a missing status is no success. Pure: knows no
+-- agents, no runs.
+
+local failure = require("skillrt.agent.failure")
+local found = require("skillrt.agent.found")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+---@alias skillrt.Expect "raw"|"text"|"json"|{ status: string[]?, schema: table<string, string>? }
+
+---@class skillrt.Expected  what the judge may know of the request
+---@field ok_codes integer[]?  exit codes that are success; default 0
+---@field shown string?        where it went, as it may be shown
+---@field argv string[]?
+
+local WORDS = { raw = true, text = true, json = true }
+
+local function check_status(words)
+  if type(words) ~= "table" or #words == 0 then
+    return "expect.status must be a list of words, not " .. names.show(words)
+  end
+  for _, word in ipairs(words) do
+    if type(word) ~= "string" or word == "" then
+      return "expect.status must hold words, not " .. names.show(word)
+    end
+  end
+end
+
+local BARE = { string = true, number = true, integer = true, boolean = true, object = true, any = true }
+
+local function check_schema(schema)
+  if type(schema) ~= "table" then
+    return "expect.schema must name fields and their types, not " .. names.show(schema)
+  end
+  for name, declared in pairs(schema) do
+    local bare = type(declared) == "string" and declared:gsub("%?$", ""):gsub("%[%]$", "")
+    if type(name) ~= "string" or not BARE[bare] then
+      local hint = bare and names.suggest(bare, BARE) or ""
+      return ("expect.schema: field %s: %s is not a type%s"):format(names.show(name), names.show(declared), hint)
+    end
+  end
+end
+
+---Whether an expectation can be judged at all.
+---@param expect any
+---@return boolean|nil ok
+---@return string? message
+function M.check(expect)
+  if WORDS[expect] then
+    return true
+  elseif type(expect) ~= "table" then
+    local near = type(expect) == "string" and names.suggest(expect, WORDS) or ""
+    return nil, ('expect must be "raw", "text", "json" or a contract, not %s%s'):format(names.show(expect), near)
+  end
+  for key in pairs(expect) do
+    if key ~= "status" and key ~= "schema" then
+      return nil, ("expect: a contract has status and schema, not %s"):format(names.show(key))
+    end
+  end
+  local message = expect.status ~= nil and check_status(expect.status)
+    or expect.schema ~= nil and check_schema(expect.schema)
+  return not message or nil, message or nil
+end
+
+local FITS = {
+  string = function(v) return type(v) == "string" end,
+  number = function(v) return type(v) == "number" end,
+  integer = function(v) return math.type(v) == "integer" or type(v) == "number" and math.tointeger(v) ~= nil end,
+  boolean = function(v) return type(v) == "boolean" end,
+  object = function(v) return type(v) == "table" and not json.is_array(v) end,
+  any = function() return true end,
+}
+
+local function fits(declared, value)
+  local item = declared:match("^(.*)%[%]$")
+  if not item then
+    return FITS[declared](value)
+  elseif type(value) ~= "table" or not json.is_array(value) then
+    return false
+  end
+  for i = 1, #value do
+    if not FITS[item](value[i]) then
+      return false
+    end
+  end
+  return true
+end
+
+-- The last lines a program wrote to standard error, for the message.
+local function last_words(text)
+  local lines = {}
+  for line in (text or ""):sub(-4096):gmatch("[^\r\n]+") do
+    lines[#lines + 1] = line
+    if #lines > 3 then
+      table.remove(lines, 1)
+    end
+  end
+  local out = table.concat(lines, "; ")
+  out = #out > 500 and "..." .. out:sub(-500) or out
+  return out ~= "" and ": " .. out or " and wrote nothing to standard error"
+end
+
+local function is_among(codes, code)
+  for _, known in ipairs(codes or { 0 }) do
+    if known == code then
+      return true
+    end
+  end
+  return false
+end
+
+-- What went wrong on the way, or with the status code; nil: it arrived well.
+local function arrived_badly(kind, reply, request)
+  local code = reply.code or 0
+  if reply.status ~= "ok" then
+    local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
+    return { class = failure.of_transport(kind, reply), message = why, form = false }
+  elseif kind == "http" and (code < 200 or code > 299) then
+    local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
+    local from = request.shown and " from " .. request.shown or ""
+    local message = ("HTTP %d%s%s"):format(code, from, text ~= "" and ": " .. text or "")
+    return { class = failure.of_http(code), message = message, form = false }
+  elseif kind == "command" and not is_among(request.ok_codes, code) then
+    local name = request.argv and request.argv[1] or "the program"
+    local message = ("%s exited with %d%s"):format(name, code, last_words(reply.extra))
+    return { class = failure.of_exit(code), message = message, form = false }
+  end
+  return nil
+end
+
+local function wrong(message, form)
+  return nil, { class = "invalid_output", message = message, form = form ~= false }
+end
+
+local function judge_text(_, reply)
+  local body = reply.body or ""
+  if not body:find("%S") then
+    return wrong("the reply is empty")
+  end
+  local value = body:find("^%s*[{`]") and found.whole(body) or nil
+  local problem = failure.in_value(value)
+  if problem then
+    return nil, problem
+  end
+  return true, body
+end
+
+-- The last event that holds JSON.
+local function in_stream(body)
+  local events, cut = found.events(body)
+  if not events then
+    return nil, cut
+  end
+  for i = #events, 1, -1 do
+    local value = found.whole(events[i])
+    if value ~= nil then
+      return value
+    end
+  end
+  return nil, cut and "the stream was cut inside an event" or "the stream ended without an event that holds JSON"
+end
+
+-- The JSON of a reply; nil and why there is none.
+local function decoded(kind, reply)
+  local body = reply.body or ""
+  if kind == "command" then
+    local value = found.at_end(body)
+    return value, value == nil and "its output does not end with JSON" or nil
+  elseif found.is_stream(reply.extra) then
+    return in_stream(body)
+  end
+  return found.whole(body)
+end
+
+local function judge_json(kind, reply)
+  local value, why = decoded(kind, reply)
+  if value == nil then
+    return wrong(why)
+  end
+  local problem = failure.in_value(value)
+  if problem then
+    return nil, problem
+  end
+  return true, value
+end
+
+local function judge_status(words, object)
+  local status = object.status
+  if type(status) ~= "string" then
+    return wrong(status == nil and 'the reply has no "status"' or '"status" must be a text, not ' .. names.show(status))
+  end
+  for _, word in ipairs(words) do
+    if status:lower() == word:lower() then
+      return true
+    end
+  end
+  local why = failure.reason(object)
+  return nil, failure.told(object, ("status %s%s"):format(names.show(status), why and ": " .. why or ""))
+end
+
+local function judge_fields(schema, object)
+  for _, name in ipairs(names.sorted(schema)) do
+    local declared, value = schema[name], object[name]
+    local optional = declared:sub(-1) == "?"
+    declared = optional and declared:sub(1, -2) or declared
+    if value == json.null and declared ~= "any" then
+      value = nil
+    end
+    if value == nil and not optional then
+      return wrong(("the reply has no %s"):format(names.show(name)))
+    elseif value ~= nil and not fits(declared, value) then
+      return wrong(("%s must be %s, not %s"):format(names.show(name), declared, names.show(value)))
+    end
+  end
+  return true
+end
+
+local function judge_contract(kind, reply, expect)
+  local good, value = judge_json(kind, reply)
+  if not good then
+    return nil, value
+  elseif type(value) ~= "table" or json.is_array(value) then
+    return wrong("the reply must be a JSON object")
+  end
+  local problem
+  if expect.status then
+    good, problem = judge_status(expect.status, value)
+  end
+  if good and expect.schema then
+    good, problem = judge_fields(expect.schema, value)
+  end
+  if not good then
+    return nil, problem
+  end
+  return true, value
+end
+
+local JUDGES = { text = judge_text, json = judge_json }
+
+---Judges a reply: true and what it holds, or nil and the failure that it is.
+---@param expect skillrt.Expect?
+---@param kind string              of the request: "http", "command" ...
+---@param reply table              { status, code, body, extra, message }
+---@param request skillrt.Expected?
+---@return boolean|nil good
+---@return any value_or_failure    raw: nil
+function M.judge(expect, kind, reply, request)
+  local problem = arrived_badly(kind, reply, request or {})
+  if problem then
+    return nil, problem
+  elseif expect == nil or expect == "raw" then
+    return true
+  end
+  return (JUDGES[expect] or judge_contract)(kind, reply, expect)
+end
+
+return M

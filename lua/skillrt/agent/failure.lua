@@ -1,0 +1,180 @@
+-- agent/failure.lua: what a failure is called, and whether what came back says that it is one.
+--
+-- Success is said, not assumed: the error envelopes known here fail wherever a reply is more than raw
+-- bytes. Pure; knows nothing of agents, tasks or transports.
+
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+---@class skillrt.Failure
+---@field class skillrt.FailureClass
+---@field message string
+---@field form boolean?  only the form is wrong: the same answer may be asked for once more
+
+---The classes that a function, a reply or a parser may name itself.
+M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true }
+
+---The class that somebody named; one that nobody knows is for good, and said (R148).
+---@param class any
+---@param message string
+---@param default skillrt.FailureClass?  where none is named
+---@return skillrt.FailureClass class
+---@return string message
+function M.claimed(class, message, default)
+  if class == nil then
+    return default or "permanent", message
+  elseif M.CLAIMED[class] then
+    return class, message
+  end
+  local near = type(class) == "string" and names.suggest(class, M.CLAIMED) or ""
+  return "permanent", ("%s (and its class is %s, which is not known%s)"):format(message, names.show(class), near)
+end
+
+local TRANSPORT = {
+  timeout = "timeout",
+  canceled = "canceled",
+  too_large = "invalid_output",
+  broken = "transient",
+  refused = "permanent",
+  killed = "transient",
+}
+
+-- What the system says of a program that will not start the next time either.
+local NEVER_STARTS = { "No such file", "no such file", "not found", "ermission denied", "ENOENT", "EACCES" }
+
+---The class of an exchange that did not end well.
+---@param kind string  of the request
+---@param reply table
+---@return skillrt.FailureClass
+function M.of_transport(kind, reply)
+  local why = reply.message or ""
+  if reply.status == "broken" and kind == "command" then
+    for _, sign in ipairs(NEVER_STARTS) do
+      if why:find(sign, 1, true) then
+        return "permanent"
+      end
+    end
+  end
+  return TRANSPORT[reply.status] or "permanent"
+end
+
+local LIMIT = { [429] = true, [503] = true, [529] = true }
+local PASSING = { [408] = true, [425] = true }
+local LASTING = { [501] = true, [505] = true, [506] = true, [508] = true, [510] = true, [511] = true }
+
+---What an HTTP status code that is not 2xx means.
+---@param code integer
+---@return skillrt.FailureClass
+function M.of_http(code)
+  if LIMIT[code] then
+    return "rate_limit"
+  elseif PASSING[code] or (code >= 500 and not LASTING[code]) then
+    return "transient"
+  end
+  return "permanent"
+end
+
+local TRY_AGAIN = 75 -- EX_TEMPFAIL of sysexits.h
+
+---What an exit code that is no success means.
+---@param code integer
+---@return skillrt.FailureClass
+function M.of_exit(code)
+  return code == TRY_AGAIN and "transient" or "permanent"
+end
+
+local MAX_WORDS = 2000
+
+local function short(text)
+  text = text:gsub("[%s\127]+", " ")
+  if #text <= MAX_WORDS then
+    return text
+  end
+  local stop = MAX_WORDS
+  while stop > MAX_WORDS - 4 and (text:byte(stop + 1) or 0) & 0xC0 == 0x80 do
+    stop = stop - 1 -- never between the bytes of a character
+  end
+  return text:sub(1, stop) .. "..."
+end
+
+---A line of text out of a field that may be a text, a list of texts or of objects, or an object with a
+---message; nil: it says nothing.
+---@param value any
+---@return string?
+function M.words(value)
+  if type(value) == "table" and json.is_array(value) then
+    local texts = {}
+    for i = 1, math.min(#value, 100) do
+      local item = value[i]
+      local text = type(item) == "table" and item.message or item
+      texts[#texts + 1] = type(text) == "string" and text or nil
+    end
+    value = table.concat(texts, "; ")
+  elseif type(value) == "table" then
+    value = value.message or value.detail or value.error
+  end
+  if type(value) ~= "string" or not value:find("%S") then
+    return nil
+  end
+  return short(value)
+end
+
+local WHERE = { "error", "errors", "message", "reason", "detail", "result", "summary", "concerns" }
+
+---What an object that says it failed gives as its reason.
+---@param object table
+---@return string?
+function M.reason(object)
+  for _, field in ipairs(WHERE) do
+    local text = M.words(object[field])
+    if text then
+      return text
+    end
+  end
+  return nil
+end
+
+---The class an object that says it failed gives to it.
+---@param object table
+---@param message string
+---@return skillrt.Failure
+function M.told(object, message)
+  local class = object.class
+  if class == json.null then
+    class = nil
+  end
+  local named, text = M.claimed(class, message, object.retryable == true and "transient" or "permanent")
+  return { class = named, message = text, form = false }
+end
+
+local function is_said(value)
+  if value == nil or value == json.null or value == false or value == "" or value == 0 then
+    return false
+  end
+  return not (type(value) == "table" and json.is_array(value) and #value == 0)
+end
+
+local function is_envelope(object)
+  local errors = object.errors
+  return is_said(object.error)
+    or object.is_error == true
+    or object.isError == true
+    or object.type == "error"
+    or (type(errors) == "table" and next(errors) ~= nil)
+    or object.ok == false
+    or object.success == false
+end
+
+---The failure that a decoded reply is, whatever else it holds; nil: it says nothing of one.
+---@param value any
+---@return skillrt.Failure?
+function M.in_value(value)
+  if type(value) ~= "table" or json.is_array(value) or not is_envelope(value) then
+    return nil
+  end
+  return M.told(value, "the reply is an error: " .. (M.reason(value) or "it does not say why"))
+end
+
+return M

@@ -1,0 +1,203 @@
+-- agent/found.lua: JSON in what others wrote: a whole reply, the end of a program's output, the objects
+-- in chatty or fenced text (F25), the events of a stream.
+--
+-- A reply is data: nothing in it is run. Every search is bounded, so that no reply can hold up the loop.
+-- Knows nothing of what the values mean.
+
+local json = require("skillrt.base.json")
+local sse = require("skillrt.base.sse")
+
+local M = {}
+
+local MAX_DEPTH = 200
+local MAX_STEPS = 1000000
+local MAX_LOOKED_AT = 64 << 20 -- bytes, each time one is looked at
+
+-- Where the string that opens at `at` closes; nil: nowhere.
+local function string_end(text, at, budget)
+  local pos = at + 1
+  while budget.steps > 0 do
+    budget.steps = budget.steps - 1
+    local found = text:find('["\\]', pos)
+    if not found then
+      return nil
+    elseif text:byte(found) == 34 then
+      return found
+    end
+    pos = found + 2
+  end
+  return nil
+end
+
+-- Where the object that opens at `at` closes, or how far was looked in vain.
+local function closing(text, at, budget)
+  local depth, pos = 0, at
+  while budget.steps > 0 do
+    budget.steps = budget.steps - 1
+    local found = text:find('[{}"]', pos)
+    if not found then
+      return nil, #text
+    end
+    local byte = text:byte(found)
+    if byte == 34 then
+      found = string_end(text, found, budget)
+      if not found then
+        return nil, #text
+      end
+    elseif byte == 123 then
+      depth = depth + 1
+      if depth > MAX_DEPTH then
+        return nil, found
+      end
+    else
+      depth = depth - 1
+      if depth == 0 then
+        return found, found
+      end
+    end
+    pos = found + 1
+  end
+  return nil, pos
+end
+
+local function object_of(text)
+  local value = json.decode(text)
+  if type(value) == "table" and not json.is_array(value) then
+    return value
+  end
+  return nil
+end
+
+-- Whether a brace begins what was meant as JSON: what stands inside such an object is never taken for an
+-- answer of its own, also where the object is cut off or wrong.
+local function is_meant(text, at)
+  return text:find('^%s*"', at + 1) ~= nil
+end
+
+---Calls `visit` with every JSON object that stands in a text and in no other object.
+---@param text string
+---@param visit fun(object: table)
+---@return boolean whole     false: the search was given up
+---@return string? problem
+function M.each_object(text, visit)
+  local budget, looked_at, pos = { steps = MAX_STEPS }, 0, 1
+  while true do
+    local at = text:find("{", pos, true)
+    if not at then
+      return true
+    end
+    local last, seen = closing(text, at, budget)
+    looked_at = looked_at + seen - at
+    if budget.steps <= 0 or looked_at > MAX_LOOKED_AT then
+      return false, "the reply is too tangled to find its JSON object"
+    elseif not last and is_meant(text, at) then
+      return false, "the reply holds no whole JSON object"
+    end
+    local object = last and object_of(text:sub(at, last))
+    if object then
+      visit(object)
+    end
+    pos = last and (object or is_meant(text, at)) and last + 1 or at + 1
+  end
+end
+
+-- The text without blanks around it; positions instead of patterns with two open ends.
+local function trimmed(text)
+  local first = text:find("%S")
+  return first and text:sub(first, (text:find("%S%s*$", -64)) or #text:match("^.*%S")) or ""
+end
+
+M.trimmed = trimmed
+
+-- The body of a fence, where the text is nothing else.
+local function unfenced(text)
+  local first, last = text:match("^```[%w_-]*[ \t]*\r?\n()"), text:match("^.*\r?\n()```$")
+  return first and last and last > first and trimmed(text:sub(first, last - 1)) or text
+end
+
+---What a reply that is JSON, and nothing else, holds; it may stand in a fence.
+---@param text string
+---@return any value  nil: it is not
+---@return string? problem
+function M.whole(text)
+  local body = unfenced(trimmed(text))
+  if body == "" then
+    return nil, "the reply is empty"
+  end
+  local value, problem = json.decode(body)
+  if value == nil then
+    return nil, "the reply is not JSON: " .. problem
+  end
+  return value
+end
+
+local MAX_BEGINNINGS = 100
+
+-- The last places where a line begins with an object or list.
+local function beginnings(text)
+  local ring, count, pos = {}, 0, 1
+  while true do
+    local at = text:find("[\r\n][{%[]", pos)
+    if not at then
+      return ring, count
+    end
+    count, pos = count + 1, at + 1
+    ring[count % MAX_BEGINNINGS] = at + 1
+  end
+end
+
+-- The shortest end of a text that begins a line and is one object or list.
+local function ending_block(text)
+  local ring, count = beginnings(text)
+  local looked_at = 0
+  for i = count, math.max(1, count - MAX_BEGINNINGS + 1), -1 do
+    local at = ring[i % MAX_BEGINNINGS]
+    looked_at = looked_at + #text - at
+    local value = looked_at <= MAX_LOOKED_AT and json.decode(text:sub(at)) or nil
+    if value ~= nil then
+      return value
+    end
+  end
+  return nil
+end
+
+---What a program printed last: JSON that is all of its output, or an object or list that begins a line
+---and ends the output. What has words behind it is chat, not a result.
+---@param text string
+---@return any value  nil: there is none
+function M.at_end(text)
+  local value = M.whole(text)
+  if value ~= nil then
+    return value
+  end
+  text = trimmed(text)
+  text = text:sub(-3) == "```" and trimmed(text:sub(1, -4)) or text
+  local last = text:sub(-1)
+  return (last == "}" or last == "]") and ending_block(text) or nil
+end
+
+---The data of each server-sent event, in order; and whether the stream was cut inside one.
+---@param body string
+---@return string[]|nil data
+---@return boolean|string cut_or_message
+function M.events(body)
+  local list, cut = sse.events(body)
+  if not list then
+    return nil, cut
+  end
+  local data = {}
+  for i, event in ipairs(list) do
+    data[i] = event.data
+  end
+  return data, cut
+end
+
+---Whether a reply's header lines say that it is a stream of events.
+---@param extra string?
+---@return boolean
+function M.is_stream(extra)
+  local value = ("\n" .. (extra or "")):lower():match("\ncontent%-type:%s*([^;%s]+)")
+  return value == "text/event-stream"
+end
+
+return M

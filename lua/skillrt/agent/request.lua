@@ -1,0 +1,198 @@
+-- agent/request.lua: a request that a script wrote itself for ctx.await, checked before it is taken.
+--
+-- What is wrong with it is told to the script where it called, so that nothing wrong reaches the engine.
+-- Knows the fields of the core's tasks, no agents and no runs.
+
+local command = require("skillrt.agent.command")
+local expect = require("skillrt.agent.expect")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+local url_of = require("skillrt.agent.url")
+
+local M = {}
+
+---How a call is tried again; what is left out is as the skill says it.
+M.RETRY = {
+  max = { kind = "count" },
+  base = { kind = "amount" },
+  factor = { kind = "amount" },
+  cap = { kind = "amount" },
+  jitter = { kind = "boolean" },
+}
+
+-- What every request may say.
+local COMMON = {
+  kind = { kind = "text", required = true },
+  timeout = { kind = "seconds" },
+  idle_timeout = { kind = "seconds" },
+  idempotent = { kind = "boolean" },
+  key = { kind = "text" },
+  expect = { default = "raw" },
+  judge = { kind = "function" },
+  retry = { kind = "table" },
+  acts = { kind = "boolean" },
+  shown = { kind = "text" },
+  declared = { kind = "table" },
+}
+
+local function with(more)
+  local fields = {}
+  for _, list in ipairs({ COMMON, more }) do
+    for name, field in pairs(list) do
+      fields[name] = field
+    end
+  end
+  return fields
+end
+
+M.FIELDS = {
+  http = with({
+    url = { kind = "text", required = true },
+    method = { kind = "text", default = "GET" },
+    headers = { kind = "string", map = true, default = {} },
+    body = { kind = "string" },
+    ca_file = { kind = "text" },
+    max_reply = { kind = "positive" },
+    max_redirects = { kind = "count", default = 0 },
+    connect_timeout = { kind = "seconds" },
+  }),
+  command = with({
+    argv = { kind = "string", list = true, required = true },
+    stdin = { kind = "string", default = "" },
+    env = { kind = "string", map = true },
+    cwd = { kind = "text" },
+    ok_codes = { kind = "count", list = true, default = { 0 } },
+    max_output = { kind = "positive" },
+  }),
+  sleep = with({ seconds = { kind = "number", required = true } }),
+}
+
+local function allowed_environment()
+  local env = {}
+  for _, name in ipairs(command.ALLOWED) do
+    env[name] = os.getenv(name)
+  end
+  return env
+end
+
+local function first_of(one, other)
+  if one == nil then
+    return other
+  end
+  return one
+end
+
+-- What was declared, with a field more that the author left out; the author's table stays as it is.
+local function with_declared(declared, field, value)
+  local all = { [field] = value }
+  for name, text in pairs(declared or {}) do
+    all[name] = text
+  end
+  return all
+end
+
+-- Methods that change nothing: such a request may leave again.
+local SAFE = { GET = true, HEAD = true, OPTIONS = true }
+
+local CHECKS = {}
+
+function CHECKS.http(request)
+  if not url_of.is_url(request.url) then
+    return ("url %s does not begin with http:// or https://"):format(names.show(url_of.shown(request.url)))
+  elseif not request.method:find("^%u+$") then
+    return ("method %s must be capitals, such as POST"):format(names.show(request.method))
+  end
+  for name, value in pairs(request.headers) do
+    if not url_of.is_header_name(name) or not url_of.is_header_value(value) then
+      return ("header %s cannot be sent"):format(names.show(name))
+    elseif name:lower() == "idempotency-key" then
+      request.key = request.key or value
+    end
+  end
+  if request.method == "GET" and request.body then
+    return "a GET request has no body; set method"
+  end
+  request.shown = request.shown or url_of.shown(request.url)
+  request.idempotent = first_of(request.idempotent, SAFE[request.method])
+end
+
+function CHECKS.command(request)
+  if #request.argv == 0 or request.argv[1] == "" then
+    return "argv names no program"
+  end
+  if not request.env then
+    request.env, request.declared = allowed_environment(), with_declared(request.declared, "env", {})
+  end
+  for _, list in ipairs({ request.argv, request.env }) do
+    for _, text in pairs(list) do
+      if text:find("\0", 1, true) then
+        return "argv and env must not hold NUL bytes"
+      end
+    end
+  end
+  request.shown = request.shown or request.argv[1]
+end
+
+function CHECKS.sleep(request)
+  if request.seconds < 0 or request.seconds > 1e9 then
+    return ("seconds must be from 0 to 1e9, not %s"):format(names.show(request.seconds))
+  end
+  request.shown, request.idempotent = request.shown or "sleep", true
+end
+
+local DECLARED = { url = "string", cwd = "string", stdin = "string", body = "string", argv = "table", headers = "table",
+  env = "table" }
+
+local function check_declared(request)
+  for name, value in pairs(request.declared or {}) do
+    if DECLARED[name] ~= type(value) then
+      return ("declared: %s cannot be declared as %s"):format(names.show(name), names.show(value))
+    end
+  end
+end
+
+local function check_common(request)
+  local ok, message = expect.check(request.expect)
+  if ok and request.retry then
+    request.retry, message = schema.record(request.retry, M.RETRY, "its retry")
+  end
+  request.idempotent = first_of(request.idempotent, request.acts == false)
+  return message or check_declared(request)
+end
+
+---A checked copy of a request, in the core's form of a task; with idempotent, shown and expect.
+---@param request table
+---@return table? checked
+---@return string? message
+function M.check(request)
+  local fields = M.FIELDS[request.kind]
+  if not fields then
+    return nil, ('kind must be "http", "command" or "sleep", not %s; or name an agent'):format(names.show(request.kind))
+  end
+  local checked, message = schema.record(request, fields, "its request")
+  if not checked then
+    return nil, message
+  end
+  message = CHECKS[checked.kind](checked) or check_common(checked)
+  return not message and checked or nil, message
+end
+
+---The key that an HTTP request carries: the author's own, or ours.
+---@param request table  a checked one, or an agent's
+---@param key string
+---@return string
+function M.keyed(request, key)
+  local headers = request.headers
+  if request.key then
+    key = request.key
+  end
+  for name, value in pairs(headers) do
+    if name:lower() == "idempotency-key" then
+      return value
+    end
+  end
+  headers["Idempotency-Key"] = key
+  return key
+end
+
+return M

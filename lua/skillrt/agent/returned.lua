@@ -1,0 +1,103 @@
+-- agent/returned.lua: what the values mean that a function of the script returned or raised.
+--
+-- One rule for an action's or phase's own function, an agent's, and a parser: an action's gives updates,
+-- a phase's its output and updates; nil, message, class is a failure. Anything else is refused, never
+-- dropped. Knows no steps and no coroutines.
+
+local fatal = require("skillrt.base.fatal")
+local failure = require("skillrt.agent.failure")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+local function refused(who, what, kind)
+  local rule = kind == "phase" and "a phase returns its output, then a table of updates"
+    or "an action returns one table of updates, or nothing"
+  return nil, ("%s returned %s; %s; a failure is nil, message, class"):format(who, what, rule), "permanent"
+end
+
+-- nil, message, class; behind them may stand the reply, as ctx.await gives it.
+local function failed(who, kind, values)
+  if values.n > 4 or (values[4] ~= nil and type(values[4]) ~= "table") then
+    return refused(who, "more than nil, message, class", kind)
+  end
+  local class, message = failure.claimed(values[3], values[2])
+  return nil, message, class
+end
+
+local function action_outcome(who, values)
+  if values[1] ~= nil and type(values[1]) ~= "table" then
+    local more = type(values[2]) == "string" and " and " .. names.show(values[2]) or ""
+    return refused(who, names.show(values[1]) .. more, "action")
+  elseif values.n > 1 then
+    return refused(who, names.show(values[1]) .. " and then " .. names.show(values[2]), "action")
+  end
+  return { status = "completed", updates = values[1] }
+end
+
+local function phase_outcome(who, values)
+  if values.n > 2 then
+    return refused(who, "a third value, " .. names.show(values[3]), "phase")
+  elseif values[2] ~= nil and type(values[2]) ~= "table" then
+    return refused(who, names.show(values[1]) .. " and then " .. names.show(values[2]), "phase")
+  end
+  return { status = "completed", output = values[1], updates = values[2] }
+end
+
+---What a function returned.
+---@param kind "action"|"phase"
+---@param who string  names the function in messages
+---@param ... any
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.outcome(kind, who, ...)
+  local values = table.pack(...)
+  while values.n > 0 and values[values.n] == nil do -- what is nothing says nothing
+    values.n = values.n - 1
+  end
+  if values[1] == nil and type(values[2]) == "string" then
+    return failed(who, kind, values)
+  end
+  return (kind == "phase" and phase_outcome or action_outcome)(who, values)
+end
+
+-- A field of an error, whatever its metatable does.
+local function field(problem, name)
+  local ok, value = pcall(function()
+    return problem[name]
+  end)
+  return ok and value or nil
+end
+
+local function shown(problem)
+  local ok, text = pcall(tostring, problem)
+  return ok and type(text) == "string" and text or "a " .. type(problem)
+end
+
+---What a function raised: a table may name the class, and the call that is to blame.
+---@param who string
+---@param problem any
+---@return nil
+---@return string message
+---@return skillrt.FailureClass class
+---@return any call
+function M.raised(who, problem)
+  fatal.pass_on(problem) -- from outside: not the function's failure
+  if type(problem) == "string" then
+    return nil, problem, "permanent"
+  end
+  local message = type(problem) == "table" and field(problem, "message")
+  if type(message) ~= "string" then
+    return nil, ("%s raised an error object: %s"):format(who, shown(problem)), "permanent"
+  end
+  local class = field(problem, "class")
+  local code = field(problem, "code")
+  if class == nil and failure.CLAIMED[code] then
+    class = code
+  end
+  local named, text = failure.claimed(class, message)
+  return nil, text, named, field(problem, "call")
+end
+
+return M

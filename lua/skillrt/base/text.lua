@@ -1,0 +1,57 @@
+-- base/text.lua: small things done to texts from outside, each in time that grows with the text alone.
+--
+-- A pattern with two open ends ("^(.-)%s*$", "[^\n]*$") tries each end from each beginning: a line of
+-- 64 KB takes minutes. These do not. Knows nothing but strings.
+
+local M = {}
+
+local find, match = string.find, string.match
+
+---Without white space at both ends.
+---@param text string
+---@return string
+function M.trim(text)
+  local first = find(text, "%S")
+  return first and match(text, "^.*%S", first) or ""
+end
+
+---Without white space at its end.
+---@param text string
+---@return string
+function M.trim_end(text)
+  return match(text, "^.*%S") or ""
+end
+
+---Without one of the marks at its end: `without_end("a--", "%-")` is "a".
+---@param text string
+---@param marks string  as they stand in a pattern's [^...]
+---@return string
+function M.without_end(text, marks)
+  return match(text, "^.*[^" .. marks .. "]") or ""
+end
+
+---What stands behind the last of these bytes; all where there is none.
+---@param text string
+---@param byte string  one, as it stands in a pattern
+---@return string
+function M.behind_last(text, byte)
+  return match(text, "^.*" .. byte .. "(.*)$") or text
+end
+
+---The lines of a text, without their ends; what stands behind the last "\n" is a line too.
+---@param text string
+---@return fun(): string?
+function M.lines(text)
+  local at = 1
+  return function()
+    if not at then
+      return nil
+    end
+    local stop = find(text, "\n", at, true)
+    local line = text:sub(at, stop and stop - 1)
+    at = stop and stop + 1
+    return line
+  end
+end
+
+return M

@@ -1,0 +1,362 @@
+-- base/versions.lua: trees that are changed in place and can still be read as they were.
+--
+-- A cell (a table and a key) that is written while somebody holds a snapshot keeps its old value,
+-- with the epoch until which it was there; so to hold costs the same however large the tree is, and
+-- to write the same however many hold it. A change also marks the cells on the way down to it, so
+-- that what did not change is told from what did. Lists only grow in place. Knows no states.
+
+local M = {}
+
+-- In a cell's list: there was nothing. As a key: the length of a list that grew.
+local ABSENT, LENGTH = {}, {}
+local WEAK = { __mode = "k" }
+
+-- Old values that nobody can see any more are looked for when so many have come together.
+local SWEEP_LEAST <const> = 1024
+
+---@class skillrt.Snapshot
+---@field epoch integer
+---@field count integer           how many hold it
+---@field changed boolean         the tree is no longer what it was
+---@field owner skillrt.Versions
+---@field views table<table, table>  readonly.lua's, by what they show
+
+---@class skillrt.Versions
+---@field epoch integer           of the newest snapshot
+---@field holders integer         snapshots that are held
+---@field held table<integer, skillrt.Snapshot>  by epoch
+---@field latest skillrt.Snapshot|nil            the one that sees what is there now
+---@field cells table<table, table<any, table>>  per cell: n, and n / 2 times an epoch and a value
+---@field kept integer            old values in `cells`
+local Versions = {}
+Versions.__index = Versions
+
+---@return skillrt.Versions
+function M.new()
+  return setmetatable({ epoch = 0, holders = 0, held = {}, cells = {}, kept = 0, sweep_at = SWEEP_LEAST }, Versions)
+end
+
+-- Where the value lies that a snapshot of this epoch sees; nil: what is there now.
+local function place(list, epoch)
+  local low, high = 1, list.n // 2 + 1
+  while low < high do
+    local middle = (low + high) // 2
+    if list[2 * middle - 1] < epoch then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return 2 * low <= list.n and 2 * low or nil
+end
+
+-- The old value of a cell: whether there is one, and which (nil: there was nothing).
+local function old_value(list, epoch)
+  local at = list and place(list, epoch)
+  if not at then
+    return false, nil
+  end
+  local value = list[at]
+  if value == ABSENT then
+    return true, nil
+  end
+  return true, value
+end
+
+local function add(self, tree, key, value)
+  local cells = self.cells[tree]
+  if not cells then
+    cells = {}
+    self.cells[tree] = cells
+  end
+  local list, epoch = cells[key], self.epoch
+  if not list then
+    list = { n = 0 }
+    cells[key] = list
+  elseif list[list.n - 1] == epoch then
+    return
+  elseif rawequal(list[list.n], value) and math.type(list[list.n]) == math.type(value) then
+    list[list.n - 1] = epoch -- it was there till now
+    return
+  end
+  local n = list.n
+  list[n + 1], list[n + 2], list.n = epoch, value, n + 2
+  self.kept = self.kept + 1
+  if self.kept >= self.sweep_at then
+    self:sweep()
+  end
+end
+
+-- Whether one of the sorted epochs lies behind `after`, and not behind `till`.
+local function any_between(epochs, after, till)
+  local low, high = 1, #epochs + 1
+  while low < high do
+    local middle = (low + high) // 2
+    if epochs[middle] <= after then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return epochs[low] ~= nil and epochs[low] <= till
+end
+
+-- Leaves in a list what a snapshot can see; gives how many values those are.
+local function prune(list, epochs)
+  local n, before = 0, 0
+  for at = 1, list.n, 2 do
+    local till = list[at]
+    if any_between(epochs, before, till) then
+      list[n + 1], list[n + 2] = till, list[at + 1]
+      n = n + 2
+    end
+    before = till
+  end
+  for at = n + 1, list.n do
+    list[at] = nil
+  end
+  list.n = n
+  return n // 2
+end
+
+-- Drops the old values that no snapshot sees. So seldom that a write stays O(1).
+function Versions:sweep()
+  local epochs, kept = {}, 0
+  for epoch in pairs(self.held) do
+    epochs[#epochs + 1] = epoch
+  end
+  table.sort(epochs)
+  for tree, cells in pairs(self.cells) do
+    for key, list in pairs(cells) do
+      local left = prune(list, epochs)
+      kept = kept + left
+      if left == 0 then
+        cells[key] = nil
+      end
+    end
+    if next(cells) == nil then
+      self.cells[tree] = nil
+    end
+  end
+  self.kept = kept
+  self.sweep_at = math.max(SWEEP_LEAST, 2 * kept, #epochs)
+end
+
+---Keeps what a cell holds, before it or something below it changes. Only where there are holders.
+---@param tree table
+---@param key any
+function Versions:keep(tree, key)
+  local latest, value = self.latest, tree[key]
+  if latest then
+    latest.changed, self.latest = true, nil
+  end
+  if value == nil then
+    value = ABSENT
+  end
+  add(self, tree, key, value)
+end
+
+---The same for a list that is about to grow.
+---@param list table
+function Versions:keep_length(list)
+  add(self, list, LENGTH, #list)
+end
+
+---Holds the tree as it is now; what changed nothing since shares one snapshot.
+---@return skillrt.Snapshot
+function Versions:hold()
+  local latest = self.latest
+  if not latest then
+    local epoch, spare = self.epoch + 1, self.spare
+    if spare and self.holders == 0 then -- one step after the other: no need of a new one
+      latest, spare.epoch = spare, epoch
+    else
+      latest = { epoch = epoch, count = 0, changed = false, owner = self, views = setmetatable({}, WEAK) }
+    end
+    self.epoch, self.latest, self.held[epoch] = epoch, latest, latest
+    self.holders, self.spare = self.holders + 1, nil
+  end
+  latest.count = latest.count + 1
+  return latest
+end
+
+---Nobody reads the snapshot any more for this holder; one that nobody holds shows what is there now.
+---@param snapshot skillrt.Snapshot
+function Versions:release(snapshot)
+  assert(snapshot.count > 0, "a snapshot was released more often than held")
+  snapshot.count = snapshot.count - 1
+  if snapshot.count > 0 then
+    return
+  end
+  snapshot.changed, self.held[snapshot.epoch] = false, nil
+  if self.latest == snapshot then
+    self.latest = nil
+  end
+  self.holders, self.spare = self.holders - 1, snapshot
+  if self.holders == 0 and self.kept > 0 then
+    self.cells, self.kept, self.sweep_at = {}, 0, SWEEP_LEAST
+  end
+end
+
+-- The cells of a table that may have been something else then.
+local function cells_of(snapshot, tree)
+  return snapshot.changed and snapshot.owner.cells[tree] or nil
+end
+
+---How many items a list had.
+---@param snapshot skillrt.Snapshot
+---@param list table
+---@return integer
+function M.length(snapshot, list)
+  local cells = cells_of(snapshot, list)
+  if cells then
+    local known, length = old_value(cells[LENGTH], snapshot.epoch)
+    if known then
+      return length
+    end
+  end
+  return #list
+end
+
+---What a cell held.
+---@param snapshot skillrt.Snapshot
+---@param tree table
+---@param key any
+---@return any  of a table: the table, whose own cells may have changed
+function M.read(snapshot, tree, key)
+  local cells = cells_of(snapshot, tree)
+  if not cells then
+    return tree[key]
+  end
+  local known, value = old_value(cells[key], snapshot.epoch)
+  if known then
+    return value
+  elseif cells[LENGTH] and math.type(key) == "integer" and key > M.length(snapshot, tree) then
+    return nil
+  end
+  return tree[key]
+end
+
+---The keys that a table which is no list had, sorted.
+---@param snapshot skillrt.Snapshot|nil  nil: now
+---@param tree table
+---@return string[]
+function M.keys(snapshot, tree)
+  local cells = snapshot and cells_of(snapshot, tree)
+  local keys = {}
+  for key in pairs(tree) do
+    if not cells or M.read(snapshot, tree, key) ~= nil then
+      keys[#keys + 1] = key
+    end
+  end
+  for key in pairs(cells or {}) do
+    if tree[key] == nil and M.read(snapshot, tree, key) ~= nil then
+      keys[#keys + 1] = key
+    end
+  end
+  table.sort(keys)
+  return keys
+end
+
+---A table as it was, as plain tables. Shares what did not change: to be read, not kept or written.
+---@param snapshot skillrt.Snapshot
+---@param tree table
+---@return table
+function M.plain(snapshot, tree)
+  local cells = cells_of(snapshot, tree)
+  if not cells then
+    return tree
+  end
+  local out = setmetatable({}, getmetatable(tree))
+  if cells[LENGTH] then
+    return table.move(tree, 1, M.length(snapshot, tree), 1, out)
+  end
+  for key, value in pairs(tree) do
+    out[key] = value
+  end
+  for key, list in pairs(cells) do
+    local known, value = old_value(list, snapshot.epoch)
+    if known then
+      out[key] = type(value) == "table" and M.plain(snapshot, value) or value
+    end
+  end
+  return out
+end
+
+---What leads from a table as it is now back to what it was, as JSON. Per changed key: { was = value },
+---{} where there was nothing, { length = n } of a list that grew, or { below = the same of a table }.
+---(A merge patch could not say that a value was null, nor cut a list.) O(what changed).
+---@param snapshot skillrt.Snapshot
+---@param tree table
+---@return table<string, table>
+function M.undo(snapshot, tree)
+  local out, epoch = {}, snapshot.epoch
+  for key, list in pairs(cells_of(snapshot, tree) or {}) do
+    local known, old = old_value(list, epoch)
+    if known and type(old) == "table" and old == tree[key] then
+      local cells = snapshot.owner.cells[old]
+      local grew, length = old_value(cells[LENGTH], epoch)
+      out[key] = grew and { length = length } or { below = M.undo(snapshot, old) }
+    elseif known and type(old) == "table" then
+      out[key] = { was = M.plain(snapshot, old) }
+    elseif known then
+      out[key] = { was = old }
+    end
+  end
+  return out
+end
+
+---The table that `undo` leads to. Shares what did not change.
+---@param tree table
+---@param undo table<string, table>
+---@return table
+function M.undone(tree, undo)
+  local out = setmetatable({}, getmetatable(tree))
+  for key, value in pairs(tree) do
+    out[key] = value
+  end
+  for key, step in pairs(undo) do
+    if step.below then
+      out[key] = M.undone(tree[key], step.below)
+    elseif step.length then
+      out[key] = table.move(tree[key], 1, step.length, 1, setmetatable({}, getmetatable(tree[key])))
+    else
+      out[key] = step.was
+    end
+  end
+  return out
+end
+
+local function keep_undone(self, tree, undo)
+  for key, step in pairs(undo) do
+    local inner = tree[key]
+    if step.below then
+      add(self, tree, key, inner)
+      keep_undone(self, inner, step.below)
+    elseif step.length then
+      add(self, tree, key, inner)
+      add(self, inner, LENGTH, step.length)
+    elseif step.was == nil then
+      add(self, tree, key, ABSENT)
+    else
+      add(self, tree, key, step.was)
+    end
+  end
+end
+
+---Holds the tree as it was before what `undo` leads back from. Older ones have to be held before
+---newer ones, and all before the first change.
+---@param tree table
+---@param undo table<string, table>
+---@return skillrt.Snapshot
+function Versions:hold_undone(tree, undo)
+  self.latest = nil
+  local snapshot = self:hold()
+  if next(undo) ~= nil then
+    snapshot.changed, self.latest = true, nil
+    keep_undone(self, tree, undo)
+  end
+  return snapshot
+end
+
+return M

@@ -1,0 +1,22 @@
+-- cli/command/state.lua: `skillrt state DIR`: a run's state as its journal has it, whatever state.json
+-- says or whether it is there at all. Takes no lock, changes nothing.
+
+local core = require("skillrt.core")
+
+return {
+  name = "state",
+  summary = "Prints the state of a run as JSON, from its journal",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {},
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local books, found, code = require("skillrt.run.look").books(args.dir)
+    if not books then
+      return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
+    end
+    local state = require("skillrt.run.views").state(books)
+    require("skillrt.report.output").write(assert(core.json.encode(state, { indent = 2 })) .. "\n")
+    return 0
+  end,
+}

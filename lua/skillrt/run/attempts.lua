@@ -1,0 +1,64 @@
+-- run/attempts.lua: whether a step that failed is tried again, and what a further attempt would forget.
+--
+-- A further attempt makes the call anew that is blamed, and what came behind it: not where that acted and
+-- may not be repeated. Knows what the books keep of a step; records nothing. Used by steps.lua.
+
+local places = require("skillrt.run.places")
+local retry = require("skillrt.skill.retry")
+
+local M = {}
+
+-- What a further attempt may not make again: a call that acted, or what came behind it.
+local function acted_since(step, blame)
+  for place, known in pairs(step.known) do
+    if known.acted and places.is_behind(place, blame) then
+      return place
+    end
+  end
+  return nil
+end
+
+---When the next attempt begins; nil: there is none. The second value says why not.
+---@param run skillrt.Run
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param failure table        { class, retry_after_ms }
+---@param blame string|nil     the place of the call that it is put down to
+---@return number? ms
+---@return string? why
+function M.next(run, step, definition, failure, blame)
+  local known = blame and step.known[blame]
+  if known and known.own then
+    return nil -- the call has been retried by its own policy
+  end
+  local settings = setmetatable({
+    max_retries = definition.max_retries or run.skill.limits.max_retries,
+  }, { __index = run.skill.retry })
+  local delay = retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, run.core.random)
+  local acted = delay and blame and acted_since(step, blame)
+  if acted then
+    return nil, ("not tried again: call %s may have acted, and is not idempotent"):format(acted)
+  end
+  return delay
+end
+
+---What is forgotten when a step goes on from a place with other calls than before, as lines.
+---@param step skillrt.Step
+---@param from string
+---@return string[]
+function M.forgotten(step, from)
+  local list = {}
+  for _, field in ipairs({ "known", "calls" }) do
+    for place, call in pairs(step[field]) do
+      if places.is_behind(place, from) then
+        local acted = call.acted or (field == "calls" and not call.idem and call.kind ~= "sleep")
+        local what = call.to or call.kind or "a kept value"
+        list[#list + 1] = ("%s (%s%s)"):format(place, what, acted and ", may have acted" or "")
+      end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+return M

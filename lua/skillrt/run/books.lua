@@ -1,0 +1,372 @@
+-- run/books.lua: the books of a run: what a sequence of journal records amounts to.
+--
+-- The only place where a record changes anything: a live run applies each record as it is written, a
+-- resumed run applies the same records as they are read back, so both arrive at the same books. The
+-- records stand in docs/steps.md and docs/architecture.md. Knows no agents, no journal file, no mode.
+
+local json = require("skillrt.base.json")
+local state = require("skillrt.skill.state")
+
+-- Loaded when a run first goes back, a step first calls, or a journal is older than calls.
+local function later(name)
+  return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
+end
+local back = later("skillrt.run.books.back")
+local calls = later("skillrt.run.books.calls")
+local old = later("skillrt.run.books.old")
+
+local M = {}
+
+---@class skillrt.Step
+---@field number integer
+---@field id string             of the action or phase
+---@field kind "action"|"phase"
+---@field attempt integer       from 1
+---@field root table            the state as it was when the step started
+---@field started_at integer    UTC ms
+---@field retry_at integer|nil  UTC ms: not before
+---@field failures table[]      failed attempts: their `fail` records
+---@field calls table<string, table>    by place: the `call` record of a call that is not over
+---@field known table<string, table>    by place: { digest, seq | result } of a call that is over
+---@field order string[]        the places of `known`, as they were over; what was dropped stands there still
+---@field values table<string, any[]>   by place: times, random numbers and ids drawn there
+---@field notes table<string, integer>  by place: lines that were said there
+---@field rounds table<string, table>   by place: the newest round of a loop: { n, seq | value, from }
+---@field generations table<string, integer>  by place: answered results that were dropped
+
+---@class skillrt.Books
+---@field state skillrt.State
+---@field steps table<integer, skillrt.Step>  steps under way
+---@field open integer                         how many
+---@field last_step integer
+---@field finished integer                     steps that are over
+---@field runs table<string, integer>          how often each action or phase completed
+---@field status string   pending executing completed failed aborted paused
+---@field reason string|nil
+
+---The form of the records: 2 since steps have calls.
+M.FORMAT = 2
+
+---@return skillrt.Books
+function M.new()
+  local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0 }
+  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins" }) do
+    self[field] = {}
+  end
+  return self
+end
+
+---ISO 8601 in UTC, with milliseconds.
+---@param ms integer
+---@return string
+function M.iso(ms)
+  return os.date("!%Y-%m-%dT%H:%M:%S", ms // 1000) .. (".%03dZ"):format(ms % 1000)
+end
+
+local apply = {}
+
+-- Most steps never fill their lists: they share this one until they do.
+local EMPTY = setmetatable({}, {
+  __newindex = function()
+    error("books: the shared empty list was written to")
+  end,
+})
+
+local Step = {}
+for _, field in ipairs({ "failures", "calls", "known", "order", "values", "notes", "rounds", "generations" }) do
+  Step[field] = EMPTY
+end
+Step.__index = Step
+
+---A list of a step's that may be written to.
+---@param step skillrt.Step
+---@param field string
+---@return table
+function M.own(step, field)
+  if step[field] == EMPTY then
+    step[field] = {}
+  end
+  return step[field]
+end
+local own = M.own
+
+---A step that is under way, with what is not given as it is in the beginning.
+---@param step table
+---@return skillrt.Step
+function M.step(step)
+  return setmetatable(step, Step)
+end
+
+function apply.run(self, record)
+  self.run_id, self.skill, self.version = record.run, record.skill, record.version
+  self.mode, self.input, self.pins = record.mode, record.input, record.pins
+  self.context_strategy, self.started_at = record.context, record.at
+  self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
+  local initial = state.copy(record.state)
+  initial.skill_name = record.skill
+  initial.run_id = record.run
+  initial.status = "pending"
+  initial.started_at = M.iso(record.at)
+  initial.completed_actions = json.array({})
+  initial.errors = json.array({})
+  initial.error_count = 0
+  initial.iteration_count = 0
+  initial.input = record.input
+  initial.context = {}
+  initial.outputs = {}
+  initial.phases_completed = json.array({})
+  initial.phases_skipped = json.array({})
+  self.state = state.new(initial)
+end
+
+function apply.start(self, record)
+  local kind = record.phase and "phase" or "action"
+  local id = record.phase or record.action
+  self.last_step = record.step
+  local books = self.state
+  if self.status ~= "executing" then
+    self.status = "executing"
+    books:set("status", "running")
+  end
+  if self.retrying == id then
+    self.retrying = nil
+  end
+  self.answer = nil -- it was for this choice
+  books:set("iteration_count", record.n)
+  books:set(kind == "phase" and "current_phase" or "current_action", id)
+  self.steps[record.step] = setmetatable({
+    number = record.step,
+    id = id,
+    kind = kind,
+    attempt = 1,
+    started_at = record.at,
+    root = books:hold(),
+  }, Step)
+  self.open = self.open + 1
+end
+
+local function latest(steps, kind)
+  local found
+  for _, one in pairs(steps) do
+    if one.kind == kind and (not found or one.number > found.number) then
+      found = one
+    end
+  end
+  return found
+end
+
+-- The step is over: nobody looks at its state any more.
+local function close_step(self, step)
+  self.steps[step.number] = nil
+  self.open = self.open - 1
+  self.finished = self.finished + 1
+  self.state:release(step.root)
+  local field = step.kind == "phase" and "current_phase" or "current_action"
+  if self.state.root[field] == step.id then
+    local other
+    if self.open > 0 then
+      other = latest(self.steps, step.kind)
+    end
+    self.state:set(field, other and other.id)
+  end
+end
+
+-- Times, random numbers and ids that came with a record: a list of those drawn before the first call.
+local function keep_values(step, rec)
+  if rec[1] ~= nil then
+    rec = { ["0"] = rec }
+  end
+  local values = own(step, "values")
+  for place, drawn in pairs(rec) do
+    local list = values[place] or {}
+    values[place] = table.move(drawn, 1, #drawn, #list + 1, list)
+  end
+end
+
+-- The step has failed for good.
+local function record_error(self, step, record, message)
+  self.state:append("errors", {
+    [step.kind] = step.id,
+    message = message,
+    class = record.class,
+    timestamp = M.iso(record.at),
+  })
+  self.state:set("error_count", self.state.root.error_count + 1)
+  self.last_failed = { id = step.id, kind = step.kind }
+  self.failed[step.id] = true
+end
+
+function apply.fail(self, record)
+  local step = self.steps[record.step]
+  table.insert(own(step, "failures"), record)
+  if record.retry then
+    self.retries = (self.retries or 0) + 1
+    step.attempt = record.attempt + 1
+    step.retry_at = record.at + record.retry
+    if record.blame then
+      calls.drop(step, record.blame)
+    else
+      calls.forget(step)
+    end
+    return
+  end
+  close_step(self, step)
+  record_error(self, step, record, record.message)
+end
+
+local function complete_phase(self, step, record)
+  self.state:append("phases_completed", {
+    id = step.id,
+    completed_at = M.iso(record.at),
+    output = record.file,
+  })
+end
+
+function apply.done(self, record)
+  local step = self.steps[record.step]
+  local id, books = step.id, self.state
+  close_step(self, step)
+  if record.set then
+    books:patch(record.set)
+  end
+  if record.context then
+    for key, value in pairs(record.context) do
+      books:replace("context", key, value)
+    end
+  end
+  self.runs[id] = (self.runs[id] or 0) + 1
+  if record.partial then
+    if step.kind == "phase" then
+      record_error(self, step, record, "only partly done" .. (record.summary and ": " .. record.summary or ""))
+    end
+    return
+  end
+  self.failed[id], self.skipped[id] = nil, nil
+  if self.last_failed and self.last_failed.id == id then
+    self.last_failed = nil
+  end
+  if record.out ~= nil then
+    books:replace("outputs", id, record.out)
+  end
+  if record.file then
+    self.outputs[record.file] = id
+  end
+  if not self.completed[id] then
+    self.completed[id] = true
+    if step.kind == "phase" then
+      complete_phase(self, step, record)
+    else
+      books:append("completed_actions", id)
+    end
+  end
+end
+
+function apply.skip(self, record)
+  local step = self.steps[record.step]
+  local id = step and step.id or record.phase
+  self.skipped[id] = record.why
+  if step then
+    close_step(self, step)
+    self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more
+    if step.kind == "action" then
+      return
+    end
+  end
+  self.state:append("phases_skipped", { id = id, reason = record.why, skipped_at = M.iso(record.at) })
+end
+
+function apply.ask(self, record)
+  self.question, self.answer = record.question, nil
+end
+
+function apply.answer(self, record)
+  self.question = nil
+  if record.c then
+    calls.answer(self.steps[record.step], record)
+  elseif record.step then -- of a journal that is older than calls
+    self.steps[record.step].decision = record.value
+  else
+    self.answer = record.value
+  end
+end
+
+function apply.stop(self, record)
+  self.status, self.reason, self.message = record.status, record.reason, record.message
+  if self.answer == false then -- the person gave up, and may be asked again later
+    self.answer = nil
+  end
+  self.state:set("status", record.status)
+  if record.status == "completed" then
+    self.state:set("completed_at", M.iso(record.at))
+  elseif record.status == "failed" or record.status == "aborted" then
+    self.state:set("failed_at", M.iso(record.at))
+  end
+end
+
+function apply.resume(self)
+  self.status = self.last_step > 0 and "executing" or "pending"
+  self.reason, self.message = nil, nil
+  self.state:set("status", self.last_step > 0 and "running" or "pending")
+  self.state:set("completed_at", nil)
+  self.state:set("failed_at", nil)
+end
+
+function apply.retry(self, record)
+  back.retry(self, record)
+end
+
+function apply.rewind(self, record)
+  back.rewind(self, record, close_step)
+end
+
+function apply.loop(self, record)
+  self.loop_end = { status = record.status, reason = record.reason, message = record.message }
+end
+
+function apply.edit(self, record)
+  self.state:patch(record.set)
+end
+
+function apply.accept(self, record)
+  self.pins = record.pins
+end
+
+function apply.note(self, record)
+  local step = record.step and self.steps[record.step]
+  if step then
+    local place = record.c or "0"
+    local notes = own(step, "notes")
+    notes[place] = (notes[place] or 0) + 1
+  end
+end
+
+function apply.books() end -- what it says is known; snapshot.lua may begin with it
+
+-- What is told of the calls of a step, each by the function of that name in books/calls.lua.
+local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = true, round = true, drop = true }
+
+---Applies one record. Raises where the records do not fit each other (a journal of another
+---program, or a bug): the caller reports it with the record's place.
+---@param self skillrt.Books
+---@param record table
+---@param seq integer|nil  its number in the journal, where it is read back
+function M.apply(self, record, seq)
+  local kind = record.t
+  local change = apply[kind]
+  if record.rec and kind ~= "done" then
+    keep_values(self.steps[record.step], record.rec)
+  end
+  if change then
+    change(self, record)
+  elseif OF_CALLS[kind] then
+    calls[kind](self.steps[record.step], record, seq)
+    self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
+  elseif old[kind] then
+    old[kind](self, record)
+  else
+    error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
+  end
+  self.at = record.at or self.at
+end
+
+return M

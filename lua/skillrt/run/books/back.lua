@@ -1,0 +1,75 @@
+-- run/books/back.lua: what the books forget when a person lets a run go back: a retry, phases run again.
+--
+-- Part of books.lua, which alone calls it: the records `retry` and `rewind`.
+
+local json = require("skillrt.base.json")
+
+local M = {}
+
+local function without(list, field, gone)
+  local kept = json.array({})
+  for _, row in ipairs(list) do
+    if not gone[field and row[field] or row] then
+      kept[#kept + 1] = row
+    end
+  end
+  return kept
+end
+
+local function as_set(list)
+  local set = {}
+  for _, id in ipairs(list) do
+    set[id] = true
+  end
+  return set
+end
+
+---A failed step is tried again: what stands in its way is forgotten.
+---@param self skillrt.Books
+---@param record table
+function M.retry(self, record)
+  self.retrying = record.action or record.phase
+  self.failed[self.retrying] = nil
+  self.skipped[self.retrying] = nil
+  if record.action then
+    self.loop_end = nil
+  end
+  local forgotten = as_set(record.forget or {})
+  for id in pairs(forgotten) do
+    self.completed[id], self.failed[id], self.runs[id] = nil, nil, nil
+  end
+  if next(forgotten) then
+    self.state:set("completed_actions", without(self.state.root.completed_actions, nil, forgotten))
+  end
+  self.state:set("error_count", math.max(0, self.state.root.error_count - 1))
+end
+
+---Phases run again, as if they never had.
+---@param self skillrt.Books
+---@param record table
+---@param close_step fun(books: skillrt.Books, step: skillrt.Step)
+function M.rewind(self, record, close_step)
+  local again = as_set(record.phases)
+  for id in pairs(again) do
+    self.completed[id], self.skipped[id], self.failed[id] = nil, nil, nil
+    self.state:replace("outputs", id, nil)
+  end
+  for file, id in pairs(self.outputs) do
+    if again[id] then
+      self.outputs[file] = nil
+    end
+  end
+  for _, step in pairs(self.steps) do
+    if again[step.id] then
+      close_step(self, step)
+    end
+  end
+  for _, list in ipairs({ "phases_completed", "phases_skipped" }) do
+    self.state:set(list, without(self.state.root[list], "id", again))
+  end
+  if record.loop then
+    self.loop_end = nil
+  end
+end
+
+return M

@@ -1,0 +1,140 @@
+-- run/books/calls.lua: what the books know of the calls of a step: which have left, which are over and
+-- where in the journal their results lie.
+--
+-- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop`.
+
+local places = require("skillrt.run.places")
+
+local M = {}
+
+local function own(step, field)
+  return require("skillrt.run.books").own(step, field)
+end
+
+---An attempt is about to leave; of a sleep: until when.
+---@param step skillrt.Step
+---@param record table
+function M.call(step, record)
+  own(step, "calls")[record.c] = record
+  step.retry_at = nil
+end
+
+---An attempt failed, the next one comes.
+---@param step skillrt.Step
+---@param record table
+function M.attempt(step, record)
+  local call = step.calls[record.c]
+  call.failed, call.retry_at = record, record.at + record.retry
+end
+
+---It may have been executed, and nobody knows.
+---@param step skillrt.Step
+---@param record table
+function M.doubt(step, record)
+  step.calls[record.c].doubt = record
+end
+
+---What a person or on_indoubt said about it.
+---@param step skillrt.Step
+---@param record table
+function M.answer(step, record)
+  local call = step.calls[record.c]
+  call.doubt, call.decision = nil, record.value
+end
+
+---A call is over. What it gave is read from the journal when it is asked for; where nothing is kept
+---there (`seq` never comes) it is held.
+---@param step skillrt.Step
+---@param record table
+---@param seq integer|nil
+function M.result(step, record, seq)
+  local place = record.c
+  local call = step.calls[place]
+  local known = { digest = record.digest or call and call.digest, seq = seq, result = not seq and record or nil }
+  known.acted = call and not call.idem and (call.kind == "http" or call.kind == "command") and not record.unsent or nil
+  known.answered = not record.unsent and not record.unknown or nil
+  known.own, known.to = record.own, call and call.to
+  if call then
+    step.calls[place] = nil
+  end
+  own(step, "known")[place] = known
+  local order = own(step, "order")
+  order[#order + 1] = place
+end
+
+-- Takes out what `is_gone` says of all that is kept by place.
+local function without(step, is_gone)
+  local order, kept = step.order, {}
+  for i = 1, #order do
+    local place = order[i]
+    if not is_gone(place) then
+      kept[#kept + 1] = place
+    end
+  end
+  for _, field in ipairs({ "known", "calls", "values", "notes", "rounds" }) do
+    for place in pairs(step[field]) do
+      if is_gone(place) then
+        step[field][place] = nil
+      end
+    end
+  end
+  step.order = kept
+end
+
+---A further attempt keeps all but the call that is blamed and what came behind it in its branch.
+---@param step skillrt.Step
+---@param blamed string  its place
+function M.drop(step, blamed)
+  local from = type(blamed) == "table" and blamed.from or { blamed }
+  for _, place in ipairs(from) do
+    for at, known in pairs(step.known) do
+      if known.answered and places.is_behind(at, place) then
+        local generations = own(step, "generations")
+        generations[at] = (generations[at] or 0) + 1
+      end
+    end
+    without(step, function(at)
+      return places.is_behind(at, place)
+    end)
+  end
+end
+
+---Forgets all of an attempt: it had no call.
+---@param step skillrt.Step
+function M.forget(step)
+  without(step, function()
+    return true
+  end)
+end
+
+---A round of a loop is over: what it awaited is not asked for again.
+---@param step skillrt.Step
+---@param record table
+---@param seq integer|nil
+function M.round(step, record, seq)
+  local place, rounds = record.c, own(step, "rounds")
+  local before = rounds[place]
+  local order = step.order
+  local first = before and before.from or 1
+  local kept = {}
+  for i = first, #order do -- what came since the round before, of this loop and beside it
+    local at = order[i]
+    if places.is_below(at, place) then
+      step.known[at] = nil
+    else
+      kept[#kept + 1] = at
+    end
+    order[i] = nil
+  end
+  table.move(kept, 1, #kept, #order + 1, order)
+  for _, field in ipairs({ "values", "notes", "rounds" }) do
+    for at in pairs(step[field]) do
+      if places.is_below(at, place) then
+        step[field][at] = nil
+      end
+    end
+  end
+  rounds[place] = { n = record.n, seq = seq, result = not seq and record or nil, from = #order + 1 }
+end
+
+return M

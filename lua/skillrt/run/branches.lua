@@ -1,0 +1,352 @@
+-- run/branches.lua: the branches of one step: coroutines that run until each of them waits, calls that
+-- leave where there is room, results that are given back one at a time (docs/steps.md).
+--
+-- Knows places, coroutines and what the books keep of the step; what a call is and how it leaves knows
+-- calls.lua, which it is given. A step whose function awaits nothing has no execution at all.
+
+local room = require("skillrt.run.room")
+
+local M = {}
+
+---What a branch yields while it waits; nothing else that a function yields is taken for a wait.
+M.WAIT = {}
+local WAIT = M.WAIT
+
+-- A coroutine performs one function after the other, so that most branches need none of their own; one
+-- that raised, or was ended while it waited, does not come back.
+local OVER = {}
+M.OVER = OVER
+
+local function work(perform, a, b, c, d)
+  while true do
+    perform, a, b, c, d = coroutine.yield(OVER, perform(a, b, c, d))
+  end
+end
+
+---A coroutine to be resumed with a function and up to four arguments.
+---@param idle thread[]
+---@return thread
+function M.worker(idle)
+  local count = #idle
+  local thread = idle[count]
+  if thread then
+    idle[count] = nil
+    return thread
+  end
+  return coroutine.create(work)
+end
+
+---@class skillrt.Branch
+---@field execution skillrt.Execution
+---@field thread thread
+---@field prefix string      of the places in it
+---@field position integer   the last one that it took
+---@field scope skillrt.Scope|nil  the combinator it runs under
+---@field over fun(branch: skillrt.Branch, ok: boolean, a: any, b: any, c: any)  it has ended
+---@field last string|nil    the place that a failure of it is put down to
+---@field dead boolean|nil   it was ended from outside
+
+---@class skillrt.Scope  a combinator that is under way
+---@field branch skillrt.Branch  who waits for it
+---@field place string
+---@field above skillrt.Scope|nil
+---@field limit integer|nil   calls out under it at once
+---@field out integer         calls that may leave or have left
+---@field open integer        calls that are not over
+---@field waiting skillrt.Call[]  for room
+---@field feed fun(): boolean  begins its next branch; false: there is none
+---@field quiet fun()|nil     no call under it is open any more
+
+---@class skillrt.Execution
+---@field step skillrt.Step
+---@field calls table<string, skillrt.Call>  by place: declared and not over
+---@field live boolean  the recorded results are used up
+---@field diverged table|nil  { place, before, now }
+local Execution = {}
+Execution.__index = Execution
+
+---@param step skillrt.Step
+---@param world table  { idle = threads, leave = fun(call), give = fun(call, known), give_up = fun(call, live): boolean,
+---                      reread = fun(held): table, round = fun(execution, place, n, value, last) }
+---@return skillrt.Execution
+function M.new(step, world)
+  return setmetatable({
+    step = step,
+    world = world,
+    calls = {},
+    by_thread = setmetatable({}, { __mode = "k" }),
+    runnable = {},
+    first = 1,
+    last = 0,
+    feeding = {}, -- scopes that may begin a branch when no other can run
+    fed = 1,
+    delivered = 0, -- of the places in step.order
+    taken = {}, -- places of results that were given without a wait (ctx.once)
+    live = false,
+    running = false,
+  }, Execution)
+end
+
+---@param thread thread
+---@param prefix string
+---@param scope skillrt.Scope|nil
+---@param over function
+---@return skillrt.Branch
+function Execution:branch(thread, prefix, scope, over)
+  local branch = { execution = self, thread = thread, prefix = prefix, position = 0, scope = scope, over = over }
+  self.by_thread[thread] = branch
+  return branch
+end
+
+---The branch that calls; nil: a coroutine of the script's own does.
+---@return skillrt.Branch|nil
+function Execution:current()
+  return self.by_thread[coroutine.running()]
+end
+
+---The next place of a branch.
+---@param branch skillrt.Branch
+---@return string
+function Execution.place(_, branch)
+  branch.position = branch.position + 1
+  return branch.prefix .. branch.position
+end
+
+---Begins a branch: it runs when those before it wait.
+---@param prefix string
+---@param scope skillrt.Scope|nil
+---@param over function
+---@param perform function
+---@return skillrt.Branch
+function Execution:begin(prefix, scope, over, perform, a, b, c, d)
+  local branch = self:branch(M.worker(self.world.idle), prefix, scope, over)
+  branch.start = { perform, a, b, c, d }
+  self:wake(branch)
+  return branch
+end
+
+---Makes a branch runnable; what its wait gives are the values.
+function Execution:wake(branch, a, b, c, d)
+  branch.a, branch.b, branch.c, branch.d = a, b, c, d
+  self.last = self.last + 1
+  self.runnable[self.last] = branch
+end
+
+local function after(self, branch, ok, first, a, b, c)
+  if ok and first == WAIT then
+    return
+  elseif ok and first == OVER then
+    local idle = self.world.idle
+    idle[#idle + 1] = branch.thread
+    self.by_thread[branch.thread] = nil
+    return branch:over(true, a, b, c)
+  elseif ok then
+    first = { message = "run yielded; to wait, call ctx.await(request)", class = "permanent" }
+  end
+  self.by_thread[branch.thread] = nil
+  return branch:over(false, first)
+end
+
+---Runs every runnable branch until all of them wait.
+function Execution:advance()
+  if self.running then
+    return -- a branch that is running ended others: the loop below goes on with them
+  end
+  self.running = true
+  local resume = coroutine.resume -- the one that can be interrupted (limits.c)
+  while not self.diverged and not self.ended and (self.first <= self.last or room.begin_one(self)) do
+    local branch = self.runnable[self.first]
+    self.runnable[self.first] = nil
+    self.first = self.first + 1
+    if not branch.dead then
+      local start = branch.start
+      if start then
+        branch.start = nil
+        after(self, branch, resume(branch.thread, start[1], start[2], start[3], start[4], start[5]))
+      else
+        after(self, branch, resume(branch.thread, branch.a, branch.b, branch.c, branch.d))
+      end
+    end
+  end
+  self.running = false
+end
+
+---A call of a branch; it leaves when there is room.
+---@param call skillrt.Call  { place, branch }
+function Execution:declare(call)
+  room.declare(self, call)
+end
+
+---What a call waited for is there: its branch goes on with the values, if there still is one.
+---@param call skillrt.Call
+function Execution:deliver(call, a, b, c, d)
+  local branch = call.branch
+  if not branch.dead then
+    branch.last = call.place
+    self:wake(branch, a, b, c, d)
+  end
+  room.release(self, call)
+end
+
+---A scope with a limit begins its branches one by one.
+---@param scope skillrt.Scope
+function Execution:feed(scope)
+  room.feed(self, scope)
+end
+
+---@param branch skillrt.Branch
+---@param limit integer|nil
+---@return skillrt.Scope
+function Execution.scope(_, branch, place, limit)
+  return {
+    branch = branch,
+    place = place,
+    above = branch.scope,
+    limit = limit,
+    out = 0,
+    open = 0,
+    waiting = {},
+    first = 1,
+  }
+end
+
+---Ends what runs under a combinator: calls that have not left are dropped, those that may be given up
+---are canceled, the others end by themselves.
+---@param scope skillrt.Scope
+function Execution:stop_under(scope)
+  local function is_under(branch)
+    local at = branch.scope
+    while at and at ~= scope do
+      at = at.above
+    end
+    return at ~= nil
+  end
+  self:stop_branches(is_under)
+end
+
+---@param is_meant fun(branch: skillrt.Branch): boolean
+function Execution:stop_branches(is_meant)
+  local ending = {}
+  for _, branch in pairs(self.by_thread) do
+    if not branch.dead and is_meant(branch) then
+      ending[#ending + 1] = branch
+    end
+  end
+  for _, branch in ipairs(ending) do
+    branch.dead = true
+    self.by_thread[branch.thread] = nil
+    if coroutine.status(branch.thread) == "suspended" then
+      coroutine.close(branch.thread)
+    end
+  end
+  local calls = {}
+  for _, call in pairs(self.calls) do
+    if call.branch.dead and is_meant(call.branch) then
+      calls[#calls + 1] = call
+    end
+  end
+  table.sort(calls, function(a, b)
+    return a.place < b.place
+  end)
+  for _, call in ipairs(calls) do
+    if self.calls[call.place] == call and self.world.give_up(call, self.live) then
+      room.release(self, call)
+    end
+  end
+end
+
+-- ---- replay ----
+
+---Something else is asked for than was before, at this place.
+---@param place string
+---@param before string
+---@param now string
+function Execution:diverge(place, before, now)
+  self.diverged = self.diverged or { place = place, before = before, now = now }
+end
+
+-- Delivers the recorded results in the journal's order.
+local function redeliver(self)
+  local step = self.step
+  while self.delivered < #step.order and not self.diverged and not self.ended do
+    self.delivered = self.delivered + 1
+    local place = step.order[self.delivered]
+    local known = step.known[place]
+    if known and not self.taken[place] then
+      local call = self.calls[place]
+      if not call then
+        self:diverge(place, known.to or "a call", "nothing")
+        return
+      end
+      self.taken[place] = true
+      self.world.give(call, known)
+      self:advance()
+    end
+  end
+end
+
+---Whether all that was recorded has been given back; else the step has diverged.
+---@return boolean
+function Execution:is_used_up()
+  if self.live then
+    return true
+  end
+  for _, place in ipairs(self.step.order) do
+    local known = self.step.known[place]
+    if known and not self.taken[place] then
+      self:diverge(place, known.to or "a call", "nothing")
+      return false
+    end
+  end
+  return true
+end
+
+---Runs what can run, gives back what is recorded, and lets leave what has not left.
+function Execution:replay()
+  self:advance()
+  redeliver(self)
+  if self.diverged or self.ended then
+    return
+  end
+  self.live = true
+  local calls = {}
+  for _, call in pairs(self.calls) do
+    if call.admitted then
+      calls[#calls + 1] = call
+    end
+  end
+  table.sort(calls, function(a, b)
+    return a.order < b.order
+  end)
+  for _, call in ipairs(calls) do
+    self.world.leave(call)
+  end
+  self:advance() -- a call in doubt may have been decided
+end
+
+---The main branch is over: what it began and did not wait for is ended, and then `drained` is called.
+---@param main skillrt.Branch
+---@param drained fun()
+function Execution:drain(main, drained)
+  self.drained = drained
+  self:stop_branches(function(branch)
+    return branch ~= main
+  end)
+  if next(self.calls) == nil then
+    drained()
+  end
+end
+
+---Ends all that still runs.
+function Execution:close()
+  self.ended = true
+  for _, branch in pairs(self.by_thread) do
+    branch.dead = true
+    if coroutine.status(branch.thread) == "suspended" then
+      coroutine.close(branch.thread)
+    end
+  end
+  self.by_thread = {}
+end
+
+return M

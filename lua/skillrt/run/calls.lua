@@ -1,0 +1,367 @@
+-- run/calls.lua: what a step waits for: from the function that asks to the result that is given back.
+--
+-- A call has an intent before each attempt and one result; which attempt follows, and what may have been
+-- executed, is decided here alone (docs/steps.md, "What is made again"). Knows the books and expectations,
+-- no agents, no modes, and of coroutines only what branches.lua says.
+
+local digest = require("skillrt.run.digest")
+local due = require("skillrt.run.due")
+local judge = require("skillrt.run.judge")
+local record = require("skillrt.base.record")
+local retry = require("skillrt.skill.retry")
+
+---@class skillrt.Call
+---@field place string
+---@field step skillrt.Step
+---@field branch skillrt.Branch
+---@field request table   checked: kind "http", "command", "sleep"
+---@field kind string
+---@field to string       where it goes, as it may be shown
+---@field digest string   of what was declared
+---@field idem boolean    may be made again when nobody knows whether it was executed
+---@field attempt integer
+---@field number integer|nil  the engine's, while it is under way
+---@field doubt boolean|nil
+
+---@class skillrt.Calls
+---@field starting integer[]  numbers of calls that leave with the next batch
+---@field cancels integer[]
+---@field doubts skillrt.Call[]
+---@field due skillrt.Due
+local Calls = {}
+Calls.__index = Calls
+
+---@param run table       { books, work_dir, skill }
+---@param journal skillrt.Journal
+---@param numbers table   { next = fun(what): integer }: the engine's numbers
+---@param session table   { decide }
+---@return skillrt.Calls
+function Calls.new(run, journal, numbers, session)
+  local self = {
+    run = run,
+    journal = journal,
+    numbers = numbers,
+    session = session,
+    starting = {},
+    cancels = {},
+    doubts = {},
+    due = due.new(),
+    order = 0,
+  }
+  return setmetatable(self, Calls)
+end
+
+-- ---- declared ----
+
+---A call of a branch; it leaves when there is room, or gives what is recorded.
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param request table
+---@return skillrt.Call
+function Calls:declare(execution, branch, request)
+  local step = execution.step
+  local place = execution:place(branch)
+  self.order = self.order + 1
+  local call = {
+    place = place,
+    step = step,
+    branch = branch,
+    execution = execution,
+    request = request,
+    kind = request.kind,
+    to = digest.target(request),
+    digest = digest.of(request, self.run),
+    idem = digest.is_idempotent(request),
+    attempt = 1,
+    order = self.order,
+  }
+  local known = step.known[place] or step.calls[place]
+  if known and known.digest and known.digest ~= call.digest then
+    execution:diverge(place, known.to or "another call", call.to)
+  end
+  execution:declare(call)
+  return call
+end
+
+---The idempotency key of the call that a branch would make next.
+---@return string
+function Calls:key_of(step, place)
+  return ("%s-%d-%s-%d"):format(self.run.books.run_id, step.number, place, 1 + (step.generations[place] or 0))
+end
+
+-- ---- leaving ----
+
+local function sleep(self, call)
+  local open, now = call.step.calls[call.place], self.run.core.wall_ms()
+  local at = now + math.ceil(call.request.seconds * 1000)
+  if open and open.due then
+    at = math.min(at, open.due)
+  else
+    self:emit(call, { t = "call", kind = "sleep", digest = call.digest, due = at })
+  end
+  call.slept_from = open and open.at or now
+  self.due:put(at, call)
+end
+
+local function start(self, call)
+  call.doubt = nil
+  call.number = self.numbers:next(call)
+  self.starting[#self.starting + 1] = call.number
+end
+
+-- A call that had left when the run stopped.
+local function take_up(self, call, open)
+  call.attempt = open.a or 1
+  local decision = open.decision
+  open.decision = nil
+  if decision then
+    self:decide(call, decision)
+  elseif open.failed then -- its attempt was over, the next one waits
+    call.attempt = call.attempt + 1
+    self.due:put(open.retry_at, call)
+  elseif call.idem then
+    start(self, call)
+  else
+    local message = open.doubt and open.doubt.message
+    self:doubt(call, message or "the run was interrupted before a reply", open.doubt ~= nil)
+  end
+end
+
+---A call may leave: what is under way, in doubt or asleep already is taken up.
+---@param call skillrt.Call
+function Calls:leave(call)
+  local open = call.step.calls[call.place]
+  if call.kind == "sleep" then
+    sleep(self, call)
+  elseif open then
+    take_up(self, call, open)
+  else
+    start(self, call)
+  end
+end
+
+---A record of a call, with what the function drew since the last one.
+function Calls:emit(call, entry)
+  entry.step, entry.c = call.step.number, call.place
+  local fresh = call.step.fresh
+  if fresh then
+    entry.rec, call.step.fresh = fresh, nil
+  end
+  local ok, message = self.journal:emit(entry)
+  if not ok then
+    error(("%s: call %s: %s"):format(call.step.id, call.place, message), 0)
+  end
+end
+
+---The task of a call that leaves now, and the record that it does.
+---@param call skillrt.Call
+---@return table task
+function Calls:task(call)
+  local key = self:key_of(call.step, call.place)
+  local task
+  task, key = digest.task(call.request, key, self.run)
+  self:emit(call, {
+    t = "call",
+    a = call.attempt > 1 and call.attempt or nil,
+    kind = call.kind,
+    to = record.printable(call.to),
+    key = key,
+    digest = call.digest,
+    idem = call.idem or nil,
+  })
+  return task
+end
+
+-- ---- replies ----
+
+local FIELDS <const> = { "body", "extra", "message" }
+
+-- Bytes that are no UTF-8 are replaced: the script has to see the same now and after a crash.
+local function clean(reply)
+  for i = 1, #FIELDS do
+    local text = reply[FIELDS[i]]
+    if text and not utf8.len(text) then
+      reply[FIELDS[i]] = record.printable(text)
+    end
+  end
+  return reply
+end
+
+-- What a script is given of a reply: its own copy.
+local function given(call, reply, value)
+  local out = {}
+  for key, item in pairs(reply) do
+    out[key] = item
+  end
+  out.stdout, out.stderr, out.value, out.call = reply.body, reply.extra, value, call.place
+  return out
+end
+
+-- Gives the branch what a reply means; the same for a fresh one and a recorded one.
+local function give_reply(call, reply)
+  local ok, value = judge.of(call.request, reply)
+  if ok then
+    call.execution:deliver(call, given(call, reply, value))
+  else
+    call.branch.retry_after_ms = value.retry_after_ms
+    call.execution:deliver(call, nil, value.message, value.class, given(call, reply))
+  end
+end
+
+local function give_failed(call, failed)
+  call.execution:deliver(call, nil, failed.message, failed.class, { call = call.place, status = failed.class })
+end
+
+---Gives a recorded result back.
+---@param call skillrt.Call
+---@param known table  of the books
+function Calls:give(call, known)
+  local entry = self.journal:reread(known)
+  if entry.failed then
+    give_failed(call, entry.failed)
+  elseif call.kind == "sleep" then
+    call.execution:deliver(call, given(call, entry.reply))
+  else
+    give_reply(call, entry.reply)
+  end
+end
+
+-- The call is over: recorded, then given back.
+local function settle(self, call, entry)
+  entry.t = "result"
+  entry.own = call.request.retry and true or nil
+  call.number = nil
+  self:emit(call, entry)
+  call.execution.taken[call.place] = true
+  if entry.failed then
+    give_failed(call, entry.failed)
+  elseif call.kind == "sleep" then
+    call.execution:deliver(call, given(call, entry.reply))
+  else
+    give_reply(call, entry.reply)
+  end
+end
+
+-- When the next attempt of a call follows; nil: there is none.
+local function next_attempt(self, call, failure)
+  local settings = call.request.retry
+  if not settings or (failure.executed ~= "no" and not (failure.executed == "perhaps" and call.idem)) then
+    return nil
+  end
+  local skill = self.run.skill
+  local own = setmetatable({ max_retries = settings.max or skill.limits.max_retries }, {
+    __index = function(_, name)
+      return settings[name] == nil and skill.retry[name] or settings[name]
+    end,
+  })
+  return retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
+end
+
+---A reply came. Gives what the engine is to do.
+---@param call skillrt.Call
+---@param reply table
+---@return "over"|"again" verdict
+---@return integer? after_ms
+function Calls:replied(call, reply)
+  clean(reply)
+  if reply.status == "canceled" then
+    if call.canceling then
+      settle(self, call, { failed = { class = "canceled", message = "canceled" } })
+    end
+    return "over" -- the run stops: it stays open in the books, and is taken up on resume
+  end
+  local ok, failure = judge.of(call.request, reply)
+  if ok then
+    settle(self, call, { reply = reply })
+    return "over"
+  end
+  local wait = not call.canceling and next_attempt(self, call, failure)
+  if wait then
+    local a, message = call.attempt, record.printable(failure.message)
+    wait = math.ceil(wait)
+    self:emit(call, { t = "attempt", a = a, class = failure.class, message = message, retry = wait })
+    call.attempt = a + 1
+    return "again", wait
+  elseif failure.executed == "perhaps" and not call.idem and not call.canceling then
+    self:doubt(call, failure.message)
+    return "over"
+  end
+  settle(self, call, {
+    reply = reply,
+    unsent = failure.executed == "no" or nil,
+    unknown = failure.executed == "perhaps" or nil,
+  })
+  return "over"
+end
+
+---A sleep is over, or the wait before an attempt of a call that was taken up.
+---@param call skillrt.Call
+function Calls:rang(call)
+  if call.execution.ended or call.execution.calls[call.place] ~= call then
+    return -- it was dropped
+  elseif call.kind ~= "sleep" then
+    start(self, call)
+    return
+  end
+  settle(self, call, { reply = { status = "ok", elapsed_ms = self.run.core.wall_ms() - call.slept_from } })
+end
+
+-- ---- doubt ----
+
+---It may have been executed, and nobody knows.
+---@param call skillrt.Call
+---@param message string
+---@param said boolean?  the journal says so already
+function Calls:doubt(call, message, said)
+  call.number, call.doubt = nil, record.printable(message)
+  if not said then
+    self:emit(call, { t = "doubt", message = call.doubt })
+  end
+  if self.session.decide then
+    self:decide(call, self.session.decide)
+  else
+    self.doubts[#self.doubts + 1] = call
+  end
+end
+
+---What becomes of a call in doubt.
+---@param call skillrt.Call
+---@param choice "retry"|"skip"|"fail"
+function Calls:decide(call, choice)
+  if choice == "retry" then
+    start(self, call)
+    return
+  end
+  local class = choice == "skip" and "skipped" or "permanent"
+  local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
+  settle(self, call, { unknown = true, failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
+end
+
+-- ---- giving up ----
+
+---A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
+---@param call skillrt.Call
+---@param live boolean
+---@return boolean gone
+function Calls:give_up(call, live)
+  local open = call.step.calls[call.place]
+  if not live then
+    return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
+  elseif call.kind == "sleep" then
+    if open then
+      self:emit(call, { t = "result", failed = { class = "canceled", message = "not waited for any more" } })
+      call.execution.taken[call.place] = true
+    end
+    return true
+  elseif call.number and open and call.idem then
+    call.canceling = true
+    self.cancels[#self.cancels + 1] = call.number
+    return false
+  elseif call.number and not open then -- its task was not asked for yet
+    self.numbers:forget(call.number)
+    return true
+  end
+  return not (call.number or call.doubt)
+end
+
+return Calls

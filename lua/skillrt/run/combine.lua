@@ -1,0 +1,330 @@
+-- run/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, first,
+-- within, loop (docs/steps.md, "Functions").
+--
+-- Each takes one position of its branch and numbers its own branches. Knows branches.lua and how a
+-- function's values are told from a failure; calls nothing and records nothing but rounds. Used by ctx.lua.
+
+local branches = require("skillrt.run.branches")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local places = require("skillrt.run.places")
+local returned = require("skillrt.agent.returned")
+
+local M = {}
+
+local WAIT = branches.WAIT
+local MODES <const> = { finish = true, stop = true, settle = true }
+
+-- What a branch's function gave: its value, or a failure. Nothing stands as null in a list.
+local function outcome_of(branch, ok, a, b, c)
+  local failure
+  if not ok then
+    local _, message, class, call = returned.raised(branch.execution.step.id, a)
+    failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
+  elseif a == nil and type(b) == "string" then
+    failure = { message = b, class = type(c) == "string" and c or "permanent" }
+  end
+  if failure then
+    failure.blame = failure.blame or branch.last
+    return nil, failure
+  end
+  return a == nil and json.null or a
+end
+
+-- What the waiting branch gets for a failure: nil, message, class; it is put down to what failed.
+local function fail(branch, failure)
+  branch.last = failure.blame or branch.last
+  return nil, failure.message, failure.class
+end
+
+-- Waits until the scope's work is `over`; a scope that is over and under which no call is open wakes its
+-- branch.
+local function wait_for(execution, scope)
+  local branch = scope.branch
+  local function look()
+    if scope.over and scope.open == 0 and not scope.woken then
+      scope.woken = true
+      execution:wake(branch)
+    end
+  end
+  scope.quiet, scope.look = look, look
+  look()
+  coroutine.yield(WAIT)
+end
+
+local function check_options(options, what, level)
+  options = options or {}
+  if type(options) ~= "table" then
+    error(("ctx.%s: options must be a table, not %s"):format(what, names.show(options)), level + 1)
+  end
+  for key in pairs(options) do
+    if key ~= "max_parallel" and key ~= "on_error" and key ~= "key" then
+      local known = { max_parallel = true, on_error = true, key = true }
+      local text = "ctx.%s: unknown option %s%s"
+      error(text:format(what, names.show(key), names.suggest(tostring(key), known)), level + 1)
+    end
+  end
+  local limit = options.max_parallel
+  if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
+    error(("ctx.%s: max_parallel must be a whole number from 1 on, not %s"):format(what, names.show(limit)), level + 1)
+  elseif options.on_error ~= nil and not MODES[options.on_error] then
+    error(('ctx.%s: on_error must be "finish", "stop" or "settle", not %s'):format(what, names.show(options.on_error)),
+      level + 1)
+  elseif options.key ~= nil and type(options.key) ~= "function" then
+    error(("ctx.%s: key must be a function, not %s"):format(what, names.show(options.key)), level + 1)
+  end
+  return options
+end
+
+-- The name of each item's branch below the place.
+local function parts_of(list, key, what)
+  if not key then
+    return nil
+  end
+  local parts, seen = {}, {}
+  for i = 1, #list do
+    local given = key(list[i], i)
+    if type(given) ~= "string" and math.type(given) ~= "integer" then
+      error(("ctx.%s: key must give a text or a whole number, not %s"):format(what, names.show(given)), 4)
+    end
+    parts[i] = places.part(given)
+    if seen[parts[i]] then
+      error(("ctx.%s: key gave %s for items %d and %d"):format(what, names.show(given), seen[parts[i]], i), 4)
+    end
+    seen[parts[i]] = i
+  end
+  return parts
+end
+
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param list any[]
+---@param perform fun(item: any, index: integer): any
+---@param options table|nil
+---@param what string  what the script called
+---@return table|nil results
+---@return string|table|nil message_or_failures
+---@return string? class
+function M.map(execution, branch, list, perform, options, what)
+  if type(list) ~= "table" then
+    error(("ctx.%s: needs a list, not %s"):format(what, names.show(list)), 3)
+  elseif type(perform) ~= "function" then
+    error(("ctx.%s: needs a function, not %s"):format(what, names.show(perform)), 3)
+  end
+  options = check_options(options, what, 3)
+  local count, parts = #list, parts_of(list, options.key, what)
+  local scope = execution:scope(branch, execution:place(branch), options.max_parallel)
+  local results, failures, first, begun, ended = json.array({}), nil, nil, 0, 0
+  if count == 0 then
+    return results
+  end
+  local function over(one, ok, a, b, c)
+    local index, value, failure = one.index, outcome_of(one, ok, a, b, c)
+    ended = ended + 1
+    results[index] = failure and false or value
+    if failure then
+      failures, first = failures or {}, first or failure
+      failures[index] = failure
+    end
+    if failure and options.on_error == "stop" and not scope.over then
+      scope.over = true
+      execution:stop_under(scope)
+    end
+    scope.over = scope.over or ended == count
+    if scope.look then
+      scope.look()
+    end
+  end
+  local function begin_next()
+    if begun >= count or scope.over then
+      return false
+    end
+    begun = begun + 1
+    local prefix = ("%s.%s."):format(scope.place, parts and parts[begun] or begun)
+    execution:begin(prefix, scope, over, perform, list[begun], begun).index = begun
+    return true
+  end
+  if scope.limit then
+    scope.feed = begin_next
+    execution:feed(scope)
+  else
+    while begin_next() do end
+  end
+  wait_for(execution, scope)
+  if first and options.on_error == "settle" then
+    for index = 1, count do
+      results[index] = results[index] == nil and false or results[index]
+    end
+    return results, failures
+  elseif first then
+    return fail(branch, first)
+  end
+  return results
+end
+
+local function same(list, what)
+  for i = 1, #list do
+    if type(list[i]) ~= "function" then
+      error(("ctx.%s: item %d must be a function, not %s"):format(what, i, names.show(list[i])), 3)
+    end
+  end
+  return list
+end
+
+---Each function once.
+function M.all(execution, branch, fns, options)
+  return M.map(execution, branch, same(fns, "all"), function(fn, index)
+    return fn(index)
+  end, options, "all")
+end
+
+---Each item through all stages, at its own pace.
+function M.pipeline(execution, branch, list, ...)
+  local stages = table.pack(...)
+  local options = type(stages[stages.n]) == "table" and table.remove(stages, stages.n) or nil
+  same(stages, "pipeline")
+  return M.map(execution, branch, list, function(item, index)
+    local value, message, class = item
+    for i = 1, #stages do
+      value, message, class = stages[i](value, item, index)
+      if value == nil and type(message) == "string" then
+        return nil, message, class
+      end
+    end
+    return value
+  end, options, "pipeline")
+end
+
+-- Branches of which one decides: the others are ended then.
+local function race(execution, branch, fns, decides)
+  local scope = execution:scope(branch, execution:place(branch))
+  local ended, decision, last = 0, nil, nil
+  local function over(one, ok, a, b, c)
+    local value, failure = outcome_of(one, ok, a, b, c)
+    ended, last = ended + 1, failure or last
+    if not decision and decides(one.index, failure) then
+      decision = { value = value, index = one.index, failure = failure }
+      scope.over = true
+      execution:stop_under(scope)
+    end
+    scope.over = scope.over or ended == #fns
+    if scope.look then
+      scope.look()
+    end
+  end
+  for i = 1, #fns do
+    execution:begin(("%s.%d."):format(scope.place, i), scope, over, fns[i], i).index = i
+  end
+  wait_for(execution, scope)
+  return decision, last
+end
+
+---What the first function gives that succeeds, and its index.
+function M.first(execution, branch, fns)
+  if type(fns) ~= "table" or #fns == 0 then
+    error("ctx.first: needs a list of functions", 3)
+  end
+  local decision, last = race(execution, branch, same(fns, "first"), function(_, failure)
+    return not failure
+  end)
+  if decision then
+    return decision.value, decision.index
+  end
+  return fail(branch, last)
+end
+
+---What a function gives within so many seconds.
+---@param sleep fun()
+function M.within(execution, branch, seconds, fn, sleep)
+  local decision = race(execution, branch, { fn, sleep }, function()
+    return true
+  end)
+  if decision.index == 2 then
+    return nil, ("%g seconds have passed"):format(seconds), "timeout"
+  elseif decision.failure then
+    return fail(branch, decision.failure)
+  end
+  return decision.value
+end
+
+---A branch of its own: a handle to wait for it or to end it.
+function M.spawn(execution, branch, fn, ...)
+  local handle, waiting = {}, nil
+  local scope = execution:scope(branch, execution:place(branch))
+  local result
+  local function over(one, ok, a, b, c)
+    local value, failure = outcome_of(one, ok, a, b, c)
+    result = { value = value, failure = failure }
+    scope.over = true
+    if scope.look then
+      scope.look()
+    end
+  end
+  local args = table.pack(...)
+  execution:begin(scope.place .. ".1.", scope, over, function()
+    return fn(table.unpack(args, 1, args.n))
+  end)
+  ---Waits for what it returns.
+  function handle.await()
+    local me = execution:current()
+    if waiting then
+      error("ctx.spawn: the handle is awaited already", 2)
+    end
+    waiting, scope.branch = true, me
+    wait_for(execution, scope)
+    waiting, scope.woken = nil, nil
+    if not result then
+      return nil, "canceled", "canceled"
+    elseif result.failure then
+      return fail(me, result.failure)
+    end
+    return result.value
+  end
+  ---Ends it: what has not left is dropped.
+  function handle.cancel()
+    if not scope.over then
+      scope.over = true
+      execution:stop_under(scope)
+    end
+  end
+  return handle
+end
+
+---Rounds: each value is kept, what was awaited for it is forgotten; a replay begins at the newest.
+---@param value any
+---@param fn fun(value: any, round: integer): any, boolean?
+---@return any value
+---@return string? message
+---@return string? class
+function M.loop(execution, branch, value, fn)
+  local place, number, world = execution:place(branch), 0, execution.world
+  local prefix, position = branch.prefix, branch.position
+  local newest = execution.step.rounds[place]
+  if newest then
+    local entry = world.reread(newest)
+    number, value = entry.n, entry.value
+    if entry.last then
+      return value
+    end
+  end
+  local _ <close> = setmetatable({}, {
+    __close = function()
+      branch.prefix, branch.position = prefix, position
+    end,
+  })
+  while true do
+    number = number + 1
+    branch.prefix, branch.position = ("%s.%d."):format(place, number), 0
+    local following, last, class = fn(value, number)
+    if following == nil and type(last) == "string" then
+      return nil, last, class
+    end
+    value = following
+    world.round(execution, place, number, value, last and true or nil)
+    if last then
+      return value
+    end
+  end
+end
+
+return M

@@ -1,0 +1,116 @@
+-- run/digest.lua: what tells a call from another: the digest of what was declared, where it goes as it may
+-- be shown, and the task that leaves, with what was not part of the declaration filled in.
+--
+-- Declared is what a request says before credentials, keys and the run's own paths and id are in it: a
+-- resume from another folder, with another key, makes the same call. Pure but for SHA-256.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+
+local M = {}
+
+local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd" }
+local SECRET <const> = {
+  authorization = true,
+  cookie = true,
+  ["idempotency-key"] = true,
+  ["proxy-authorization"] = true,
+  ["x-api-key"] = true,
+}
+-- What a program finds around it, wherever it runs.
+local AROUND <const> = { PATH = true, HOME = true, LANG = true, LC_ALL = true, TMPDIR = true, TERM = true }
+
+-- Takes the run's own paths and id out of a text.
+local function placeless(text, run)
+  for _, own in ipairs({ run.work_dir, run.skill.dir, run.books.run_id }) do
+    if own and #own > 1 and text:find(own, 1, true) then
+      text = text:gsub(own:gsub("%p", "%%%0"), "\1")
+    end
+  end
+  return text
+end
+
+local function add_map(parts, name, map, left_out, run)
+  local keys = {}
+  for key in pairs(map or {}) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    local plain = not left_out[name == "headers" and key:lower() or key]
+    if plain or name == "headers" then
+      parts[#parts + 1] = ("%s.%s=%s"):format(name, key, plain and placeless(tostring(map[key]), run) or "")
+    end
+  end
+end
+
+---@param request table  checked
+---@param run table  { work_dir, skill, books }
+---@return string digest  32 hex digits
+function M.of(request, run)
+  local declared, parts = request.declared or {}, {}
+  for _, name in ipairs(TEXTS) do
+    local text = declared[name] or request[name]
+    if text then
+      parts[#parts + 1] = ("%s=%s"):format(name, placeless(text, run))
+    end
+  end
+  for i, word in ipairs(declared.argv or request.argv or {}) do
+    parts[#parts + 1] = ("argv.%d=%s"):format(i, placeless(word, run))
+  end
+  add_map(parts, "headers", declared.headers or request.headers, SECRET, run)
+  add_map(parts, "env", declared.env or request.env, AROUND, run)
+  if request.seconds then
+    parts[#parts + 1] = ("seconds=%.17g"):format(request.seconds)
+  end
+  return core.sha256(table.concat(parts, "\0")):sub(1, 32)
+end
+
+---Where a request goes: without user, password and query.
+---@param request table
+---@return string
+function M.target(request)
+  local to = request.shown or request.url or (request.argv and request.argv[1]) or request.kind
+  return (to:gsub("//[^/@]*@", "//"):gsub("[?#].*$", ""))
+end
+
+---Whether a request may be made again when nobody knows whether it was executed.
+---@param request table
+---@return boolean
+function M.is_idempotent(request)
+  if request.idempotent ~= nil then
+    return request.idempotent
+  end
+  return request.kind == "sleep" or (request.kind == "http" and request.method == "GET")
+end
+
+-- The key a request carries: the author's own, or ours.
+local function keyed(headers, key)
+  local all = {}
+  for name, value in pairs(headers or {}) do
+    all[name] = value
+    if name:lower() == "idempotency-key" then
+      key = value
+    end
+  end
+  all["Idempotency-Key"] = all["Idempotency-Key"] or key
+  return all, key
+end
+
+---The task in the core's form, and its key.
+---@param request table
+---@param key string
+---@param run table  { elsewhere, books }
+---@return table task
+---@return string key
+function M.task(request, key, run)
+  local task = setmetatable({}, { __index = request })
+  if request.kind == "http" then
+    task.headers, key = keyed(request.headers, key)
+  elseif request.kind == "command" and run.elsewhere then -- where the run was begun, wherever it is resumed
+    task.cwd = files.join(run.books.cwd, request.cwd or ".")
+  end
+  return task, key
+end
+
+return M

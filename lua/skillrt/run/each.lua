@@ -1,0 +1,75 @@
+-- run/each.lua: an action that is performed once for each item of a list, as ctx.map does (`each`).
+--
+-- Its updates are merged in the order of the items; outputs of agents stand in a list. Knows states and
+-- outcomes, no agents. Used by steps.lua.
+
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local returned = require("skillrt.agent.returned")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+-- The items: a key of the state, or what a function gives.
+local function items_of(step, each)
+  local source = each.items
+  local list
+  if type(source) == "function" then
+    list = source(state.view(step.root))
+  else
+    list = step.root
+    for part in source:gmatch("[^.]+") do
+      list = type(list) == "table" and list[part] or nil
+    end
+  end
+  if type(list) ~= "table" then
+    local text = "%s: each = %s: is %s, not a list"
+    error({ message = text:format(step.id, names.show(source), names.show(list)), class = "permanent" }, 0)
+  end
+  return list
+end
+
+-- What the function gave for one item, as an outcome.
+local function outcome_of(step, by_agent, first, second, third)
+  if by_agent then
+    return first, second, third
+  end
+  return returned.outcome(step.kind, step.id .. ": run", first, second, third)
+end
+
+-- The outcomes of all items as one.
+local function joined(outcomes, each)
+  local updates, outputs, context = {}, json.array({}), {}
+  for i, outcome in ipairs(outcomes) do
+    updates = state.merge(updates, outcome.updates or {})
+    outputs[i] = outcome.output == nil and json.null or outcome.output
+    for key, value in pairs(outcome.context or {}) do
+      context[key] = value
+    end
+  end
+  if each.as then
+    updates = state.merge(updates, { [each.as] = outputs })
+  end
+  return { status = "completed", updates = updates, output = outputs, context = next(context) and context or nil }
+end
+
+---A function that performs an action for each of its items.
+---@param step skillrt.Step
+---@param definition skillrt.Action  with each = { items, as, max_parallel, on_error, key }
+---@param perform fun(state: table, ctx: table, item: any, index: integer): any
+---@return fun(view: table, ctx: table): table|nil, string?, string?
+function M.over(step, definition, perform)
+  local each, by_agent = definition.each, definition.agent ~= nil
+  return function(view, ctx)
+    local results, message, class = ctx.map(items_of(step, each), function(item, index)
+      local outcome, problem, kind = outcome_of(step, by_agent, perform(view, ctx, item, index))
+      return outcome, problem, kind
+    end, { max_parallel = each.max_parallel, on_error = each.on_error, key = each.key })
+    if not results then
+      return nil, message, class
+    end
+    return joined(results, each)
+  end
+end
+
+return M

@@ -1,0 +1,161 @@
+-- run/ends.lua: what ends a run besides a limit: a terminal action that completed, a condition of
+-- `terminate`, too many errors, nothing left to do; and whether that is done or blocked (R59, F27-F29).
+--
+-- Reads the books, changes nothing in them; the same for all modes. Called by scheduler.lua.
+
+local limits = require("skillrt.run.limits")
+local names = require("skillrt.base.names")
+local when = require("skillrt.skill.when")
+
+local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
+
+---@class skillrt.Ends
+local Ends = {}
+Ends.__index = Ends
+
+-- The termination conditions, to be asked before each choice: those that cannot fail without ado.
+local function rows_of(skill)
+  local rows = {}
+  for i, row in ipairs(skill.terminate) do
+    local condition = row.condition
+    local test = type(condition) == "table" and condition.is_quiet and condition.test or condition
+    rows[i] = { builtin = row.builtin, status = row.status, reason = row.reason, text = row.text, test = test }
+  end
+  return rows
+end
+
+---@param run skillrt.Run
+---@param mode table
+---@return skillrt.Ends
+function Ends.new(run, mode)
+  local self = setmetatable({
+    books = run.books,
+    run = run,
+    skill = run.skill,
+    mode = mode,
+    rows = rows_of(run.skill),
+    terminals = {},
+  }, Ends)
+  for _, one in ipairs(run.skill.actions) do
+    self.hook = one.id == ABORT and one or self.hook
+    if one.terminal or one.id == COMPLETE or one.id == ABORT then
+      self.terminals[#self.terminals + 1] = one
+    end
+  end
+  return self
+end
+
+-- A terminal action that completed ends the run with its status.
+local function after_terminal(self)
+  local completed, failed, terminals = self.books.completed, self.books.failed, self.terminals
+  for i = 1, #terminals do
+    local one = terminals[i]
+    if one.id == ABORT and (completed[ABORT] or failed[ABORT]) then
+      return "stop", one.terminal or "failed", "error_limit"
+    elseif completed[one.id] then
+      local status = one.terminal or "completed"
+      return "stop", status, status == "completed" and "task_completed" or one.id
+    end
+  end
+end
+
+-- The first termination condition that holds.
+local function terminated(self)
+  local root, rows = self.books.state.root, self.rows
+  for i = 1, #rows do
+    local row = rows[i]
+    if row.builtin then
+      if row.builtin == "user_exit" and root.status == "user_exit" then
+        return "stop", "aborted", "user_exit"
+      end
+    elseif row.test(root) then
+      return "stop", row.status or "completed", row.reason or row.text
+    end
+  end
+end
+
+-- A declared action-abort is an optional hook before the run fails (F27).
+local function abort(self)
+  local books = self.books
+  if self.hook and not books.runs[ABORT] and not books.failed[ABORT] then
+    return "start", { ABORT }
+  end
+  local errors = books.state.root.errors
+  local last = errors[#errors]
+  return "stop", "failed", "error_limit", last and ("last error: %s"):format(last.message)
+end
+
+---Whether the run is over before anything is chosen: "stop", status, reason, message; or "start" and what
+---runs first: a step that a person tries again, action-abort.
+---@return "stop"|"start"|nil kind
+---@return any what
+---@return string? reason
+---@return string? message
+function Ends:reached()
+  local in_loop = not self.books.loop_end -- what ended the loop of a hybrid run does not end what trails
+  local kind, what, reason, message
+  if in_loop then
+    kind, what, reason, message = after_terminal(self)
+  end
+  if kind then
+    return kind, what, reason, message
+  elseif self.books.retrying and self.mode:find(self.books.retrying) then
+    return "start", { self.books.retrying }
+  end
+  if self.mode:is_looping() then
+    kind, what, reason, message = terminated(self)
+    if kind then
+      return kind, what, reason, message
+    end
+  end
+  if in_loop and limits.too_many_errors(self.run) then
+    return abort(self)
+  end
+end
+
+-- Whether a run may end without this action having run.
+local function is_needed(self, one, ended_well)
+  local books = self.books
+  if books.completed[one.id] or books.skipped[one.id] or one.optional or one.id == ABORT then
+    return false
+  elseif one.terminal or one.id == COMPLETE then
+    return (one.terminal or "completed") == "completed" and not ended_well
+  end
+  return true
+end
+
+local function unmet(self, one)
+  if (self.books.runs[one.id] or 0) >= one.max_runs then
+    return ("%s: ran %d times without completing"):format(one.id, one.max_runs)
+  end
+  return ("%s: %s"):format(one.id, table.concat(when.unmet(one, self.books.state.root), "; "))
+end
+
+---Nothing can be chosen: done, or blocked with the conditions that nobody met; or, where something could
+---be, the strategy's reason not to choose it.
+---@param why string|nil  the strategy's
+---@return string status
+---@return string reason
+---@return string? message
+function Ends:nothing_left(why)
+  local lines, ended_well = {}, false
+  for _, one in ipairs(self.terminals) do
+    ended_well = ended_well or self.books.completed[one.id] ~= nil
+  end
+  for _, one in ipairs(self.skill.actions) do
+    if is_needed(self, one, ended_well) then
+      lines[#lines + 1] = unmet(self, one)
+    end
+  end
+  if #lines == 0 then
+    return "completed", "task_completed"
+  end
+  local shown = names.lines(lines, 10)
+  if self.mode:could_choose() then
+    local who = "strategy " .. self.skill.strategy.name
+    return "paused", "no_action_selected", ("%s: %s\n%s"):format(who, why or "chose nothing", shown)
+  end
+  return "paused", "blocked", shown
+end
+
+return Ends

@@ -1,0 +1,158 @@
+-- run/journal.lua: records on their way: into the books, to whoever watches, and with the next batch into
+-- the journal.
+--
+-- A watcher hears of a record when it is made and may tell of it when it is durable. Results of calls are
+-- held only until they are durable; then the books know where they lie. Knows no modes and no agents.
+
+local core = require("skillrt.core")
+local fatal = require("skillrt.base.fatal")
+local snapshot = require("skillrt.run.snapshot")
+local record = require("skillrt.base.record")
+local books_of = require("skillrt.run.books")
+
+local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
+
+---@class skillrt.Journal
+---@field books skillrt.Books
+---@field out string[]     payloads that the engine has not taken yet
+---@field blobs table[]    { digest, text } to keep before them
+---@field count integer    records since the last `durable`
+---@field newest skillrt.Snapshot
+---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
+local Journal = {}
+Journal.__index = Journal
+
+---@param run table  { books, keeps_nothing, books_bytes, watcher }
+---@return skillrt.Journal
+function Journal.new(run)
+  return setmetatable({
+    books = run.books,
+    keeps_nothing = run.keeps_nothing,
+    out = run.out,
+    blobs = run.blobs,
+    count = 0,
+    unplaced = {},
+    source = run.source, -- read_blob and read_record are put there by the core
+    newest = snapshot.new(run.books, run.books_bytes),
+    watcher = run.watcher,
+    dull = setmetatable({ books = true }, { __index = run.watcher and run.watcher.dull }),
+  }, Journal)
+end
+
+-- Encodes a record for the next batch; nothing else is changed.
+local function put(self, entry, simple)
+  entry.at = entry.at or wall_ms()
+  local out = self.out
+  if simple and self.keeps_nothing then
+    out[#out + 1] = "{}" -- it counts, and nobody will read it
+    return true
+  end
+  local payload, blobs, code = encode(entry)
+  if not payload then
+    fatal.pass_on({ message = blobs, code = code })
+    return nil, blobs --[[@as string]]
+  elseif blobs then
+    table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
+  end
+  out[#out + 1] = payload
+  local newest = self.newest
+  if not newest.due or blobs or entry.t == "books" then
+    newest:passed(#payload, entry.t == "books", blobs)
+  else
+    newest.since = newest.since + #payload
+  end
+  return true
+end
+
+---Writes one record: into the books and, with the next batch, into the journal.
+---@param entry table
+---@param simple boolean?  it can be encoded for certain
+---@return boolean|nil ok
+---@return string? message  why it cannot be encoded; nothing was changed
+function Journal:emit(entry, simple)
+  local ok, message = put(self, entry, simple)
+  if not ok then
+    return nil, message
+  end
+  self.count = self.count + 1
+  local kind = entry.t
+  apply(self.books, entry)
+  if kind == "result" or kind == "round" then
+    self:note_place(entry)
+  end
+  if self.watcher and not self.dull[kind] then
+    self.watcher.observe(entry, self.books)
+  end
+  return true
+end
+
+-- A result is held until it is known where in the journal it lies.
+function Journal:note_place(entry)
+  local step = self.books.steps[entry.step]
+  local held = (entry.t == "result" and step.known or step.rounds)[entry.c]
+  if not self.keeps_nothing then
+    self.unplaced[#self.unplaced + 1] = { held = held, number = self.count }
+  end
+end
+
+---All up to a record is durable.
+---@param seq integer  of the last record of the batch
+function Journal:durable(seq)
+  local unplaced = self.unplaced
+  if unplaced[1] then
+    for i = 1, #unplaced do
+      local one = unplaced[i]
+      one.held.seq, one.held.result = seq - self.count + one.number, nil
+      unplaced[i] = nil
+    end
+  end
+  self.count = 0
+  if self.watcher then
+    self.watcher.flush()
+  end
+  local newest = self.newest
+  if newest.due and newest.since >= newest.due and not self.keeps_nothing then
+    self:keep_books()
+  end
+end
+
+---What came since the last `durable` is lost with the batch that failed: nobody is told of it.
+function Journal:forget()
+  if self.watcher and self.watcher.forget then
+    self.watcher.forget()
+  end
+end
+
+---The record of a result or round that is over.
+---@param held table  { seq } or { result }
+---@return table record
+function Journal:reread(held)
+  if held.result then
+    return held.result
+  end
+  local payload, message, code = self.source.read_record(held.seq)
+  local entry
+  if payload then
+    entry, message, code = record.decode(payload, self.source.read_blob)
+  end
+  if not entry then
+    error({ message = ("record %d: %s"):format(held.seq, message), code = code or "corrupt" }, 0)
+  end
+  return entry
+end
+
+---One record read back from the journal.
+---@param payload string
+---@param seq integer
+function Journal:take_back(payload, seq)
+  self.newest:add(payload, seq, self.source.read_blob)
+end
+
+---Now and then all that the books say becomes a record, so that reading begins there.
+function Journal:keep_books()
+  if self.books.run_id and not self:emit(snapshot.whole(self.books)) then
+    self.newest.due = math.huge -- they hold what cannot be kept: the records alone must do
+  end
+end
+
+return Journal

@@ -1,0 +1,90 @@
+-- run/judge.lua: what a reply means for its call: a value, or a failure with its class and whether the
+-- request may have been executed (docs/steps.md, "What is made again").
+--
+-- Pure: a recorded reply means the same again. Knows expectations, nothing of attempts.
+
+local expect = require("skillrt.agent.expect")
+local fatal = require("skillrt.base.fatal")
+local names = require("skillrt.base.names")
+local retry = require("skillrt.skill.retry")
+
+local M = {}
+
+local CLASSES <const> = {
+  timeout = "timeout",
+  canceled = "canceled",
+  too_large = "invalid_output",
+  broken = "transient",
+  refused = "permanent",
+  killed = "transient",
+}
+
+-- What a server says that did not begin.
+local NOT_EXECUTED <const> = { [429] = true, [503] = true, [529] = true }
+local MISSING <const> = { "No such file", "no such file", "not found", "ermission denied", "ENOENT", "EACCES" }
+
+-- A program that is not there will not be there the next time either.
+local function is_missing_program(kind, reply)
+  if kind ~= "command" or reply.status ~= "broken" then
+    return false
+  end
+  for _, sign in ipairs(MISSING) do
+    if (reply.message or ""):find(sign, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+-- The exchange itself did not go well.
+local function of_transport(request, reply)
+  local executed = "perhaps"
+  if reply.sent == false or reply.status == "refused" then
+    executed = "no"
+  elseif reply.status == "too_large" then
+    executed = "answered"
+  end
+  local class = is_missing_program(request.kind, reply) and "permanent" or CLASSES[reply.status] or "permanent"
+  local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
+  return nil, { class = class, message = why, executed = executed }
+end
+
+-- What the script's own judge says of it: nothing, or the class of a failure.
+local function of_script(own, reply)
+  local ok, class, message = pcall(own, reply)
+  if not ok then
+    fatal.pass_on(class)
+    return { class = "permanent", message = "judge failed: " .. names.show(class), executed = "answered" }
+  elseif class == nil or class == true then
+    return nil
+  elseif retry.CLASSES[class] == nil then
+    local text = "judge must give nothing or a class of failure, not %s"
+    return { class = "permanent", message = text:format(names.show(class)), executed = "answered" }
+  end
+  return { class = class, message = message and tostring(message) or "judged as " .. class, executed = "answered" }
+end
+
+---@param request table  checked: kind, expect, judge
+---@param reply table
+---@return true|nil ok
+---@return any value_or_failure  { class, message, executed = "no"|"answered"|"perhaps", retry_after_ms }
+function M.of(request, reply)
+  if reply.status ~= "ok" then
+    return of_transport(request, reply)
+  end
+  local own = request.judge and of_script(request.judge, reply)
+  if own then
+    return nil, own
+  end
+  local ok, value = expect.judge(request.expect or "raw", request.kind, reply, request)
+  if ok then
+    return true, value
+  end
+  local code = request.kind == "http" and reply.code or 0
+  value.executed = NOT_EXECUTED[code] and "no" or (code >= 500 and "perhaps") or "answered"
+  local wait = reply.retry_after_ms
+  value.retry_after_ms = wait and wait >= 0 and wait or nil
+  return nil, value
+end
+
+return M

@@ -1,0 +1,33 @@
+-- run/numbers.lua: the engine knows numbers only; here stands what each of them means while it is under
+-- way: a call, or a step to be performed. Pure.
+
+---@class skillrt.Numbers
+local Numbers = {}
+Numbers.__index = Numbers
+
+---@return skillrt.Numbers
+function Numbers.new()
+  return setmetatable({ last = 0, under_way = {} }, Numbers)
+end
+
+---@param what table  a call, or a step
+---@return integer
+function Numbers:next(what)
+  local number = self.last + 1
+  self.last, self.under_way[number] = number, what
+  return number
+end
+
+---@param number integer
+---@return table|nil
+function Numbers:of(number)
+  return self.under_way[number]
+end
+
+---It is over, or was never handed over.
+---@param number integer
+function Numbers:forget(number)
+  self.under_way[number] = nil
+end
+
+return Numbers

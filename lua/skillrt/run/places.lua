@@ -1,0 +1,49 @@
+-- run/places.lua: where in a step something happens: "3.2.1" is the first position of the second branch
+-- under the third position of the main branch (docs/steps.md, "Places").
+--
+-- Pure. Positions stand at the odd parts, branches and rounds at the even ones.
+
+local M = {}
+
+---A branch's name as a part of a place: without dots, and never a mere number unless it is the index.
+---@param key string|integer
+---@return string
+function M.part(key)
+  if math.type(key) == "integer" then
+    return tostring(key)
+  end
+  local text = tostring(key):gsub("[%%.%c]", function(char)
+    return ("%%%02X"):format(char:byte())
+  end)
+  return text:find("^%d*$") and "=" .. text or text
+end
+
+---Whether something at `place` comes behind `other`, or is it, for the branch that `other` is in: what
+---runs beside it in other branches does not.
+---@param place string
+---@param other string
+---@return boolean
+function M.is_behind(place, other)
+  local next_part = other:gmatch("[^.]+")
+  local is_position = true
+  for part in place:gmatch("[^.]+") do
+    local wanted = next_part()
+    if wanted == nil then
+      return true -- below it
+    elseif part ~= wanted then
+      return is_position and math.tointeger(part) > math.tointeger(wanted)
+    end
+    is_position = not is_position
+  end
+  return next_part() == nil
+end
+
+---Whether a place lies below another.
+---@param place string
+---@param above string
+---@return boolean
+function M.is_below(place, above)
+  return place:sub(1, #above) == above and place:byte(#above + 1) == 46
+end
+
+return M

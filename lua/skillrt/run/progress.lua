@@ -1,0 +1,81 @@
+-- run/progress.lua: whether anything moves: an action that is chosen again and again in the same state
+-- ends the run (F33).
+--
+-- Knows the state's fingerprints and what an action's conditions read. Called by scheduler.lua.
+
+local REMEMBERED <const> = 128 -- distinct states kept per action
+
+---@class skillrt.Progress
+local Progress = {}
+Progress.__index = Progress
+
+---@param run skillrt.Run
+---@return skillrt.Progress
+function Progress.new(run)
+  return setmetatable({ books = run.books, limit = run.skill.limits.no_progress, seen = {} }, Progress)
+end
+
+-- What tells the values of some keys from others: a single plain value is told by itself.
+local function print_of(state, keys)
+  if #keys == 1 then
+    local value = state.root[keys[1]]
+    if value == value and value ~= nil and type(value) ~= "table" then
+      return value
+    end
+  end
+  return state:fingerprint(keys)
+end
+
+local function remembered(self, one, print)
+  local seen = self.seen[one.id]
+  if not seen or seen.size >= REMEMBERED then
+    seen = { size = 0, by_print = {} }
+    self.seen[one.id] = seen
+  end
+  local entry = seen.by_print[print]
+  if not entry then
+    seen.by_print[print] = self.books.state.progress -- most are met once
+    seen.size = seen.size + 1
+  elseif type(entry) == "number" then
+    entry = { times = 1, progress = entry }
+    seen.by_print[print] = entry
+  end
+  return entry, seen
+end
+
+-- The same action with the same relevant state too often.
+local function is_stuck(self, one)
+  local state = self.books.state
+  local entry, seen = remembered(self, one, one.reads and print_of(state, one.reads) or 0)
+  if not entry then
+    return false
+  end
+  -- What its conditions read is as before. Has anything else moved since? Only then the whole
+  -- state counts: it may go round in a circle.
+  if state.progress == entry.progress then
+    entry.times = entry.times + 1
+    return entry.times > self.limit
+  end
+  local whole = state:whole_fingerprint()
+  entry.whole = entry.whole or {}
+  if not entry.whole[whole] then
+    seen.size = seen.size + 1
+  end
+  entry.whole[whole] = (entry.whole[whole] or 0) + 1
+  return entry.whole[whole] > self.limit
+end
+
+---Whether an action that was chosen ends the run instead, as nothing moves.
+---@param one skillrt.Action
+---@return string? status
+---@return string? reason
+---@return string? message
+function Progress:check(one)
+  if self.limit == 0 or one.max_runs == 1 or not is_stuck(self, one) then
+    return nil
+  end
+  local message = "%s was chosen %d times and nothing that it depends on changed"
+  return "failed", "no_progress", message:format(one.id, self.limit)
+end
+
+return Progress

@@ -1,0 +1,120 @@
+-- run/room.lua: which calls of a step may leave: each counts in every combinator above it, and waits for
+-- its turn where one of them is full; a combinator with a limit begins its branches while it has room.
+--
+-- `max_parallel` counts calls, never branches, so that nesting cannot block itself. Part of branches.lua,
+-- which alone uses it.
+
+local M = {}
+
+---A scope with a limit begins its branches one by one, when all others wait and there is room.
+---@param self skillrt.Execution
+---@param scope skillrt.Scope
+function M.feed(self, scope)
+  if scope.feed and not scope.is_fed and scope.open < scope.limit then
+    scope.is_fed = true
+    self.feeding[#self.feeding + 1] = scope
+  end
+end
+
+---Begins one branch where there is room; false: nowhere.
+---@param self skillrt.Execution
+---@return boolean
+function M.begin_one(self)
+  local feeding = self.feeding
+  while self.fed <= #feeding do
+    local scope = feeding[self.fed]
+    if scope.open < scope.limit and scope.feed() then
+      return true
+    end
+    scope.is_fed = false
+    self.fed = self.fed + 1
+  end
+  self.feeding, self.fed = {}, 1
+  return false
+end
+
+local function has_room(scope)
+  while scope do
+    if scope.limit and scope.out >= scope.limit then
+      return false, scope
+    end
+    scope = scope.above
+  end
+  return true
+end
+
+local function admit(self, call)
+  local ok, full = has_room(call.branch.scope)
+  if not ok then
+    call.held_by = full
+    full.waiting[#full.waiting + 1] = call
+    return
+  end
+  call.held_by, call.admitted = nil, true
+  local scope = call.branch.scope
+  while scope do
+    scope.out = scope.out + 1
+    scope = scope.above
+  end
+  if self.live then
+    self.world.leave(call)
+  end
+end
+
+-- A slot is free: who waited first for it gets it.
+local function fill(self, scope)
+  local waiting = scope.waiting
+  while scope.first <= #waiting and (not scope.limit or scope.out < scope.limit) do
+    local call = waiting[scope.first]
+    waiting[scope.first] = false
+    scope.first = scope.first + 1
+    if call and call.held_by == scope then
+      admit(self, call)
+    end
+  end
+  if scope.first > #waiting then
+    scope.waiting, scope.first = {}, 1
+  end
+end
+
+---A call of a branch: counted in each combinator above it; it leaves when there is room.
+---@param self skillrt.Execution
+---@param call skillrt.Call  { place, branch }
+function M.declare(self, call)
+  self.calls[call.place] = call
+  local scope = call.branch.scope
+  while scope do
+    scope.open = scope.open + 1
+    scope = scope.above
+  end
+  admit(self, call)
+end
+
+---A call is over or dropped: its slots are free.
+---@param self skillrt.Execution
+---@param call skillrt.Call
+function M.release(self, call)
+  self.calls[call.place] = nil
+  local scope, admitted = call.branch.scope, call.admitted
+  call.held_by, call.admitted = nil, nil
+  local at = scope
+  while at do
+    at.open = at.open - 1
+    at.out = admitted and at.out - 1 or at.out
+    at = at.above
+  end
+  at = scope
+  while at do
+    fill(self, at)
+    M.feed(self, at)
+    if at.open == 0 and at.quiet then
+      at.quiet()
+    end
+    at = at.above
+  end
+  if self.drained and next(self.calls) == nil then
+    self.drained()
+  end
+end
+
+return M

@@ -1,0 +1,132 @@
+-- run/scheduler.lua: lets steps begin: those a mode has named, up to max_parallel at once, each as soon as
+-- there is room; and asks, before the mode names more, whether the run is over.
+--
+-- The same for all modes: limits, ends, errors and a person's retry are decided here. Which step is next
+-- knows the mode, what ends a run ends.lua. Called by policy.lua.
+
+local ends_of = require("skillrt.run.ends")
+local limits = require("skillrt.run.limits")
+local progress = require("skillrt.run.progress")
+
+---@class skillrt.Scheduler
+---@field queue string[]  ids that were named and have not begun
+local Scheduler = {}
+Scheduler.__index = Scheduler
+
+---@param run skillrt.Run
+---@param journal skillrt.Journal
+---@param steps skillrt.Steps
+---@param mode table  { choose, find, finished, is_looping, may_begin }
+---@return skillrt.Scheduler
+function Scheduler.new(run, journal, steps, mode)
+  return setmetatable({
+    run = run,
+    books = run.books,
+    journal = journal,
+    steps = steps,
+    mode = mode,
+    ends = ends_of.new(run, mode),
+    progress = progress.new(run),
+    max_parallel = run.skill.limits.max_parallel,
+    queue = {},
+    head = 1,
+    concurrent = run.skill.strategy.concurrent == true,
+  }, Scheduler)
+end
+
+-- A phase that cannot run: an error of its own, without an attempt (F21).
+local function refuse(self, id, why)
+  local step = self.steps:start(id)
+  assert(self.journal:emit({
+    t = "fail",
+    step = step.number,
+    attempt = 1,
+    class = "permanent",
+    message = ("%s: %s"):format(id, why),
+  }))
+  self.mode:finished(id)
+end
+
+-- Begins named steps while there is room; what ends the run instead, if anything does.
+local function fill(self)
+  local queue = self.queue
+  while self.head <= #queue and self.books.open < self.max_parallel do
+    local id = queue[self.head]
+    local status, reason, message = limits.before_step(self.run, self.mode, id)
+    if not status then
+      status, reason, message = self.progress:check(self.mode:find(id))
+    end
+    if status then
+      self.queue, self.head = {}, 1
+      return status, reason, message
+    end
+    self.head = self.head + 1
+    if self.head == 2 or self.mode:may_begin(id) then -- the others may have changed what it stands on
+      self.steps:go(self.steps:start(id))
+    end
+  end
+  if self.head > #queue and queue[1] then
+    self.queue, self.head = {}, 1
+  end
+end
+
+-- What a mode's answer is, where it is no step: "again" if the mode is to be asked once more.
+local function carry_out(self, kind, what, why, message)
+  if kind == "skip" then
+    assert(self.journal:emit({ t = "skip", phase = what, why = why }))
+  elseif kind == "refuse" then
+    refuse(self, what, why)
+  elseif kind == "loop" then
+    assert(self.journal:emit({ t = "loop", status = what, reason = why, message = message }))
+  else
+    return false
+  end
+  return true
+end
+
+-- Whether the run is over before the mode is asked.
+local function over(self)
+  local kind, status, reason, message = self.ends:reached()
+  if kind == "start" then
+    self.queue, self.head = status, 1
+    return nil
+  elseif kind then
+    return self.mode:over(status, reason, message)
+  end
+end
+
+---@return "wait"|"stop"|"ask" kind
+---@return any what
+---@return string? why
+---@return string? message
+function Scheduler:choose()
+  while true do
+    local kind, what, why, message
+    local status, reason, text = fill(self)
+    if status then
+      kind, what, why, message = self.mode:over(status, reason, text)
+    elseif self.head <= #self.queue or (self.books.open > 0 and not self.concurrent) then
+      return "wait"
+    end
+    if not kind and self.books.open == 0 then
+      kind, what, why, message = over(self)
+    end
+    if not kind and not self.queue[1] then
+      kind, what, why, message = self.mode:choose()
+      if kind == "start" then
+        self.queue, self.head = what, 1
+        kind = nil
+      elseif kind == "none" then
+        if self.books.open > 0 then
+          return "wait"
+        end
+        kind, what, why, message = self.mode:over(self.ends:nothing_left(what))
+      end
+    end
+    if kind and not carry_out(self, kind, what, why, message) then
+      return kind, what, why, message
+    end
+  end
+end
+
+return Scheduler

@@ -1,0 +1,166 @@
+-- run/snapshot.lua: all that the books say as one record, and a journal read back from the newest of these.
+--
+-- Such a record is written now and then, with the steps and calls that are under way, so that going on
+-- with a run costs the same however many steps it had. Knows the books and record payloads, no files.
+
+local books_of = require("skillrt.run.books")
+local json = require("skillrt.base.json")
+local record = require("skillrt.base.record")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+---How many bytes of records make a new `books` record worth its own, at least.
+M.INTERVAL = 256 * 1024
+-- ... and how many times its own size: a large state is not written for every few small changes.
+local TIMES <const> = 8
+
+-- A `books` record ends like this and no other does: its type is its last key, and in any other a
+-- value of such an end is followed by one more bracket.
+M.ENDING = '"t":"books"}'
+
+-- Records kept back at most, in case a `books` record makes them needless.
+local KEPT_MOST <const> = 8192
+
+local APART <const> = { steps = true, open = true, state = true }
+local OF_STEP <const> = {
+  "number", "id", "kind", "attempt", "started_at", "retry_at", "failures", "calls", "known", "values", "notes",
+  "generations",
+}
+
+-- A step that is under way: what the books know of it, and how its state differs from the present one.
+local function written(books, step)
+  local out = { undo = books.state:undo_patch(step.root), order = json.array({}) }
+  for _, field in ipairs(OF_STEP) do
+    local value = step[field]
+    out[field] = (type(value) ~= "table" or next(value) ~= nil) and value or nil
+  end
+  for place, round in pairs(step.rounds) do
+    out.rounds = out.rounds or {}
+    out.rounds[place] = { n = round.n, seq = round.seq, result = round.result }
+  end
+  for _, place in ipairs(step.order) do
+    if step.known[place] then
+      out.order[#out.order + 1] = place
+    end
+  end
+  return out
+end
+
+---All that the books say, as a record.
+---@param books skillrt.Books
+---@return table record
+function M.whole(books)
+  local all, steps = {}, json.array({})
+  for field, value in pairs(books) do
+    if not APART[field] then
+      all[field] = value
+    end
+  end
+  for _, step in pairs(books.steps) do
+    steps[#steps + 1] = step
+  end
+  table.sort(steps, function(a, b) -- their states are taken up oldest first
+    return a.number < b.number
+  end)
+  for i, step in ipairs(steps) do
+    steps[i] = written(books, step)
+  end
+  return { t = "books", books = all, steps = steps[1] and steps or nil, state = books.state.root }
+end
+
+-- Takes over what such a record tells, whatever the books said before.
+local function restore(books, entry)
+  for field in pairs(books) do
+    books[field] = nil
+  end
+  for field, value in pairs(entry.books) do
+    books[field] = value
+  end
+  books.steps, books.open, books.at = {}, 0, entry.at
+  books.state = state.new(entry.state)
+  for _, step in ipairs(entry.steps or {}) do
+    step.root, step.undo = books.state:hold_undone(step.undo), nil
+    for _, round in pairs(step.rounds or {}) do
+      round.from = 1
+    end
+    books.steps[step.number] = books_of.step(step)
+    books.open = books.open + 1
+  end
+end
+
+---@class skillrt.Snapshot
+---@field since integer  bytes of records since the newest `books` record
+---@field due number|nil  from how many on the next one is due
+local Snapshot = {}
+Snapshot.__index = Snapshot
+
+---@param books skillrt.Books
+---@param interval integer?  instead of INTERVAL, and whatever the size
+---@return skillrt.Snapshot
+function M.new(books, interval)
+  local self = { books = books, interval = interval or M.INTERVAL, times = interval and 0 or TIMES, since = 0 }
+  self.kept, self.seqs, self.count = {}, {}, 0
+  return setmetatable(self, Snapshot)
+end
+
+---Whether a record is one of all the books, which tells nothing that happened.
+---@param payload string
+---@return boolean
+function M.is_books(payload)
+  return payload:sub(-#M.ENDING) == M.ENDING
+end
+
+---A record was read or written. The first of a run holds its state, as large as it is then.
+---@param size integer  of its payload, in bytes
+---@param is_books boolean
+---@param blobs table[]|nil  { digest, text } that it refers to, where it was written now
+function Snapshot:passed(size, is_books, blobs)
+  local since = self.since + size
+  if is_books or not self.due then
+    for _, blob in ipairs(blobs or {}) do
+      size = size + #blob[2]
+    end
+    self.due = math.max(self.interval, self.times * size)
+    since = is_books and 0 or since
+  end
+  self.since = since
+end
+
+---One record of the journal, in order.
+---@param payload string
+---@param seq integer
+---@param read_blob function
+function Snapshot:add(payload, seq, read_blob)
+  self.read_blob = read_blob
+  local starts_anew = M.is_books(payload)
+  self:passed(#payload, starts_anew)
+  if starts_anew then
+    self.count = 0
+  elseif self.count >= KEPT_MOST then
+    self:apply()
+  end
+  if self.count == 0 then
+    self.anew = starts_anew
+  end
+  self.count = self.count + 1
+  self.kept[self.count], self.seqs[self.count] = payload, seq
+end
+
+---Applies what was kept back.
+function Snapshot:apply()
+  local kept, seqs, books = self.kept, self.seqs, self.books
+  for i = 1, self.count do
+    local entry, message, code = record.decode(kept[i], self.read_blob)
+    if not entry then
+      error({ message = ("record %d: %s"):format(seqs[i], message), code = code }, 0)
+    elseif i == 1 and self.anew then
+      restore(books, entry)
+    else
+      books_of.apply(books, entry, seqs[i])
+    end
+  end
+  self.kept, self.seqs, self.count, self.anew = {}, {}, 0, false
+end
+
+return M

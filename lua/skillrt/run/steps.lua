@@ -1,0 +1,380 @@
+-- run/steps.lua: steps from their start to their end: who performs them, what a failure means, when the
+-- next attempt begins.
+--
+-- A step's function runs in a worker coroutine; it has an execution (branches.lua) from its first wait on.
+-- Knows actions, agents and outcomes; which step is next knows the mode. Called by policy.lua.
+
+local attempts = require("skillrt.run.attempts")
+local branches = require("skillrt.run.branches")
+local context = require("skillrt.run.ctx")
+local kept = require("skillrt.run.kept")
+local outcome = require("skillrt.run.outcome")
+local record = require("skillrt.base.record")
+local returned = require("skillrt.agent.returned")
+local state = require("skillrt.skill.state")
+local task_of = require("skillrt.run.task")
+
+local printable = record.printable
+
+---@class skillrt.Steps
+---@field run table
+---@field journal skillrt.Journal
+---@field calls skillrt.Calls
+---@field begin integer[]  engine's numbers of functions to be performed once their start is durable
+local Steps = {}
+Steps.__index = Steps
+Steps.printable = printable
+
+---@param run table
+---@param journal skillrt.Journal
+---@param calls skillrt.Calls
+---@param numbers table
+---@param mode table
+---@return skillrt.Steps
+function Steps.new(run, journal, calls, numbers, mode)
+  local self = setmetatable({
+    run = run,
+    books = run.books,
+    journal = journal,
+    calls = calls,
+    numbers = numbers,
+    mode = mode,
+    performing = {},
+    idle = {},
+  }, Steps)
+  self.world = {
+    idle = self.idle,
+    leave = function(call)
+      calls:leave(call)
+    end,
+    give = function(call, known)
+      calls:give(call, known)
+    end,
+    give_up = function(call, live)
+      return calls:give_up(call, live)
+    end,
+    reread = function(held)
+      return journal:reread(held)
+    end,
+    round = function(execution, place, number, value, last)
+      kept.round(journal, execution, place, number, value, last)
+    end,
+  }
+  self.face = context.face(run, self)
+  run.next_key = function(step)
+    local execution = self:execution_of(step)
+    local branch = execution:current() or execution.main
+    return calls:key_of(step, branch.prefix .. (branch.position + 1))
+  end
+  return self
+end
+
+-- ---- starting ----
+
+---A step's action or phase.
+---@param step skillrt.Step
+---@return skillrt.Action
+function Steps:definition_of(step)
+  local definition = step.definition
+  if not definition then -- of a step taken up from the journal
+    definition = self.mode:find(step.id)
+    step.definition = definition
+  end
+  return definition
+end
+
+---Records that an action or phase was chosen.
+---@param id string
+---@return skillrt.Step
+function Steps:start(id)
+  local books = self.books
+  local definition, kind = self.mode:find(id)
+  local number = books.last_step + 1
+  local ok, message = self.journal:emit({
+    t = "start",
+    step = number,
+    [kind] = id,
+    n = books.state.root.iteration_count + 1,
+  }, true)
+  if not ok then
+    error(message, 0)
+  end
+  local step = books.steps[number]
+  step.definition = definition
+  return step
+end
+
+---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
+---at once, as it does nothing but call.
+---@param step skillrt.Step
+function Steps:go(step)
+  local definition = self:definition_of(step)
+  if definition.run or definition.each or self:is_script(definition.agent) then
+    self.performing[#self.performing + 1] = self.numbers:next(step)
+  else
+    self:perform(step)
+  end
+end
+
+---Whether a function of the script performs what this agent is asked.
+---@param name string|nil
+---@return boolean|nil
+function Steps:is_script(name)
+  return name and self.run.skill.agents[name].is_script
+end
+
+-- An agent's step, or one that only ends the run.
+local function by_agent(self, step, definition)
+  if not definition.agent then
+    return function() end
+  end
+  local agent = self.run.skill.agents[definition.agent]
+  return function(_, ctx, item, index)
+    return agent:perform(ctx, task_of.new(self.run, step, definition, { item = item, index = index }))
+  end
+end
+
+-- The function that performs a step, for each item of its list where it has one.
+local function performer(self, step, definition)
+  local perform = definition.run or by_agent(self, step, definition)
+  if definition.each then
+    return require("skillrt.run.each").over(step, definition, perform)
+  end
+  return perform
+end
+
+---Performs a step from its beginning: what is recorded of it is given back to it.
+---@param step skillrt.Step
+function Steps:perform(step)
+  local definition = self:definition_of(step)
+  local perform = performer(self, step, definition)
+  local thread = branches.worker(self.idle)
+  step.thread, step.execution = thread, nil
+  step.cursors, step.said, step.fresh, step.context = nil, nil, nil, nil
+  local ctx = setmetatable({ [context.STEP] = step }, self.face)
+  self:after(step, coroutine.resume(thread, perform, state.view(step.root), ctx))
+end
+
+---The branches of a step, from its first wait on.
+---@param step skillrt.Step
+---@return skillrt.Execution
+function Steps:execution_of(step)
+  local execution = step.execution
+  if not execution then
+    execution = branches.new(step, self.world)
+    step.execution = execution
+    execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
+      self:over(step, ok, a, b, c)
+    end)
+  end
+  return execution
+end
+
+-- The function's first stretch is over: it ended, or it waits.
+function Steps:after(step, ok, first, a, b, c)
+  local execution = step.execution
+  if ok and first == branches.WAIT then
+    execution:replay()
+    return self:look(step)
+  elseif ok and first == branches.OVER then
+    self.idle[#self.idle + 1] = step.thread
+  elseif ok then
+    ok, a = false, { message = step.id .. ": run yielded; to wait, call ctx.await(request)", class = "permanent" }
+  else
+    a = first
+  end
+  if execution then
+    execution.by_thread[step.thread] = nil
+  end
+  self:over(step, ok, a, b, c)
+  if execution and not execution.ended then
+    execution:replay() -- of what it began and did not wait for, calls may be out
+    self:look(step)
+  end
+end
+
+---Whether a step asked for something else than before; then the run cannot go on.
+---@param step skillrt.Step
+function Steps:look(step)
+  local execution = step.execution
+  local diverged = execution and execution.diverged
+  if not diverged then
+    return
+  end
+  execution.diverged = nil
+  execution:close()
+  if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
+    diverged.now = "another " .. diverged.now
+  end
+  if self.loading and self.run.accept_changes then
+    return self:drop(step, diverged)
+  end
+  local message = "%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"
+  local text = message:format(self.run.work_dir, step.number, step.id, diverged.place, diverged.before, diverged.now)
+  if self.loading then
+    error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
+  end
+  self:fail(step, self:definition_of(step), { class = "permanent", message = text })
+end
+
+---Changes are accepted: what was recorded from a place on is forgotten, and the step is replayed anew.
+---@param step skillrt.Step
+---@param diverged table
+function Steps:drop(step, diverged)
+  self.dropped = self.dropped or {}
+  local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
+  self.dropped[#self.dropped + 1] = text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
+    table.concat(attempts.forgotten(step, diverged.place), ", "))
+  assert(self.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
+  step.execution, step.replays = nil, true
+end
+
+---Goes on with a step after one of its calls was over.
+---@param step skillrt.Step
+function Steps:go_on(step)
+  local execution = step.execution
+  execution:advance()
+  self:look(step)
+end
+
+-- ---- ending ----
+
+---The step's function has ended; so does the step when no call of it is out.
+function Steps:over(step, ok, a, b, c)
+  local execution = step.execution
+  if not execution then
+    if next(step.known) == nil then
+      return self:finish(step, ok, a, b, c)
+    end
+    execution = self:execution_of(step) -- it awaits nothing now
+  end
+  execution:drain(execution.main, function()
+    execution.drained = nil
+    execution:close()
+    if execution:is_used_up() then
+      self:finish(step, ok, a, b, c)
+    end
+  end)
+end
+
+---What the step's function gave becomes its end, or a failure.
+function Steps:finish(step, ok, a, b, c)
+  local definition = self:definition_of(step)
+  local result, failure
+  if not ok then
+    local _, message, class, call = returned.raised(step.id, a)
+    failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
+    if type(a) ~= "table" or type(a.message) ~= "string" then
+      failure.traceback = debug.traceback(step.thread, failure.message)
+    end
+    coroutine.close(step.thread) -- its to-be-closed variables are closed now
+  elseif definition.agent or definition.each then -- an outcome already
+    result, failure = a, a == nil and b ~= nil and { message = b, class = c or "permanent" } or nil
+    result = result or (not failure and { status = "completed" })
+  else
+    result, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
+    failure = not result and { message = b, class = c } or nil
+  end
+  if result then
+    self:settle(step, definition, result)
+  else
+    self:fail(step, definition, failure)
+  end
+end
+
+function Steps:settle(step, definition, result)
+  local entry, failure, simple = outcome.settle(self.run, step, definition, result)
+  if not entry and failure.here then
+    self.trouble = failure.message -- the step stays open: a resume writes again what it gave
+    return nil
+  elseif not entry then
+    return self:fail(step, definition, failure)
+  end
+  entry.at = self.run.core.wall_ms()
+  entry.ms = entry.at - step.started_at
+  simple = simple and not step.fresh
+  local ok, message = self.journal:emit(kept.with_fresh(step, entry), simple)
+  if not ok then
+    return self:fail(step, definition, {
+      class = outcome.unusable(step),
+      message = ("%s: the result cannot be kept: %s"):format(step.id, message),
+    })
+  end
+  self.mode:finished(step.id)
+end
+
+---An attempt of a step failed.
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param failure table  { class, message, traceback, blame, retry_after_ms }
+function Steps:fail(step, definition, failure)
+  if failure.class == "skipped" then
+    assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
+    return self.mode:finished(step.id)
+  end
+  local execution = step.execution
+  local blame = failure.blame or (execution and execution.main.last)
+  if execution and blame == execution.main.last then
+    failure.retry_after_ms = failure.retry_after_ms or execution.main.retry_after_ms
+  end
+  local delay, why = attempts.next(self.run, step, definition, failure, blame)
+  local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
+  local entry = kept.with_fresh(step, {
+    t = "fail",
+    step = step.number,
+    attempt = step.attempt,
+    class = failure.class,
+    message = printable(message),
+    traceback = failure.traceback and printable(failure.traceback),
+    retry = delay and math.ceil(delay) or nil,
+    blame = delay and blame or nil,
+  })
+  assert(self.journal:emit(entry))
+  if delay then
+    self.calls.due:put(step.retry_at, step)
+  else
+    self.mode:finished(step.id)
+  end
+end
+
+---The wait before an attempt is over.
+---@param step skillrt.Step
+function Steps:rang(step)
+  if self.books.steps[step.number] == step then
+    self:go(step)
+  end
+end
+
+---What a local function gives, kept under its place.
+function Steps:once(execution, branch, name, fn)
+  return kept.once(self.journal, execution, branch, name, fn)
+end
+
+-- ---- taking up ----
+
+---Takes up the steps that were under way when the run stopped.
+function Steps:take_up()
+  local numbers = {}
+  for number in pairs(self.books.steps) do
+    numbers[#numbers + 1] = number
+  end
+  table.sort(numbers)
+  for _, number in ipairs(numbers) do
+    local step = self.books.steps[number]
+    if not self:definition_of(step) then
+      local why = "its definition is no longer part of the skill"
+      assert(self.journal:emit({ t = "skip", step = number, why = why }))
+    elseif step.retry_at then
+      self.calls.due:put(step.retry_at, step)
+    elseif next(step.known) or next(step.calls) or next(step.rounds) then
+      repeat -- gives back what is recorded; what may leave leaves with the first batch
+        step.replays = nil
+        self:perform(step)
+      until not step.replays
+    else
+      self:go(step)
+    end
+  end
+end
+
+return Steps

@@ -1,0 +1,189 @@
+-- run/task.lua: what an agent is asked: a step in all that an agent may need to know of it.
+--
+-- The costly parts (the state as text, the prompt's file) are worked out when they are first
+-- asked for. Knows the books and the skill through the run; no journal, no transport.
+
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+-- The text of a prompt: a file of the skill (pinned), or the text itself.
+local function prompt_text(run, prompt)
+  local kept = run.prompts[prompt]
+  if kept or prompt:find("[\n ]") then
+    return kept or prompt
+  end
+  local text, message = files.read(files.join(run.skill.dir, prompt))
+  if not text then
+    error({ message = ("prompt %s"):format(message), code = "missing" }, 0)
+  end
+  run.prompts[prompt] = text
+  return text
+end
+
+-- A value as its JSON, or a word about why it is left out (F43).
+local function bounded(value, limit)
+  local text = json.encode(value)
+  if text and #text > limit then
+    return ("(left out: %d bytes of JSON, the limit is %d)"):format(#text, limit)
+  end
+  return value
+end
+
+-- The state an agent is shown: the declared keys, each bounded in size.
+local function state_text(run, root)
+  local limit, shown = run.skill.limits.max_prompt_state, {}
+  local keys = run.skill.project
+  if keys then
+    for _, key in ipairs(keys) do
+      shown[key] = bounded(root[key], limit)
+    end
+  else
+    for key, value in pairs(root) do
+      shown[key] = bounded(value, limit)
+    end
+  end
+  return assert(json.encode(shown, { indent = 2 }))
+end
+
+-- The inputs that are there: one that was only taken from a skipped phase is not (F21).
+local function each_input(run, definition, visit)
+  for _, name in ipairs(definition.input or {}) do
+    local maker = run.books.outputs[name]
+    if maker or definition.input_declared then
+      visit(name, maker)
+    end
+  end
+end
+
+local function input_paths(run, definition)
+  local list = {}
+  each_input(run, definition, function(name)
+    list[#list + 1] = files.join(run.work_dir, name)
+  end)
+  return list
+end
+
+-- Under the memory strategy there are no files: the values themselves go along (F4, R21).
+local function input_text(run, step, definition)
+  local parts, limit = {}, run.skill.limits.max_prompt_state
+  each_input(run, definition, function(name, maker)
+    local value = maker and bounded(step.root.outputs[maker], limit)
+    if value ~= nil then
+      local text = type(value) == "string" and value or json.encode(value, { indent = 2 })
+      parts[#parts + 1] = ("%s:\n%s"):format(name, text)
+    end
+  end)
+  return #parts > 0 and table.concat(parts, "\n\n") or nil
+end
+
+local function in_memory(task)
+  return task.context_strategy == "memory"
+end
+
+local LATER = {}
+
+function LATER.state(task)
+  return state.view(task._step.root)
+end
+
+function LATER.state_text(task)
+  return state_text(task._run, task._step.root)
+end
+
+function LATER.prompt(task)
+  local prompt = task._prompt
+  return prompt and prompt_text(task._run, prompt)
+end
+
+-- The documents that bind every step: their texts while they fit, else where they lie (F15).
+function LATER.specs(task)
+  local skill, list = task._run.skill, {}
+  local room = skill.limits.max_prompt_specs
+  for i, name in ipairs(skill.specs or {}) do
+    local text = prompt_text(task._run, name)
+    local path = files.join(files.join(files.current(), skill.dir), name)
+    list[i] = { name = name, path = path, size = #text, text = #text <= room and text or nil }
+    room = list[i].text and room - #text or room
+  end
+  return list[1] and list
+end
+
+function LATER.inputs(task)
+  return in_memory(task) and {} or input_paths(task._run, task._definition)
+end
+
+function LATER.input_text(task)
+  return in_memory(task) and input_text(task._run, task._step, task._definition) or nil
+end
+
+local Task = {}
+
+function Task:__index(key)
+  if key == "key" then -- of the next call: each has its own
+    return self._run.next_key(self._step)
+  end
+  local make = LATER[key]
+  if not make then
+    return nil
+  end
+  local value = make(self)
+  self[key] = value
+  return value
+end
+
+-- Where the step's output is to be written, below a folder that is there: an agent told to write to
+-- sections/api.md need not make sections. What keeps the folder from being made, its writing tells.
+local function output_path(run, definition)
+  local path = files.join(run.work_dir, definition.output)
+  if definition.output:find("/", 1, true) then
+    files.make_folders(files.dirname(path))
+  end
+  return path
+end
+
+-- What the first of the two says that says anything.
+local function first_of(one, other)
+  if one == nil then
+    return other
+  end
+  return one
+end
+
+---@param run table            { skill, books, work_dir, prompts, next_key(run, step) }
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param request table|nil    what a script awaits: { prompt, timeout, idempotent, retry }
+---@return skillrt.Task
+function M.new(run, step, definition, request)
+  local books = run.books
+  local asked = request or {}
+  local to_file = definition.output and books.context_strategy ~= "memory"
+  return setmetatable({
+    _run = run,
+    _step = step,
+    _definition = definition,
+    _prompt = asked.prompt or definition.prompt,
+    run_id = books.run_id,
+    skill = run.skill.name,
+    step = step.number,
+    kind = step.kind,
+    [step.kind] = definition,
+    timeout = asked.timeout or definition.timeout or run.skill.limits.step_timeout,
+    idempotent = first_of(definition.idempotent_declared, asked.idempotent),
+    retry = asked.retry,
+    member_retry = asked.retry or (asked.agent == nil and {} or nil), -- a step's chain is patient with its members
+    attempt = step.attempt,
+    work_dir = run.work_dir,
+    dir = run.skill.dir,
+    input = books.input,
+    context_strategy = books.context_strategy,
+    output = to_file and output_path(run, definition) or nil,
+    item = asked.item,
+    index = asked.index,
+  }, Task)
+end
+
+return M

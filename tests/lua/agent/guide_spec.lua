@@ -1,0 +1,82 @@
+-- agent_guide_spec.lua: docs/agents.md is true: its example is an agent, its words are those of the code.
+require "tests.support.json_shim"
+local agent = require "skillrt.agent"
+local ask = require "skillrt.agent.ask"
+local fake = require "tests.support.fake_ctx"
+local pages = require "tests.support.pages"
+
+local page = pages.read "docs/agents.md"
+
+local function example()
+  for _, block in ipairs(pages.blocks(page)) do
+    local kind = block.info:match "^lua file (%l+)%.lua$"
+    if kind then
+      return kind, block.text
+    end
+  end
+end
+
+describe("docs/agents.md", function()
+  local kind, text = example()
+
+  setup(function()
+    package.preload["skillrt.agent." .. kind] = assert(load(text, "=docs/agents.md"))
+    agent.KINDS[kind] = true
+  end)
+  teardown(function()
+    package.preload["skillrt.agent." .. kind], package.loaded["skillrt.agent." .. kind] = nil, nil
+    agent.KINDS[kind] = nil
+  end)
+
+  it("shows how an agent is added: a file and a row", function()
+    local one = assert(agent.check({ kind = kind, program = "delphi" }, "agent"))
+    assert.is_true(agent.is(one))
+    local outcome, _, _, ctx = fake.perform(one, { "yes\n" }, { prompt = "Is it?" })
+    assert.same({ status = "completed", updates = { answer = "yes\n" } }, outcome)
+    assert.same({ { "delphi" }, "Is it?" }, { ctx.asked[1].argv, ctx.asked[1].stdin })
+    local _, message, class = fake.perform(one, { '{"error":"no idea"}' })
+    assert.same({ "agent oracle: the reply is an error: no idea", "permanent" }, { message, class })
+    local none, why = agent.check({ kind = kind, programme = "delphi" }, "agent")
+    assert.same({ nil, 'agent: unknown field "programme" (did you mean "program"?)' }, { none, why })
+  end)
+
+  it("may be a member of a chain, and be performed by a skill", function()
+    local chain = agent.chain { { kind = kind, program = "one" }, { kind = kind, program = "two" } }
+    local outcome, _, _, ctx = fake.perform(chain, { { code = 1 }, "yes" })
+    assert.same({ answer = "yes" }, outcome.updates)
+    assert.equal(2, #ctx.asked)
+    local skill = require("skillrt.skill").check {
+      name = "s", actions = { { id = "a", agent = { kind = kind, program = "delphi" } } },
+    }
+    assert.is_true(skill.actions[1].idempotent)
+    assert.equal('agent "a.agent"', skill.agents["a.agent"]:label())
+  end)
+
+  it("names all that a kind has", function()
+    for name in pairs(agent.KINDS) do
+      local module = require("skillrt.agent." .. name)
+      for _, part in ipairs { "FIELDS", "check", "perform", "needs_http", "reads_prompt", "label" } do
+        assert.truthy(module[part] or part == "label", name .. " has no " .. part)
+        assert.truthy(page:find("\n| `" .. part .. "[`(]"), "docs/agents.md: says nothing of " .. part)
+      end
+    end
+    assert.is_function(ask.perform)
+  end)
+
+  it("names the words and classes of an answer", function()
+    local function outcome_of(status)
+      return (fake.perform(agent.http { url = "http://x/" }, { ('{"status":"%s","stateUpdates":{}}'):format(status) }))
+    end
+    local list = page:match "\n(`completed`, `complete`.-) complete, `partial`"
+    for word in list:gmatch "`([%l_]+)`" do
+      assert.equal("completed", outcome_of(word).status)
+    end
+    assert.equal("partial", outcome_of("partial").status)
+    local failing = page:match "word of the list above or (.-)%. Other"
+    for word in failing:gmatch "`([%l_]+)`" do
+      assert.is_nil(outcome_of(word))
+      local one = agent.command { "x", parse = "json" }
+      assert.is_nil((fake.perform(one, { ('{"status":"%s","n":1}'):format(word) })))
+    end
+  end)
+end)

@@ -1,0 +1,132 @@
+-- text_spec.lua: what is done to texts from outside takes time that grows with them alone: a
+-- megabyte of what is worst for a pattern is read in a moment, in every room that reads.
+local action_md = require "skillrt.document.load.action_md"
+local arrows = require "skillrt.document.generate.helpers"
+local condition = require "skillrt.document.load.condition"
+local domain = require "skillrt.document.check.reach.domain"
+local expr = require "skillrt.expr"
+local front_matter = require "skillrt.document.load.front_matter"
+local js = require "skillrt.document.load.js"
+local json_lines = require "skillrt.document.load.json_lines"
+local live = require "skillrt.report.live"
+local markdown = require "skillrt.document.load.markdown"
+local mermaid = require "skillrt.document.load.mermaid"
+local orchestrator = require "skillrt.document.load.orchestrator"
+local effect = require "skillrt.skill.effect"
+local state_md = require "skillrt.document.load.state_md"
+local tables = require "skillrt.document.load.tables"
+local template = require "skillrt.template"
+local text = require "skillrt.base.text"
+
+local MANY <const> = 1 << 20
+
+describe("a text", function()
+  it("loses the white space at its ends", function()
+    for given, wanted in pairs { [""] = "", [" "] = "", [" a b\t\n"] = "a b", a = "a", ["\n\na"] = "a" } do
+      assert.equal(wanted, text.trim(given))
+    end
+    assert.equal(" a b", text.trim_end " a b \n")
+    assert.equal("", text.trim_end " \n")
+    assert.equal("-a", text.without_end("-a-.-", ".-"))
+    assert.equal("c", text.behind_last("a\nb\nc", "\n"))
+    assert.equal("", text.behind_last("a\n", "\n"))
+    assert.equal("a", text.behind_last("a", "\n"))
+  end)
+
+  it("is taken apart into its lines, also the last and empty ones", function()
+    for given, wanted in pairs { [""] = "<>", a = "<a>", ["a\n"] = "<a><>", ["\n\nb"] = "<><><b>" } do
+      local shown = ""
+      for line in text.lines(given) do shown = shown .. "<" .. line .. ">" end
+      assert.equal(wanted, shown)
+    end
+  end)
+end)
+
+-- Processor time, in seconds, of what is done to a text made of many of these.
+local function seconds(run, unit, before, behind)
+  local given = (before or "") .. unit:rep(MANY // #unit) .. (behind or "x")
+  local start = os.clock()
+  run(given)
+  return os.clock() - start
+end
+
+local function blocks(given)
+  return markdown.parse(given)
+end
+
+local function code(lang)
+  return function(given)
+    return { { kind = "code", lang = lang, line = 1, text = given, closed = true } }
+  end
+end
+
+local ts, flow = code "ts", function(given) mermaid.parse("graph TD\n" .. given, 1) end
+local states = function(given) mermaid.parse("stateDiagram-v2\n" .. given, 1) end
+
+local function heard(given)
+  local said = { rest = "" }
+  live.hear(said, given)
+  live.hear(said, given .. "\n")
+end
+
+-- What reads; the unit that is worst for it; what stands before and behind.
+local CASES = {
+  { "trim", text.trim, " ", "a", "b" },
+  { "trim_end", text.trim_end, " ", "a", "b" },
+  { "without_end", function(t) text.without_end(t, "-") end, "-", "a", "b" },
+  { "behind_last", function(t) text.behind_last(t, "\r") end, "a" },
+  { "lines", function(t) for _ in text.lines(t) do end end, "\n" },
+  { "what a task says", heard, "a", "\r" },
+  { "a task's progress", heard, "a\r" },
+  { "a task's lines", heard, "a\n" },
+  { "a task's long line", heard, "\r\na", "" },
+  { "a string as a number", function(t) expr.compile "a == 1" { a = t } end, " ", "1", "1" },
+  { "wide spaces as a number", function(t) expr.compile "a == 1" { a = t } end, "\u{A0}", "", "" },
+  { "wide spaces behind a number", function(t) expr.compile "a == 1" { a = t } end, "\u{3000}", "1", "" },
+  { "an effect", function(t) effect.list { t } end, " ", "a", "b" },
+  { "a template's tag", function(t) template.compile("{{" .. t .. "}}") end, " ", "a", "b" },
+  { "a title", blocks, " ", "# a", "b" },
+  { "a title of marks", blocks, "#", "# a", " b #" },
+  { "a line below a line with a bar", blocks, " ", "a | b\n" },
+  { "a paragraph", blocks, "ab\n" },
+  { "an item of many lines", blocks, "  a\n", "- a\n" },
+  { "an item of blanks", blocks, "\t", "- a", "b" },
+  { "a cell of links begun", tables.plain, "[" },
+  { "a cell of labels", tables.plain, "[a](" },
+  { "a condition in brackets", condition.item, "(", "a b " },
+  { "a condition in wide brackets", condition.item, "\u{FF08}", "a b " },
+  { "a condition of backticks", condition.cell, "`", "", "x" },
+  { "a condition of blanks", condition.cell, " ", "a", "=1" },
+  { "effects of blanks", condition.effects, " ", "`a", "`" },
+  { "front matter", function(t) front_matter.read("---\n" .. t .. "\n---\n", "SKILL.md", {
+    warn = function() end, error = function() end, note = function() end }) end, " ", "a: [b", "c" },
+  { "a promise", function(t) action_md.read(ts(t), "a.md") end, " ", "// Effect: a", "b" },
+  { "fields", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b", "c // d" },
+  { "a field's note", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b // c", "d" },
+  { "interfaces", function(t) state_md.read(ts(t), "a.md") end, "interface aState " },
+  { "the type of a field", function(t) domain.values { literals = {}, items = {}, kind = t } end, " ", "a", "|" },
+  { "comments begun", function(t) js.literal(t, 1) end, "/*", "[" },
+  { "texts begun", function(t) js.literal(t, 1) end, "`\\", "[a, " },
+  { "a code's blanks", function(t) js.entries(t, 1) end, "\t", "{ a: f(b", "c) }" },
+  { "an edge's words", flow, " ", "a -- b", "c" },
+  { "an edge's dashes", flow, "-", "a -- b -", "c" },
+  { "an edge's equal signs", flow, "=", "a == b ", "c" },
+  { "an edge's label", flow, " ", "a -->|b", "c" },
+  { "what stands behind an edge", flow, " ", "a --> b", "!" },
+  { "a node's name", flow, "a-" },
+  { "a transition's label", states, " ", "a --> b", "c" },
+  { "a state's text", states, " ", "a: b", "c" },
+  { "a document's code", function(t) orchestrator.read(ts(t), "a.md") end, "function a" },
+  { "a key of many parts", function(t) json_lines.nearest({}, t) end, "a." },
+  { "an arrow's name", function(t) arrows.with_state(t) end, "a", "=>" },
+  { "an arrow's blanks", function(t) arrows.with_state(t) end, " ", "=> a", "b" },
+}
+
+describe("a megabyte that is worst for", function()
+  for _, case in ipairs(CASES) do
+    it(case[1] .. " is read in a moment", function()
+      local took = seconds(case[2], case[3], case[4], case[5])
+      assert.is_true(took < 2, ("%.1f s"):format(took))
+    end)
+  end
+end)

@@ -1,0 +1,111 @@
+-- cli_recover_spec.lua: damaged runs, seen from the command line: what each command says, the way out,
+-- and the state as the journal has it.
+local json = require "skillrt.base.json"
+local kit = require "tests.support.cli_kit"
+
+local STEPS = [[
+return require "skillrt".skill { name = "steps", state = { n = 0 }, actions = {
+  { id = "more", when = "n < 4", max_runs = 9, run = function(s) return { n = s.n + 1, large = ("x"):rep(LARGE) } end } } }]]
+
+local function finished(folder, large)
+  folder.file("steps.lua", (STEPS:gsub("LARGE", tostring(large or 10))))
+  local run = kit.run(folder, { "steps.lua", "--work-dir", "w" })
+  assert.equal(0, run.code, run.err)
+  return folder.read "w/journal/00000001.sj"
+end
+
+-- The name of the only blob.
+local function blob_of(folder)
+  local list <close> = io.popen(("ls %s/w/blobs"):format(folder.path))
+  return list:read "l"
+end
+
+describe("a value kept apart that is missing or changed", function()
+  it("gives exit 7 and its name from every command that needs it, and no traceback (F41)", function()
+    for _, harm in ipairs { "missing", "changed" } do
+      local folder <close> = kit.folder()
+      finished(folder, 100000)
+      local name = blob_of(folder)
+      local path = folder.path .. "/w/blobs/" .. name
+      if harm == "missing" then
+        os.remove(path)
+      else
+        folder.file("w/blobs/" .. name, "something else")
+      end
+      for _, words in ipairs { { "status", "w" }, { "state", "w" }, { "resume", "w" }, { "retry", "w" },
+        { "answer", "w", "1" }, { "log", "--verify", "w" } } do
+        local run = kit.run(folder, words)
+        assert.equal(7, run.code, words[1] .. ": " .. run.err)
+        assert.truthy(run.err:find("w/blobs/" .. name .. ": this blob", 1, true), run.err)
+        assert.is_nil(run.err:find("traceback", 1, true))
+        assert.equal("", run.out)
+      end
+      assert.equal(0, kit.run(folder, { "log", "w" }).code) -- it needs none
+    end
+  end)
+end)
+
+describe("a bit that flipped in the last batch", function()
+  it("is refused by all commands, and is no torn tail of which nothing is lost (F41)", function()
+    local folder <close> = kit.folder()
+    local journal = finished(folder)
+    local whole = journal:sub(1, journal:find '[^\n]*"closed":true' - 1)
+    folder.file("w/journal/00000001.sj", whole:sub(1, -20) .. "~" .. whole:sub(-18))
+    for _, words in ipairs { { "status", "w" }, { "resume", "w" }, { "state", "w" } } do
+      local run = kit.run(folder, words)
+      assert.equal(7, run.code, run.out .. run.err)
+      assert.truthy(run.err:find("damaged: it was written since the computer was started last", 1, true), run.err)
+    end
+  end)
+end)
+
+describe("skillrt recover", function()
+  local function damaged(folder)
+    local journal = finished(folder)
+    local at = journal:find '"n":3,"step":3,"t":"start"'
+    folder.file("w/journal/00000001.sj", journal:sub(1, at - 1) .. "X" .. journal:sub(at + 1))
+  end
+
+  it("tells what is damaged and changes nothing; with --cut the run can go on, the rest is kept (F41)", function()
+    local folder <close> = kit.folder()
+    damaged(folder)
+    local told = kit.run(folder, { "recover", "w" })
+    assert.equal(7, told.code)
+    assert.truthy(told.out:find("5 records in front of the damage can be read; the last tells: "
+      .. "[Iteration 2] Completed: more\n", 1, true), told.out)
+    assert.truthy(told.err:find("00000001.sj: offset ", 1, true), told.err)
+    assert.truthy(told.err:find("skillrt recover --cut w would end the journal there", 1, true), told.err)
+    assert.equal(7, kit.run(folder, { "resume", "w" }).code)
+    local cut = kit.run(folder, { "recover", "--cut", "w" })
+    assert.equal(0, cut.code, cut.err)
+    assert.truthy(cut.out:find("^%d+ bytes were cut off and are kept in w/journal.cut%-%*; 4 records are left\n"), cut.out)
+    assert.truthy(cut.out:find("state.json knew more than that", 1, true), cut.out)
+    assert.equal(1, json.decode(kit.run(folder, { "state", "w" }).out).n) -- the batch of the second was damaged
+    local resumed = kit.run(folder, { "resume", "w" })
+    assert.equal(0, resumed.code, resumed.err)
+    assert.equal(4, json.decode(folder.read "w/state.json").n)
+    assert.equal(0, kit.run(folder, { "log", "--verify", "w" }).code)
+  end)
+
+  it("says of a run that is well that nothing is damaged", function()
+    local folder <close> = kit.folder()
+    finished(folder)
+    assert.truthy(kit.run(folder, { "recover", "w" }).out:find "^%d+ records, none is damaged\n$")
+    assert.truthy(kit.run(folder, { "recover", "--cut", "w" }).out:find("nothing was cut", 1, true))
+    assert.equal(2, kit.run(folder, { "recover", "." }).code)
+  end)
+end)
+
+describe("skillrt state", function()
+  it("prints the state as the journal has it, whatever became of state.json", function()
+    local folder <close> = kit.folder()
+    finished(folder, 100000)
+    local view = json.decode(folder.read "w/state.json")
+    view._skillrt = nil
+    folder.file("w/state.json", "{}")
+    local printed = kit.run(folder, { "state", "w" })
+    assert.equal(0, printed.code, printed.err)
+    assert.same(view, json.decode(printed.out))
+    assert.equal("{}", folder.read "w/state.json")
+  end)
+end)
