@@ -7,13 +7,20 @@
 
 #include "transport/transport.h"
 
+/*   stage     entered by                          left by
+ *   ACCEPTED  send                                the next turn of the loop; cancel: GONE
+ *   RUNNING   it was started                      its end; cancel, a deadline, a flood: TERMED
+ *   ENDING    its end, while pipes are held open  they are closed, or 200 ms: KILLED
+ *   TERMED    SIGTERM to its group                its end and that of its pipes, or 2 s: KILLED
+ *   KILLED    SIGKILL to its group                it is reaped: GONE; after 1 s nobody waits for it
+ *   GONE      reaped, or never started            the loop has closed its handles: freed */
 enum child_stage {
   CHILD_ACCEPTED, /* starts with the next turn of the loop, so that done never comes from send */
   CHILD_RUNNING,
   CHILD_ENDING, /* the program ended by itself; what it left behind may hold the pipes a while */
   CHILD_TERMED, /* the group got SIGTERM and has a grace to end in */
   CHILD_KILLED, /* the group got SIGKILL */
-  CHILD_GONE    /* reaped or never started; only handles are still closing */
+  CHILD_GONE    /* only handles are still closing */
 };
 
 enum { PIPE_OUT, PIPE_ERR, PIPES };
