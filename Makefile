@@ -9,6 +9,7 @@ BUILD   := build/$(MODE)
 LUA     ?= lua5.4
 LUAPC   ?= lua5.4
 PKG     ?= pkg-config
+OBJCOPY ?= objcopy
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
@@ -42,12 +43,14 @@ HTTP_C  := $(wildcard csrc/transport/http.c csrc/transport/http_*.c)
 BASE_C  := $(wildcard csrc/base/*.c)
 CORE_C  := $(filter-out $(HTTP_C),$(BASE_C) $(wildcard $(addprefix csrc/,store/*.c transport/*.c engine/*.c lua/*.c)))
 CORE_O  := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
+MAIN_O  := $(BUILD)/csrc/main.o $(BUILD)/csrc/signals.o
 HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o
 LUA_SRC := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
 PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
 CORE_SO := $(BUILD)/lib/skillrt/core.so
 HTTP_SO := $(if $(HTTP_C),$(BUILD)/lib/skillrt/http.so)
 LIBRARY := $(BUILD)/libskillrt.a
+INSIDE  := $(BUILD)/inside.a
 HOST_C  := $(wildcard examples/*/*.c)
 HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 
@@ -89,7 +92,13 @@ $(BUILD)/embedded.c: csrc/embed.lua csrc/pack.lua $(LUA_SRC) $(BUILD)/inputs
 $(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h
 	$(call say,CC)$(COMPILE) -c $< -o $@
 
+# a host sees skillrt_* and luaopen_* only: all else is its own to name. Tests link the inside.
 $(LIBRARY): $(CORE_O) $(BUILD)/inputs
+	@rm -f $@
+	@$(CC) -r -nostdlib $(CORE_O) -o $(BUILD)/libskillrt.o
+	@$(OBJCOPY) --localize-hidden $(BUILD)/libskillrt.o
+	$(call say,AR)$(AR) rcs $@ $(BUILD)/libskillrt.o
+$(INSIDE): $(CORE_O) $(BUILD)/inputs
 	@rm -f $@
 	$(call say,AR)$(AR) rcs $@ $(CORE_O)
 # core.so takes the Lua API from the program that loads it: linking liblua would bring a second one
@@ -99,8 +108,8 @@ $(CORE_SO): $(CORE_O) $(BUILD)/inputs
 $(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
-$(BUILD)/skillrt: $(BUILD)/csrc/main.o $(CORE_O) $(BUILD)/inputs
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(BUILD)/csrc/main.o $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+$(BUILD)/skillrt: $(MAIN_O) $(CORE_O) $(BUILD)/inputs
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(MAIN_O) $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 # a host program links the library alone, as a stranger would
 $(HOSTS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@

@@ -1,62 +1,20 @@
 /* main.c: the program `skillrt`: opens Lua, puts the core into it, hands over to skillrt.cli.
  *
- * The only place with signal handlers, globals and exit. SIGINT and SIGTERM stop the run and
- * leave it resumable; a second one, or a first that Lua cannot notice in time (one endless
- * pattern match), ends the process at once, which the journal survives. */
-#include <errno.h>
+ * The only place with exit; signals.c has the signal handlers and globals. */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "lua/bind.h"
 #include "lua/core.h"
 #include "lua/limits.h"
-
-enum { PATIENCE_MS = 90 }; /* a stop is noticed within this time, or forced */
+#include "signals.h"
 
 static struct limits *the_limits;
-static volatile sig_atomic_t signals_seen, first_signal;
-
-static void quit_now(int signal, const char *why) {
-  ssize_t ignored = write(STDERR_FILENO, why, strlen(why));
-  (void)ignored;
-  _exit(128 + signal);
-}
-
-static void on_alarm(int signal) {
-  (void)signal;
-  if (!limits_noticed(the_limits))
-    quit_now(first_signal,
-             "skillrt: stopped inside a call that cannot be interrupted; `skillrt resume` "
-             "goes on with the run\n");
-}
-
-static void on_stop(int signal) {
-  int kept = errno;
-  if (signals_seen++ > 0)
-    quit_now(signal, "skillrt: stopped at once; `skillrt resume` goes on with the run\n");
-  first_signal = signal;
-  limits_interrupt(the_limits, "user_exit");
-  struct itimerval patience = {.it_value = {.tv_usec = PATIENCE_MS * 1000}};
-  setitimer(ITIMER_REAL, &patience, NULL);
-  errno = kept;
-}
-
-static void install_signals(void) {
-  struct sigaction action = {.sa_handler = on_stop};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  action.sa_handler = on_alarm;
-  sigaction(SIGALRM, &action, NULL);
-  action.sa_handler = SIG_IGN; /* a reader of our output that went away does not end the run */
-  sigaction(SIGPIPE, &action, NULL);
-}
 
 static int add_traceback(lua_State *L) {
   const char *message = lua_tostring(L, 1);
@@ -98,10 +56,11 @@ static int run_cli(lua_State *L) {
   char **argv = lua_touserdata(L, 2);
   luaL_openlibs(L);
   remove_exit(L);
+  bind_set_sys(L, signals_world());
   core_install(L);
   limits_install(L);
   the_limits = limits_of(L);
-  install_signals();
+  signals_install(the_limits);
   extend_cpath(L);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "skillrt.cli");
@@ -131,6 +90,7 @@ static void close_at_end(lua_State *L) {
 }
 
 int main(int argc, char **argv) {
+  signals_prepare();
   lua_State *L = luaL_newstate();
   if (!L) {
     fputs("skillrt: not enough memory\n", stderr);
@@ -143,10 +103,10 @@ int main(int argc, char **argv) {
   int code;
   if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
     code = (int)lua_tointeger(L, -1);
-    if (code == 128 + SIGINT && first_signal) code = 128 + first_signal;
+    if (code == 128 + SIGINT && signals_first()) code = 128 + signals_first();
   } else if (the_limits && limits_interrupted(the_limits)) {
     fputs(isatty(STDERR_FILENO) ? "\nskillrt: stopped\n" : "skillrt: stopped\n", stderr);
-    code = 128 + first_signal;
+    code = 128 + signals_first();
   } else {
     const char *message = lua_tostring(L, -1);
     fprintf(stderr, "skillrt: %s\n", message ? message : "an error that is not a text");

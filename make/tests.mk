@@ -34,14 +34,14 @@ planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its t
 	@ONLY='$(ONLY)' bash make/planted.sh $(BUILD)
 
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
-$(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+$(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(INSIDE)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 # opened at run time, as a run does on its first HTTP task
-$(BUILD)/tests/test_http $(BUILD)/tests/test_http_faults $(BUILD)/tests/test_https: | $(HTTP_SO)
+$(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop): | $(HTTP_SO)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 FUZZ_SUPPORT := tests/support/scratch.o
-$(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(LIBRARY)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(filter %.o,$^) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+$(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(INSIDE)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(filter %.o,$^) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 
 # ---- fuzzing: everything once more under clang, beside the rest in build/fuzz
 FUZZ_CC    ?= clang

@@ -31,10 +31,29 @@ static void *real_alloc(const struct sys *sys, void *block, size_t old_size, siz
   return realloc(block, new_size);
 }
 
+/* The result of a call that opens. */
+static int above_standard(int fd) {
+  if (fd < 0) return -errno;
+  if (fd > STDERR_FILENO) return fd;
+  int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int failed = errno;
+  close(fd);
+  return higher < 0 ? -failed : higher;
+}
+
+void sys_hold_standard(int held[3]) {
+  for (int i = 0; i < 3; i++)
+    held[i] = fcntl(i, F_GETFD) < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+}
+
+void sys_release_standard(const int held[3]) {
+  for (int i = 0; i < 3; i++)
+    if (held[i] >= 0) close(held[i]);
+}
+
 static int real_open(const struct sys *sys, const char *path, int flags, unsigned mode) {
   (void)sys;
-  int fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
-  return fd < 0 ? -errno : fd;
+  return above_standard(open(path, flags | O_CLOEXEC, (mode_t)mode));
 }
 
 static int real_close(const struct sys *sys, int fd) {
@@ -186,13 +205,20 @@ static int real_list(const struct sys *sys, const char *path,
 
 static int real_memory_file(const struct sys *sys, const char *name) {
   (void)sys;
-  int fd = memfd_create(name, MFD_CLOEXEC);
-  return fd < 0 ? -errno : fd;
+  return above_standard(memfd_create(name, MFD_CLOEXEC));
 }
 
 static int real_pipe(const struct sys *sys, int ends[2]) {
   (void)sys;
-  return RESULT(pipe2(ends, O_CLOEXEC));
+  if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
+  int reading = ends[0], writing = ends[1];
+  ends[0] = above_standard(reading);
+  ends[1] = above_standard(writing);
+  if (ends[0] >= 0 && ends[1] >= 0) return 0;
+  int failed = ends[0] < 0 ? ends[0] : ends[1];
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= 0) close(ends[i]);
+  return failed;
 }
 
 static int real_boot(const struct sys *sys, char to[SYS_BOOT]) {
@@ -247,8 +273,7 @@ static int real_random(const struct sys *sys, void *to, size_t size) {
 
 static int real_socket(const struct sys *sys, int domain, int type, int protocol) {
   (void)sys;
-  int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
-  return fd < 0 ? -errno : fd;
+  return above_standard(socket(domain, type | SOCK_CLOEXEC, protocol));
 }
 
 const struct sys *sys_real(void) {
@@ -281,6 +306,7 @@ const struct sys *sys_real(void) {
       .mono_ns = real_mono_ns,
       .random = real_random,
       .spawn = sys_real_spawn,
+      .ended = sys_real_ended,
       .kill_group = sys_real_kill_group,
       .reap = sys_real_reap,
       .socket = real_socket,

@@ -4,7 +4,8 @@
  * these function pointers, so that a test can fail, tear, reorder or kill at the n-th
  * call. Each call returns 0 or a count on success and a negative errno on failure;
  * nothing here retries (sys_write_all and friends below do, on EINTR and short counts).
- * Every descriptor is opened O_CLOEXEC. Callable from any thread. */
+ * Every descriptor is opened O_CLOEXEC and above 2: others may write to those. Callable from any
+ * thread. */
 #ifndef SKILLRT_BASE_SYS_H
 #define SKILLRT_BASE_SYS_H
 
@@ -33,7 +34,9 @@ struct sys_spawn {
   const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
   const char *const *env;  /* NULL-terminated "NAME=value"; the whole environment */
   const char *cwd;         /* NULL: the caller's; relative names of argv[0] and PATH start here */
-  int in, out, err;        /* descriptors to become 0, 1, 2; no other is inherited */
+  int in, out, err;        /* descriptors to become 0, 1, 2; no other is inherited but */
+  int life;                /* 0: none. The reading end of a pipe: when those who could write to it
+                              are gone, the kernel kills the group. Each start has its own */
 };
 
 struct sys {
@@ -81,8 +84,10 @@ struct sys {
   int (*random)(const struct sys *, void *to, size_t size);
 
   /* Starts a process in a group of its own; gives its pid and a descriptor that becomes
-   * readable when it ended (pidfd), so that no signal handler is needed. */
+   * readable when it ended (pidfd), so that no signal handler is needed. Where the system gives
+   * none, that is -1, and `ended` has to be asked: 1, 0 while it runs. */
   int (*spawn)(const struct sys *, const struct sys_spawn *, pid_t *pid, int *ended);
+  int (*ended)(const struct sys *, pid_t pid);
   int (*kill_group)(const struct sys *, pid_t pid, int signal);
   int (*reap)(const struct sys *, pid_t pid, int *status); /* waitpid status; -EAGAIN if running */
 
@@ -91,6 +96,14 @@ struct sys {
 
 /* The real world. Stateless, shared, never freed. */
 const struct sys *sys_real(void);
+
+/* Between the two, what a library opens is no descriptor from 0 to 2, although the host has closed
+ * one of them; with our own calls that is always so. */
+void sys_hold_standard(int held[3]);
+void sys_release_standard(const int held[3]);
+/* For the start of a program: as many descriptors as the system allows. What we start gets the
+ * limit that was there before. */
+void sys_raise_files(void);
 
 /* Writes all of it: goes on after EINTR and short counts. False with `object` in the message. */
 bool sys_write_all(const struct sys *, int fd, const void *from, size_t size, const char *object,

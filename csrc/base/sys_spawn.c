@@ -1,76 +1,136 @@
 /* sys_spawn.c: starts, signals and reaps processes of the real world.
- * A child gets a group of its own, clean signals and descriptors 0, 1, 2 only; its end is
- * seen through a pidfd, so no SIGCHLD handler is installed. Called through struct sys. */
+ * A child gets a group of its own, clean signals and descriptors 0, 1, 2, and dies with us: the
+ * kernel kills the group when the other end of its `life` pipe is gone, and the child itself when
+ * the thread that is our process ends. Its end is seen through a pidfd, so no SIGCHLD handler is
+ * installed. Called through struct sys. */
 #include "base/sys_spawn.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SPAWN_PATH_MAX = 4096 };
+enum { SPAWN_PATH_MAX = 4096, SPAWN_STACK = 64 << 10 };
 
-/* Everything posix_spawn needs, so that one place frees it. */
+/* The soft limit of descriptors before we raised it; programs that select() live by it. */
+static struct rlimit files_before;
+
+void sys_raise_files(void) {
+  struct rlimit now;
+  if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= now.rlim_max) return;
+  struct rlimit wanted = {.rlim_cur = now.rlim_max, .rlim_max = now.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) files_before = now;
+}
+
+/* What the child is told by, in memory that it shares with us until it executes. */
 struct spawn_plan {
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
-  int borrowed[3]; /* copies of in, out, err above 2, or -1 */
+  const struct sys_spawn *wish;
+  const char *path;
+  pid_t parent;        /* the child may not outlive it */
+  bool bound;          /* to the thread that starts it: our first, which ends with the process */
+  volatile int failed; /* errno */
 };
 
-/* A descriptor below 3 could be overwritten before its own turn: move a copy out of the way. */
-static int spawn_lift(int fd, int wanted, int *copy) {
-  *copy = -1;
-  if (fd > 2 || fd == wanted) return fd < 0 ? -EBADF : fd;
-  if (fd < 0) return -EBADF;
-  *copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  return *copy < 0 ? -errno : *copy;
+/* ---- the child: system calls only ---- */
+
+#define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
+
+IN_CHILD static void child_signals(void) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  for (int signal = 1; signal < NSIG; signal++)
+    sigaction(signal, &usual, NULL); /* refused for some, which have no handler either */
 }
 
-static int spawn_plan_descriptors(struct spawn_plan *plan, const struct sys_spawn *wish) {
+/* A descriptor below 3 could be overwritten before its own turn: a copy is out of the way. */
+IN_CHILD static int child_lift(int fd) {
+  return fd > 2 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* From here on the end of all who can write to it is a SIGKILL for the group. */
+IN_CHILD static void child_bind(int life) {
+  fcntl(life, F_SETOWN, -getpid());
+  fcntl(life, F_SETSIG, SIGKILL);
+  fcntl(life, F_SETFL, O_ASYNC);
+  fcntl(life, F_SETFD, 0);
+}
+
+IN_CHILD static void child_close(unsigned first, unsigned last) {
+  if (first > last || syscall(SYS_close_range, first, last, 0U) == 0) return;
+  for (unsigned fd = first; fd <= last && fd < 4096; fd++) /* an old kernel */
+    close((int)fd);
+}
+
+IN_CHILD static int child_descriptors(const struct sys_spawn *wish) {
   const int given[3] = {wish->in, wish->out, wish->err};
-  for (int i = 0; i < 3; i++) {
-    int fd = spawn_lift(given[i], i, &plan->borrowed[i]);
-    if (fd < 0) return fd;
-    int failed = posix_spawn_file_actions_adddup2(&plan->actions, fd, i);
-    if (failed) return -failed;
-  }
-  int failed = posix_spawn_file_actions_addclosefrom_np(&plan->actions, 3);
-  if (!failed && wish->cwd)
-    failed = posix_spawn_file_actions_addchdir_np(&plan->actions, wish->cwd);
-  return -failed;
-}
-
-static int spawn_plan_init(struct spawn_plan *plan) {
-  plan->borrowed[0] = plan->borrowed[1] = plan->borrowed[2] = -1;
-  int failed = posix_spawnattr_init(&plan->attributes);
-  if (failed) return -failed;
-  failed = posix_spawn_file_actions_init(&plan->actions);
-  if (failed) {
-    posix_spawnattr_destroy(&plan->attributes);
-    return -failed;
-  }
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&plan->attributes, &none);
-  posix_spawnattr_setsigdefault(&plan->attributes, &all);
-  posix_spawnattr_setpgroup(&plan->attributes, 0);
-  posix_spawnattr_setflags(&plan->attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  int fds[3];
+  for (int i = 0; i < 3; i++)
+    if ((fds[i] = child_lift(given[i])) < 0) return errno;
+  for (int i = 0; i < 3; i++)
+    if (dup2(fds[i], i) < 0) return errno;
+  unsigned life = wish->life > 2 ? (unsigned)wish->life : 3;
+  if (wish->life > 2) child_bind(wish->life);
+  child_close(3, life - 1);
+  child_close(wish->life > 2 ? life + 1 : 3, ~0U);
   return 0;
 }
 
-static void spawn_plan_clear(struct spawn_plan *plan) {
-  for (int i = 0; i < 3; i++)
-    if (plan->borrowed[i] >= 0) close(plan->borrowed[i]);
-  posix_spawn_file_actions_destroy(&plan->actions);
-  posix_spawnattr_destroy(&plan->attributes);
+IN_CHILD static int child_prepare(const struct spawn_plan *plan) {
+  child_signals();
+  if (setpgid(0, 0) < 0) return errno;
+  if (plan->bound) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan->parent) return ESRCH; /* it died before it was bound to us */
+  int failed = child_descriptors(plan->wish);
+  if (failed) return failed;
+  if (plan->wish->cwd && chdir(plan->wish->cwd) < 0) return errno;
+  if (files_before.rlim_max) setrlimit(RLIMIT_NOFILE, &files_before);
+  return 0;
+}
+
+IN_CHILD static int child_main(void *data) {
+  static char *const nothing[] = {NULL};
+  struct spawn_plan *plan = data;
+  sigset_t none;
+  plan->failed = child_prepare(plan);
+  if (!plan->failed) {
+    const struct sys_spawn *wish = plan->wish;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(plan->path, (char *const *)wish->argv, wish->env ? (char *const *)wish->env : nothing);
+    plan->failed = errno;
+  }
+  _exit(127);
+}
+
+/* ---- the parent ---- */
+
+/* As posix_spawn does it, which cannot bind a child to us: it has our memory and a stack of its
+ * own, we stand still until it executes, and no handler of ours may run in it. */
+static int spawn_at(const char *path, const struct sys_spawn *wish, pid_t *pid) {
+  char *stack = mmap(NULL, SPAWN_STACK, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return -errno;
+  struct spawn_plan plan = {.wish = wish, .path = path, .parent = getpid()};
+  plan.bound = gettid() == plan.parent;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  *pid = clone(child_main, stack + SPAWN_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+  int failed = *pid < 0 ? errno : plan.failed;
+  if (*pid > 0 && failed)
+    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+      ;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  munmap(stack, SPAWN_STACK);
+  return -failed;
 }
 
 static const char *spawn_environment(const char *const *env, const char *name) {
@@ -78,13 +138,6 @@ static const char *spawn_environment(const char *const *env, const char *name) {
   for (; env && *env; env++)
     if (strncmp(*env, name, length) == 0 && (*env)[length] == '=') return *env + length + 1;
   return NULL;
-}
-
-static int spawn_at(const char *path, const struct sys_spawn *wish, struct spawn_plan *plan,
-                    pid_t *pid) {
-  static char *const nothing[] = {NULL};
-  char *const *env = wish->env ? (char *const *)wish->env : nothing;
-  return -posix_spawn(pid, path, &plan->actions, &plan->attributes, (char *const *)wish->argv, env);
 }
 
 /* True if trying to execute it makes sense; spares a fork per folder of PATH. */
@@ -96,9 +149,9 @@ static bool spawn_may_run(const char *path, const char *cwd) {
 }
 
 /* Looks argv[0] up in the PATH of the child's environment, as execvp does in ours. */
-static int spawn_search(const struct sys_spawn *wish, struct spawn_plan *plan, pid_t *pid) {
+static int spawn_search(const struct sys_spawn *wish, pid_t *pid) {
   const char *name = wish->argv[0];
-  if (strchr(name, '/')) return spawn_at(name, wish, plan, pid);
+  if (strchr(name, '/')) return spawn_at(name, wish, pid);
   const char *folders = spawn_environment(wish->env, "PATH");
   if (!folders) folders = "/usr/local/bin:/usr/bin:/bin";
   int result = *name ? -ENOENT : -EINVAL;
@@ -108,7 +161,7 @@ static int spawn_search(const struct sys_spawn *wish, struct spawn_plan *plan, p
     int wanted =
         snprintf(path, sizeof path, "%.*s/%s", length ? length : 1, length ? folders : ".", name);
     if (wanted < (int)sizeof path && spawn_may_run(path, wish->cwd)) {
-      int tried = spawn_at(path, wish, plan, pid);
+      int tried = spawn_at(path, wish, pid);
       if (tried == 0 || (tried != -ENOENT && tried != -EACCES && tried != -ENOTDIR)) return tried;
       if (tried == -EACCES || result == -ENOENT) result = tried;
     } else if (wanted < (int)sizeof path && errno == EACCES) {
@@ -123,21 +176,21 @@ static int spawn_search(const struct sys_spawn *wish, struct spawn_plan *plan, p
 int sys_real_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_t *pid, int *ended) {
   (void)sys;
   assert(wish->argv && wish->argv[0]);
-  struct spawn_plan plan;
-  int result = spawn_plan_init(&plan);
-  if (result < 0) return result;
-  result = spawn_plan_descriptors(&plan, wish);
-  if (result == 0) result = spawn_search(wish, &plan, pid);
-  spawn_plan_clear(&plan);
-  if (result < 0) return result;
-  *ended = (int)syscall(SYS_pidfd_open, *pid, 0U); /* close-on-exec by itself */
-  if (*ended < 0) {
-    result = -errno;
-    kill(-*pid, SIGKILL);
-    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-      ;
+  if (wish->in < 0 || wish->out < 0 || wish->err < 0) return -EBADF;
+  int result = spawn_search(wish, pid);
+  if (result < 0) {
+    *pid = 0; /* there was one for a moment */
+    return result;
   }
-  return result;
+  *ended = (int)syscall(SYS_pidfd_open, *pid, 0U); /* close-on-exec by itself; above the pipes */
+  return 0;
+}
+
+int sys_real_ended(const struct sys *sys, pid_t pid) {
+  (void)sys;
+  siginfo_t end = {0};
+  if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0) return -errno;
+  return end.si_pid == pid;
 }
 
 int sys_real_kill_group(const struct sys *sys, pid_t pid, int signal) {

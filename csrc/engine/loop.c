@@ -31,14 +31,14 @@ static bool loop_fill(struct loop *l, struct error *error) {
   l->wake = sys_alloc(l->sys, sizeof *l->wake);
   if (!l->uv || !l->wake || !transports_new(l->sys, l->uv, &l->transports, NULL))
     return error_set(error, ERROR_MEMORY, "loop: no memory");
+  int held[3];
+  sys_hold_standard(held); /* libuv never closes those: it asserts that it has none */
   int failed = uv_loop_init(l->uv);
-  if (failed) return error_system(error, -failed, "loop");
-  failed = uv_async_init(l->uv, l->wake, woken);
-  if (failed) {
-    uv_loop_close(l->uv);
-    return error_system(error, -failed, "loop");
-  }
-  return true;
+  bool begun = !failed;
+  if (begun) failed = uv_async_init(l->uv, l->wake, woken);
+  if (begun && failed) uv_loop_close(l->uv);
+  sys_release_standard(held);
+  return failed ? error_system(error, -failed, "loop") : true;
 }
 
 static void loop_free(struct loop *l) {

@@ -1,4 +1,4 @@
-/* runtime.c: puts one run together: its store, its engine, the loop's transports.
+/* runtime.c: puts one run together: its store, its engine, its programs, the loop's transports.
  *
  * Decides nothing; opens and closes in the right order, and carries a slow sync to libuv's
  * pool. Knows nothing of Lua. Called by csrc/lua/bind_run.c, hosts and tests. */
@@ -36,8 +36,11 @@ struct runtime {
   struct store *store;
   struct engine *engine;
   struct errand *errand;
-  struct ticker *ticker; /* NULL: nobody watches the time */
+  struct ticker *ticker;       /* NULL: nobody watches the time */
+  struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
+  bool stepping; /* a function of the run turns the loop */
+  bool retired;  /* its sessions were told to end */
   bool stopped;
   _Atomic(const char *) why; /* stop was asked for */
 };
@@ -46,7 +49,9 @@ struct runtime {
 
 static struct transport *give_transport(void *data, enum task_kind kind, struct error *error) {
   struct runtime *r = data;
-  return transports_get(loop_transports(r->loop), kind, r->http_module, error);
+  struct transports *from =
+      kind == TASK_PROCESS || kind == TASK_SESSION ? r->programs : loop_transports(r->loop);
+  return transports_get(from, kind, r->http_module, error);
 }
 
 static void errand_work(uv_work_t *uv) {
@@ -117,6 +122,13 @@ static void wake(void *data) {
   loop_ready(&r->member);
 }
 
+/* A run that is ending, or one that has not taken what came before, does not hear of it. */
+static void arrived(void *data, const char *source, struct span bytes) {
+  struct runtime *r = data;
+  struct error ignored;
+  if (r->engine) engine_event(r->engine, source, bytes, &ignored);
+}
+
 static void ticked(uv_timer_t *uv) {
   const struct ticker *ticker = uv->data;
   engine_tick(ticker->engine);
@@ -160,6 +172,8 @@ static bool load(struct runtime *r, const struct policy *policy, struct error *e
 static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
+  if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
+  transports_tell(r->programs, &(struct transport_owner){r, wake, arrived});
   if (o->http_module) {
     r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
     if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
@@ -199,7 +213,15 @@ bool runtime_open(const struct runtime_options *o, struct runtime **to, struct s
 enum engine_phase runtime_step(struct runtime *r) {
   const char *why = atomic_exchange(&r->why, NULL);
   if (why) engine_stop(r->engine, why);
+  if (r->stepping) return ENGINE_WAITING;
+  r->stepping = true;
   enum engine_phase phase = engine_turn(r->engine);
+  if (phase == ENGINE_STOPPED && !r->retired) {
+    r->retired = true;
+    transports_retire(r->programs);
+  }
+  if (phase == ENGINE_STOPPED && transports_ending(r->programs)) phase = ENGINE_WAITING;
+  r->stepping = false;
   r->stopped = phase == ENGINE_STOPPED;
   if (r->stopped)
     loop_leave(&r->member);
@@ -252,6 +274,11 @@ void runtime_close(struct runtime *r) {
   if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
   if (r->errand) errand_leave(r->errand);
   engine_free(r->engine);
+  r->engine = NULL;
+  if (r->programs) {
+    transports_close(r->programs);
+    transports_free(r->programs);
+  }
   store_close(&r->store);
   loop_leave(&r->member);
   if (r->http_module) sys_free(r->sys, r->http_module, strlen(r->http_module) + 1);

@@ -23,7 +23,8 @@ struct runtime_options {
 /* Opens the store and loads the journal into the policy. The report may be NULL. */
 bool runtime_open(const struct runtime_options *, struct runtime **, struct store_report *,
                   struct error *);
-/* Does what can be done without waiting. */
+/* Does what can be done without waiting. A run has stopped when the programs it canceled are gone,
+ * too: they have 2 s from SIGTERM to SIGKILL. */
 enum engine_phase runtime_step(struct runtime *);
 /* Turns the loop until this run has stopped. */
 void runtime_wait(struct runtime *);
@@ -39,8 +40,7 @@ bool runtime_stopped(const struct runtime *);
 struct loop *runtime_loop(const struct runtime *);
 struct store *runtime_store(struct runtime *);
 /* Cancels what is under way (killing processes at once), closes the store; waits for a sync
- * that is under way, for nothing else. Transports are the loop's: a process that was asked to
- * end by a stop before keeps its grace until then or until loop_close. NULL is fine. */
+ * that is under way, for nothing else. NULL is fine. */
 void runtime_close(struct runtime *);
 
 #endif

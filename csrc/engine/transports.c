@@ -1,7 +1,8 @@
 /* transports.c: opens a transport when its first task comes.
  *
  * HTTP lives in a module of its own, because linking libcurl costs time and memory at each
- * start; it stays loaded until the loop is closed. Called by runtime.c and loop.c. */
+ * start; it stays loaded for ever, as a thread of libcurl's that looks a name up may outlive all
+ * we know of. Called by runtime.c and loop.c. */
 #include "engine/transports.h"
 
 #include <dlfcn.h>
@@ -11,7 +12,7 @@ struct transports {
   const struct sys *sys;
   struct uv_loop_s *uv;
   struct transport *open[TASK_KINDS];
-  void *http_module;
+  struct transport_owner owner;
 };
 
 bool transports_new(const struct sys *sys, struct uv_loop_s *uv, struct transports **to,
@@ -29,28 +30,22 @@ static bool http_open(struct transports *t, const char *path, struct error *erro
     return error_set(error, ERROR_MISSING,
                      "skillrt/http.so: not found on package.cpath, and HTTP tasks need it: build "
                      "it with `make`, or install skillrt with its modules");
-  void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!module)
     return error_set(error, ERROR_MISSING,
                      "%s: cannot be loaded (%s): HTTP tasks need it; install libcurl, or build "
                      "skillrt again",
                      path, dlerror());
   void *symbol = dlsym(module, "skillrt_http_open");
-  if (!symbol) {
-    dlclose(module);
+  dlclose(module); /* it stays */
+  if (!symbol)
     return error_set(error, ERROR_INVALID,
                      "%s: has no skillrt_http_open: it is not skillrt's http module; build "
                      "skillrt again",
                      path);
-  }
   http_open_function *function;
   memcpy(&function, &symbol, sizeof function); /* ISO C casts no object to a function */
-  if (!function(t->sys, t->uv, &t->open[TASK_HTTP], error)) {
-    dlclose(module);
-    return false;
-  }
-  t->http_module = module;
-  return true;
+  return function(t->sys, t->uv, &t->open[TASK_HTTP], error);
 }
 
 static bool transports_open(struct transports *t, enum task_kind kind, const char *http_module,
@@ -58,6 +53,8 @@ static bool transports_open(struct transports *t, enum task_kind kind, const cha
   switch (kind) {
   case TASK_PROCESS:
     return process_open(t->sys, t->uv, &t->open[kind], error);
+  case TASK_SESSION:
+    return session_open(t->sys, t->uv, &t->open[kind], error);
   case TASK_TIMER:
     return timer_open(t->sys, t->uv, &t->open[kind], error);
   case TASK_HTTP:
@@ -75,7 +72,23 @@ struct transport *transports_get(struct transports *t, enum task_kind kind, cons
     return NULL;
   }
   if (!t->open[kind] && !transports_open(t, kind, http_module, error)) return NULL;
+  t->open[kind]->owner = t->owner;
   return t->open[kind];
+}
+
+void transports_tell(struct transports *t, const struct transport_owner *owner) {
+  t->owner = *owner;
+}
+
+void transports_retire(struct transports *t) {
+  for (int i = 0; i < TASK_KINDS; i++)
+    if (t->open[i] && t->open[i]->ops->retire) t->open[i]->ops->retire(t->open[i]);
+}
+
+bool transports_ending(const struct transports *t) {
+  for (int i = 0; i < TASK_KINDS; i++)
+    if (t->open[i] && t->open[i]->ops->ending && t->open[i]->ops->ending(t->open[i])) return true;
+  return false;
 }
 
 void transports_close(struct transports *t) {
@@ -87,6 +100,5 @@ void transports_close(struct transports *t) {
 }
 
 void transports_free(struct transports *t) {
-  if (t->http_module) dlclose(t->http_module);
   sys_free(t->sys, t, sizeof *t);
 }

@@ -13,6 +13,7 @@
 #include "lua/core.h"
 #include "lua/embedded.h"
 #include "lua/limits.h"
+#include "transport/leftover.h"
 
 static const char sys_key;
 
@@ -106,6 +107,20 @@ static int core_uuid(lua_State *L) {
     text[at++] = digits[b[i] & 15];
   }
   lua_pushlstring(L, text, sizeof text);
+  return 1;
+}
+
+/* end_leftover { pid =, start = } -> whether any of it was left | nil, message, code. Ends the
+ * group of a program that a dead process started; waits for it, up to 3 s. */
+static int core_end_leftover(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_getfield(L, 1, "pid");
+  lua_getfield(L, 1, "start");
+  struct error error = {0};
+  bool found;
+  if (!leftover_end(bind_sys(L), luaL_checkinteger(L, -2), luaL_checkstring(L, -1), &found, &error))
+    return bind_fail(L, &error);
+  lua_pushboolean(L, found);
   return 1;
 }
 
@@ -211,10 +226,16 @@ int core_install(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"sha256", core_sha256},   {"hash", core_hash},     {"wall_ms", core_wall_ms},
-      {"mono_ns", core_mono_ns}, {"random", core_random}, {"uuid", core_uuid},
-      {"asset", core_asset},     {"assets", core_assets}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"sha256", core_sha256},
+                                       {"hash", core_hash},
+                                       {"wall_ms", core_wall_ms},
+                                       {"mono_ns", core_mono_ns},
+                                       {"random", core_random},
+                                       {"uuid", core_uuid},
+                                       {"asset", core_asset},
+                                       {"assets", core_assets},
+                                       {"end_leftover", core_end_leftover},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_pushliteral(L, SKILLRT_VERSION);
   lua_setfield(L, -2, "version");

@@ -253,10 +253,14 @@ static int files_rename(lua_State *L) {
   return 1;
 }
 
-/* current() -> the folder relative paths start at */
+/* current() -> the folder relative paths start at | nil, message, code: it was removed */
 static int files_current(lua_State *L) {
   char path[4096];
-  if (!getcwd(path, sizeof path)) return luaL_error(L, "the current folder: %s", strerror(errno));
+  if (!getcwd(path, sizeof path)) {
+    struct error error = {0};
+    error_system(&error, errno, "the current folder");
+    return bind_fail(L, &error);
+  }
   lua_pushstring(L, path);
   return 1;
 }

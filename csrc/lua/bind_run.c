@@ -19,6 +19,7 @@
 struct run {
   struct script script;
   struct runtime *runtime;
+  bool told; /* of an interruption */
 };
 
 /* ---- the loop ---- */
@@ -31,6 +32,7 @@ static const char loop_key;
 
 static int loop_collect(lua_State *L) {
   struct loop_box *box = lua_touserdata(L, 1);
+  if (box->loop) limits_watch(limits_of(L), NULL);
   loop_close(box->loop);
   box->loop = NULL;
   return 0;
@@ -52,6 +54,7 @@ static struct loop *push_loop(lua_State *L, struct error *error) {
   if (!loop_open(bind_sys(L), &box->loop, error)) return NULL;
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
+  limits_watch(limits_of(L), box->loop);
   return box->loop;
 }
 
@@ -136,24 +139,40 @@ static struct run *check_run(lua_State *L) {
   return lua_touserdata(L, 1);
 }
 
+/* A stop from outside is meant for each run that is turned or waited for. */
+static void pass_on_stop(struct run *run) {
+  struct limits *limits = run->script.limits;
+  if (run->told || !limits_interrupted(limits)) return;
+  run->told = true;
+  limits_notice(limits);
+  runtime_stop(run->runtime, limits_why(limits));
+}
+
 static int run_step(lua_State *L) {
   static const char *const names[] = {"ready", "waiting", "stopped"};
   struct run *run = check_run(L);
+  pass_on_stop(run);
   lua_pushstring(L, names[runtime_step(run->runtime)]);
   return 1;
 }
 
-/* Waits until the run has stopped; a stop from outside (a signal) is meant for this run, and
- * then for the one whose function waits for it. */
 static int run_wait(lua_State *L) {
   struct run *run = check_run(L);
-  struct limits *limits = run->script.limits;
-  struct runtime *outer = limits_watch(limits, run->runtime);
-  if (limits_interrupted(limits)) runtime_stop(run->runtime, limits_why(limits));
-  runtime_wait(run->runtime);
-  limits_watch(limits, outer);
-  if (outer && limits_interrupted(limits)) runtime_stop(outer, limits_why(limits));
+  struct loop *loop = runtime_loop(run->runtime);
+  pass_on_stop(run);
+  runtime_step(run->runtime);
+  while (!runtime_stopped(run->runtime)) {
+    pass_on_stop(run);
+    loop_turn(loop, true);
+  }
   return 0;
+}
+
+bool run_turn(lua_State *L, int at) {
+  struct run *run = lua_touserdata(L, at);
+  pass_on_stop(run);
+  loop_turn(runtime_loop(run->runtime), false);
+  return runtime_stopped(run->runtime);
 }
 
 static int run_stop(lua_State *L) {
@@ -212,9 +231,6 @@ static int run_close(lua_State *L) {
   if (run->runtime) {
     struct runtime *runtime = run->runtime;
     run->runtime = NULL;
-    struct limits *limits = run->script.limits;
-    struct runtime *watched = limits_watch(limits, NULL);
-    if (watched != runtime) limits_watch(limits, watched);
     runtime_close(runtime);
   }
   script_clear(&run->script, L);

@@ -1,11 +1,14 @@
 /* bind_terminal.c: core.terminal: what reports need to know of the descriptors people look at.
  *
- * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); read_line() -> text.
- * Writes whole, also on a slow terminal. Called by bind_core.c. */
+ * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); lost() -> message; read_line() ->
+ * text. Writes whole, also on a slow terminal. Called by bind_core.c. */
 #include "lua/bind.h"
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -23,6 +26,28 @@ static int terminal_size(lua_State *L) {
   return 2;
 }
 
+static const char lost_key;
+
+/* The first output that could not be written is remembered, but for a reader that went away. */
+static void remember_lost(lua_State *L, const struct error *error) {
+  if (error->number == EPIPE || lua_rawgetp(L, LUA_REGISTRYINDEX, &lost_key) != LUA_TNIL) return;
+  lua_pushstring(L, error->text);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &lost_key);
+}
+
+/* lost() -> why some of the output could not be written, or nil; also of what a script printed */
+static int terminal_lost(lua_State *L) {
+  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  int flushed = fflush(stdout), number = errno;
+  bool reader_gone = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &lost_key) != LUA_TNIL || reader_gone) return 1;
+  if (flushed != 0)
+    lua_pushfstring(L, "standard output: %s", strerror(number));
+  else if (ferror(stdout))
+    lua_pushliteral(L, "standard output: an error of writing");
+  return 1;
+}
+
 static int terminal_write(lua_State *L) {
   int fd = (int)luaL_checkinteger(L, 1);
   luaL_argcheck(L, fd == 1 || fd == 2, 1, "1 (output) or 2 (messages)");
@@ -30,8 +55,10 @@ static int terminal_write(lua_State *L) {
   const char *text = luaL_checklstring(L, 2, &size);
   const struct sys *sys = bind_sys(L);
   struct error error = {0};
-  if (!sys_write_all(sys, fd, text, size, fd == 1 ? "standard output" : "standard error", &error))
+  if (!sys_write_all(sys, fd, text, size, fd == 1 ? "standard output" : "standard error", &error)) {
+    if (fd == 1) remember_lost(L, &error);
     return bind_fail(L, &error);
+  }
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -58,6 +85,7 @@ int bind_terminal(lua_State *L) {
   static const luaL_Reg functions[] = {{"is_terminal", terminal_is_terminal},
                                        {"size", terminal_size},
                                        {"write", terminal_write},
+                                       {"lost", terminal_lost},
                                        {"read_line", terminal_read_line},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);

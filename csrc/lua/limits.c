@@ -1,21 +1,24 @@
-/* limits.c: see limits.h. Knows Lua and runtime_stop, nothing of policies. */
+/* limits.c: see limits.h. Knows Lua and loop_wake, nothing of policies. */
 #include "lua/limits.h"
 
 #include <lauxlib.h>
 #include <stdatomic.h>
 
-#include "engine/runtime.h"
+#include "engine/loop.h"
 
 enum {
   DEPTH = 250,   /* a little more than Lua's own limit of nested C calls */
+  POLL = 10000,  /* instructions between two looks at the flag: some 100 us */
   GRACE = 100000 /* instructions a question may take after the stop: some milliseconds */
 };
 
 struct limits {
-  lua_State *entered[DEPTH];
+  lua_State *entered[DEPTH]; /* for the thread that runs Lua only */
   atomic_int depth;
-  _Atomic(struct runtime *) watched;
-  _Atomic(const char *) why; /* NULL: not interrupted */
+  bool polled;
+  _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
+  _Atomic(const char *) why;   /* NULL: not interrupted */
+  atomic_bool raising;         /* what is entered has not heard of it yet */
   atomic_bool noticed;
 };
 
@@ -27,36 +30,66 @@ struct limits *limits_of(lua_State *L) {
   lua_pop(L, 1);
   if (limits) return limits;
   limits = lua_newuserdatauv(L, sizeof *limits, 0);
-  *limits = (struct limits){.depth = 0};
+  *limits = (struct limits){.polled = false};
+  atomic_store(&limits->depth, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   limits->entered[0] = lua_tothread(L, -1);
-  atomic_store(&limits->depth, 1);
   lua_pop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &limits_key);
   return limits;
 }
 
-static void interrupt_hook(lua_State *L, lua_Debug *where);
+static void raise_hook(lua_State *L, lua_Debug *where);
 
-static void set_hooks(struct limits *limits, lua_Hook hook) {
+/* Between Lua's instructions only: C is not torn. */
+static void raise_in_all(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
-  int mask = hook ? LUA_MASKCOUNT : 0; /* between Lua's instructions only: C is not torn */
   for (int i = 0; i < depth; i++)
-    lua_sethook(limits->entered[i], hook, mask, hook ? 1 : 0);
+    lua_sethook(limits->entered[i], raise_hook, LUA_MASKCOUNT, 1);
 }
 
 /* From here on at every instruction of all that is entered: a script's pcall may catch one. */
-static void interrupt_hook(lua_State *L, lua_Debug *where) {
+static void raise_hook(lua_State *L, lua_Debug *where) {
   (void)where;
   struct limits *limits = limits_of(L);
   limits_notice(limits);
-  set_hooks(limits, interrupt_hook);
+  raise_in_all(limits);
   lua_createtable(L, 0, 2);
   lua_pushliteral(L, "interrupted");
   lua_setfield(L, -2, "message");
   lua_pushliteral(L, "stopped");
   lua_setfield(L, -2, "code");
   lua_error(L);
+}
+
+static void poll_hook(lua_State *L, lua_Debug *where) {
+  if (atomic_load(&limits_of(L)->raising)) raise_hook(L, where);
+}
+
+static void usual_hook(const struct limits *limits, lua_State *L) {
+  if (limits->polled)
+    lua_sethook(L, poll_hook, LUA_MASKCOUNT, POLL);
+  else
+    lua_sethook(L, NULL, 0, 0);
+}
+
+static bool is_ours(lua_Hook hook) {
+  return hook == raise_hook || hook == poll_hook;
+}
+
+/* A hook of the script's own stays. */
+void limits_bound(struct limits *limits, lua_State *L) {
+  lua_Hook hook = lua_gethook(L);
+  if (hook && !is_ours(hook)) return;
+  if (limits_interrupted(limits))
+    lua_sethook(L, raise_hook, LUA_MASKCOUNT, GRACE);
+  else if (hook != (limits->polled ? poll_hook : NULL)) /* else it goes on counting */
+    usual_hook(limits, L);
+}
+
+void limits_poll(struct limits *limits) {
+  limits->polled = true;
+  limits_bound(limits, limits->entered[0]);
 }
 
 bool limits_enter(struct limits *limits, lua_State *L) {
@@ -67,24 +100,21 @@ bool limits_enter(struct limits *limits, lua_State *L) {
   return true;
 }
 
-void limits_bound(struct limits *limits, lua_State *L) {
-  if (limits_interrupted(limits)) lua_sethook(L, interrupt_hook, LUA_MASKCOUNT, GRACE);
-}
-
 void limits_leave(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
   if (depth > 1) atomic_store(&limits->depth, depth - 1);
 }
 
-struct runtime *limits_watch(struct limits *limits, struct runtime *runtime) {
-  return atomic_exchange(&limits->watched, runtime);
+void limits_watch(struct limits *limits, struct loop *loop) {
+  atomic_store(&limits->loop, loop);
 }
 
 void limits_interrupt(struct limits *limits, const char *why) {
-  atomic_store(&limits->why, why);
-  set_hooks(limits, interrupt_hook);
-  struct runtime *runtime = atomic_load(&limits->watched);
-  if (runtime) runtime_stop(runtime, why);
+  if (atomic_exchange(&limits->why, why)) return; /* it is on its way, or over */
+  atomic_store(&limits->raising, true);
+  if (!limits->polled) raise_in_all(limits);
+  struct loop *loop = atomic_load(&limits->loop);
+  if (loop) loop_wake(loop);
 }
 
 bool limits_interrupted(const struct limits *limits) {
@@ -104,7 +134,10 @@ void limits_notice(struct limits *limits) {
 }
 
 void limits_calm(struct limits *limits) {
-  set_hooks(limits, NULL);
+  int depth = atomic_load(&limits->depth);
+  atomic_store(&limits->raising, false);
+  for (int i = 0; i < depth; i++)
+    if (lua_gethook(limits->entered[i]) == raise_hook) usual_hook(limits, limits->entered[i]);
 }
 
 static int not_resumed(lua_State *L, const char *why) {
@@ -138,15 +171,16 @@ static int noted_resume(lua_State *L) {
 }
 
 int limits_install(lua_State *L) {
-  static const char wrap[] = "local resume, create = ...\n"
-                             "local function results(ok, ...)\n"
+  static const char wrap[] = "local resume, create, close = ...\n"
+                             "local function results(co, ok, ...)\n"
                              "  if ok then return ... end\n"
                              "  local problem = ...\n"
-                             "  error(problem, 0)\n"
+                             "  local closed, instead = close(co)\n"
+                             "  error(closed and problem or instead, 0)\n"
                              "end\n"
                              "return function(f)\n"
                              "  local co = create(f)\n"
-                             "  return function(...) return results(resume(co, ...)) end\n"
+                             "  return function(...) return results(co, resume(co, ...)) end\n"
                              "end\n";
   lua_getglobal(L, "coroutine");
   lua_pushcfunction(L, noted_resume);
@@ -155,7 +189,8 @@ int limits_install(lua_State *L) {
     return lua_error(L);
   lua_getfield(L, -2, "resume");
   lua_getfield(L, -3, "create");
-  lua_call(L, 2, 1);
+  lua_getfield(L, -4, "close");
+  lua_call(L, 3, 1);
   lua_setfield(L, -2, "wrap");
   lua_pop(L, 1);
   limits_of(L);

@@ -90,6 +90,7 @@ static int open_body(lua_State *L) {
   lua_setfield(L, -2, "exit");
   lua_pop(L, 1);
   run->limits = limits_of(L);
+  limits_poll(run->limits);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "skillrt.host");
   lua_call(L, 1, 1);
@@ -129,14 +130,12 @@ EXPORT struct skillrt *skillrt_open(const struct skillrt_options *options, char 
     return NULL;
   }
   run->options = NULL;
-  limits_watch(run->limits, run->runtime);
   return run;
 }
 
 EXPORT enum skillrt_state skillrt_step(struct skillrt *run) {
   if (run->stopped) return SKILLRT_STOPPED;
-  loop_turn(runtime_loop(run->runtime), false);
-  run->stopped = runtime_stopped(run->runtime);
+  run->stopped = run_turn(run->L, RUN);
   return run->stopped ? SKILLRT_STOPPED : SKILLRT_RUNNING;
 }
 
@@ -169,6 +168,7 @@ static int ask_host(lua_State *L) {
 
 static const char *host_text(struct skillrt *run, const char *name, size_t *size) {
   lua_State *L = run->L;
+  if (run->stopped) limits_calm(run->limits); /* a stop after the end is none */
   lua_settop(L, KEPT - 1);
   if (!lua_checkstack(L, 8)) return NULL;
   lua_pushcfunction(L, ask_host);
@@ -195,7 +195,6 @@ EXPORT const char *skillrt_state_json(struct skillrt *run, size_t *size) {
 
 EXPORT void skillrt_close(struct skillrt *run) {
   if (!run) return;
-  if (run->limits) limits_watch(run->limits, NULL);
   lua_close(run->L); /* the run's and the loop's userdata close what they hold */
   sys_free(run->sys, run, sizeof *run);
 }

@@ -4,6 +4,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 static void raise(lua_State *L, const struct error *error) {
   luaL_error(L, "%s", error->text);
 }
@@ -87,8 +89,8 @@ static void map_field(lua_State *L, int at, const char *field, const char *separ
 }
 
 static enum task_kind read_kind(lua_State *L, int at) {
-  static const char *const names[] = {"command", "http", NULL};
-  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP};
+  static const char *const names[] = {"command", "http", "session", NULL};
+  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP, TASK_SESSION};
   lua_getfield(L, at, "kind");
   enum task_kind kind = kinds[luaL_checkoption(L, -1, NULL, names)];
   lua_pop(L, 1);
@@ -114,6 +116,47 @@ static void read_command(lua_State *L, int at, struct task *task) {
   task->max_body = size_field(L, at, "max_output");
 }
 
+/* id: a whole number or a text, as JSON. */
+static void id_field(lua_State *L, int at, struct task *task) {
+  luaL_Buffer json;
+  struct error error;
+  char escaped[6];
+  size_t size;
+  int type = lua_getfield(L, at, "id");
+  if (type == LUA_TNIL) {
+    lua_pop(L, 1);
+    return;
+  }
+  if (type == LUA_TNUMBER) {
+    lua_pushfstring(L, "%I", (LUAI_UACINT)luaL_checkinteger(L, -1));
+  } else {
+    const char *text = luaL_checklstring(L, -1, &size);
+    luaL_buffinit(L, &json);
+    luaL_addchar(&json, '"');
+    for (size_t i = 0; i < size; i++) {
+      size_t length = json_escape(text[i], escaped);
+      luaL_addlstring(&json, length ? escaped : text + i, length ? length : 1);
+    }
+    luaL_addchar(&json, '"');
+    luaL_pushresult(&json);
+  }
+  if (!task_set(task, &task->reply_id, lua_tostring(L, -1), &error)) raise(L, &error);
+  lua_pop(L, 2);
+}
+
+static void read_session(lua_State *L, int at, struct task *task) {
+  text_field(L, at, "session", task, &task->target);
+  list_field(L, at, "argv", task, &task->args);
+  map_field(L, at, "env", "=", task, &task->env);
+  text_field(L, at, "cwd", task, &task->cwd);
+  body_field(L, at, "message", task);
+  id_field(L, at, task);
+  lua_getfield(L, at, "framed");
+  task->framed = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  task->max_body = size_field(L, at, "max_reply");
+}
+
 void task_table_read(lua_State *L, int at, struct task *task) {
   at = lua_absindex(L, at);
   luaL_checktype(L, at, LUA_TTABLE);
@@ -123,6 +166,8 @@ void task_table_read(lua_State *L, int at, struct task *task) {
   task->idle_ms = milliseconds(L, at, "idle_timeout");
   if (task->kind == TASK_HTTP)
     read_http(L, at, task);
+  else if (task->kind == TASK_SESSION)
+    read_session(L, at, task);
   else
     read_command(L, at, task);
 }

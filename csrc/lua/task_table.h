@@ -7,10 +7,12 @@
 #include "transport/transport.h"
 
 /* Fills `task` from the table at `at`:
- *   kind = "command" | "http";
+ *   kind = "command" | "http" | "session";
  *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
- *         max_reply, ca_file, max_redirects.
+ *         max_reply, ca_file, max_redirects;
+ *   session: session (its name), argv, env, cwd, message, id (a whole number or a text; none: the
+ *         next message is the answer), framed, timeout, max_reply.
  * Raises on a wrong type. */
 void task_table_read(lua_State *L, int at, struct task *task);
 

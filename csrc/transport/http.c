@@ -331,7 +331,7 @@ __attribute__((visibility("default"))) bool skillrt_http_open(const struct sys *
                                                               struct uv_loop_s *loop,
                                                               struct transport **to,
                                                               struct error *e) {
-  static const struct transport_ops ops = {http_send, http_cancel, http_close};
+  static const struct transport_ops ops = {http_send, http_cancel, http_close, NULL, NULL};
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, start_curl);
   if (curl_started != CURLE_OK)

@@ -28,6 +28,7 @@ struct http {
   struct call *fresh; /* with events to hand on */
   bool closed;
   size_t living; /* handles and calls not yet freed, and users of this struct */
+  int no_socket; /* errno of the last socket that could not be opened; 0: the last was */
   bool starved;  /* a socket could not be watched: everything under way fails */
 };
 

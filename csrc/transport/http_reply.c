@@ -5,10 +5,12 @@
  * the server announced that it would close (`Connection: close`, or HTTP/1.0), and never inside an
  * event; without a length, chunks or that word, a cut could not be told from the end. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "transport/http_call.h"
 
@@ -188,9 +190,24 @@ static enum reply_status status_of(CURLcode code) {
   }
 }
 
+/* libcurl says "could not connect" of a socket that could not be opened, and "could not resolve" of
+ * one that the resolver could not open. 0: it was not that. */
+static int lacking_socket(struct call *call, CURLcode code) {
+  struct http *owner = call->owner;
+  if (call->connected) return 0;
+  if (code == CURLE_COULDNT_CONNECT) return owner->no_socket;
+  if (code != CURLE_COULDNT_RESOLVE_HOST) return 0;
+  int fd = owner->sys->socket(owner->sys, AF_INET, SOCK_STREAM, 0);
+  if (fd >= 0) owner->sys->close(owner->sys, fd);
+  return fd == -EMFILE || fd == -ENFILE ? -fd : 0;
+}
+
 static void judge_failure(struct call *call, CURLcode code, struct outcome *outcome) {
+  int lacking = lacking_socket(call, code);
   int64_t limit = call->task->connect_ms > 0 ? call->task->connect_ms : HTTP_CONNECT_MS;
-  if (code == CURLE_OPERATION_TIMEDOUT)
+  if (lacking)
+    http_outcome(call, outcome, REPLY_BROKEN, "no socket: %s", strerror(lacking));
+  else if (code == CURLE_OPERATION_TIMEDOUT)
     http_outcome(call, outcome, REPLY_TIMEOUT, "not connected after %lld ms", (long long)limit);
   else if (code == CURLE_PARTIAL_FILE)
     http_outcome(call, outcome, REPLY_BROKEN, "the reply broke off after %zu bytes: %s",

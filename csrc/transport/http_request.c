@@ -112,8 +112,9 @@ static bool request_headers(struct call *call, struct outcome *outcome) {
 
 static curl_socket_t on_open_socket(void *data, curlsocktype purpose, struct curl_sockaddr *at) {
   (void)purpose;
-  const struct http *owner = data; /* outlives every connection, as a call does not */
+  struct http *owner = data; /* outlives every connection, as a call does not */
   int fd = owner->sys->socket(owner->sys, at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+  owner->no_socket = fd < 0 ? -fd : 0;
   return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 

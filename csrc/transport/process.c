@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "transport/leftover.h"
 #include "transport/process_child.h"
 
 enum {
@@ -21,7 +22,7 @@ enum {
   PIPE_GRACE_MS = 200,  /* from the program's end to the end of what it left behind */
   KILL_GRACE_MS = 1000, /* from SIGKILL to a reply without its end (uninterruptible sleep) */
   CLOSE_GRACE_MS = 200, /* the same when the transport closes */
-  LAST_ROUNDS = 20      /* reads after the end: more than any pipe's capacity */
+  LAST_ROUNDS = 40      /* reads after the end: more than any pipe's capacity */
 };
 
 static void on_timer(uv_timer_t *);
@@ -52,6 +53,19 @@ static void fill_end(const struct child *child, struct reply *reply) {
            reply->code, name ? "SIG" : "", name ? name : "unknown");
 }
 
+static void child_linger(struct child *child) {
+  child->lingers = true;
+  child->owner->ending++;
+}
+
+void process_settle(struct child *child) {
+  struct process *owner = child->owner;
+  if (!child->lingers) return;
+  child->lingers = false;
+  const struct transport_owner *ours = &owner->base.owner;
+  if (--owner->ending == 0 && ours->settled) ours->settled(ours->data);
+}
+
 /* Calls done with the verdict, once. The last thing its caller does with the child. */
 static void child_reply(struct child *child) {
   struct exchange *exchange = child->exchange;
@@ -71,6 +85,7 @@ static void child_reply(struct child *child) {
   fill_end(child, &reply);
   child->exchange = exchange->handle = NULL;
   child->task = NULL;
+  if (child->stage == CHILD_TERMED || child->stage == CHILD_KILLED) child_linger(child);
   exchange->done(exchange, &reply);
 }
 
@@ -86,12 +101,19 @@ static void child_finish(struct child *child) {
   if (failed == -EAGAIN) { /* killed but not dead: whenever it ends, process_ended reaps it */
     uv_timer_stop(&child->timer);
     child_reply(child);
+    process_settle(child);
     return;
   }
   child->ended = failed == 0;
   if (failed < 0) {
     struct error why;
-    error_system(&why, -failed, "%s: its exit status", child->name);
+    if (failed == -ECHILD)
+      error_set(&why, ERROR_INVALID,
+                "%s: its exit status is lost: this process ignores SIGCHLD, or waits for children "
+                "that are not its own",
+                child->name);
+    else
+      error_system(&why, -failed, "%s: its exit status", child->name);
     process_fail(child, REPLY_BROKEN, &why);
   }
   child_discard(child);
@@ -132,6 +154,14 @@ static int64_t or_default(int64_t given, int64_t otherwise) {
   return given > 0 ? given : otherwise;
 }
 
+static void tell_started(struct child *child) {
+  struct exchange *exchange = child->exchange;
+  char start[LEFTOVER_START];
+  if (!exchange->started) return;
+  leftover_start(child->owner->sys, child->pid, start);
+  if (start[0]) exchange->started(exchange, child->pid, start);
+}
+
 static void child_begin(struct child *child) {
   const struct sys *sys = child->owner->sys;
   struct error e;
@@ -139,7 +169,8 @@ static void child_begin(struct child *child) {
   child->started_at = child->last_at = uv_now(child->owner->loop);
   child->started_ns = sys->mono_ns(sys);
   if (child_start(child, &e)) {
-    if (child->stage == CHILD_RUNNING) child_arm(child, 0); /* on_timer finds the deadline */
+    child_arm(child, 0); /* on_timer finds the deadline */
+    tell_started(child);
     return;
   }
   child->verdict = REPLY_BROKEN;
@@ -208,7 +239,7 @@ static bool process_send(struct transport *base, struct exchange *exchange, cons
   child->owner = owner;
   child->exchange = exchange;
   child->task = task;
-  child->ended_fd = -1;
+  child->ended_fd = child->life_fd = -1;
   snprintf(child->name, sizeof child->name, "%s", task->args.items[0]);
   for (int i = 0; i < PIPES; i++) {
     child->pipes[i].child = child;
@@ -218,8 +249,9 @@ static bool process_send(struct transport *base, struct exchange *exchange, cons
   buffer_init(&child->pipes[PIPE_ERR].kept, owner->sys,
               task->max_extra ? task->max_extra : MAX_EXTRA);
   uv_timer_init(owner->loop, &child->timer);
-  child->timer.data = child->ended_poll.data = child;
-  child->handles = 1;
+  uv_timer_init(owner->loop, &child->watch);
+  child->timer.data = child->watch.data = child->ended_poll.data = child;
+  child->handles = 2;
   child->link = &owner->children;
   child->next = owner->children;
   if (child->next) child->next->link = &child->next;
@@ -236,9 +268,10 @@ static void process_cancel(struct transport *base, struct exchange *exchange, bo
   if (!child) return;
   child->verdict = REPLY_CANCELED;
   error_set(&child->message, ERROR_STOPPED, "%s: canceled", child->name);
-  if (child->stage == CHILD_ACCEPTED)
+  if (child->stage == CHILD_ACCEPTED) {
+    if (child->task->input > 0) child->owner->sys->close(child->owner->sys, child->task->input);
     child_discard(child);
-  else if (child->stage == CHILD_ENDING) {
+  } else if (child->stage == CHILD_ENDING) {
     child_finish(child); /* replies */
     return;
   } else if (at_once && (child->stage == CHILD_RUNNING || child->stage == CHILD_TERMED))
@@ -248,13 +281,17 @@ static void process_cancel(struct transport *base, struct exchange *exchange, bo
   child_reply(child);
 }
 
+static bool process_ending(const struct transport *base) {
+  return ((const struct process *)base)->ending > 0;
+}
+
 /* Waits a moment for a killed program, so that closing leaves no zombie behind. */
 static void child_bury(struct child *child) {
   const struct sys *sys = child->owner->sys;
   sys->kill_group(sys, child->pid, SIGKILL);
   for (int i = 0; i < CLOSE_GRACE_MS; i++) {
     if (sys->reap(sys, child->pid, &child->wait_status) != -EAGAIN) break;
-    struct pollfd end = {.fd = child->ended_fd, .events = POLLIN};
+    struct pollfd end = {.fd = child->ended_fd, .events = POLLIN}; /* -1: it only waits */
     poll(&end, 1, 1);
   }
   child_discard(child);
@@ -277,7 +314,8 @@ static void process_close(struct transport *base) {
 
 bool process_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
                   struct error *e) {
-  static const struct transport_ops ops = {process_send, process_cancel, process_close};
+  static const struct transport_ops ops = {process_send, process_cancel, process_close,
+                                           process_ending, NULL};
   struct process *owner = sys_alloc(sys, sizeof *owner);
   if (!owner) return error_set(e, ERROR_MEMORY, "process transport: out of memory");
   owner->base.ops = &ops;

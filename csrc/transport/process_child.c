@@ -11,10 +11,13 @@
 
 /* --- starting ------------------------------------------------------------------------- */
 
+enum { READ_SIZE = 32 << 10, WATCH_MS = 10 };
+
 /* The descriptors of a start, those of the child's side closed when it is over. */
 struct start {
   int in;
   int ends[PIPES][2];
+  int life[2];
 };
 
 static void start_close(const struct sys *sys, int *fd) {
@@ -24,6 +27,8 @@ static void start_close(const struct sys *sys, int *fd) {
 
 static void start_clear(const struct sys *sys, struct start *start) {
   start_close(sys, &start->in);
+  start_close(sys, &start->life[0]);
+  start_close(sys, &start->life[1]);
   for (int i = 0; i < PIPES; i++) {
     start_close(sys, &start->ends[i][0]);
     start_close(sys, &start->ends[i][1]);
@@ -33,6 +38,10 @@ static void start_clear(const struct sys *sys, struct start *start) {
 static bool start_input(struct child *child, struct start *start, struct error *e) {
   const struct sys *sys = child->owner->sys;
   const struct buffer *body = &child->task->body;
+  if (child->task->input > 0) {
+    start->in = child->task->input;
+    return true;
+  }
   start->in = sys->memory_file(sys, "skillrt-stdin");
   if (start->in < 0) return error_system(e, -start->in, "%s: its standard input", child->name);
   char object[128];
@@ -60,6 +69,16 @@ static bool start_pipe(struct child_pipe *pipe, int ends[2], struct error *e) {
   child->handles++;
   failed = uv_poll_start(&pipe->poll, UV_READABLE, on_readable);
   return failed < 0 ? error_system(e, -failed, "%s: a pipe for its output", child->name) : true;
+}
+
+static bool start_life(struct child *child, struct start *start, struct error *e) {
+  const struct sys *sys = child->owner->sys;
+  int failed = sys->pipe(sys, start->life);
+  if (failed == -EMFILE || failed == -ENFILE) return true; /* the program alone dies with us */
+  if (failed < 0) return error_system(e, -failed, "%s: a pipe for its life", child->name);
+  child->life_fd = start->life[1];
+  start->life[1] = -1;
+  return true;
 }
 
 static const char *start_path(const struct task *task) {
@@ -115,36 +134,45 @@ static bool start_program(struct child *child, const struct start *start, struct
       .in = start->in,
       .out = start->ends[PIPE_OUT][1],
       .err = start->ends[PIPE_ERR][1],
+      .life = start->life[0] > 0 ? start->life[0] : 0,
   };
   int failed = sys->spawn(sys, &wish, &child->pid, &child->ended_fd);
   if (failed < 0) return start_explain(child, -failed, e);
   return true;
 }
 
-bool child_start(struct child *child, struct error *e) {
+static void on_watch(uv_timer_t *timer) {
+  struct child *child = timer->data;
+  const struct sys *sys = child->owner->sys;
+  if (sys->ended(sys, child->pid) == 0) return;
+  uv_timer_stop(timer);
+  process_ended(child);
+}
+
+/* Where the system gives no descriptor for a program's end, or that cannot be watched, it is
+ * asked for now and then. */
+static void watch_end(struct child *child) {
   struct process *owner = child->owner;
-  struct start start = {-1, {{-1, -1}, {-1, -1}}};
-  bool fine = start_input(child, &start, e);
-  for (int i = 0; fine && i < PIPES; i++)
-    fine = start_pipe(&child->pipes[i], start.ends[i], e);
-  if (fine) fine = start_program(child, &start, e);
-  start_clear(owner->sys, &start);
-  if (!fine) return false;
-  int failed = uv_poll_init(owner->loop, &child->ended_poll, child->ended_fd);
-  if (failed == 0) {
-    child->handles++;
-    child->ended_poll.data = child;
-    failed = uv_poll_start(&child->ended_poll, UV_READABLE, on_ended);
-  } else {
+  if (child->ended_fd >= 0 && uv_poll_init(owner->loop, &child->ended_poll, child->ended_fd) < 0) {
     owner->sys->close(owner->sys, child->ended_fd);
     child->ended_fd = -1;
   }
+  if (child->ended_fd >= 0) child->handles++;
+  if (child->ended_fd >= 0 && uv_poll_start(&child->ended_poll, UV_READABLE, on_ended) == 0) return;
+  uv_timer_start(&child->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
+bool child_start(struct child *child, struct error *e) {
+  struct process *owner = child->owner;
+  struct start start = {-1, {{-1, -1}, {-1, -1}}, {-1, -1}};
+  bool fine = start_input(child, &start, e);
+  for (int i = 0; fine && i < PIPES; i++)
+    fine = start_pipe(&child->pipes[i], start.ends[i], e);
+  if (fine) fine = start_life(child, &start, e) && start_program(child, &start, e);
+  start_clear(owner->sys, &start);
+  if (!fine) return false;
   child->stage = CHILD_RUNNING;
-  if (failed < 0) { /* its end will not be seen: end it ourselves, the grace's end reaps it */
-    struct error why;
-    error_system(&why, -failed, "%s: cannot be watched", child->name);
-    process_fail(child, REPLY_BROKEN, &why);
-  }
+  watch_end(child);
   return true;
 }
 
@@ -183,10 +211,39 @@ static bool pipe_keep(struct child_pipe *pipe, const char *bytes, size_t size, s
   return true;
 }
 
+/* Of a stream's errors the newest are kept: at least half of what may be. */
+static bool stream_keep(struct child_pipe *pipe, const char *bytes, size_t size, struct error *e) {
+  struct buffer *kept = &pipe->kept;
+  size_t half = kept->maximum / 2;
+  if (size > half) {
+    bytes += size - half;
+    size = half;
+  }
+  if (kept->length + size > kept->maximum) {
+    memmove(kept->data, kept->data + kept->length - half, half);
+    kept->length = half;
+  }
+  return buffer_append(kept, bytes, size, e);
+}
+
+static void stream_take(struct child_pipe *pipe, const char *bytes, size_t size) {
+  struct child *child = pipe->child;
+  struct exchange *exchange = child->exchange;
+  struct error e;
+  if (pipe == &child->pipes[PIPE_OUT])
+    exchange->progress(exchange, (struct span){bytes, size}); /* may cancel */
+  else if (!stream_keep(pipe, bytes, size, &e))
+    process_fail(child, REPLY_BROKEN, &e);
+}
+
 static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
   struct child *child = pipe->child;
   child->last_at = uv_now(child->owner->loop);
   if (!child->exchange) return; /* canceled: read only so that it can end in peace */
+  if (child->task->streams) {
+    stream_take(pipe, bytes, size);
+    return;
+  }
   size_t before = pipe->kept.length;
   struct error e;
   bool fine = pipe_keep(pipe, bytes, size, &e);
@@ -200,9 +257,10 @@ static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
 
 void child_read(struct child_pipe *pipe, int rounds) {
   struct child *child = pipe->child;
-  struct process *owner = child->owner;
+  const struct sys *sys = child->owner->sys;
+  char bytes[READ_SIZE];
   while (rounds-- > 0 && pipe->fd >= 0) {
-    ssize_t got = owner->sys->read(owner->sys, pipe->fd, owner->scratch, sizeof owner->scratch);
+    ssize_t got = sys->read(sys, pipe->fd, bytes, sizeof bytes);
     if (got == -EINTR) continue;
     if (got == -EAGAIN) return;
     if (got < 0) {
@@ -213,7 +271,7 @@ void child_read(struct child_pipe *pipe, int rounds) {
     if (got <= 0)
       child_close_pipe(pipe);
     else
-      pipe_take(pipe, owner->scratch, (size_t)got);
+      pipe_take(pipe, bytes, (size_t)got);
   }
 }
 
@@ -233,6 +291,7 @@ static void on_closed(uv_handle_t *handle) {
 void child_discard(struct child *child) {
   const struct sys *sys = child->owner->sys;
   child->stage = CHILD_GONE;
+  process_settle(child);
   if (child->next) child->next->link = child->link;
   *child->link = child->next;
   for (int i = 0; i < PIPES; i++)
@@ -243,5 +302,8 @@ void child_discard(struct child *child) {
     child->ended_fd = -1;
     uv_close((uv_handle_t *)&child->ended_poll, on_closed);
   }
-  uv_close((uv_handle_t *)&child->timer, on_closed); /* the last to go: it exists from the start */
+  if (child->life_fd >= 0) sys->close(sys, child->life_fd);
+  child->life_fd = -1;
+  uv_close((uv_handle_t *)&child->watch, on_closed);
+  uv_close((uv_handle_t *)&child->timer, on_closed); /* these exist from the start */
 }

@@ -7,13 +7,20 @@
 
 #include "transport/transport.h"
 
+/*   stage     entered by                          left by
+ *   ACCEPTED  send                                the next turn of the loop; cancel: GONE
+ *   RUNNING   it was started                      its end; cancel, a deadline, a flood: TERMED
+ *   ENDING    its end, while pipes are held open  they are closed, or 200 ms: KILLED
+ *   TERMED    SIGTERM to its group                its end and that of its pipes, or 2 s: KILLED
+ *   KILLED    SIGKILL to its group                it is reaped: GONE; after 1 s nobody waits for it
+ *   GONE      reaped, or never started            the loop has closed its handles: freed */
 enum child_stage {
   CHILD_ACCEPTED, /* starts with the next turn of the loop, so that done never comes from send */
   CHILD_RUNNING,
   CHILD_ENDING, /* the program ended by itself; what it left behind may hold the pipes a while */
   CHILD_TERMED, /* the group got SIGTERM and has a grace to end in */
   CHILD_KILLED, /* the group got SIGKILL */
-  CHILD_GONE    /* reaped or never started; only handles are still closing */
+  CHILD_GONE    /* only handles are still closing */
 };
 
 enum { PIPE_OUT, PIPE_ERR, PIPES };
@@ -35,12 +42,14 @@ struct child {
   struct error message;      /* why, where `verdict` is not REPLY_OK */
   char name[96];             /* argv[0], cut: begins every message */
   pid_t pid;
-  int ended_fd; /* -1: none */
+  int ended_fd; /* -1: none, then `watch` asks now and then */
+  int life_fd;  /* who holds the other end dies when this is closed; -1: none */
+  bool lingers; /* counted in the owner's `ending` */
   bool ended;   /* the program itself; not reaped yet, so that its pid stays ours */
   int wait_status;
   struct child_pipe pipes[PIPES];
   uv_poll_t ended_poll;
-  uv_timer_t timer;
+  uv_timer_t timer, watch;
   unsigned handles;             /* that libuv has not closed yet */
   uint64_t started_at, last_at; /* loop time of the start and of the last byte */
   int64_t started_ns;           /* sys clock */
@@ -52,8 +61,8 @@ struct process {
   uv_loop_t *loop;
   struct child *children; /* not yet discarded */
   size_t living;          /* not yet freed */
+  size_t ending;          /* canceled, and not gone yet */
   bool closed;
-  char scratch[64 * 1024]; /* pipes are read into this: one read empties a pipe */
 };
 
 /* Starts the program and watches it; on failure nothing is left running or open but handles
@@ -69,6 +78,7 @@ void child_discard(struct child *);
 /* In process.c, called by process_child.c. */
 void process_ended(struct child *);      /* the program ended by itself or by our signal */
 void process_pipe_ended(struct child *); /* one of its pipes was closed */
+void process_settle(struct child *);     /* it is waited for no more */
 /* Keeps the first verdict and ends the group: SIGTERM, a grace, SIGKILL. */
 void process_fail(struct child *, enum reply_status, const struct error *why);
 

@@ -107,7 +107,7 @@ static void timer_close(struct transport *transport) {
   timer_free_when_closed(t);
 }
 
-static const struct transport_ops timer_ops = {timer_send, timer_cancel, timer_close};
+static const struct transport_ops timer_ops = {timer_send, timer_cancel, timer_close, NULL, NULL};
 
 bool timer_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
                 struct error *error) {

@@ -19,6 +19,7 @@ struct uv_loop_s;
 enum task_kind {
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
+  TASK_SESSION, /* a message to a program that stays, and its answer */
   TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
   TASK_KINDS
 };
@@ -34,14 +35,18 @@ struct strings {
 struct task {
   enum task_kind kind;
   const struct sys *sys;
-  char *target;           /* http: URL; process: NULL (argv[0] counts) */
+  char *target;           /* http: URL; session: its name in this run; process: NULL */
+  char *reply_id;         /* session: the JSON of the answer's "id"; NULL: the next message is it */
+  bool framed;            /* session: messages have a Content-Length; else each is a line */
+  bool streams;           /* process: output is handed on and not kept, of errors the end */
+  int input;              /* process: a descriptor instead of `body`, taken over; 0: none */
   char *method;           /* http: NULL = POST */
-  struct strings args;    /* process: argv */
+  struct strings args;    /* process, session: argv */
   struct strings headers; /* http: "Name: value" */
-  struct strings env;     /* process: "NAME=value", the whole environment */
-  char *cwd;              /* process: NULL = the caller's */
+  struct strings env;     /* process, session: "NAME=value", all of them */
+  char *cwd;              /* process, session: NULL = the caller's */
   char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
-  struct buffer body;     /* http: request body; process: standard input */
+  struct buffer body;     /* http: request body; process: standard input; session: message */
   int64_t delay_ms;       /* timer: how long */
   int64_t connect_ms;     /* http: until connected (default 10 s) */
   int64_t idle_ms;        /* longest silence (default http: 60 s, process: none) */
@@ -87,12 +92,24 @@ struct exchange {
   void (*done)(struct exchange *, const struct reply *);
   /* Optional: bytes as they arrive (stdout, SSE events); may be NULL. */
   void (*progress)(struct exchange *, struct span);
+  /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
+   * after a reboot: what leftover_end (leftover.h) needs to find it again. */
+  void (*started)(struct exchange *, int64_t pid, const char *start);
   void *owner;  /* the engine's */
   void *handle; /* the transport's; NULL once done was called */
 };
 
+/* Who opened a transport, and what it is told from the loop; any may be NULL. */
+struct transport_owner {
+  void *data;
+  void (*settled)(void *data); /* `ending` is over */
+  /* A message nobody asked for; `source` is "session:<name>". Both are borrowed. */
+  void (*event)(void *data, const char *source, struct span bytes);
+};
+
 struct transport {
   const struct transport_ops *ops;
+  struct transport_owner owner; /* set by the opener */
 };
 
 struct transport_ops {
@@ -105,9 +122,15 @@ struct transport_ops {
   /* Cancels what is under way and frees everything; loop handles are closed when the loop
    * has turned once more. */
   void (*close)(struct transport *);
+  /* Whether something canceled or retired still has its grace; NULL: never. When that is over,
+   * `settled` is called from the loop. */
+  bool (*ending)(const struct transport *);
+  /* The run is over: what stays between exchanges begins to end; NULL: nothing does. */
+  void (*retire)(struct transport *);
 };
 
 bool process_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
+bool session_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
 bool timer_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
 /* In the module skillrt/http.so, found on package.cpath and opened on the first HTTP task.
  * Exported as the symbol "skillrt_http_open" of exactly this type. */

@@ -1,6 +1,7 @@
 /* test_http_faults.c: HTTP when things go wrong: broken replies, limits, deadlines, cancellation,
  * calls that fail. Talks to skillrt/http.so only through transport.h. */
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "support/http_bench.h"
@@ -281,16 +282,38 @@ static void test_failures(void) {
       n++;
     CHECK(n > 5 && n < 60);
   }
-  TEST("a socket that cannot be opened is broken, the next one works") {
+  TEST("a socket that cannot be opened is broken, and told as that; the next one works") {
     BENCH(b);
+    char wanted[256];
     b.world.sys.socket = refuse_socket;
     b.world.fail_call = 1;
     bench_get(&b, "/say/x");
     CHECK(b.got.reply.status == REPLY_BROKEN);
-    CHECK(strncmp(b.got.reply.message, b.place, strlen(b.place)) == 0);
+    snprintf(wanted, sizeof wanted, "%s: no socket: Too many open files", b.place);
+    CHECK_STR(b.got.reply.message, wanted);
     bench_get(&b, "/say/x");
     CHECK(b.got.reply.status == REPLY_OK);
     CHECK(b.world.calls == 2);
+    bench_close(&b);
+  }
+}
+
+/* Where no descriptor is left, a name cannot be looked up either. */
+static void test_descriptors(void) {
+  TEST("a name that cannot be looked up for want of descriptors is told as that") {
+    BENCH(b);
+    struct error e;
+    struct rlimit before, few = {0};
+    CHECK(task_set(&b.task, &b.task.target, "http://localhost.invalid:1/", &e));
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    few = before;
+    few.rlim_cur = 0;
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    CHECK(b.transport->ops->send(b.transport, &b.got.exchange, &b.task, &e));
+    capture_wait(&b.got, &b.loop);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(b.got.reply.status == REPLY_BROKEN);
+    CHECK_STR(b.got.reply.message, "localhost.invalid:1: no socket: Too many open files");
     bench_close(&b);
   }
 }
@@ -302,5 +325,6 @@ int main(void) {
   test_connect();
   test_cancel();
   test_failures();
+  test_descriptors();
   return check_finish();
 }

@@ -67,13 +67,18 @@ static void test_surroundings(void) {
     CHECK_STR(b.got.body, "/usr\n");
     bench_close(&b);
   }
-  TEST("no descriptor of ours is inherited, not even one without close-on-exec") {
+  TEST("no descriptor of ours is inherited, not even one without close-on-exec, but for the pipe "
+       "its life hangs on") {
     BENCH(b);
     int leak = open("/dev/null", O_RDONLY);
+    int seen[5] = {0}, more;
     bench_argv(&b, "ls", "/proc/self/fd", NULL); /* opens one itself, the next free: 3 */
     bench_run(&b);
     close(leak);
-    CHECK_STR(b.got.body, "0\n1\n2\n3\n");
+    CHECK(sscanf(b.got.body, "%d %d %d %d %d %d", &seen[0], &seen[1], &seen[2], &seen[3], &seen[4],
+                 &more) == 5);
+    for (int i = 0; i < 5; i++)
+      CHECK(seen[i] != leak);
     bench_close(&b);
   }
   TEST("output is handed on while the program runs") {

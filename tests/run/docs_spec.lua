@@ -6,6 +6,7 @@
 -- ```lua run N      the same; has to end with exit code N
 -- ```lua plain      is run by plain lua5.4, in the folder of the block before
 -- ```lua file NAME  is a file that the blocks behind it find in their folder
+-- ```sh run         lines of a shell that finds the program in its PATH, in a folder of their own
 -- ```text output    what the block before prints; "..." stands for any lines, or any text in one
 -- Links between the pages have to lead somewhere.
 
@@ -36,6 +37,15 @@ local function lay_out(folder, all, last)
       write(folder .. "/example.lua", all[i].text)
     end
   end
+end
+
+local function shell_runs(block, wanted, place)
+  local folder <close> = pages.folder()
+  write(folder.path .. "/block.sh", block.text)
+  local command = 'cd \'%s\' && PATH="%s/%s:$PATH" NO_COLOR=1 timeout 20 sh -e block.sh'
+  local output, code = pages.run(command:format(folder.path, here, build))
+  assert(code == 0 and wanted and wanted.info == "text output", place .. ": " .. output)
+  assert(pages.matches(output, wanted.text), ("%s: it printed:\n%s"):format(place, output))
 end
 
 local function parses(block, path, place)
@@ -73,6 +83,10 @@ describe("the pages", function()
       elseif block.info:find "^lua run" or block.info == "lua plain" then
         it("hold a script that does what the page says: " .. place, function()
           runs(all, i, place)
+        end)
+      elseif block.info == "sh run" then
+        it("hold lines of a shell that do what the page says: " .. place, function()
+          shell_runs(block, all[i + 1], place)
         end)
       elseif block.info ~= "" then
         it("mark their blocks with words that are known: " .. place, function()

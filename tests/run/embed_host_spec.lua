@@ -39,6 +39,41 @@ describe("a program with the C library inside (examples/embed)", function()
     assert.is_nil(folder.read "nowhere/run.lock")
   end)
 
+  it("sees no name of ours but skillrt_ and luaopen_, and may have any other itself", function()
+    if os.getenv "SKILLRT_MODE" == "asan" or os.getenv "SKILLRT_MODE" == "cover" then return end -- have names of their own
+    local folder <close> = kit.folder()
+    local library = here .. "/build/" .. (os.getenv "SKILLRT_MODE" or "release") .. "/libskillrt.a"
+    local names, count = io.popen("nm -g --defined-only " .. kit.quoted(library)), 0
+    for line in names:lines() do
+      local name = line:match " %u (%S+)$"
+      if name then
+        count = count + 1
+        assert.truthy(name:find "^skillrt_" or name:find "^luaopen_", name)
+      end
+    end
+    names:close()
+    assert.truthy(count > 10)
+    folder.file("own.c", [[
+      #include <stdio.h>
+      #include "skillrt.h"
+      int crc32c(void) { return 1; }
+      int loop_open(void) { return 2; }
+      int main(void) {
+        char error[200];
+        struct skillrt_options options = {.script = "s.lua", .work_dir = "w"};
+        struct skillrt *run = skillrt_open(&options, error, sizeof error);
+        while (run && skillrt_step(run) == SKILLRT_RUNNING) continue;
+        printf("%d %s\n", crc32c() + loop_open(), run ? skillrt_status(run) : error);
+        skillrt_close(run);
+        return 0;
+      } ]])
+    folder.file("s.lua", [[return require "skillrt".skill { name = "s",
+      actions = { { id = "a", run = function() return { n = 1 } end } } }]])
+    local pipe <close> = io.popen(([[cd %s && { ${CC:-gcc} -I'%s/csrc' own.c '%s' -Wl,-E \
+      $(pkg-config --cflags --libs lua5.4 libuv) -lm -ldl -o own && ./own; } 2>&1]]):format(folder.path, here, library))
+    assert.equal("3 completed\n", pipe:read "a")
+  end)
+
   it("is not ended by a script's os.exit", function()
     local folder <close> = kit.folder()
     folder.file("exit.lua", [[

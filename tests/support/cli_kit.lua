@@ -64,10 +64,11 @@ function M.killed_after(folder, words, ms)
 end
 
 ---Starts the program in the background: { pid, wait() -> { code, out, err }, signal(name) }.
+---`words`: its arguments; env: "A=b"; before: "nohup ".
 function M.start(folder, words)
   local name = folder.path .. "/.bg" .. core.uuid():sub(1, 8)
   assert(os.execute(("(cd %s && %s & echo $! >%s.pid; wait $!; echo $? >%s.code) >%s.out 2>%s.err </dev/null &"):format(
-    quoted(folder.path), call(words), name, name, name, name)))
+    quoted(folder.path), call(words, words.before), name, name, name, name)))
   local self = {}
   local function wait_for(path, ms)
     local deadline = core.mono_ns() + ms * 1000000
@@ -80,6 +81,14 @@ function M.start(folder, words)
   self.pid = tonumber((assert(wait_for(name .. ".pid", 20000), "the program did not start"):match "%d+"))
   function self.signal(signal) os.execute(("kill -%s %d 2>/dev/null"):format(signal, self.pid)) end
   function self.output() return M.read(name .. ".out") end
+  ---How many ms until its messages hold the text; nil: they did not.
+  function self.complains(text)
+    local began = core.mono_ns()
+    while core.mono_ns() - began < 20000000000 do
+      if (M.read(name .. ".err") or ""):find(text, 1, true) then return (core.mono_ns() - began) / 1e6 end
+      os.execute "sleep 0.01"
+    end
+  end
   ---Until the output holds the text.
   function self.says(text)
     local deadline = core.mono_ns() + 20000000000

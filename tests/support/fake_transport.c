@@ -61,7 +61,7 @@ static void fake_close(struct transport *transport) {
   (void)transport;
 }
 
-static const struct transport_ops ops = {fake_send, fake_cancel, fake_close};
+static const struct transport_ops ops = {fake_send, fake_cancel, fake_close, NULL, NULL};
 
 void fake_transport_init(struct fake_transport *t, struct fake_log *log, const char *name) {
   *t = (struct fake_transport){.transport = {&ops}, .log = log, .name = name};

@@ -305,17 +305,22 @@ static int faulty_spawn(const struct sys *sys, const struct sys_spawn *what, pid
   int result;
   if (enter(f, FAULTY_SPAWN, &result) != FAIL) {
     result = f->below->spawn(f->below, what, pid, ended);
-    if (result >= 0) f->files++; /* `ended` */
+    if (result >= 0 && *ended >= 0) f->files++;
   }
   leave(f);
   return result;
 }
 
 /* A dead process kills and reaps nobody, but a test must not leave children behind: these
- * two go on working. */
+ * go on working. */
 static int faulty_kill_group(const struct sys *sys, pid_t pid, int signal) {
   struct faulty *f = self_of(sys);
   return f->below->kill_group(f->below, pid, signal);
+}
+
+static int faulty_ended(const struct sys *sys, pid_t pid) {
+  struct faulty *f = self_of(sys);
+  return f->below->ended(f->below, pid);
 }
 
 static int faulty_reap(const struct sys *sys, pid_t pid, int *status) {
@@ -392,6 +397,7 @@ void faulty_calls_fill(struct faulty *f) {
       .mono_ns = faulty_mono,
       .random = faulty_random,
       .spawn = faulty_spawn,
+      .ended = faulty_ended,
       .kill_group = faulty_kill_group,
       .reap = faulty_reap,
       .socket = faulty_socket,

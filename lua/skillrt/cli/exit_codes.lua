@@ -16,6 +16,8 @@ M.TABLE = {
   { code = 7, name = "damaged", text = "the journal is damaged, or of a newer format" },
   { code = 8, name = "changed", text = "refused: the script, a prompt, a strategy or state.json was changed" },
   { code = 70, name = "internal", text = "a fault of skillrt itself" },
+  { code = 74, name = "output", text = "all went well, but not all of the output could be written" },
+  { code = 129, name = "hung_up", text = "stopped by SIGHUP; skillrt resume goes on with the run" },
   { code = 130, name = "interrupted", text = "stopped by SIGINT; skillrt resume goes on with the run" },
   { code = 143, name = "terminated", text = "stopped by SIGTERM; skillrt resume goes on with the run" },
 }
@@ -29,7 +31,7 @@ local BY_STATUS = { completed = M.completed, failed = M.failed, aborted = M.abor
 local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited = M.changed, changed = M.changed,
   stopped = M.interrupted }
 
----The code of a run that has ended; main.c makes 143 of 130 where it was SIGTERM.
+---The code of a run that has ended; main.c makes 129 or 143 of 130 where it was SIGHUP or SIGTERM.
 ---@param result skillrt.Result
 ---@return integer
 function M.of_result(result)

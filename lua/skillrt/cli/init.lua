@@ -4,6 +4,7 @@
 -- the path of a script to run. Called by csrc/main.c, which alone ends the process.
 
 local core = require("skillrt.core")
+local exit_codes = require("skillrt.cli.exit_codes")
 
 local M = {}
 
@@ -40,13 +41,30 @@ end
 
 local GENERAL = { ["--help"] = "overview", ["-h"] = "overview", help = "help", ["--version"] = "version" }
 
+-- What was shown has to have arrived, or "0" would be a lie.
+---@param code integer
+---@return integer
+local function told(code)
+  local problem = core.terminal.lost()
+  if not problem or code ~= exit_codes.completed then
+    return code
+  end
+  require("skillrt.cli.ending").complain(problem, "not all of the output could be written")
+  return exit_codes.output
+end
+
 ---@param ... string  the command line
 ---@return integer code
 function M.main(...)
   local argv = { ... }
   local first = argv[1]
   if first == nil or (GENERAL[first] and not core.files.stat(first)) then
-    return require("skillrt.cli.help").general(GENERAL[first], argv)
+    return told(require("skillrt.cli.help").general(GENERAL[first], argv))
+  end
+  local here, problem = core.files.current()
+  if not here then
+    require("skillrt.cli.ending").complain(problem, "it was removed, or may not be read: go to another one")
+    return exit_codes.usage
   end
   local name, at = "run", 1
   while argv[at] == "--quiet" or argv[at] == "--json" do
@@ -63,7 +81,7 @@ function M.main(...)
   if not args then
     return code --[[@as integer]]
   end
-  return command.run(args)
+  return told(command.run(args))
 end
 
 return M

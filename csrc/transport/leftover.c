@@ -1,0 +1,114 @@
+/* leftover.c: see leftover.h. Reads /proc; knows no transport. */
+#include "transport/leftover.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TERM_MS = 2000, KILL_MS = 1000, LOOK_MS = 10 };
+
+struct entry {
+  char state;
+  int group, session;
+  uint64_t started; /* clock ticks since the boot */
+};
+
+static bool read_text(const struct sys *sys, const char *path, char *to, size_t room) {
+  int fd = sys_open(sys, path, O_RDONLY, 0);
+  if (fd < 0) return false;
+  ssize_t got = sys->read(sys, fd, to, room - 1);
+  sys->close(sys, fd);
+  to[got > 0 ? got : 0] = 0;
+  return got > 0;
+}
+
+static bool read_entry(const struct sys *sys, int64_t pid, struct entry *to) {
+  char path[48], text[1024];
+  snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+  if (!read_text(sys, path, text, sizeof text)) return false;
+  const char *behind = strrchr(text, ')'); /* a name may hold anything */
+  return behind &&
+         sscanf(
+             behind + 1,
+             " %c %*d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+             &to->state, &to->group, &to->session, &to->started) == 4;
+}
+
+static void read_boot(const struct sys *sys, char to[37]) {
+  char text[64] = "";
+  read_text(sys, "/proc/sys/kernel/random/boot_id", text, sizeof text);
+  snprintf(to, 37, "%.36s", text);
+}
+
+void leftover_start(const struct sys *sys, int64_t pid, char to[LEFTOVER_START]) {
+  struct entry entry;
+  char boot[37];
+  to[0] = 0;
+  if (!read_entry(sys, pid, &entry)) return;
+  read_boot(sys, boot);
+  snprintf(to, LEFTOVER_START, "%" PRIu64 ".%d.%.13s", entry.started, entry.session, boot);
+}
+
+struct search {
+  const struct sys *sys;
+  int64_t group;
+  uint64_t started;
+  int session;
+  size_t living;
+  bool strangers; /* the number is another group's by now */
+};
+
+static bool look_at(void *data, const char *name, enum sys_kind kind) {
+  struct search *s = data;
+  struct entry entry;
+  char *end;
+  long long pid = strtoll(name, &end, 10);
+  (void)kind;
+  if (*end || !read_entry(s->sys, pid, &entry) || entry.group != s->group) return true;
+  bool leader = pid == s->group;
+  if (leader ? entry.started != s->started
+             : entry.started < s->started || entry.session != s->session)
+    s->strangers = true;
+  else if (entry.state != 'Z' && entry.state != 'X')
+    s->living++;
+  return true;
+}
+
+static bool is_left(struct search *s) {
+  s->living = 0;
+  s->strangers = false;
+  s->sys->list(s->sys, "/proc", look_at, s);
+  return s->living > 0 && !s->strangers;
+}
+
+/* Whether it is gone within this time. */
+static bool end_by(struct search *s, int signal, int patience_ms) {
+  const struct timespec moment = {.tv_nsec = LOOK_MS * 1000 * 1000};
+  s->sys->kill_group(s->sys, (pid_t)s->group, signal);
+  for (int waited = 0; waited < patience_ms; waited += LOOK_MS) {
+    if (!is_left(s)) return true;
+    nanosleep(&moment, NULL);
+  }
+  return !is_left(s);
+}
+
+bool leftover_end(const struct sys *sys, int64_t pid, const char *start, bool *found,
+                  struct error *e) {
+  struct search s = {.sys = sys, .group = pid};
+  char then[37] = "", now[37];
+  *found = false;
+  if (pid <= 1 || pid > INT32_MAX ||
+      sscanf(start, "%" SCNu64 ".%d.%36s", &s.started, &s.session, then) != 3)
+    return error_set(e, ERROR_INVALID, "program %" PRId64 ": no start of a program: %.60s", pid,
+                     start);
+  read_boot(sys, now);
+  if (strncmp(then, now, strlen(then)) != 0 || !is_left(&s)) return true;
+  *found = true;
+  if (end_by(&s, SIGTERM, TERM_MS) || end_by(&s, SIGKILL, KILL_MS)) return true;
+  return error_set(e, ERROR_BUSY, "program %" PRId64 ": still runs after SIGKILL; end it first",
+                   pid);
+}

@@ -1,0 +1,63 @@
+/* session_inside.h: what session.c (the transport) and session_program.c (one program) share, and
+ * nobody else includes. */
+#ifndef SKILLRT_TRANSPORT_SESSION_INSIDE_H
+#define SKILLRT_TRANSPORT_SESSION_INSIDE_H
+
+#include <uv.h>
+
+#include "transport/transport.h"
+
+enum { SESSION_NAME_MAX = 200, SESSION_CLOSE_MS = 500 };
+
+enum program_state { PROGRAM_RUNS, PROGRAM_CLOSING, PROGRAM_GONE };
+
+struct waiting {
+  struct waiting *next;
+  struct program *program;
+  struct exchange *exchange;
+  const struct task *task;
+  uint64_t deadline; /* loop time */
+  int64_t started_ns;
+};
+
+struct program {
+  struct session *owner;
+  struct program *next, **link; /* in the owner's list until it is gone */
+  enum program_state state;
+  struct task task;         /* of the process */
+  struct exchange exchange; /* with the process transport */
+  bool framed;
+  struct waiting *first; /* oldest first */
+  struct buffer in, out;
+  int in_fd; /* where we write; -1: closed */
+  uv_poll_t writable;
+  uv_timer_t timer;
+  unsigned handles;
+  uint64_t close_until;
+  enum reply_status verdict; /* why we ended it; REPLY_OK: we did not */
+  struct error why;
+};
+
+struct session {
+  struct transport base;
+  const struct sys *sys;
+  uv_loop_t *loop;
+  struct transport *processes;
+  struct program *programs;
+  size_t living; /* programs not freed, and ourselves until closed */
+};
+
+/* session.c */
+void session_release(struct session *);
+bool session_ending(const struct transport *);
+void session_settled(void *session); /* tells the owner, if nothing ends any more */
+
+/* session_program.c */
+/* NULL with `error` filled. */
+struct program *program_start(struct session *, const struct task *, struct error *);
+/* Sends a message and waits for its answer. */
+bool program_ask(struct program *, struct exchange *, const struct task *, struct error *);
+void program_give_up(struct program *, struct exchange *, enum reply_status, const char *why);
+void program_retire(struct program *); /* its input ends, and soon itself */
+
+#endif

@@ -1,0 +1,20 @@
+/* session_message.h: messages of a session: one behind the other on a pipe, and whom they answer.
+ * Called by session.c. */
+#ifndef SKILLRT_TRANSPORT_SESSION_MESSAGE_H
+#define SKILLRT_TRANSPORT_SESSION_MESSAGE_H
+
+#include "base/buffer.h"
+
+/* Appends a message in its frame. False: it cannot be framed so (a line break in a line). */
+bool message_write(struct buffer *to, struct span message, bool framed, struct error *);
+
+enum message_found { MESSAGE_NONE, MESSAGE_WHOLE, MESSAGE_BAD };
+
+/* The first message in `in`, borrowed, and how many bytes it takes with its frame. */
+enum message_found message_next(const struct buffer *in, bool framed, struct span *message,
+                                size_t *bytes);
+
+/* Whether it is an answer (a JSON object with an "id" and no "method") to this id, a JSON text. */
+bool message_answers(struct span message, const char *id);
+
+#endif

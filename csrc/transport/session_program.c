@@ -1,0 +1,345 @@
+/* session_program.c: one program of a session: what is said to it, what it says, its time and end.
+ *
+ *   state     entered by                       left by
+ *   RUNS      a task that names it             its end; retire; an answer that must not be missed
+ *   CLOSING   retire: its input is closed      its end; 500 ms: SIGTERM (2 s, then SIGKILL)
+ *   GONE      its end, or SIGTERM              the loop has closed its handles
+ *
+ * An exchange without an id takes the next message. Where one is given up, the answers are out of
+ * step and the program is ended. The program itself is an exchange of the session's own process
+ * transport, whose output is handed on. Called by session.c. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "transport/session_inside.h"
+#include "transport/session_message.h"
+
+enum {
+  TOTAL_MS = 600 * 1000, /* of an exchange */
+  MAX_MESSAGE = 16 << 20,
+  MAX_OUT = 64 << 20,
+  ERRORS_KEPT = 64 << 10
+};
+
+/* ---- answers ---- */
+
+static struct waiting **find_waiting(struct program *p, const struct exchange *exchange) {
+  struct waiting **at = &p->first;
+  while (*at && (*at)->exchange != exchange)
+    at = &(*at)->next;
+  return at;
+}
+
+/* The last its caller does with it; `done` may do anything. */
+static void answer(struct waiting **at, struct reply *reply) {
+  struct waiting *w = *at;
+  const struct sys *sys = w->program->owner->sys;
+  struct exchange *exchange = w->exchange;
+  *at = w->next;
+  reply->retry_after_ms = -1;
+  reply->elapsed_ms = (sys->mono_ns(sys) - w->started_ns) / 1000000;
+  sys_free(sys, w, sizeof *w);
+  exchange->handle = NULL;
+  exchange->done(exchange, reply);
+}
+
+/* Ends the program; all who wait hear why. */
+static void program_end(struct program *p, enum reply_status verdict, const struct error *why) {
+  struct session *s = p->owner;
+  if (p->state == PROGRAM_GONE) return;
+  if (p->verdict == REPLY_OK) {
+    p->verdict = verdict;
+    p->why = *why;
+  }
+  s->processes->ops->cancel(s->processes, &p->exchange, false); /* on_end follows at once */
+}
+
+static bool is_answered_by(const struct waiting *w, struct span message) {
+  return !w->task->reply_id || message_answers(message, w->task->reply_id);
+}
+
+static void take_message(struct program *p, struct span message) {
+  const struct transport_owner *ours = &p->owner->base.owner;
+  struct waiting **at = &p->first;
+  while (*at && !is_answered_by(*at, message))
+    at = &(*at)->next;
+  if (*at) {
+    struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
+    answer(at, &reply);
+  } else if (ours->event && message.length > 0) {
+    char source[SESSION_NAME_MAX + 16];
+    snprintf(source, sizeof source, "session:%s", p->task.target);
+    ours->event(ours->data, source, message);
+  }
+}
+
+static void on_output(struct exchange *exchange, struct span bytes) {
+  struct program *p = exchange->owner;
+  struct error e;
+  struct span message;
+  size_t used;
+  enum message_found found = MESSAGE_NONE;
+  if (!buffer_append(&p->in, bytes.data, bytes.length, &e)) {
+    bool large = e.code == ERROR_LIMIT;
+    error_set(&e, e.code, large ? "%s: a message of more than %zu bytes" : "%s: out of memory",
+              p->task.target, p->in.maximum);
+    program_end(p, large ? REPLY_TOO_LARGE : REPLY_BROKEN, &e);
+    return;
+  }
+  while (p->state != PROGRAM_GONE &&
+         (found = message_next(&p->in, p->framed, &message, &used)) == MESSAGE_WHOLE) {
+    take_message(p, message);
+    buffer_drop(&p->in, used);
+  }
+  if (found != MESSAGE_BAD || p->state == PROGRAM_GONE) return;
+  error_set(&e, ERROR_INVALID, "%s: said something that has no Content-Length", p->task.target);
+  program_end(p, REPLY_BROKEN, &e);
+}
+
+/* ---- its input ---- */
+
+static void on_closed(uv_handle_t *handle) {
+  struct program *p = handle->data;
+  struct session *s = p->owner;
+  if (--p->handles > 0) return;
+  buffer_clear(&p->in);
+  buffer_clear(&p->out);
+  task_clear(&p->task);
+  buffer_clear(&p->task.body);
+  sys_free(s->sys, p, sizeof *p);
+  session_release(s);
+}
+
+static void input_close(struct program *p) {
+  if (p->in_fd < 0) return;
+  uv_poll_stop(&p->writable);
+  p->owner->sys->close(p->owner->sys, p->in_fd);
+  p->in_fd = -1;
+  uv_close((uv_handle_t *)&p->writable, on_closed);
+}
+
+/* A host need not ignore SIGPIPE: it is kept away and taken back. */
+static ssize_t write_quietly(const struct program *p) {
+  const struct sys *sys = p->owner->sys;
+  const struct timespec at_once = {0};
+  sigset_t pipes, before, pending;
+  sigemptyset(&pipes);
+  sigaddset(&pipes, SIGPIPE);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &pipes, &before);
+  ssize_t wrote = sys->write(sys, p->in_fd, p->out.data, p->out.length);
+  if (wrote == -EPIPE && !sigismember(&pending, SIGPIPE)) sigtimedwait(&pipes, NULL, &at_once);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return wrote;
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events) {
+  struct program *p = poll->data;
+  (void)status, (void)events; /* an error shows itself in the write */
+  ssize_t wrote = p->out.length ? write_quietly(p) : 0;
+  if (wrote == -EINTR || wrote == -EAGAIN) return;
+  if (wrote >= 0) buffer_drop(&p->out, (size_t)wrote);
+  if (wrote < 0)
+    input_close(p); /* it reads no more: what it says, or its end, tells the rest */
+  else if (p->out.length == 0)
+    uv_poll_stop(poll);
+}
+
+/* ---- its time ---- */
+
+static void on_timer(uv_timer_t *timer);
+
+static void program_arm(struct program *p) {
+  uint64_t next = p->state == PROGRAM_CLOSING ? p->close_until : UINT64_MAX;
+  uint64_t now = uv_now(p->owner->loop);
+  for (const struct waiting *w = p->first; w; w = w->next)
+    if (w->deadline < next) next = w->deadline;
+  if (next == UINT64_MAX)
+    uv_timer_stop(&p->timer);
+  else
+    uv_timer_start(&p->timer, on_timer, next > now ? next - now : 0, 0);
+}
+
+/* Without its answer those of others would be taken for it. */
+static void give_up(struct program *p, struct waiting **at, enum reply_status status,
+                    const char *why) {
+  struct reply reply = {.status = status, .sent = true};
+  struct error e;
+  bool out_of_step = !(*at)->task->reply_id;
+  snprintf(reply.message, sizeof reply.message, "%s: %s", p->task.target, why);
+  p->owner->living++; /* until we are through */
+  answer(at, &reply);
+  if (out_of_step) {
+    error_set(&e, ERROR_STOPPED, "%s: ended, as an answer without an id was given up",
+              p->task.target);
+    program_end(p, REPLY_BROKEN, &e);
+  }
+  session_release(p->owner);
+}
+
+static void on_timer(uv_timer_t *timer) {
+  struct program *p = timer->data;
+  uint64_t now = uv_now(p->owner->loop);
+  struct waiting **at = &p->first;
+  while (*at && (*at)->deadline > now)
+    at = &(*at)->next;
+  if (*at) {
+    give_up(p, at, REPLY_TIMEOUT, "no answer in time");
+  } else if (p->state == PROGRAM_CLOSING && now >= p->close_until) {
+    struct error e;
+    error_set(&e, ERROR_STOPPED, "%s: the run is over", p->task.target);
+    program_end(p, REPLY_CANCELED, &e);
+  }
+  if (p->state != PROGRAM_GONE) program_arm(p);
+}
+
+void program_give_up(struct program *p, struct exchange *exchange, enum reply_status status,
+                     const char *why) {
+  give_up(p, find_waiting(p, exchange), status, why);
+}
+
+/* ---- its life ---- */
+
+static void reply_of_end(const struct program *p, const struct reply *end, struct reply *to) {
+  *to = (struct reply){
+      .status = end->status, .sent = end->sent, .code = end->code, .extra = end->extra};
+  if (p->verdict != REPLY_OK) {
+    to->status = p->verdict;
+    snprintf(to->message, sizeof to->message, "%.*s", (int)sizeof to->message - 1, p->why.text);
+  } else if (end->status == REPLY_OK) {
+    to->status = REPLY_BROKEN;
+    snprintf(to->message, sizeof to->message, "%.80s: ended with exit code %d before it answered",
+             p->task.target, end->code);
+  } else {
+    snprintf(to->message, sizeof to->message, "%.80s: %.170s", p->task.target, end->message);
+  }
+}
+
+/* The process transport's reply: the program has ended, or SIGTERM is on its way. */
+static void on_end(struct exchange *exchange, const struct reply *end) {
+  struct program *p = exchange->owner;
+  struct session *s = p->owner;
+  bool closing = p->state == PROGRAM_CLOSING;
+  s->living++; /* a done call may close us */
+  p->state = PROGRAM_GONE;
+  *p->link = p->next;
+  if (p->next) p->next->link = p->link;
+  input_close(p);
+  while (p->first) {
+    struct reply reply;
+    reply_of_end(p, end, &reply);
+    answer(&p->first, &reply);
+  }
+  uv_close((uv_handle_t *)&p->timer, on_closed);
+  if (closing) session_settled(s);
+  session_release(s);
+}
+
+static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
+  struct program *p = exchange->owner;
+  struct exchange *starter = p->first ? p->first->exchange : NULL;
+  if (starter && starter->started) starter->started(starter, pid, start);
+}
+
+static bool copy_list(struct task *to, struct strings *list, const struct strings *from,
+                      struct error *e) {
+  for (size_t i = 0; i < from->count; i++)
+    if (!strings_add(list, to->sys, from->items[i], strlen(from->items[i]), e)) return false;
+  return true;
+}
+
+static bool program_fill(struct program *p, const struct task *task, struct error *e) {
+  task_init(&p->task, p->owner->sys);
+  p->task.kind = TASK_PROCESS;
+  p->task.streams = true;
+  p->task.total_ms = INT64_MAX / 4;
+  p->task.max_extra = ERRORS_KEPT;
+  return task_set(&p->task, &p->task.target, task->target, e) &&
+         task_set(&p->task, &p->task.cwd, task->cwd, e) &&
+         copy_list(&p->task, &p->task.args, &task->args, e) &&
+         copy_list(&p->task, &p->task.env, &task->env, e);
+}
+
+static bool program_connect(struct program *p, struct error *e) {
+  struct session *s = p->owner;
+  int ends[2];
+  int failed = s->sys->pipe(s->sys, ends);
+  if (failed < 0) return error_system(e, -failed, "%s: a pipe for its input", p->task.target);
+  p->in_fd = ends[1];
+  p->task.input = ends[0];
+  failed = uv_poll_init(s->loop, &p->writable, p->in_fd); /* makes it non-blocking */
+  if (failed == 0) p->handles++;
+  p->writable.data = p;
+  p->exchange =
+      (struct exchange){.done = on_end, .progress = on_output, .started = on_started, .owner = p};
+  if (failed < 0) error_system(e, -failed, "%s: a pipe for its input", p->task.target);
+  if (failed == 0 && s->processes->ops->send(s->processes, &p->exchange, &p->task, e)) return true;
+  s->sys->close(s->sys, ends[0]);
+  if (failed < 0) s->sys->close(s->sys, ends[1]);
+  if (failed < 0) p->in_fd = -1;
+  return false;
+}
+
+struct program *program_start(struct session *s, const struct task *task, struct error *e) {
+  struct program *p = sys_alloc(s->sys, sizeof *p);
+  if (!p) {
+    error_set(e, ERROR_MEMORY, "session %.90s: out of memory", task->target);
+    return NULL;
+  }
+  p->owner = s;
+  p->in_fd = -1;
+  p->framed = task->framed;
+  buffer_init(&p->in, s->sys, task->max_body ? task->max_body : MAX_MESSAGE);
+  buffer_init(&p->out, s->sys, MAX_OUT);
+  uv_timer_init(s->loop, &p->timer);
+  p->timer.data = p;
+  p->handles = 1;
+  s->living++;
+  if (program_fill(p, task, e) && program_connect(p, e)) {
+    p->link = &s->programs;
+    p->next = s->programs;
+    if (p->next) p->next->link = &p->next;
+    s->programs = p;
+    return p;
+  }
+  p->state = PROGRAM_GONE;
+  input_close(p);
+  uv_close((uv_handle_t *)&p->timer, on_closed);
+  return NULL;
+}
+
+bool program_ask(struct program *p, struct exchange *exchange, const struct task *task,
+                 struct error *e) {
+  struct session *s = p->owner;
+  size_t before = p->out.length;
+  struct waiting *w = sys_alloc(s->sys, sizeof *w);
+  if (!w) return error_set(e, ERROR_MEMORY, "session %s: out of memory", task->target);
+  if (!message_write(&p->out, buffer_span(&task->body), p->framed, e)) {
+    p->out.length = before; /* no half of it */
+    sys_free(s->sys, w, sizeof *w);
+    return false;
+  }
+  uv_update_time(s->loop);
+  *w = (struct waiting){.program = p,
+                        .exchange = exchange,
+                        .task = task,
+                        .deadline = uv_now(s->loop) +
+                                    (uint64_t)(task->total_ms > 0 ? task->total_ms : TOTAL_MS),
+                        .started_ns = s->sys->mono_ns(s->sys)};
+  *find_waiting(p, NULL) = w; /* the last */
+  exchange->handle = p;
+  if (p->in_fd >= 0) uv_poll_start(&p->writable, UV_WRITABLE, on_writable);
+  program_arm(p);
+  return true;
+}
+
+void program_retire(struct program *p) {
+  if (p->state != PROGRAM_RUNS) return;
+  p->state = PROGRAM_CLOSING;
+  p->close_until = uv_now(p->owner->loop) + SESSION_CLOSE_MS;
+  input_close(p);
+  program_arm(p);
+}
