@@ -70,26 +70,6 @@ local function any_below(section, at, is_field)
 end
 
 -- `a` and what else stands in an item of a list of preconditions.
--- The items below one, as one condition: any of them is enough.
-local function any_below(section, at, is_field)
-  local list, head = {}, section[at]
-  local k = at + 1
-  while section[k] and section[k].kind == "item" and (head.kind == "text" or section[k].indent > head.indent) do
-    list[#list + 1] = condition.item(section[k].text, is_field)
-    k = k + 1
-  end
-  local told = { text = head.text, line = head.line, condition = condition.any_of(list) }
-  if not told.condition then
-    local parts = {}
-    for i, one in ipairs(list) do
-      parts[i] = one.text
-    end
-    told.text = ("%s %s"):format(head.text, table.concat(parts, "; "))
-    told.problem = "one of them is prose"
-  end
-  return told, k
-end
-
 local function read_preconditions(section, is_field, read)
   read.preconditions, read.preconditions_line = {}, section.heading.line
   local at = 1

@@ -13,10 +13,10 @@ local references = require "skillrt.document.load.references"
 local skill_md = require "skillrt.document.load.skill_md"
 local sources = require "skillrt.document.load.sources"
 local tree_of = require "skillrt.document.load.tree"
+local ends = require "skillrt.skill.ends"
 
 local M = {}
 
-local TERMINAL = { ["action-complete"] = true, ["action-abort"] = true }
 
 ---@class skillrt.load.Document  what a path holds, for who runs it and who checks it
 ---@field kind "folder"|"config"|"workflow"|"agent"|"script"
@@ -79,7 +79,7 @@ local function set_prompt(self, step, kind, path)
     return
   end
   step.prompt = nil
-  if kind == "action" and TERMINAL[step.id] then
+  if kind == "action" and ends.TERMINAL[step.id] then
     step.agent = nil -- ends the run; a document is an optional hook (F27)
     return
   end
