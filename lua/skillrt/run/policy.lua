@@ -162,10 +162,7 @@ end
 local function ring(self)
   local due = self.calls.due
   local at = due:earliest()
-  if not at then
-    return
-  end
-  local now = wall_ms()
+  local now = at and wall_ms()
   while at and at <= now do
     local what = due:take()
     if what.place then
@@ -189,7 +186,8 @@ end
 local function go(self)
   local calls, steps = self.calls, self.steps
   local performing, starting, cancels = steps.performing, calls.starting, calls.cancels
-  local at, deadline = calls.due:earliest(), self.session.deadline
+  local first, deadline = calls.due[1], self.session.deadline
+  local at = first and first.at
   if deadline and (not at or deadline < at) then
     at = deadline
   end
@@ -228,7 +226,9 @@ function Policy:choose()
   elseif self.draining then
     return drain(self)
   end
-  ring(self)
+  if self.calls.due[1] then
+    ring(self)
+  end
   local status, reason, message = limits.reached(self.run, self.session)
   if status then
     return decide_end(self, status, reason, message)

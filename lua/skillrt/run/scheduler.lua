@@ -13,6 +13,8 @@ local progress = require("skillrt.run.progress")
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
+local NONE <const> = {} -- no step is named; never written to
+
 ---@param run skillrt.Run
 ---@param journal skillrt.Journal
 ---@param steps skillrt.Steps
@@ -28,7 +30,7 @@ function Scheduler.new(run, journal, steps, mode)
     ends = ends_of.new(run, mode),
     progress = progress.new(run),
     max_parallel = run.skill.limits.max_parallel,
-    queue = {},
+    queue = NONE,
     head = 1,
     concurrent = run.skill.strategy.concurrent == true,
   }, Scheduler)
@@ -57,7 +59,7 @@ local function fill(self)
       status, reason, message = self.progress:check(self.mode:find(id))
     end
     if status then
-      self.queue, self.head = {}, 1
+      self.queue, self.head = NONE, 1
       return status, reason, message
     end
     self.head = self.head + 1
@@ -66,7 +68,7 @@ local function fill(self)
     end
   end
   if self.head > #queue and queue[1] then
-    self.queue, self.head = {}, 1
+    self.queue, self.head = NONE, 1
   end
 end
 

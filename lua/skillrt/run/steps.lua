@@ -271,6 +271,8 @@ function Steps:finish(step, ok, a, b, c)
   elseif definition.agent or definition.each then -- an outcome already
     result, failure = a, a == nil and b ~= nil and { message = b, class = c or "permanent" } or nil
     result = result or (not failure and { status = "completed" })
+  elseif b == nil and c == nil and step.kind == "action" and (a == nil or type(a) == "table") then
+    result = { status = "completed", updates = a } -- as most do; whatever else, returned.lua says what it means
   else
     result, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
     failure = not result and { message = b, class = c } or nil

@@ -214,7 +214,7 @@ end
 
 -- A folder between two generations is neither the one nor the other.
 local function check_whole(dir)
-  if require("skillrt.document.write.commit").is_unfinished(dir) then
+  if require("skillrt.document.write.stage").is_unfinished(dir) then
     local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
     return nil, message:format(dir, dir, dir), "invalid"
   end
