@@ -75,6 +75,9 @@ manual: all ## write docs/skillrt.1 from the commands' own tables
 requirements: ## write docs/requirements.md from the tests' own names
 	$(LUA) tests/requirements.lua > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md
+.PHONY: corpus
+corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md
+	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua
 .PHONY: architecture
 architecture: ## write the list of files in docs/architecture.md from their first sentences
 	$(LUA) tests/files.lua

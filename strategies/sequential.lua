@@ -1,7 +1,6 @@
 -- sequential: the runnable action declared first, whatever its priority.
 --
--- `order` asks for `available` in order of declaration; where it comes ordered by priority all
--- the same, the smallest index is looked for.
+-- It asks for `available` in order of declaration, so the first one is the answer, however many there are.
 
 return {
   name = "sequential",
@@ -9,17 +8,10 @@ return {
   order = "declaration",
   repeatable = true,
   select = function(_, available)
-    local best = available[1]
-    if not best then
-      return nil, "nothing is runnable"
-    elseif available.order ~= "declaration" then
-      for i = 2, #available do
-        local action = available[i]
-        if action.index < best.index then
-          best = action
-        end
-      end
+    local first = available[1]
+    if first then
+      return first.id
     end
-    return best.id
+    return nil, "nothing is runnable"
   end,
 }

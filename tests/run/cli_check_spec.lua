@@ -135,6 +135,43 @@ describe("skillrt check", function()
     assert.truthy(kit.run(folder, { "run", "--help" }).out:find("the run failed", 1, true))
   end)
 
+  it("checks several paths, each by itself; the highest code counts, --strict makes warnings errors", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    folder.file("bad.lua", folder.read("case.lua"):gsub("'read'", "'checked'"))
+    folder.file("warned.md", "---\nname: x\ndescription: Use: it\n---\nDo it.\n")
+    local done = kit.run(folder, { "check", "case.lua", "bad.lua", "warned.md" })
+    assert.equal(2, done.code, done.out)
+    assert.truthy(done.out:find("\nbad.lua: 1 errors", 1, true) and done.out:find("case.lua: 0 errors", 1, true), done.out)
+    assert.equal(1, kit.run(folder, { "check", "case.lua", "warned.md" }).code)
+    assert.equal(2, kit.run(folder, { "check", "case.lua", "warned.md", "--strict" }).code)
+    assert.equal(0, kit.run(folder, { "check", "case.lua", "--strict" }).code)
+    local list = assert(json.decode(kit.run(folder, { "check", "case.lua", "bad.lua", "--json" }).out))
+    assert.same({ "case.lua", "bad.lua" }, { list[1].path, list[2].path })
+    assert.equal(2, kit.run(folder, { "check", "case.lua", "no-such-thing" }).code)
+  end)
+
+  it("writes SARIF: a rule for each code, a place for each finding, paths as they are from here", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD:gsub("'read'", "'checked'"))
+    os.execute(("mkdir -p '%s/my skill'"):format(folder.path))
+    folder.file("my skill/SKILL.md", "---\nname: my-skill\ndescription: Does a thing.\n---\n# D\n\nSee [x](gone.md).\n")
+    local done = kit.run(folder, { "check", "case.lua", "my skill", "--format", "sarif" })
+    assert.equal(2, done.code)
+    local log = assert(json.decode(done.out))
+    local driver, results = log.runs[1].tool.driver, log.runs[1].results
+    assert.same({ "2.1.0", "skillrt" }, { log.version, driver.name })
+    local seen = {}
+    for _, one in ipairs(results) do
+      local place = one.locations[1].physicalLocation
+      assert.equal(one.ruleId, driver.rules[one.ruleIndex + 1].id)
+      assert.truthy(({ error = true, warning = true, note = true })[one.level] and #one.message.text > 0)
+      seen[one.ruleId] = ("%s:%s"):format(place.artifactLocation.uri, place.region and place.region.startLine)
+    end
+    assert.equal("case.lua:8", seen["reach.never"])
+    assert.equal("my%20skill/SKILL.md:7", seen["load.reference-missing"])
+  end)
+
   it("fails the report of a folder in which nothing can run", function()
     local folder <close> = kit.folder()
     folder.file("notes.txt", "nothing\n")
@@ -157,6 +194,17 @@ describe("skillrt graph", function()
     assert.equal(0, svg.code)
     local installed = os.execute "command -v dot > /dev/null 2>&1"
     assert.truthy(svg.out:find("<svg", 1, true) or not installed and svg.err:find("install graphviz", 1, true), svg.err)
+  end)
+
+  it("writes into a file, in the language that its name says", function()
+    local folder <close> = kit.folder()
+    script(folder, GOOD)
+    for name, first in pairs { ["g.dot"] = "^digraph", ["g.mmd"] = "^flowchart TD" } do
+      local done = kit.run(folder, { "graph", "case.lua", "-o", name })
+      assert.same({ 0, "" }, { done.code, done.out }, done.err)
+      assert.truthy(folder.read(name):find(first))
+    end
+    assert.equal(2, kit.run(folder, { "graph", "case.lua", "--output", "no/such/g.dot" }).code)
   end)
 
   it("writes Mermaid and a hint where graphviz is not (F9)", function()

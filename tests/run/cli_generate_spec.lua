@@ -32,6 +32,11 @@ local function without_staged(found)
   return found
 end
 
+-- Whether a generation of "out" was killed among its changes.
+local function killed_before(folder)
+  return require("skillrt.document.write").is_unfinished(folder.path .. "/out")
+end
+
 -- A config with so many actions that a generation takes a while.
 local function large(count, word)
   local actions = {}
@@ -49,7 +54,7 @@ end
 
 describe("skillrt generate", function()
   for _, lang in ipairs { "en", "zh" } do
-    for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
+    for _, name in ipairs { "release-notes", "link-fixer", "data-import", "target-worker" } do
       it(("writes what the golden files of %s in %s hold, byte for byte (R2)"):format(name, lang), function()
         local folder <close> = kit.folder()
         local result = generate(folder, { golden(name), "--out", "skill", "--lang", lang })
@@ -57,7 +62,7 @@ describe("skillrt generate", function()
         local wanted = tree(("%s/tests/golden/%s/%s"):format(here, name, lang))
         assert.is_string(wanted["SKILL.md"])
         local written = tree(folder.path .. "/skill")
-        written[".skillrt-generated.json"] = nil
+        written[".skillrt-generated.json"], written[".skillrt-texts.json"] = nil, nil
         assert.same(wanted, written)
         assert.truthy(result.out:find("SKILL.md", 1, true))
         assert.truthy(result.out:find("%d+ files: %d+ new\n$"), result.out)
@@ -82,14 +87,40 @@ describe("skillrt generate", function()
     assert.equal(8, refused.code)
     assert.truthy(refused.err:find("1 file was changed by hand", 1, true), refused.err)
     assert.truthy(refused.err:find("--force overwrites", 1, true), refused.err)
+    assert.truthy(refused.out:find("\n<<<<<<< as it is\n", 1, true), refused.out)
+    assert.truthy(refused.out:find("\nmy \\x1B[31mline\n", 1, true), refused.out)
+    assert.truthy(refused.out:find("\n>>>>>>> as generated now\n", 1, true), refused.out)
     assert.equal(was .. "my \27[31mline\n", folder.read "skill/SKILL.md")
-    local dry = generate(folder, { golden "link-fixer", "--out", "skill", "--dry-run" })
-    assert.truthy(dry.out:find("\n-my \\x1B[31mline\n", 1, true), dry.out)
     local forced = generate(folder, { golden "link-fixer", "--out", "skill", "--force" })
     assert.equal(0, forced.code, forced.err)
     assert.truthy(forced.out:find("\n-my \\x1B[31mline\n", 1, true), forced.out)
     assert.truthy(forced.out:find("1 overwritten", 1, true), forced.out)
     assert.equal(was, folder.read "skill/SKILL.md")
+  end)
+
+  it("keeps what people wrote when the config changes: new, edit, change, generate (R2)", function()
+    local folder <close> = kit.folder()
+    local words = { "new", "keeper", "--mode", "hybrid", "--yes", "--description", "Keeps what people write" }
+    assert.equal(0, kit.run(folder, words).code)
+    local phase, action = "keeper/phases/01-prepare.md", "keeper/phases/actions/action-work.md"
+    local mine = folder.read(phase):gsub("\n## Output\n", "\nRead the map first.\n\n## Output\n")
+    folder.file(phase, mine)
+    folder.file(action, (folder.read(action):gsub("const result = [^\n]*", "const result = work(input);")))
+    local again = generate(folder, { "keeper", "--out", "keeper" })
+    assert.equal(0, again.code, again.err)
+    assert.truthy(again.out:find("2 changed by hand, kept", 1, true), again.out)
+    local config = folder.read("keeper/skill-config.json"):gsub('"name": "Prepare"', '"name": "Get ready"')
+    config = config:gsub('"name": "Work"', '"name": "Labour"')
+    folder.file("keeper/skill-config.json", config)
+    local merged = generate(folder, { "keeper", "--out", "keeper" })
+    assert.equal(0, merged.code, merged.err)
+    assert.truthy(merged.out:find("2 merged with what was changed by hand", 1, true), merged.out)
+    assert.truthy(folder.read(phase):find("# Phase 1: Get ready\n", 1, true))
+    assert.truthy(folder.read(phase):find("\nRead the map first.\n", 1, true))
+    assert.truthy(folder.read(action):find("# Action: Labour\n", 1, true))
+    assert.truthy(folder.read(action):find("const result = work(input);", 1, true))
+    local last = generate(folder, { "keeper", "--out", "keeper" })
+    assert.truthy(last.out:find("2 changed by hand, kept", 1, true), last.out)
   end)
 
   it("does not put another skill into a skill's folder, but by --force", function()
@@ -107,7 +138,7 @@ describe("skillrt generate", function()
     local forced = generate(folder, { golden "release-notes", "--out", "skill", "--force" })
     assert.equal(0, forced.code, forced.err)
     local after = tree(folder.path .. "/skill")
-    after[".skillrt-generated.json"] = nil
+    after[".skillrt-generated.json"], after[".skillrt-texts.json"] = nil, nil
     assert.same(tree(here .. "/tests/golden/release-notes/en"), after)
   end)
 
@@ -236,8 +267,7 @@ describe("skillrt generate", function()
         local there = core.files.stat(folder.path .. "/out")
         assert.is_true(there == nil or folder.read "out/skill.lua" == two["skill.lua"])
       end
-      local again = generate(folder, { is_new and "two.json" or "one.json", "--out", "out", "--dry-run" })
-      if again.code == 0 and not is_new then -- nothing to finish: then it is the one or the other
+      if not is_new and not killed_before(folder) then -- nothing to finish: then it is the one or the other
         local now = folder.read "out/phases/actions/action-200.md"
         local wanted = now == one["phases/actions/action-200.md"] and one or two
         assert.same(wanted, without_staged(tree(folder.path .. "/out")))
@@ -256,20 +286,15 @@ describe("skillrt generate", function()
     local name = folder.path .. "/skill"
     assert.equal(0, generate(folder, { golden "link-fixer", "--out", "skill" }).code)
     local old = folder.read "skill/skill-config.json"
-    local new = old:gsub('"Scan"', '"Search"')
-    os.execute(("mkdir -p '%s/.skillrt-new-0a1b2c3d/files'"):format(name))
-    folder.file("skill/.skillrt-new-0a1b2c3d/files/skill-config.json", new)
-    local entry = { path = "skill-config.json", before = core.sha256(old), after = core.sha256(new) }
-    folder.file("skill/.skillrt-new-0a1b2c3d/commit.json", json.encode(json.array { entry }))
+    folder.file("skill/skill-config.json", (old:gsub('"Scan"', '"Search"')))
+    os.execute(("mkdir -p '%s/.skillrt-new-0a1b2c3d'"):format(name))
+    folder.file("skill/.skillrt-new-0a1b2c3d/.skillrt-generated.json", folder.read "skill/.skillrt-generated.json")
     local run = kit.run(folder, { "run", "skill" })
     assert.equal(2, run.code)
     assert.truthy(run.err:find("skillrt generate skill --out skill", 1, true), run.err)
-    local dry = generate(folder, { "skill", "--out", "skill", "--dry-run" })
-    assert.truthy(dry.err:find("has to be finished first", 1, true), dry.err)
     local done = generate(folder, { "skill", "--out", "skill" })
     assert.equal(0, done.code, done.err)
-    assert.truthy(done.err:find("it was finished first", 1, true), done.err)
-    assert.equal(new, folder.read "skill/skill-config.json")
+    assert.truthy(done.err:find("it is finished now", 1, true), done.err)
     assert.truthy(folder.read("skill/phases/actions/action-scan.md"):find("# Action: Search", 1, true))
     assert.is_nil(core.files.stat(name .. "/.skillrt-new-0a1b2c3d"))
   end)

@@ -5,6 +5,8 @@
 local skill_of = require "skillrt.skill"
 local when = require "skillrt.skill.when"
 
+local json = require "skillrt.base.json"
+
 local M = {}
 
 local WHEN = { "mode === 'a'", "mode !== 'b'", "ready", "!ready", "mode === 'a' || ready", "!ready && mode !== 'c'",
@@ -60,7 +62,7 @@ local function after(node, action)
     state[key] = value
   end
   state.status = "running"
-  state.completed_actions = table.move(state.completed_actions, 1, #state.completed_actions, 1, {})
+  state.completed_actions = table.move(state.completed_actions, 1, #state.completed_actions, 1, json.array())
   table.insert(state.completed_actions, action.id)
   for _, effect in ipairs(action.effects) do
     local key, value = effect.text:match "^(%l+)='?(%w+)'?$"
@@ -142,7 +144,7 @@ function M.search(definition)
   local none = setmetatable({}, { __index = function()
     return 0
   end })
-  local first = { n = 0, mode = "z", ready = false, completed_actions = {}, status = "pending" }
+  local first = { n = 0, mode = "z", ready = false, completed_actions = json.array(), status = "pending" }
   local nodes, known, result = { { state = first, runs = none, steps = 0 } }, {}, { taken = {} }
   known[key_of(nodes[1], actions)] = nodes[1]
   for _, node in ipairs(nodes) do -- grows as it goes

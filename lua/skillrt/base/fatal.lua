@@ -13,8 +13,11 @@ local NO_MEMORY = "not enough memory" -- what Lua itself raises, without a place
 ---@param problem any
 ---@return boolean
 function M.is(problem)
-  local code = type(problem) == "table" and rawget(problem, "code") -- a script's error may have any metatable
-  return problem == NO_MEMORY or code == "stopped" or code == "memory"
+  if type(problem) ~= "table" then
+    return problem == NO_MEMORY
+  end
+  local code = rawget(problem, "code") -- past a metatable of the script's
+  return code == "stopped" or code == "memory"
 end
 
 ---Raises the error again if it is one of those.

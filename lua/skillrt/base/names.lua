@@ -25,6 +25,26 @@ function M.show(value)
   return "a " .. kind
 end
 
+---An error's value as text: a text as it is, a table's message, else what it says of itself. A
+---metatable that raises, loops or gives no text does no harm.
+---@param value any
+---@return string
+function M.said(value)
+  if type(value) == "string" then
+    return value
+  end
+  local message = type(value) == "table" and rawget(value, "message")
+  if type(message) == "string" then
+    return message
+  end
+  local meta = debug.getmetatable(value)
+  if meta and rawget(meta, "__tostring") ~= nil then
+    local ok, text = pcall(tostring, value)
+    return ok and text or M.show(value)
+  end
+  return M.show(value)
+end
+
 -- Edit distance with neighbours swapped counted once; `most` where it is not below that. A place that
 -- lies `most` or more beside the diagonal is as far away at least, so only a band is looked at.
 ---@param a integer[]  bytes
@@ -68,8 +88,9 @@ end
 ---@return string[]
 function M.sorted(names)
   local keys = {}
-  for key, value in pairs(names) do
-    keys[#keys + 1] = math.type(key) == "integer" and tostring(value) or tostring(key)
+  for key, value in next, names do
+    local name = math.type(key) == "integer" and value or key
+    keys[#keys + 1] = type(name) == "string" and name or M.show(name)
   end
   table.sort(keys)
   return keys
@@ -122,7 +143,7 @@ function M.suggest(name, names)
   return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
 end
 
--- Files of the run directory that no script may replace.
+-- What the run directory holds itself: no script, no phase's output may replace it.
 local TAKEN = {
   ["run.lock"] = true,
   ["state.json"] = true,
@@ -176,6 +197,9 @@ function M.confined(path)
   return table.concat(parts, "/")
 end
 
+---How many characters an id has at most.
+M.MAX_ID = 64
+
 ---A name that is safe in paths, records and on the terminal (F13).
 ---@param value any
 ---@return string? id
@@ -183,8 +207,8 @@ end
 function M.id(value)
   if type(value) ~= "string" then
     return nil, "must be a text such as \"collect-files\", not " .. M.show(value)
-  elseif #value > 64 then
-    return nil, "must be at most 64 characters long, not " .. #value
+  elseif #value > M.MAX_ID then
+    return nil, ("must be at most %d characters long, not %d"):format(M.MAX_ID, #value)
   elseif not value:find("^[A-Za-z0-9][A-Za-z0-9._-]*$") or value:find("..", 1, true) then
     return nil,
       ("must be letters, digits, '.', '_' and '-', begin with a letter or digit and hold no \"..\", not %s"):format(

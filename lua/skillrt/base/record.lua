@@ -6,6 +6,7 @@
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 
 local M = {}
 
@@ -92,9 +93,10 @@ function M.encode(record)
 end
 
 ---Bytes as valid UTF-8: what is not is replaced by U+FFFD.
----@param text string
+---@param text any  what is no text is shown as what it is
 ---@return string
 function M.printable(text)
+  text = names.said(text)
   local out, at = {}, 1
   while at <= #text do
     local bad = select(2, utf8.len(text, at))

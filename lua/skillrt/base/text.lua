@@ -1,7 +1,8 @@
 -- base/text.lua: small things done to texts from outside, each in time that grows with the text alone.
 --
 -- A pattern with two open ends ("^(.-)%s*$", "[^\n]*$") tries each end from each beginning: a line of
--- 64 KB takes minutes. These do not. Knows nothing but strings.
+-- 64 KB takes minutes. These do not. Knows nothing but
+-- strings, and numbers as text.
 
 local M = {}
 
@@ -36,6 +37,23 @@ end
 ---@return string
 function M.behind_last(text, byte)
   return match(text, "^.*" .. byte .. "(.*)$") or text
+end
+
+---The shortest decimal text that reads back as the same number: 0.7, 1e+300; a whole one without ".0".
+---@param value number
+---@return string
+function M.number(value)
+  local whole = math.tointeger(value)
+  if whole and (math.type(value) == "integer" or math.abs(whole) < 1 << 53) then
+    return ("%d"):format(whole)
+  end
+  for digits = 15, 16 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if tonumber(text) == value then
+      return text
+    end
+  end
+  return ("%.17g"):format(value)
 end
 
 ---The lines of a text, without their ends; what stands behind the last "\n" is a line too.

@@ -37,6 +37,7 @@ function M.plain(command, argv)
   local args, words, by_name, i = {}, {}, {}, 1
   for _, option in ipairs(command.options) do
     by_name["--" .. option.name] = option
+    by_name["-" .. (option.short or "-" .. option.name)] = option
   end
   while i <= #argv do
     local word = argv[i]
@@ -60,11 +61,12 @@ function M.plain(command, argv)
     end
     i = i + 1
   end
-  if #words ~= #command.arguments then
+  local last = command.arguments[#command.arguments]
+  if #words ~= #command.arguments and not (last and last.many and #words > #command.arguments) then
     return nil
   end
   for n, argument in ipairs(command.arguments) do
-    args[key_of(argument.name)] = words[n]
+    args[key_of(argument.name)] = argument.many and table.move(words, n, #words, 1, {}) or words[n]
   end
   return args
 end
@@ -77,12 +79,13 @@ function M.parser(command)
   local parser = argparse("skillrt " .. command.name, command.summary .. ".")
   parser:add_help(false):help_max_width(80):help_description_margin(26)
   for _, argument in ipairs(command.arguments) do
-    parser:argument(argument.name, argument.help):target(key_of(argument.name))
+    parser:argument(argument.name, argument.help):target(key_of(argument.name)):args(argument.many and "+" or 1)
   end
   for _, option in ipairs(command.options) do
     local one
     if option.value then
-      one = parser:option("--" .. option.name, option.help):argname(option.value)
+      local names = (option.short and "-" .. option.short .. " " or "") .. "--" .. option.name
+      one = parser:option(names, option.help):argname(option.value):target(key_of(option.name))
     else
       one = parser:flag("--" .. option.name, option.help)
     end

@@ -79,21 +79,10 @@ local function language(options)
   return options.lang or (known == "zh" and "zh") or "en"
 end
 
-local function tell_settled(dir, settled)
-  if settled and settled.finished > 0 then
-    output.say("info", text_of.escape(dir) .. ": an earlier generation was interrupted; it was finished first")
+local function tell_unfinished(plan)
+  if plan.unfinished then
+    output.say("info", text_of.escape(plan.dir) .. ": an earlier generation was interrupted; it is finished now")
   end
-end
-
----Finishes an interrupted generation, before anything in the folder is read.
----@param dir string
----@return boolean|nil ok
----@return string? message
----@return string? code
-function M.settle(dir)
-  local settled, message, code = writer.settle(dir)
-  tell_settled(dir, settled)
-  return settled ~= nil, message, code
 end
 
 local MAX_CONFIG <const> = 16 << 20
@@ -119,14 +108,14 @@ local function refused_other(plan, there, name)
 end
 
 -- Says what a person would lose, and how to go on.
-local function refused(plan, options)
+local function refused(plan)
   local count = plan.counts.edited
-  local message = ("%s: %d file%s changed by hand since generated (or never generated); nothing was written"):format(
+  local message = ("%s: %d file%s changed by hand where something else is generated now; nothing was written"):format(
     plan.dir,
     count,
     count == 1 and " was" or "s were"
   )
-  local hint = options.dry_run and "--force overwrites them" or "--dry-run shows what differs, --force overwrites"
+  local hint = "take over what is generated there, or give that part up: --force overwrites"
   ending.complain(message, hint)
   return exit_codes.changed
 end
@@ -140,11 +129,11 @@ local function finish(plan, name, options)
   if not options.quiet or (edited and not options.force) then
     write_lines(tree.lines(plan, paint))
   end
-  if edited and (options.force or options.dry_run) then
+  if edited then
     write_lines(tree.diffs(plan, paint))
   end
   if edited and not options.force then
-    return refused(plan, options)
+    return refused(plan)
   elseif options.dry_run then
     output.write(tree.sum(plan) .. "; nothing was written (--dry-run)\n")
     return exit_codes.completed
@@ -175,11 +164,15 @@ function M.generate(config, where, options)
     return ending.refused(where .. ": has warnings, and --strict takes them for errors; nothing was written", "invalid")
   end
   local plan
-  plan, message, code = writer.plan(options.out, list, { lang = lang, source = options.source, dry = options.dry_run })
+  plan, message, code = writer.plan(options.out, list, {
+    lang = lang,
+    source = options.source,
+    force = options.force,
+  })
   if not plan then
     return ending.refused(message, code)
   end
-  tell_settled(plan.dir, plan.settled)
+  tell_unfinished(plan)
   return finish(plan, config.skill_name, options)
 end
 

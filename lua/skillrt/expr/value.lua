@@ -72,20 +72,14 @@ function M.is_array(t)
   return type(cjson) == "table" and (mark == cjson.array_mt or mark == cjson.empty_array_mt)
 end
 
-local function is_empty(t)
-  local iterate, of, first = pairs(t) -- not next(): a read-only view answers through __pairs
-  return iterate(of, first) == nil
-end
-
----The length of what may be used as an array, nil for anything else. `{}` without a mark is an
----object, but it is also what an empty list looks like in Lua: it may be used as one.
+---The length of an array, nil for anything else. `{}` without a mark is an object.
 ---@param v any
 ---@return integer?
 function M.array_length(v)
   if type(v) ~= "table" or rawequal(v, M.null) then return nil end
   local n = #v
   if n > 0 then return n end
-  return (M.is_array(v) or is_empty(v)) and 0 or nil
+  return M.is_array(v) and 0 or nil
 end
 
 ---@param v any
@@ -278,9 +272,7 @@ function M.length(v)
   if t ~= "table" then return nil end
   local n = #v
   if n > 0 or M.is_array(v) then return n end
-  local own = v.length
-  if own == nil and is_empty(v) then return 0 end
-  return own
+  return v.length
 end
 
 local function index_of(key)

@@ -186,6 +186,10 @@ function format.done(self, record, out)
     add(out, "warning", "%sWarning: %s: only the runtime writes %s; the update was left out", prefix(step),
       escape(step.id), joined(record.refused, 10))
   end
+  if record.replaced then
+    add(out, "warning", "%sWarning: %s: replaced what a step beside it made of %s; the schema can say how they meet",
+      prefix(step), escape(step.id), joined(record.replaced, 10))
+  end
   if record.missed then
     add(out, "warning", "%sWarning: %s: its effect did not come true: %s", prefix(step), escape(step.id),
       joined(record.missed, 10))

@@ -3,13 +3,14 @@
 --
 -- Lines only, escaped; writes nothing. Called by cli/writing.lua.
 
-local diff_of = require("skillrt.document.write.diff")
+local compare = require("skillrt.document.write.compare")
 local text_of = require("skillrt.report.text")
 
 local M = {}
 
 local MOST = 40 -- entries shown of a folder
 local MOST_DIFF = 400 -- lines shown of a file's difference
+local AROUND = 2 -- lines shown before a conflict
 
 -- Words and colours of what happens to a file.
 local WORDS = {
@@ -17,12 +18,14 @@ local WORDS = {
   changed = { "changed", "warning" },
   same = { "same", "detail" },
   kept = { "kept", "detail" },
+  own = { "changed by hand, kept", "detail" },
+  merged = { "merged with what was changed by hand", "warning" },
   edited = { "changed by hand", "error" },
   gone = { "removed", "warning" },
   left = { "left: no longer generated, but changed by hand", "warning" },
 }
 
-local ORDER = { "new", "changed", "edited", "gone", "same", "kept", "left" }
+local ORDER = { "new", "changed", "merged", "edited", "gone", "same", "own", "kept", "left" }
 
 ---A size for people: "812 B", "3.4 kB", "1.2 MB".
 ---@param bytes integer
@@ -124,7 +127,28 @@ function M.sum(plan, forced)
   return ("%d file%s: %s"):format(#plan.items, #plan.items == 1 and "" or "s", table.concat(parts, ", "))
 end
 
----What would be lost of the files that a person changed, as unified diffs.
+-- Where both versions stand between marks, with a few lines around; else how they differ.
+local function lines_of(item, name)
+  if not item.conflict then
+    return compare.unified(item.there, item.text, name) or { name .. ": differs; no program is here that shows how" }
+  end
+  local all, shown, lines = {}, {}, { name .. ": changed by hand and by the config:" }
+  local inside = false
+  for line in (item.conflict .. "\n"):gmatch("([^\n]*)\n") do
+    all[#all + 1] = line
+    inside = inside or line:find("^<<<<<<< ") ~= nil
+    for i = #all - (inside and AROUND or 0), inside and #all or 0 do
+      shown[i] = true
+    end
+    inside = inside and not line:find("^>>>>>>> ")
+  end
+  for i, line in ipairs(all) do
+    lines[#lines + 1] = shown[i] and line or nil
+  end
+  return lines
+end
+
+---What a person and the config changed both, and what would be lost of other files that a person changed.
 ---@param plan skillrt.writer.Plan
 ---@param paint fun(kind: string, text: string): string
 ---@return string[] lines
@@ -132,16 +156,15 @@ function M.diffs(plan, paint)
   local lines = {}
   for _, item in ipairs(plan.items) do
     if item.what == "edited" then
-      local diff = diff_of.unified(item.there, item.text, text_of.escape(plan.dir .. "/" .. item.path))
-      for i = 1, math.min(#diff.lines, MOST_DIFF) do
-        local line = diff.lines[i]
+      local diff = lines_of(item, text_of.escape(plan.dir .. "/" .. item.path))
+      for i = 1, math.min(#diff, MOST_DIFF) do
+        local line = diff[i]
         local sign = line:sub(1, 1)
         local kind = (sign == "+" and "good") or (sign == "-" and "error") or (sign == "@" and "detail") or ""
         lines[#lines + 1] = paint(kind, text_of.escape((line:gsub("\t", "  "))))
       end
-      if #diff.lines > MOST_DIFF then
-        local more = "... and %d lines more (+%d -%d in all)"
-        lines[#lines + 1] = more:format(#diff.lines - MOST_DIFF, diff.added, diff.removed)
+      if #diff > MOST_DIFF then
+        lines[#lines + 1] = ("... and %d lines more"):format(#diff - MOST_DIFF)
       end
     end
   end

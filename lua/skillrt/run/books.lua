@@ -24,6 +24,7 @@ local M = {}
 ---@field attempt integer       from 1
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
+---@field after integer|nil     how many steps were over when it started
 ---@field retry_at integer|nil  UTC ms: not before
 ---@field failures table[]      failed attempts: their `fail` records
 ---@field calls table<string, table>    by place: the `call` record of a call that is not over
@@ -141,6 +142,7 @@ function apply.start(self, record)
     attempt = 1,
     started_at = record.at,
     root = books:hold(),
+    after = self.finished,
   }, Step)
   self.open = self.open + 1
 end

@@ -6,9 +6,11 @@
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
+local meeting = require("skillrt.run.meeting")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
+local types = require("skillrt.skill.types")
 
 local M = {}
 
@@ -18,38 +20,6 @@ local M = {}
 ---@return "invalid_output"|"permanent"
 function M.unusable(step)
   return step.execution and "invalid_output" or "permanent"
-end
-
-local TYPE_CHECKS = {
-  string = function(v)
-    return type(v) == "string"
-  end,
-  number = function(v)
-    return type(v) == "number"
-  end,
-  boolean = function(v)
-    return type(v) == "boolean"
-  end,
-  object = function(v)
-    return type(v) == "table" and not json.is_array(v)
-  end,
-}
-
-local function fits(declared, value)
-  if value == json.null then
-    return true
-  elseif declared:sub(-2) == "[]" then
-    return type(value) == "table" and (json.is_array(value) or next(value) == nil)
-  end
-  local check = TYPE_CHECKS[declared]
-  return not check or check(value)
-end
-
-local function describe(value)
-  if type(value) == "table" then
-    return json.is_array(value) and "an array" or "an object"
-  end
-  return "a " .. type(value)
 end
 
 -- Names of fields that were found good before: scripts update the same few again and again.
@@ -112,8 +82,8 @@ local function judge_updates(skill, updates)
     else
       remember_plain(key)
       local declared = declared_types and declared_types[key]
-      if declared and not fits(declared, value) then
-        return nil, ("update %q: declared as %s, got %s"):format(key, declared, describe(value))
+      if declared and not types.fits(declared, value) then
+        return nil, ("update %q: declared as %s, got %s"):format(key, declared, types.describe(value))
       end
       -- An empty Lua table for a list stays a list.
       if type(value) == "table" and next(value) == nil and declared and declared:sub(-2) == "[]" then
@@ -296,8 +266,8 @@ local function settle_output(run, step, definition, outcome)
       return read_output(path), file
     end
   end
-  if step.kind == "action" then
-    return nil -- its updates are its result
+  if step.kind == "action" or definition.output_free then
+    return nil -- its updates are its result; of a phase that declares no output none is demanded
   end
   return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.work_dir)
 end
@@ -320,7 +290,8 @@ end
 
 -- The end of a step whose function gave a few plain values and nothing else, as most do.
 local function settle_plain(run, step, definition, updates)
-  if step.kind ~= "action" or run.skill.schema or step.context or definition.output or #definition.effects > 0
+  if run.books.finished ~= step.after or step.kind ~= "action" or run.skill.schema
+    or step.context or definition.output or #definition.effects > 0
     or not are_simple(updates) then
     return nil
   end
@@ -346,6 +317,10 @@ function M.settle(run, step, definition, outcome, own)
   if updates and (step.context or context) then
     context, problem = judge_context(step, context)
   end
+  local replaced
+  if updates and not problem then
+    updates, problem, replaced = meeting.updates(run, step, updates)
+  end
   if problem then
     return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
   end
@@ -356,6 +331,7 @@ function M.settle(run, step, definition, outcome, own)
     step = step.number,
     set = next(updates) ~= nil and updates or nil,
     refused = refused,
+    replaced = replaced,
     summary = outcome.summary and record.printable(outcome.summary),
     why = outcome.concerns and record.printable(outcome.concerns),
     partial = outcome.status == "partial" or nil,

@@ -24,7 +24,7 @@ local KEPT_MOST <const> = 8192
 
 local APART <const> = { steps = true, open = true, state = true }
 local OF_STEP <const> = {
-  "number", "id", "kind", "attempt", "started_at", "retry_at", "failures", "calls", "known", "values", "notes",
+  "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations",
 }
 

@@ -160,7 +160,7 @@ end
 function M.new(run, step, definition, request)
   local books = run.books
   local asked = request or {}
-  local to_file = definition.output and books.context_strategy ~= "memory"
+  local to_file = definition.output and not definition.output_free and books.context_strategy ~= "memory"
   return setmetatable({
     _run = run,
     _step = step,

@@ -8,6 +8,7 @@ local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local ends = require("skillrt.skill.ends")
 
 -- Loaded when the first action promises something.
 local effect = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.effect")[key] end })
@@ -41,6 +42,7 @@ local M = {}
 ---@field optional boolean?    actions: that it never ran does not block the run
 ---@field input string[]?      phases: outputs of earlier phases
 ---@field input_declared boolean?  phases: named by the author, not taken from the phase before
+---@field output_free boolean?  phases: nothing is demanded of its output; the default where none is named
 ---@field parallel boolean?    phases: runs at once with its parallel neighbours
 ---@field trailing boolean?    phases of a hybrid skill: runs after the actions
 ---@field x any                untouched
@@ -85,6 +87,7 @@ local ACTION = with({
 
 local PHASE = with({
   input = { kind = "text", list = true },
+  output_free = { kind = "boolean" },
   parallel = { kind = "boolean", default = false },
   trailing = { kind = "boolean" },
   objectives = { kind = "text", list = true },
@@ -104,7 +107,6 @@ local MEANT = {
   parallel_group = "parallel",
 }
 
-local TERMINAL = { ["action-complete"] = "completed", ["action-abort"] = "failed" }
 local ENDS = { completed = true, failed = true, aborted = true }
 
 -- An action that is a table with the metamethod __call: a compiled condition.
@@ -214,7 +216,7 @@ local function check_runs(action, definition, where)
   if terminal == true then
     terminal = "completed"
   elseif terminal == nil then
-    terminal = TERMINAL[action.id]
+    terminal = ends.TERMINAL[action.id]
   elseif terminal == false then
     terminal = nil
   elseif not ENDS[terminal] then
@@ -288,7 +290,7 @@ function M.phase(definition, index, ctx)
   end
   phase.priority, phase.max_runs = 0, 1
   if not phase.output then
-    phase.output = phase.id .. ".json"
+    phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
     message = check_output(phase.output, where)
   end
   message = message or performer(phase, ctx.agents, where)

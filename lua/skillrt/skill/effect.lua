@@ -5,6 +5,7 @@
 -- A promise about a field the runtime writes itself (status=completed) is not the action's to
 -- keep and always holds. Knows nothing of actions or runs. Called by action.lua.
 
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
 local trim = require("skillrt.base.text").trim
@@ -16,12 +17,16 @@ local MAX_BYTES <const> = 500
 ---@class skillrt.Effect
 ---@field text string
 ---@field key string      the top-level state key it is about
+---@field path string[]     from that key down: { "files", "length" }
+---@field step "++"|"--"|nil  it counts up or down
+---@field compares boolean  it names a value
+---@field value any         that value; null is json.null
 ---@field reserved boolean  the runtime writes that key
 ---@field check fun(before: table?, after: table): boolean, string?  holds; or false and why not
 
 local EQUAL = { ["="] = true, ["=="] = true, ["==="] = true }
 local UNEQUAL = { ["!="] = true, ["!=="] = true }
-local WORDS = { ["true"] = true, ["false"] = false }
+local WORDS = { ["true"] = true, ["false"] = false, null = json.null, undefined = json.null }
 
 local function is_null(value)
   return value == nil or type(value) == "userdata"
@@ -32,7 +37,7 @@ local function lookup(root, path)
   local value = root
   for i, part in ipairs(path) do
     local kind = type(value)
-    if i > 1 and part == "length" and (kind == "string" or kind == "table" and rawget(value, "length") == nil) then
+    if i > 1 and part == "length" and (kind == "string" or kind == "table" and value.length == nil) then
       value = #value
     elseif kind == "table" then
       value = value[part]
@@ -51,13 +56,18 @@ local function truthy(value)
   return not is_null(value) and value ~= false and value ~= 0 and value ~= "" and value == value
 end
 
+local function is_empty(value)
+  local iterate, of, first = pairs(value) -- not next(): a view answers through __pairs
+  return iterate(of, first) == nil
+end
+
 local function compare(op, left, right)
   if EQUAL[op] or UNEQUAL[op] then
     local same = left == right
     if is_null(right) then
       same = is_null(left)
     elseif type(right) == "table" then
-      same = type(left) == "table" and next(left) == nil and #left == 0
+      same = type(left) == "table" and is_empty(left)
     end
     return same == (EQUAL[op] ~= nil)
   elseif type(left) ~= type(right) or (type(left) ~= "number" and type(left) ~= "string") then
@@ -104,12 +114,10 @@ end
 local function literal(text)
   if WORDS[text] ~= nil then
     return true, WORDS[text]
-  elseif text == "null" or text == "undefined" then
-    return true, nil
   elseif text == "[]" or text == "{}" then
-    return true, {}
-  elseif text:find("^%-?%d+%.?%d*[eE]?[+-]?%d*$") and tonumber(text) then
-    return true, tonumber(text)
+    return true, text == "[]" and json.array() or {}
+  elseif text:find("^%-?%d") and not text:find("[^%d.eE+-]") and tonumber(text) then
+    return true, math.tointeger(tonumber(text)) or tonumber(text)
   end
   local quoted = text:match("^'([^'\\]*)'$") or text:match('^"([^"\\]*)"$')
   if quoted then
@@ -135,28 +143,34 @@ local function split(path)
   return parts[1] and parts or nil
 end
 
--- path and a check function, or nil.
+-- What an effect says, but for its text; nil where it cannot be read.
+---@return { path: string[], check: function, step: string?, compares: boolean?, value: any }?
 local function parse(text)
   local name, op, value = text:match("^([^=!<>%s]+)%s*([=!<>]+)%s*(.+)$")
   if name then
     local path, known, right = split(name), literal(value)
     if path and known and (EQUAL[op] or UNEQUAL[op] or op:find("^[<>]=?$")) then
-      return path, holds(path, function(left)
+      local check = holds(path, function(left)
         return compare(op, left, right)
       end)
+      return { path = path, check = check, compares = true, value = right }
     end
     return nil
   end
   name, op = text:match("^(.-)%s*([+-][+-])$")
   if name and (op == "++" or op == "--") then
     local path = split(name)
-    return path, path and counts(path, op)
+    return path and { path = path, check = counts(path, op), step = op }
   end
   local negated, bare = text:match("^(!?)%s*(.+)$")
   local path = bare and split(bare)
-  return path, path and holds(path, function(left)
+  return path and { path = path, check = holds(path, function(left)
     return truthy(left) == (negated == "")
-  end)
+  end) }
+end
+
+local function always()
+  return true
 end
 
 ---Reads the effects of an action.
@@ -167,26 +181,20 @@ function M.list(list)
   local out = {}
   for i, written in ipairs(list) do
     local text = trim(written)
-    local path, check
-    if #text <= MAX_BYTES then
-      path, check = parse(text)
-    end
-    if not path then
+    local one = #text <= MAX_BYTES and parse(text)
+    if not one then
       return nil,
         ("effects[%d] %s cannot be read; write k=v, k!=null, k.length>0, k++, k--, k or !k"):format(
           i,
           names.show(written)
         )
     end
-    local reserved = state.is_reserved(path[1])
-    out[i] = {
-      text = text,
-      key = path[1],
-      reserved = reserved,
-      check = reserved and function()
-        return true
-      end or check,
-    }
+    one.text, one.key, one.reserved = text, one.path[1], state.is_reserved(one.path[1])
+    one.compares = one.compares == true
+    if one.reserved then
+      one.check = always
+    end
+    out[i] = one
   end
   return out
 end

@@ -6,6 +6,7 @@
 
 local action = require("skillrt.skill.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
+local declared = require("skillrt.skill.declared")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -24,7 +25,9 @@ local M = {}
 ---@field display_name string?
 ---@field mode "sequential"|"autonomous"|"hybrid"
 ---@field state table                the business state a run begins with
----@field schema table<string, string>?
+---@field schema table<string, string>?  types by field, see skill/types.lua
+---@field merge table<string, string>     by field, how updates of parallel steps meet, see skill/merge.lua
+---@field marked boolean                  the lists of `state` are marked: {} is an object
 ---@field context "file"|"memory"
 ---@field durability "power"|"process"
 ---@field agents table<string, table>
@@ -55,7 +58,8 @@ local FIELDS = {
   display_name = { kind = "text" },
   mode = { enum = { "sequential", "autonomous", "hybrid" } },
   state = { kind = "table", default = {} },
-  schema = { kind = "text", map = true },
+  schema = { kind = { "string", "table" }, map = true },
+  marked = { kind = "boolean", default = false },
   context = { enum = { "file", "memory" }, default = "file" },
   durability = { enum = { "power", "process" }, default = "power" },
   agents = { map = true, default = {} },
@@ -118,19 +122,6 @@ local MEANT = {
 ---@return boolean
 M.reserved = state.is_reserved
 
--- In a script {} is a list unless the schema says otherwise: JSON has to know (F70).
-local function mark_lists(tree, types, depth)
-  for key, value in pairs(tree) do
-    if type(value) == "table" then
-      local declared = depth == 1 and types and types[key]
-      if next(value) == nil and not (declared and declared:sub(-2) ~= "[]") then
-        json.array(value)
-      end
-      mark_lists(value, types, depth + 1)
-    end
-  end
-end
-
 local function initial_state(skill)
   if json.is_array(skill.state) then
     return 'field "state" must hold names and values, not a list'
@@ -144,8 +135,8 @@ local function initial_state(skill)
   if not copy then
     return message
   end
-  mark_lists(copy, skill.schema, 1)
   skill.state = copy
+  declared.mark(skill)
   return nil
 end
 
@@ -235,7 +226,7 @@ end
 
 local function check_parts(skill, where)
   local seen = {}
-  local message = initial_state(skill) or check_agents(skill, where) or check_mode(skill)
+  local message = declared.check(skill) or initial_state(skill) or check_agents(skill, where) or check_mode(skill)
   if message then
     return message
   end

@@ -4,8 +4,8 @@
 -- Knows nothing of skills: the field lists live with the modules that use them (skill, action,
 -- agent). Returns nil, message on a bad value; the caller decides where to raise.
 
-local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local plain = require("skillrt.base.plain")
 
 local M = {}
 
@@ -18,7 +18,6 @@ local M = {}
 ---@field required boolean?
 ---@field default any
 
-local MAX_DEPTH = 128
 local function of_type(name, words)
   return function(value)
     if type(value) == name then
@@ -255,67 +254,7 @@ function M.record(definition, fields, where, meant)
   return out
 end
 
-local function array_problem(value, count, where)
-  local items = 0
-  for key in pairs(value) do
-    if math.type(key) ~= "integer" then
-      return ("%s mixes items and names; use one or the other"):format(where)
-    end
-    items = key >= 1 and key <= count and items + 1 or math.huge
-  end
-  if items ~= count then
-    return ("%s is a list with gaps; JSON has none"):format(where)
-  end
-  return nil
-end
-
-local copy_value
-
-local function copy_table(value, where, depth, open)
-  if open[value] then
-    return nil, where .. " holds itself; what is saved must be a tree"
-  elseif depth > MAX_DEPTH then
-    return nil, ("%s is more than %d levels deep"):format(where, MAX_DEPTH)
-  end
-  open[value] = true
-  local out, array, count = {}, json.is_array(value), #value
-  local problem = (array or count > 0) and array_problem(value, count, where) or nil
-  for key, item in pairs(value) do
-    local at = type(key) == "string" and where .. "." .. key or ("%s[%s]"):format(where, tostring(key))
-    if type(key) ~= "string" and not (array or count > 0) then
-      problem = problem or ("%s has the key %s; keys must be texts"):format(where, names.show(key))
-    end
-    if not problem then
-      out[key], problem = copy_value(item, at, depth + 1, open)
-    end
-    if problem then
-      return nil, problem
-    end
-  end
-  open[value] = nil
-  return array and json.array(out) or out
-end
-
-function copy_value(value, where, depth, open)
-  local kind = type(value)
-  if kind == "table" then
-    return copy_table(value, where, depth, open)
-  elseif kind == "number" and (value ~= value or math.abs(value) == math.huge) then
-    return nil, ("%s is %s, which cannot be saved; use a finite number"):format(where, tostring(value))
-  elseif kind == "number" or kind == "string" or kind == "boolean" or value == json.null then
-    return value
-  end
-  return nil,
-    ("%s is a %s, which cannot be saved; only texts, numbers, booleans, lists and tables can"):format(where, kind)
-end
-
----A deep copy of what JSON can hold; array marks are kept, nothing is shared (F37).
----@param value any
----@param where string?  names the value in messages
----@return any copy
----@return string? message
-function M.copy(value, where)
-  return copy_value(value, where or "value", 1, {})
-end
+---A deep copy of what JSON can hold, whatever a script gave.
+M.copy = plain.copy
 
 return M

@@ -3,6 +3,7 @@
 --
 -- Knows conditions, nothing of runs. Called by skill.lua.
 
+local ends = require("skillrt.skill.ends")
 local when = require("skillrt.skill.when")
 local expr = require("skillrt.expr")
 local names = require("skillrt.base.names")
@@ -18,7 +19,6 @@ local M = {}
 ---@field status "completed"|"failed"|"aborted"|"paused"|nil
 ---@field reason string?
 
-local BUILTIN_ENDS = { "user_exit", "error_limit", "task_completed", "max_iterations" }
 local ENDS = { "completed", "failed", "aborted", "paused" }
 local MAX_REASON = 63 -- what the engine keeps of a reason
 
@@ -27,7 +27,7 @@ local function mistyped_end(text, skill)
   if not text:find("^[%a_][%w_]*$") or skill.state[text] ~= nil or (skill.schema and skill.schema[text]) then
     return nil
   end
-  local near = not state.is_reserved(text) and names.nearest(text, BUILTIN_ENDS)
+  local near = not state.is_reserved(text) and names.nearest(text, ends.BUILTIN)
   if near and math.abs(#near - #text) <= 2 then
     return ('unknown condition "%s" (did you mean "%s"?)'):format(text, near)
   end
@@ -50,10 +50,8 @@ local function end_condition(value, skill)
   elseif type(value) ~= "string" then
     return nil, "must be a condition (a text) or a function, not " .. names.show(value)
   end
-  for _, name in ipairs(BUILTIN_ENDS) do
-    if value == name then
-      return { text = value, builtin = value }
-    end
+  if ends.is_builtin[value] then
+    return { text = value, builtin = value }
   end
   local slip = mistyped_end(value, skill)
   if slip then
@@ -99,7 +97,7 @@ end
 function M.check(skill)
   local list, out = skill.terminate, {}
   if list == nil then
-    list = BUILTIN_ENDS
+    list = ends.BUILTIN
   elseif type(list) ~= "table" or list.when ~= nil then
     list = { list }
   end

@@ -4,6 +4,7 @@
 -- modes. Called by the modes, available.lua and skill/terminate.lua.
 
 local fatal = require("skillrt.base.fatal")
+local names = require("skillrt.base.names")
 local state_of = require("skillrt.skill.state")
 
 local M = {}
@@ -31,7 +32,7 @@ function M.test(condition, state)
   local ok, result = pcall(condition, view_of(state))
   if not ok then
     fatal.pass_on(result)
-    return false, ("%s failed: %s"):format(named_function(condition), tostring(result))
+    return false, ("%s failed: %s"):format(named_function(condition), names.said(result))
   end
   return result and true or false
 end

@@ -4,6 +4,7 @@
 -- Nothing is escaped unless options.escape says so: most of what is rendered here is Markdown.
 -- Reads no file. Called by generate/*, policy (prompts) and scripts, as skillrt.template.
 local bind = require "skillrt.template.bind"
+local names = require "skillrt.base.names"
 local parse = require "skillrt.template.parse"
 local render = require "skillrt.template.render"
 local source_of = require "skillrt.template.source"
@@ -82,10 +83,10 @@ local function guarded(name, func, ...)
   local ok, result = pcall(func, ...)
   if ok then
     return result
-  elseif type(result) == "table" and result.message then
+  elseif type(result) == "table" and rawget(result, "message") then
     return nil, result.message, "invalid", { result }
   end
-  local message = ("%s: %s"):format(name, tostring(result))
+  local message = ("%s: %s"):format(name, names.said(result))
   return nil, message, "invalid", { { message = message, line = 1, column = 1 } }
 end
 

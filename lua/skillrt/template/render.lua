@@ -3,6 +3,7 @@
 -- Text of the data is data: it goes out as it is and is never parsed; only what a function in
 -- the data returns is a template (the specification's lambdas). Throws Fault tables. Called by
 -- template only.
+local names = require "skillrt.base.names"
 local parse = require "skillrt.template.parse"
 local source_of = require "skillrt.template.source"
 local value_of = require "skillrt.template.value"
@@ -108,10 +109,10 @@ end
 local function call(block, i, func, ...)
   local ok, result = pcall(func, ...)
   if not ok then
-    if type(result) == "table" and result.message then
+    if type(result) == "table" and rawget(result, "message") then
       error(result, 0)
     end
-    fail(block, i, "the function of this name failed: %s", tostring(result))
+    fail(block, i, "the function of this name failed: %s", names.said(result))
   end
   local text, what = value_of.text(result)
   if not text then

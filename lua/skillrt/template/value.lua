@@ -1,6 +1,8 @@
 -- template/value.lua: what a Lua value means in a template: false or not, list or not, as text.
 --
 -- Knows neither tags nor the context stack. Called by template.render only.
+local texts = require "skillrt.base.text"
+
 local M = {}
 
 ---JSON null: light userdata without a metatable (skillrt.json.null and cjson.null).
@@ -37,23 +39,6 @@ function M.is_false(value)
   return not value or M.is_null(value) or type(value) == "table" and is_empty(value)
 end
 
--- The shortest decimal text that reads back as the same number; 3.0 is "3".
-local function number_text(value)
-  if math.type(value) == "integer" then
-    return tostring(value)
-  end
-  local whole = math.tointeger(value)
-  if whole and math.abs(whole) < 1 << 53 then
-    return tostring(whole)
-  end
-  for digits = 15, 17 do
-    local text = ("%." .. digits .. "g"):format(value)
-    if digits == 17 or tonumber(text) == value then
-      return text
-    end
-  end
-end
-
 ---The text of a value; nil, what it is, for one that has none.
 ---@param value any
 ---@return string? text
@@ -63,7 +48,7 @@ function M.text(value)
   if kind == "string" then
     return value
   elseif kind == "number" then
-    return number_text(value)
+    return texts.number(value)
   elseif kind == "boolean" then
     return tostring(value)
   elseif kind == "nil" or M.is_null(value) then

@@ -33,6 +33,15 @@ describe("a text", function()
     assert.equal("a", text.behind_last("a", "\n"))
   end)
 
+  it("of a number is the shortest that reads back as the same, whole ones without a point", function()
+    for wanted, given in pairs { ["0.7"] = 0.7, ["3"] = 3, ["-3"] = -3.0, ["0.1"] = 0.1, ["1e+300"] = 1e300, ["0"] = -0.0,
+      ["9223372036854775807"] = math.maxinteger, ["-9223372036854775808"] = math.mininteger,
+      ["0.30000000000000004"] = 0.1 + 0.2, ["9007199254740991"] = 2.0 ^ 53 - 1, ["inf"] = math.huge } do
+      assert.equal(wanted, text.number(given))
+      assert.is_true(tonumber(text.number(given)) == given or given == math.huge)
+    end
+  end)
+
   it("is taken apart into its lines, also the last and empty ones", function()
     for given, wanted in pairs { [""] = "<>", a = "<a>", ["a\n"] = "<a><>", ["\n\nb"] = "<><><b>" } do
       local shown = ""

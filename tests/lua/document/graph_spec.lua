@@ -81,6 +81,46 @@ describe("a skill as a graph", function()
     }, edges(graph))
   end)
 
+  it("says who performs it, what repeats, what ends the run and what may begin it (R54)", function()
+    local graph = graph_of.of(skill({
+      { id = "first", name = "First", optional = true, effects = { "n++" }, max_runs = 3, when = "n < 3" },
+      { id = "again", name = "Again", repeatable = true, when = "n > 0 && n < 3", effects = { "n++" } },
+      { id = "asked", name = "Asked", when = "approved" },
+      { id = "stop", name = "Stop", when = "n >= 3", terminal = true },
+    }, { state = { n = 0, approved = false } }))
+    assert.same({
+      "action again > action again: repeats",
+      "action again > action first: n < 3",
+      "action again > action stop: n >= 3",
+      "action asked > end",
+      "action first > action again: n > 0\nn < 3",
+      "action first > action first: at most 3 times",
+      "action first > action stop: n >= 3",
+      "action stop > end: completed",
+      "any > action asked: may make it true",
+      "start > action first",
+    }, edges(graph))
+    local text = graph_of.text(graph, "dot")
+    for _, part in ipairs { "by worker (command)", "optional", "dashed frame: optional", "grey frame: ends the run" } do
+      assert.truthy(text:find(part, 1, true), part)
+    end
+    assert.truthy(graph_of.text(graph, "mermaid"):find('legend["solid arrow', 1, true))
+  end)
+
+  it("draws phases that run at once side by side, and their order where no file tells it (R13, F22)", function()
+    local graph = graph_of.of {
+      name = "case", agents = AGENTS,
+      phases = {
+        { id = "a", agent = "worker", output = "a.json" },
+        { id = "b", agent = "worker", output = "b.json", input = { "a.json" }, parallel = true },
+        { id = "c", agent = "worker", output = "c.json", input = { "a.json" }, parallel = true },
+        { id = "d", agent = "worker", output = "d.json", input = { "b.json" } },
+      },
+    }
+    assert.same({ "phase a > phase b: a.json", "phase a > phase c: a.json", "phase b > phase d: b.json",
+      "phase c > phase d", "phase d > end", "start > phase a" }, edges(graph))
+  end)
+
   it("becomes SVG where graphviz is installed, or says why not (F9)", function()
     local graph = graph_of.of(skill { { id = "odd", name = 'a "name" <b>' } })
     local svg, message = graph_of.svg(graph)

@@ -140,10 +140,14 @@ describe("a condition", function()
     assert.equal("f", value("ids.some(f => f === 1) && f", state))
   end)
 
-  it("takes an empty table without a mark for an empty list where a list is needed", function()
-    local state = { files = {}, o = { k = 1 } }
-    assert.is_true(holds("files.length === 0 && !files.includes(1) && files.every(f => false)", state))
-    assert.is_true(holds("o.length === undefined && o.k === 1", state))
+  it("knows a length of lists and texts only, as JavaScript does; {} is an object (F31)", function()
+    local state = { files = list(), o = { k = 1 }, e = {}, own = { length = 4 }, s = "", f = { a = {} } }
+    assert.is_true(holds("files.length === 0 && !files.includes(1) && files.every(f => false) && s.length === 0", state))
+    assert.is_true(holds("o.length === undefined && o.k === 1 && own.length === 4", state))
+    assert.is_true(holds("e.length === undefined && f.a.length === undefined && f['a']['length'] === undefined", state))
+    assert.is_false(holds("e.length === 0", state))
+    assert.is_false(holds("e.length < 1 || e.length >= 0 || e.length", state))
+    assert.matches("e is an object", select(2, condition "e.includes(1)"(state)))
   end)
 
   it("reads through read-only views, never behind them", function()
@@ -156,9 +160,10 @@ describe("a condition", function()
         __len = function() return #t end,
         __pairs = function() return pairs(t) end,
         __newindex = function() error "read-only" end,
+        __is_json_array = expr.is_array(t),
       })
     end
-    local state = view { files = { { name = "a" }, { name = "b" } }, none = {}, o = { k = { 1, 2 } } }
+    local state = view { files = { { name = "a" }, { name = "b" } }, none = list(), o = { k = { 1, 2 } } }
     assert.is_true(holds("files.length === 2 && files[1].name === 'b' && files.some(f => f.name === 'a')", state))
     assert.is_true(holds("none.length === 0 && o.k.includes(2) && '' + o.k === '1,2'", state))
   end)

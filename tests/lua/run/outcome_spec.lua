@@ -30,7 +30,10 @@ describe("an outcome", function()
       ["declared as number, got a string"] = { { n = "1" }, { n = "number" } },
       ["declared as object, got an array"] = { { n = { 1 } }, { n = "object" } },
       ["declared as string[], got an object"] = { { n = { x = 1 } }, { n = "string[]" } },
-      ["declared as boolean, got a number"] = { { n = 1 }, { n = "boolean" } },
+      ["declared as boolean, got the number 1"] = { { n = 1 }, { n = "boolean" } },
+      ["declared as integer, got the number 1.5"] = { { n = 1.5 }, { n = "integer" } },
+      ["declared as integer, got a string"] = { { n = "1" }, { n = "integer" } },
+      ["declared as integer[], got an array"] = { { n = { 1, 1.5 } }, { n = "integer[]" } },
     } do
       local entry, failure = settle({ updates = case[1] }, { schema = case[2] })
       assert.is_nil(entry)
@@ -38,6 +41,7 @@ describe("an outcome", function()
       assert.matches(wanted, failure.message, nil, true)
     end
     assert(settle({ updates = { n = json.null, other = 1 } }, { schema = { n = "number" } }))
+    assert(settle({ updates = { n = 3.0, m = 4, list = { 1, 2 } } }, { schema = { n = "integer", m = "integer", list = "integer[]" } }))
   end)
 
   it("keeps a list a list when it is emptied by {}, also deep inside, and leaves the author's table alone (F70)", function()

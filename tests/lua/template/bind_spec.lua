@@ -73,7 +73,7 @@ describe("a template bound to the data that documents share", function()
         },
       },
     })
-    local shared, names = view.of(config), {}
+    local shared, names = view.of(config, "en"), {}
     for i, one in ipairs(shared.actions) do
       names[i] = {}
       for name in pairs(action.data(config, shared, one)) do

@@ -1,4 +1,4 @@
--- cli/command/check.lua: `skillrt check PATH`: what is wrong with a skill before it runs.
+-- cli/command/check.lua: `skillrt check PATH ...`: what is wrong with skills before they run.
 --
 -- A script is run to get its skill; everything else is only read. Changes nothing.
 
@@ -6,11 +6,16 @@ local M = {
   name = "check",
   summary = "Checks a skill: conditions, references, prompts, and every state a run can come to",
   description = "Exit code 0: clean (notes are no fault), 1: warnings, 2: errors. docs/checks.md lists "
-    .. "the codes. A path that is not there, or cannot be read, is code 2 too.",
+    .. "the codes. A path that is not there, or cannot be read, is code 2 too. Of several paths the "
+    .. "highest code counts; with --json they are a list.",
   own_codes = true,
-  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
+  arguments = { { name = "PATH", many = true,
+    help = "a skill's folder, script, skill-config.json, workflow.json, agent.yml, command or agent's file" } },
   options = {
     { name = "json", help = "one object, as JSON" },
+    { name = "format", value = "FORMAT", choices = { "text", "json", "sarif" },
+      help = "text (the default), json, or sarif: what editors and CI services read" },
+    { name = "strict", help = "warnings are errors: code 2" },
     { name = "report", help = "the validation report: files, contents, PASS, REVIEW or FAIL" },
     { name = "max-states", value = "N", help = "how many states the search looks at (default 100000)" },
   },
@@ -65,26 +70,53 @@ local function report(result, args, output)
   end
 end
 
+local function encoded(value)
+  return assert(require("skillrt.base.json").encode(value)) .. "\n"
+end
+
+local function show_all(results, args, output)
+  local format = args.format or args.json and "json" or "text"
+  if args.report then
+    for _, result in ipairs(results) do
+      report(result, { json = format == "json" }, output)
+    end
+  elseif format == "sarif" then
+    output.write(encoded(require("skillrt.document.check.sarif").of(results, require("skillrt.core").version)))
+  elseif format == "json" and #results == 1 then
+    output.write(encoded(plain(results[1])))
+  elseif format == "json" then
+    local list = require("skillrt.base.json").array {}
+    for i, result in ipairs(results) do
+      list[i] = plain(result)
+    end
+    output.write(encoded(list))
+  else
+    for _, result in ipairs(results) do
+      show(result, output)
+    end
+  end
+end
+
 ---@param args table
 ---@return integer code
 function M.run(args)
   local check = require "skillrt.document.check"
-  local output = require "skillrt.report.output"
   local bound = args.max_states and math.tointeger(tonumber(args.max_states))
   if args.max_states and not (bound and bound > 0) then
     return require("skillrt.cli.help").wrong(M, "--max-states must be a whole number above 0")
   end
-  local result, message, code = check.check(args.path, { max_states = bound })
-  if not result then
-    return require("skillrt.cli.ending").refused(message, code)
-  elseif args.report then
-    report(result, args, output)
-  elseif args.json then
-    output.write(assert(require("skillrt.base.json").encode(plain(result))) .. "\n")
-  else
-    show(result, output)
+  local results, worst = {}, 0
+  for _, path in ipairs(args.path) do
+    local result, message, code = check.check(path, { max_states = bound })
+    if result then
+      results[#results + 1] = result
+      worst = math.max(worst, check.exit_code(result))
+    else
+      worst = math.max(worst, require("skillrt.cli.ending").refused(message, code))
+    end
   end
-  return check.exit_code(result)
+  show_all(results, args, require "skillrt.report.output")
+  return args.strict and worst == 1 and 2 or worst
 end
 
 return M

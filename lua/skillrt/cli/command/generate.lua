@@ -5,8 +5,9 @@ local core = require("skillrt.core")
 local M = {
   name = "generate",
   summary = "Generates the folder of a skill from its skill-config.json",
-  description = "All of it is written or nothing. A file that a person changed is not overwritten "
-    .. "without --force, nor is another skill; outlines for people to fill in are written only where none is. The "
+  description = "All of it is written or nothing. What a person changed in a file is kept, and merged with what is "
+    .. "generated now; where both changed the same lines, it is not overwritten without --force, nor is another skill. "
+    .. "Outlines for people to fill in are written only where none is. The "
     .. "folder keeps the digests of what was generated in .skillrt-generated.json.",
   arguments = { { name = "CONFIG", help = "a skill-config.json, or a folder that holds one" } },
   options = {
@@ -65,12 +66,6 @@ function M.run(args)
     return require("skillrt.cli.help").wrong(M, "--out DIR is needed: where the skill's folder is to be")
   end
   local writing = require("skillrt.cli.writing")
-  if not args.dry_run then
-    local ok, message, kind = writing.settle(args.out)
-    if not ok then
-      return ending.refused(message, kind)
-    end
-  end
   local text, path, code = read(args.config)
   if not text then
     return ending.refused(path, code)

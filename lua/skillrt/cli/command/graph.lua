@@ -12,17 +12,29 @@ local M = {
       name = "format",
       value = "FORMAT",
       choices = { "mermaid", "dot", "svg" },
-      help = "mermaid (the default), dot or svg",
+      help = "mermaid (the default), dot or svg; with --output as the file's name says",
     },
+    { name = "output", short = "o", value = "FILE", help = "write there, not to standard output" },
   },
 }
+
+local BY_NAME = { dot = "dot", gv = "dot", svg = "svg", mmd = "mermaid", md = "mermaid" }
+
+local function put(text, args, output)
+  if not args.output then
+    output.write(text)
+    return 0
+  end
+  local ok, message, code = require("skillrt.base.files").write(args.output, text)
+  return ok and 0 or require("skillrt.cli.ending").refused(message, code)
+end
 
 ---@param args table
 ---@return integer code
 function M.run(args)
   local graph_of = require "skillrt.document.graph"
   local output = require "skillrt.report.output"
-  local format = args.format or "mermaid"
+  local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
   local graph, message, code = graph_of.of(args.path)
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)
@@ -30,14 +42,12 @@ function M.run(args)
   if format == "svg" then
     local svg, why = graph_of.svg(graph)
     if svg then
-      output.write(svg)
-      return 0
+      return put(svg, args, output)
     end
     output.say("warning", ("skillrt: no SVG (%s): install graphviz; this is Mermaid instead"):format(tostring(why)))
     format = "mermaid"
   end
-  output.write(graph_of.text(graph, format))
-  return 0
+  return put(graph_of.text(graph, format), args, output)
 end
 
 return M

@@ -23,6 +23,7 @@ local M = {
       choices = { "power", "process" },
       help = "what finished steps survive: power (a power cut; the default), process (kill -9)",
     },
+    { name = "strict", help = "refuse a skill of whose documents something is not read as it is written" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
@@ -65,7 +66,7 @@ function M.missing(script)
 end
 
 -- The result of the skill at `script`, or of the run its script made itself.
-local function run_script(script, options)
+local function run_script(script, options, args)
   local runner = require("skillrt.run.runner")
   runner.commanded = options
   local value, message, code, traceback = require("skillrt.document.open").load(script, { agent = options.agent })
@@ -74,6 +75,13 @@ local function run_script(script, options)
   elseif not value then
     return nil, message, code, traceback
   elseif require("skillrt.skill").is(value) then
+    local loaded, findings = require("skillrt.cli.loaded"), type(traceback) == "table" and traceback or nil
+    local refused = findings and loaded.refused(findings, options.input, args.strict)
+    if refused then
+      return nil, refused, "invalid"
+    elseif findings and not args.quiet then
+      loaded.say(findings)
+    end
     return runner.run(value, options)
   end
   return value
@@ -112,7 +120,7 @@ function M.run(args)
     strategy_path = strategy,
     durability = args.durability,
     watcher = require("skillrt.report.watch").new(args),
-  })
+  }, args)
   local ending = require("skillrt.cli.ending")
   if not result then
     return ending.refused(why, code, traceback, args.work_dir)

@@ -5,6 +5,8 @@ local expr = require "skillrt.expr"
 
 local M = {}
 
+local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
+
 -- Whether a condition is constant; actions share conditions, so each is looked at once.
 local function constant(condition, known)
   if type(condition) ~= "table" then
@@ -73,7 +75,7 @@ local function readers_of(model)
   each(model, function(one, owner, place)
     for _, condition in ipairs(one.when) do
       for _, key in ipairs(type(condition) == "table" and condition.reads or {}) do
-        if not model.is_reserved(key) then
+        if not model.is_reserved(key) and key ~= JUDGED then
           if not readers[key] then
             readers[key] = { place = place, text = condition.text }
             order[#order + 1] = key

@@ -8,10 +8,13 @@ local expr = require "skillrt.expr"
 local json = require "skillrt.base.json"
 local skill_of = require "skillrt.skill"
 local state = require "skillrt.skill.state"
+local words = require "skillrt.skill.ends"
 
 expr.null, expr.is_array = json.null, json.is_array
 
 local M = {}
+
+local JUDGED <const> = require("skillrt.document.load.condition").JUDGED
 
 ---@class skillrt.check.Action  an action or a phase
 ---@field id string
@@ -80,7 +83,11 @@ end
 local function conditions(self, values, owner, found, place)
   local out = {}
   for _, value in ipairs(list(values)) do
-    out[#out + 1] = compile(self, value, owner, found, place)
+    local one = compile(self, value, owner, found, place)
+    -- what somebody has to judge may come true at any time; the loader has told it
+    local judged = type(one) == "table" and one.reads and one.reads[1] == JUDGED and #one.reads == 1
+    self.judged = self.judged or judged
+    out[#out + 1] = not judged and one or nil
   end
   return out
 end
@@ -102,8 +109,6 @@ local function effects(values, owner, found, place)
   return out
 end
 
-local TERMINAL = { ["action-complete"] = "completed", ["action-abort"] = "failed" }
-
 local function runs_of(given)
   if type(given.max_runs) == "number" then
     return given.max_runs
@@ -115,7 +120,7 @@ local function terminal_of(given)
   if given.terminal == true then
     return "completed"
   elseif given.terminal == nil then
-    return TERMINAL[given.id]
+    return words.TERMINAL[given.id]
   end
   return given.terminal or nil
 end
@@ -153,8 +158,6 @@ local function steps(self, values, kind, found, place)
   return out
 end
 
-local BUILTIN = { user_exit = true, error_limit = true, task_completed = true, max_iterations = true }
-
 local function ends(self, values, found, place)
   local out = {}
   local whole = type(values) == "table" and values.when == nil and not (getmetatable(values) or {}).__call
@@ -162,7 +165,7 @@ local function ends(self, values, found, place)
   for _, one in ipairs(given) do
     local row = type(one) == "table" and one or { when = one }
     local text = row.when or row.text
-    if row.builtin or BUILTIN[text] then
+    if row.builtin or words.is_builtin[text] then
       text = nil
     elseif row.condition and type(row.condition) == "table" then
       text = row.condition

@@ -1,40 +1,33 @@
 -- document/check/prompts.lua: what is left in a prompt that somebody should have filled in; specs that say nothing.
 --
--- Reads the documents of a folder that agents are sent; templates and specs are not prompts.
--- Called by check.lua.
+-- Reads the documents of a folder that agents are sent; templates and specs are not prompts, nor is
+-- what stands in code, quotes, examples. Called by check.lua.
 local files = require "skillrt.base.files"
 local trim = require("skillrt.base.text").trim
+local front_matter = require "skillrt.document.load.front_matter"
+local markdown = require "skillrt.document.load.markdown"
+local passages = require "skillrt.document.load.passages"
 
 local M = {}
 
 local MAX_PROMPT = 1 << 20
 local MAX_TOLD = 5
 
-local function lines_of(text)
-  local at, line = 1, 0
-  return function()
-    if at > #text then
-      return nil
-    end
-    local stop = text:find("\n", at, true) or #text + 1
-    local one = text:sub(at, stop - 1)
-    at, line = stop + 1, line + 1
-    return line, one
-  end
-end
-
 local MARKS = { "TODO", "TBD", "FIXME" }
-local BEFORE = { "^[%s>*#|%-]*%[?", "^%s*%d+%.%s*%[?", "//%s*", "<!%-%-%s*" }
 
--- A mark at the beginning of a line or a comment, not a word of a sentence about marks.
-local function is_todo(line)
+-- A mark that is all of a line, stands in brackets or is followed by a colon; not a word of a
+-- sentence about marks.
+local function is_todo(passage)
+  local text = passage.text
+  if passage.kind == "comment" then
+    text = text:match "^%s*<!%-%-%s*(.*)$" or text
+  elseif passage.kind == "row" or passage.quote then
+    return false
+  end
   for _, mark in ipairs(MARKS) do
-    if line:find(mark, 1, true) then
-      for _, before in ipairs(BEFORE) do
-        if line:find(before .. mark .. "[%s:%]]") or line:find(before .. mark .. "$") then
-          return true
-        end
-      end
+    if text:find("^%s*%**%[?" .. mark .. "%**[%]:]") or text:find("^%s*%[?" .. mark .. "%]?%s*$")
+      or passage.kind == "comment" and text:find("^" .. mark .. "%f[%W]") then
+      return true
     end
   end
   return false
@@ -49,62 +42,89 @@ local function may_be_left(text)
   return found ~= nil
 end
 
--- The name in the first `{{name}}` of a line.
-local function placeholder(line)
-  for inside in line:gmatch "{{{?([^{}]*)}}" do
-    local name = trim(inside):match "^[#^/&>]?%s*([%w_.-]+)$"
-    if name then
-      return name
-    end
+local NAME = "{{{?%s*([#^/&>]?%s*[%w_-]+)%s*}}"
+
+-- A name in braces that nobody explains. In a document that is told more than once of a name, or in
+-- a table of names, it is one that the agent fills; so is most of a SKILL.md, which no tool fills.
+local function placeholder_in(passage, text, is_step)
+  local plain = passages.without_code(passage.text):gsub("%${{.-}}", "")
+  local name = plain:match(NAME)
+  if not name or passage.kind == "row" or passage.kind == "comment" then
+    return nil
+  elseif passage.kind == "heading" or name:find "^[#^/]" or plain:find("^%s*" .. NAME .. "%s*$") then
+    return name
   end
-  return nil
+  local count = select(2, text:gsub("{{{?%s*" .. name:gsub("%W", "%%%0") .. "%s*}}", ""))
+  return is_step and count == 1 and name or nil
 end
 
-local function scan(path, text, found)
+local function scan(path, text, blocks, found, is_step)
   if not may_be_left(text) then
     return
   end
   local told = 0
-  for line, one in lines_of(text) do
-    local name = placeholder(one)
-    if told < MAX_TOLD and name then
-      told = told + 1
-      found:add("prompt.placeholder", { file = path, line = line }, ("the placeholder {{%s}} is left"):format(name))
-    elseif told < MAX_TOLD and is_todo(one) then
-      told = told + 1
-      found:add("prompt.todo", { file = path, line = line },
-        ("is left to do: %s"):format(trim(one):sub(1, 80)))
+  passages.each(blocks, function(passage)
+    if told >= MAX_TOLD or passage.example or passage.quote then
+      return
     end
-  end
+    local name = placeholder_in(passage, text, is_step)
+    if name then
+      told = told + 1
+      found:add("prompt.placeholder", { file = path, line = passage.line },
+        ("the placeholder {{%s}} is left"):format(name))
+    elseif is_todo(passage) then
+      told = told + 1
+      found:add("prompt.todo", { file = path, line = passage.line },
+        ("is left to do: %s"):format(trim(passage.text):sub(1, 80)))
+    end
+  end)
 end
 
 -- Whether a document has anything but headings and blank lines.
-local function says_something(text)
-  for _, one in lines_of(text:gsub("^%-%-%-\n.-\n%-%-%-\n", "", 1)) do
-    if one:find "%S" and not one:find "^#" then
+local function says_something(blocks)
+  for _, block in ipairs(blocks) do
+    if block.kind ~= "heading" and block.kind ~= "comment" then
       return true
     end
   end
   return false
 end
 
-local function check_folder(subject, found)
+-- Who is sent a document: a step of the skill. A SKILL.md beside phases and actions is for hosts.
+local function prompts_of(model)
+  local set = {}
+  for _, list in ipairs { model.actions, model.phases } do
+    for _, one in ipairs(list) do
+      set[one.given.prompt or ""] = true
+    end
+  end
+  return set
+end
+
+local function check_folder(subject, model, found)
+  local sent = prompts_of(model)
   for _, path in ipairs(subject.tree.paths) do
-    if path == "SKILL.md" or path:find "^phases/.*%.md$" then
-      local text = subject.tree:read(path)
-      if text and not says_something(text) then
+    local is_step = sent[path] and path ~= "SKILL.md" or path:find "^phases/.*%.md$" ~= nil
+    if is_step or path == "SKILL.md" then
+      local text, blocks = subject.tree:read(path), subject.tree:document(path)
+      if text and not says_something(blocks or {}) and (is_step or sent[path]) then
         found:add("prompt.empty", { file = path }, "says nothing")
       elseif text then
-        scan(path, text, found)
+        scan(path, text, blocks, found, is_step)
       end
     end
   end
   for _, spec in ipairs(subject.specs or {}) do
-    local text = subject.tree:has(spec.path) and subject.tree:read(spec.path)
-    if text and not says_something(text) then
+    local blocks = subject.tree:has(spec.path) and subject.tree:document(spec.path)
+    if blocks and not says_something(blocks) then
       found:add("spec.empty", { file = spec.path }, "holds nothing but headings")
     end
   end
+end
+
+local function scan_text(path, text, found)
+  local body, first = front_matter.body(markdown.normal(text))
+  scan(path, text, markdown.parse(body, first), found, true)
 end
 
 ---@param subject skillrt.check.Subject
@@ -112,17 +132,17 @@ end
 ---@param found skillrt.check.Found
 function M.check(subject, model, found)
   if subject.tree then
-    return check_folder(subject, found)
+    return check_folder(subject, model, found)
   end
   for _, list in ipairs { model.actions, model.phases } do
     for _, one in ipairs(list) do
       local prompt = one.given.prompt
       if type(prompt) == "string" and prompt:find "[ \n]" then
-        scan(model.place(nil, one.id, one.kind).file, prompt, found)
+        scan_text(model.place(nil, one.id, one.kind).file, prompt, found)
       elseif type(prompt) == "string" then
         local text = files.read(files.join(subject.dir or ".", prompt), MAX_PROMPT)
         if text then
-          scan(prompt, text, found)
+          scan_text(prompt, text, found)
         end
       end
     end

@@ -286,13 +286,28 @@ local function check_phases(self)
   end
 end
 
+-- Where somebody has to judge conditions, what the search says holds only as far as they do.
+local function as_notes(found)
+  return setmetatable({
+    add = function(_, code, place, what, more)
+      more = more or {}
+      more.level = "note"
+      found:add(code, place, what, more)
+    end,
+  }, {
+    __len = function()
+      return #found
+    end,
+  })
+end
+
 ---@param model skillrt.check.Model
 ---@param found skillrt.check.Found
 ---@param options { max_states: integer?, max_tests: integer? }?
 ---@return table statistics { states, complete }
 function M.check(model, found, options)
   local space = space_of.of(model)
-  local self = { space = space, found = found, never = {} }
+  local self = { space = space, found = model.judged and as_notes(found) or found, never = {} }
   check_phases(self)
   if #space.steps == 0 then
     return { states = 0, complete = true }

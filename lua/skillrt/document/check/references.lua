@@ -4,6 +4,7 @@
 -- Looks at names only. Called by check.lua.
 local files = require "skillrt.base.files"
 local names = require "skillrt.base.names"
+local passages = require "skillrt.document.load.passages"
 local strategy = require "skillrt.skill.strategy"
 local trim = require("skillrt.base.text").trim
 
@@ -81,7 +82,8 @@ end
 
 -- Where documents send a run: code that returns an id, hints of what comes next.
 local function check_links(subject, model, found)
-  for _, link in ipairs(subject.prose and subject.prose.links or {}) do
+  -- what looks like an action in a skill without actions is something else
+  for _, link in ipairs(#model.actions > 0 and subject.prose and subject.prose.links or {}) do
     local ours = HOOKS[link.to] and subject.tree and subject.tree:has "skill.lua"
     if not model.by_id[link.to] and not ours then
       local from = link.from and ('action "%s"'):format(link.from) or "the routing code"
@@ -195,12 +197,49 @@ local function allowed_tools(subject)
   return next(allowed) and allowed or nil
 end
 
+-- Code with blanks for its texts and comments, of the same length: what a template writes for others
+-- is no call.
+local function code_only(text)
+  local function blank(part)
+    return (part:gsub("[^\n]", " "))
+  end
+  local out, at = {}, 1
+  while at <= #text do
+    local start = text:find("[\"'`/#]", at)
+    if not start then
+      break
+    end
+    local c = text:sub(start, start)
+    local stop
+    if c == "/" then
+      stop = text:match("^//[^\n]*()", start) or text:match("^/%*.-%*/()", start)
+    elseif c == "`" then
+      stop = text:find("`", start + 1, true)
+      stop = stop and stop + 1 or #text + 1
+    elseif c ~= "#" then
+      stop = text:match("^" .. c .. "[^" .. c .. "\n]*" .. c .. "()", start)
+    end
+    out[#out + 1] = text:sub(at, start - 1) .. (stop and blank(text:sub(start, stop - 1)) or c)
+    at = stop or start + 1
+  end
+  return table.concat(out) .. text:sub(at)
+end
+
+local SCRIPTS = { js = true, javascript = true, ts = true, typescript = true }
+
+-- Whether the comment above a call says that it is not to be made.
+local function is_wrong(block, at)
+  local before = block.text:sub(1, at - 1):match "//([^\n]*)\n[^\n]*$" or ""
+  return before:lower():find "wrong" ~= nil or before:find "\u{274C}" ~= nil or before:lower():find "bad" ~= nil
+end
+
 local function check_calls(block, allowed, path, told, found)
-  for at, name in block.text:gmatch "()%f[%w](%u%w+)%(" do
+  local text = SCRIPTS[block.lang] and code_only(block.text) or ""
+  for at, name in text:gmatch "()%f[%w](%u%w+)%(" do
     local unknown_tool = HOST_TOOLS[name] and not allowed[name] and not allowed[SAME_TOOL[name]]
-    if unknown_tool and not told[name] and not block.text:sub(at - 1, at - 1):find "[%w_]" then
+    if unknown_tool and not told[name] and not text:sub(at - 1, at - 1):find "[%w_]" and not is_wrong(block, at) then
       told[name] = true
-      local line = block.line + 1 + select(2, block.text:sub(1, at - 1):gsub("\n", ""))
+      local line = block.line + 1 + select(2, text:sub(1, at - 1):gsub("\n", ""))
       found:add("reference.tool", { file = path, line = line },
         ("calls %s, which is not among the skill's allowed tools"):format(name))
     end
@@ -221,11 +260,12 @@ local function check_tools(subject, found)
   local allowed = subject.tree and allowed_tools(subject)
   for _, path in ipairs(allowed and subject.tree.paths or {}) do
     local text, told = path:find "^phases/.*%.md$" and subject.tree:read(path), {}
-    for _, block in ipairs(text and may_call(text, allowed) and subject.tree:document(path) or {}) do
-      if block.kind == "code" then
+    local blocks = text and may_call(text, allowed) and subject.tree:document(path) or {}
+    passages.each(blocks, function() end, function(block, example)
+      if not example then
         check_calls(block, allowed, path, told, found)
       end
-    end
+    end)
   end
 end
 

@@ -21,20 +21,28 @@ local MAX_TEXT = 16 << 20
 ---@field specs table[]?
 ---@field place fun(key: string): skillrt.check.Place
 
-local function from_script(path, found)
+-- `name`: how findings call it.
+local function from_script(path, found, name)
   local loaded, message = require("skillrt.document.script").run(path)
   local subject = { path = path, dir = files.dirname(path), kind = "script" }
   function subject.place()
-    return { file = path }
+    return { file = name or path }
   end
   if skill.is(loaded) then
     subject.definition, subject.name = loaded, loaded.name
   else
     local text = message or "gives no skill: a script that runs itself cannot be checked"
     local line = tonumber(text:match(":(%d+):"))
-    found:add("skill.invalid", { file = path, line = line }, (text:gsub("^.-:%d+: ", "")))
+    found:add("skill.invalid", { file = name or path, line = line }, (text:gsub("^.-:%d+: ", "")))
   end
   return subject
+end
+
+-- The skill.lua of a folder is what runs; its other documents are what it may read.
+local function use_script(document, found)
+  local script = from_script(document.dir .. "/skill.lua", found, "skill.lua")
+  document.kind, document.place = "script", script.place
+  document.definition, document.name = script.definition, script.name or document.name
 end
 
 local function from_skill(given)
@@ -71,6 +79,10 @@ function M.of(given, found)
   end
   for _, one in ipairs(document.findings) do
     found:take(one)
+  end
+  local tree = document.tree
+  if tree and tree:has "skill.lua" and not tree:first("skill-config.json", "workflow.json") then
+    use_script(document, found)
   end
   return document
 end

@@ -25,6 +25,15 @@ local function sorted(set)
   return list
 end
 
+-- A state that says that the run failed need not be told as an exit of each.
+local function without_failures(set)
+  local out = {}
+  for name in pairs(set) do
+    out[name] = not FAILURES[name] or nil
+  end
+  return out
+end
+
 local function shown(set)
   local list = sorted(set)
   return #list > 0 and table.concat(list, ", ") or "nothing"
@@ -147,7 +156,7 @@ local function check_sources(self, by)
   for _, state in ipairs(order) do
     local said, first, differs = {}, nil, false
     for _, kind in ipairs(kinds) do
-      local text = shown(by[kind][state] or {})
+      local text = shown(without_failures(by[kind][state] or {}))
       said[#said + 1] = ("%s: %s"):format(kind, text)
       differs = differs or (first ~= nil and text ~= first)
       first = first or text
@@ -202,7 +211,8 @@ local function led_here(self, state, action)
   for _, before in ipairs(self.machine.states) do
     local case = set_of(before.exits)[state] and before.name ~= state and self.machine.route.cases[before.name]
     for _, one in ipairs(case and case.to or {}) do
-      if one.action == action then
+      local row = self.machine.by_action[one.action]
+      if one.action == action and (not row or allows(row, before.name)) then
         return true
       end
     end

@@ -2,6 +2,7 @@
 -- Pure. Called by generate.
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
+local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
 
 local M = {}
@@ -20,7 +21,7 @@ local function settings_of(action, config)
   for key, value in pairs(type(own) == "table" and own or {}) do
     settings[key], any = value, true
   end
-  return any and json.encode(settings, { indent = 2 }) or false
+  return any and ordered.encode(settings, "action") or false
 end
 
 ---@param config skillrt.generate.Config

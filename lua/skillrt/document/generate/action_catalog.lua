@@ -1,32 +1,95 @@
 -- document/generate/action_catalog.lua: specs/action-catalog.md: definitions, graph, priorities (R38, R53-R55).
--- Pure. Called by generate.
+-- Pure. Called by generate and orchestrator.
 local graph = require "skillrt.document.generate.graph"
+local graph_of = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
+local load_config = require "skillrt.document.load.config"
 local markdown = require "skillrt.document.generate.markdown"
+local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
 
 local M = {}
+
+-- Who performs an action, where that is not the host's own agent (F47).
+local function agent_of(action)
+  local tool = type(action.tool) == "table" and action.tool or {}
+  if action.type == "llm" and type(tool.primary) == "string" then
+    local chain = type(tool.fallback_chain) == "table" and #tool.fallback_chain > 0 and tool.fallback_chain or nil
+    return { type = "llm", tool = tool.primary, fallback_chain = chain }
+  end
+  local agent = type(action.agent) == "table" and action.agent.type or action.agent
+  return type(agent) == "string" and agent ~= "universal-executor" and { type = agent } or nil
+end
+
+---The actions as data, with all that decides when and how often each is chosen (R41).
+---@param shared table
+---@param with_description boolean?
+---@return table[]
+function M.entries(shared, with_description)
+  local list = json.array {}
+  for i, action in ipairs(shared.actions) do
+    local source = action.source
+    list[i] = {
+      id = source.id,
+      name = source.name,
+      description = with_description and source.description or nil,
+      preconditions = source.preconditions,
+      effects = source.effects,
+      priority = action.priority,
+      repeatable = action.repeatable or nil,
+      max_runs = action.max_runs,
+      max_retries = action.max_retries,
+      terminal = action.terminal,
+      idempotent = action.idempotent,
+      agent = agent_of(source),
+    }
+  end
+  return list
+end
+
+-- What conditions and effects are followed for: not more actions, not longer texts.
+local MOST_ACTIONS, LONGEST = 300, 2000
+
+local function is_drawn(actions)
+  for _, action in ipairs(#actions <= MOST_ACTIONS and actions or {}) do
+    for _, list in ipairs { action.preconditions, action.effects } do
+      for _, text in ipairs(list) do
+        if #text > LONGEST then
+          return false
+        end
+      end
+    end
+  end
+  return #actions <= MOST_ACTIONS
+end
+
+-- The edges that `skillrt graph` draws between actions: an effect of one makes a condition of another true.
+local function edges_of(config)
+  local definition = is_drawn(config.autonomous_config.actions)
+    and load_config.definition(config, { agents_required = false })
+  local drawn = definition and graph_of.of(definition)
+  if not drawn then
+    return nil
+  end
+  local first, middle, last = {}, {}, {}
+  for _, edge in ipairs(drawn.edges) do
+    local from, to = edge.from:match "^action (.*)$", edge.to:match "^action (.*)$"
+    local list = from and to and middle or from and last or first
+    list[#list + 1] = (from or to) and { from = from, to = to } or nil
+  end
+  table.move(middle, 1, #middle, #first + 1, first)
+  return table.move(last, 1, #last, #first + 1, first)
+end
 
 ---@param config skillrt.generate.Config
 ---@param shared table
 ---@return table
 function M.data(config, shared)
-  local actions, list = config.autonomous_config.actions, json.array {}
-  for i, action in ipairs(actions) do
-    list[i] = {
-      id = action.id,
-      name = action.name,
-      description = action.description,
-      preconditions = action.preconditions,
-      effects = action.effects,
-      priority = shared.actions[i].priority,
-    }
-  end
-  local definitions = json.encode(list, { indent = 2 })
+  local definitions = ordered.encode(M.entries(shared, true), "action")
   return view.with(shared, {
     definitions = definitions,
     fence = markdown.fence(definitions),
-    graph = table.concat(graph.mermaid(actions), "\n"),
+    graph = table.concat(graph.mermaid(config.autonomous_config.actions, edges_of(config)), "\n"),
   })
 end
 

@@ -4,11 +4,12 @@
 local fields = require "skillrt.document.generate.fields"
 local graph = require "skillrt.document.generate.graph"
 local json = require "skillrt.base.json"
+local ends = require "skillrt.skill.ends"
+local machine_of = require "skillrt.document.generate.config_machine"
 
 local M = {}
 
 local DEFAULT_TERMINATION = { "user_exit", "error_limit", "task_completed" }
-local NAMED = { user_exit = true, error_limit = true, task_completed = true, max_iterations = true }
 
 local function check_filled(action, key, where, found)
   for k, item in ipairs(action[key]) do
@@ -100,7 +101,7 @@ local function check_termination(autonomous, seen, found)
   local list = fields.texts(autonomous, "termination_conditions", "autonomous_config.", found)
   for i, condition in ipairs(list) do
     local bare = condition:find "^[%a_][%w_]*$"
-    if bare and not NAMED[condition] and not seen[condition] then
+    if bare and not ends.is_builtin[condition] and not seen[condition] then
       local key = ("autonomous_config.termination_conditions[%d]"):format(i)
       local message = "%s is neither a known reason nor a field of the state"
       found:warn("unknown-termination", key, message, fields.show(condition))
@@ -116,6 +117,7 @@ function M.normalise(config, found)
     found:error("missing", "autonomous_config", "is missing: a skill that runs %s needs it", config.execution_mode)
   end
   local autonomous = fields.object(config, "autonomous_config", "", found)
+  machine_of.normalise(config, found)
   local actions, ids = fields.list(autonomous, "actions", "autonomous_config.", found), {}
   if #actions == 0 and config.autonomous_config then
     found:error("empty", "autonomous_config.actions", "is empty: give at least one action")

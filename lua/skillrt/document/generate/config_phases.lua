@@ -3,17 +3,11 @@
 -- Called by generate.config only.
 local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
+local names = require "skillrt.base.names"
 
 local M = {}
 
 M.LOOP = "@autonomous"
-
--- Files of a run that no phase's output may be.
-local TAKEN = {}
-for name in ("run.lock state.json execution-state.json skill-config.json"):gmatch "%S+" do
-  TAKEN[name] = true
-end
-local TAKEN_FOLDERS = { journal = true, blobs = true, context = true }
 
 -- Files of phases/ that skillrt writes itself.
 local OURS = { orchestrator = true, ["state-schema"] = true, ["00-spec-study"] = true }
@@ -67,8 +61,7 @@ local function check_output(phase, where, made, found)
   if not fields.path(phase, "output", where, found) then
     return
   end
-  local folder = phase.output:match "^([^/]+)/"
-  if TAKEN[phase.output] or TAKEN_FOLDERS[folder or phase.output] then
+  if phase.output == "skill-config.json" or names.is_taken(phase.output) then
     local message = "%s belongs to the runtime: choose another name"
     found:error("output", where .. "output", message, fields.show(phase.output))
   elseif made[phase.output] then

@@ -2,11 +2,11 @@
 --
 -- Knows kinds of values, not what a config means. Called by config and its parts.
 local json = require "skillrt.base.json"
+local names = require "skillrt.base.names"
 
 local M = {}
 
 local MAX_DEPTH = 64
-local MAX_ID = 100
 local MAX_SHOWN = 60
 
 ---A value as it is named in a message.
@@ -150,8 +150,8 @@ function M.id(parent, key, where, found)
     local what = id == nil and "is missing: give an id" or "must be a text, not " .. M.show(id)
     found:error(id == nil and "missing" or "type", where .. key, "%s", what)
     return false
-  elseif #id > MAX_ID then
-    found:error("id", where .. key, "must have at most %d characters, not %d", MAX_ID, #id)
+  elseif #id > names.MAX_ID then
+    found:error("id", where .. key, "must have at most %d characters, not %d", names.MAX_ID, #id)
     return false
   elseif not id:find "^[A-Za-z0-9][A-Za-z0-9._-]*$" or id:find("..", 1, true) then
     local message = "must be letters, digits, '.', '_' and '-', begin with a letter or digit and hold no '..', not %s"

@@ -1,6 +1,6 @@
 -- document/generate/graph.lua: which action waits for which, as a Mermaid graph with every action in it (R54, F9).
 --
--- Reads `completed_actions.includes('X')` in preconditions, nothing else. Pure. Called by
+-- By itself it reads `completed_actions.includes('X')` in preconditions, nothing else. Pure. Called by
 -- action_catalog; config asks it for names no one declares and for cycles.
 local markdown = require "skillrt.document.generate.markdown"
 
@@ -101,35 +101,48 @@ function M.cycle(actions, needs)
   return nil
 end
 
----The lines of a `graph TD`: nodes, edges from START, between actions, and to END.
----@param actions { id: string, name: string, preconditions: string[] }[]
----@return string[]
-function M.mermaid(actions)
-  local ids, lines = {}, { "graph TD" }
-  for i, action in ipairs(actions) do
-    ids[i] = action.id
-  end
-  local names, needed = markdown.node_names(ids), {}
-  lines[#lines + 1] = "    START((Start))"
+-- What leads to what by `completed_actions.includes('X')` alone.
+local function plain_edges(actions)
+  local edges, known, needed = {}, {}, {}
   for _, action in ipairs(actions) do
-    lines[#lines + 1] = ("    %s[%s]"):format(names[action.id], markdown.label(action.name))
+    known[action.id] = true
   end
   for _, action in ipairs(actions) do
-    local edges = 0
+    local count = #edges
     for _, id in ipairs(M.needs(action.preconditions)) do
-      if names[id] then
-        edges, needed[id] = edges + 1, true
-        lines[#lines + 1] = ("    %s --> %s"):format(names[id], names[action.id])
+      if known[id] then
+        needed[id] = true
+        edges[#edges + 1] = { from = id, to = action.id }
       end
     end
-    if edges == 0 then
-      lines[#lines + 1] = "    START --> " .. names[action.id]
+    if #edges == count then
+      edges[#edges + 1] = { to = action.id }
     end
   end
   for _, action in ipairs(actions) do
     if not needed[action.id] then
-      lines[#lines + 1] = ("    %s --> END((End))"):format(names[action.id])
+      edges[#edges + 1] = { from = action.id }
     end
+  end
+  return edges
+end
+
+---The lines of a `graph TD`: every action a node, then the edges (R54, F9).
+---@param actions { id: string, name: string, preconditions: string[] }[]
+---@param edges { from: string?, to: string? }[]?  ids; none: the start, the end. Default: what preconditions say
+---@return string[]
+function M.mermaid(actions, edges)
+  local ids, lines = {}, { "graph TD", "    START((Start))" }
+  for i, action in ipairs(actions) do
+    ids[i] = action.id
+  end
+  local names = markdown.node_names(ids)
+  for _, action in ipairs(actions) do
+    lines[#lines + 1] = ("    %s[%s]"):format(names[action.id], markdown.label(action.name))
+  end
+  for _, edge in ipairs(edges or plain_edges(actions)) do
+    local to = edge.to and names[edge.to] or "END((End))"
+    lines[#lines + 1] = ("    %s --> %s"):format(edge.from and names[edge.from] or "START", to)
   end
   if #actions == 0 then
     lines[#lines + 1] = "    START --> END((End))"

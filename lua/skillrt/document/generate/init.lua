@@ -5,8 +5,9 @@
 local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
 local config_of = require "skillrt.document.generate.config"
-local json = require "skillrt.base.json"
 local orchestrator = require "skillrt.document.generate.orchestrator"
+local machine_md = require "skillrt.document.generate.machine_md"
+local ordered = require "skillrt.document.generate.ordered"
 local phase = require "skillrt.document.generate.phase"
 local skill_md = require "skillrt.document.generate.skill_md"
 local spec_study = require "skillrt.document.generate.spec_study"
@@ -73,13 +74,17 @@ local function write_phases(writer, config, shared)
     writer.render(("phases/%s.md"):format(one.id), "phase", phase.data(shared, one))
   end
   if #shared.phases > 0 or config.execution_mode == "hybrid" then
-    writer.text("workflow.json", json.encode(workflow.document(config, shared), { indent = 2 }) .. "\n")
+    writer.text("workflow.json", ordered.encode(workflow.document(config, shared), "workflow") .. "\n")
   end
 end
 
 local function write_loop(writer, config, shared)
   writer.render("phases/state-schema.md", "state-schema", state_schema.data(config, shared))
-  writer.render("phases/orchestrator.md", "orchestrator", orchestrator.data(config, shared))
+  if shared.machine then
+    writer.render("phases/_orchestrator.md", "machine-orchestrator", machine_md.data(config, shared))
+  else
+    writer.render("phases/orchestrator.md", "orchestrator", orchestrator.data(config, shared))
+  end
   writer.render("specs/action-catalog.md", "action-catalog", action_catalog.data(config, shared))
   for i, one in ipairs(shared.actions) do
     local data = action.data(config, shared, one)
@@ -106,12 +111,10 @@ local function write_outlines(writer, config, shared)
   end
 end
 
-local function write_all(writer, config)
-  local shared = view.of(config)
-  if shared.has_specs then
-    writer.render("phases/00-spec-study.md", "spec-study", spec_study.data(shared))
-  end
-  if shared.sequential then
+local function write_all(writer, config, lang)
+  local shared = view.of(config, lang)
+  writer.render("phases/00-spec-study.md", "spec-study", spec_study.data(shared))
+  if not shared.autonomous then
     writer.render("phases/_orchestrator.md", "sequential-orchestrator", view.with(shared, {}))
   end
   if not shared.autonomous then
@@ -120,7 +123,7 @@ local function write_all(writer, config)
   if shared.loop then
     write_loop(writer, config, shared)
   end
-  writer.text("skill-config.json", json.encode(config, { indent = 2 }) .. "\n")
+  writer.text("skill-config.json", ordered.encode(config, "config") .. "\n")
   writer.render("skill.lua", "skill-lua", shared)
   writer.render("SKILL.md", "skill", skill_md.data(config, shared, writer.files))
   write_outlines(writer, config, shared)
@@ -148,7 +151,7 @@ function M.generate(config, options)
     return nil, message, code, findings
   end
   local writer = new_writer(templates.finder(lang, options.templates))
-  local ok, result = pcall(write_all, writer, normal)
+  local ok, result = pcall(write_all, writer, normal, lang)
   if ok then
     return result, nil, nil, findings
   elseif type(result) == "table" and result.message then

@@ -3,16 +3,12 @@
 local fields = require "skillrt.document.generate.fields"
 local helpers = require "skillrt.document.generate.helpers"
 local json = require "skillrt.base.json"
+local machine_of = require "skillrt.document.generate.machine"
 
 local M = {}
 
 -- What the runtime writes itself; a config's field of such a name describes it, no more.
-local RUNTIME = {}
-for name in ([[skill_name run_id status current_action completed_actions errors error_count iteration_count
-  started_at updated_at completed_at failed_at context input outputs phases_completed phases_skipped
-  current_phase]]):gmatch "%S+" do
-  RUNTIME[name] = true
-end
+local RUNTIME = require("skillrt.skill.state").RESERVED
 
 ---@param name string
 ---@return boolean
@@ -44,6 +40,10 @@ function M.business(config)
       state[field.name] = default_of(field.type)
     end
   end
+  local machine = config.autonomous_config.machine
+  if machine then
+    state[machine_of.KEY] = machine.initial
+  end
   local own = config.x_skillrt.initial_state
   for key, value in pairs(type(own) == "table" and own or {}) do
     if not RUNTIME[key] then
@@ -64,6 +64,11 @@ function M.full(config)
   state.completed_actions, state.errors = json.array {}, json.array {}
   state.error_count, state.iteration_count = 0, 0
   state.context = {}
+  if config.autonomous_config.machine then -- what its document keeps besides (R143, F63)
+    state.context = { target = "", complexity = 0, files = json.array {}, findings = json.array {} }
+    state.history = json.array {}
+    state.metrics = { state_transitions = 0, action_duration = {}, error_count = 0, completion_rate = 0, edges = {} }
+  end
   return state
 end
 

@@ -1,19 +1,51 @@
 -- document/generate/orchestrator.lua: phases/orchestrator.md: catalog, decision logic, tables (R37, R40, R80-R90).
 -- Pure. Called by generate.
+local action_catalog = require "skillrt.document.generate.action_catalog"
 local helpers = require "skillrt.document.generate.helpers"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
+local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
 
 local M = {}
 
--- One line of JavaScript for a termination condition (R89).
+local NAMED = { user_exit = true, error_limit = true, task_completed = true, max_iterations = true }
+
+-- The termination conditions that are conditions, not names of the runtime's own ends.
+local function conditions_of(config)
+  local list = {}
+  for _, condition in ipairs(config.autonomous_config.termination_conditions) do
+    if not NAMED[condition] then
+      list[#list + 1] = condition
+    end
+  end
+  return list
+end
+
+-- One line of JavaScript for a termination condition (R89). What goes deeper than a field of the state is left to
+-- evaluateCondition: where a path leads nowhere, JavaScript would raise.
 local function termination_check(condition, shared)
-  if condition == "max_iterations" then
+  local plain = condition:gsub("^state%.", "")
+  if not NAMED[condition] and plain:find "[%a_]%w*%s*%??[.%[]" then
+    return ("if (evaluateCondition(%s, state)) return null;"):format(helpers.quote(condition))
+  elseif condition == "max_iterations" then
     return ('if (state.iteration_count >= %s) return "action-abort";'):format(shared.max_iterations)
   end
   local test = helpers.get_termination_check(condition, shared.max_errors)
   return ("if (%s) return %s;"):format(markdown.line(test), condition == "error_limit" and '"action-abort"' or "null")
+end
+
+-- One line of JavaScript for an action: its conditions, and that it has not run where it runs once (R90, F33).
+local function selection_line(action)
+  local id = helpers.quote(action.id)
+  local tests = {}
+  if #action.preconditions > 0 then
+    tests[1] = action.check_line
+  end
+  if action.max_runs == 1 or #tests == 0 then
+    tests[#tests + 1] = ("!state.completed_actions.includes(%s)"):format(id)
+  end
+  return ("if (%s) return %s;"):format(table.concat(tests, " && "), id)
 end
 
 ---The four placeholders of the orchestrator's template (R88): code, code, rows, list.
@@ -27,9 +59,7 @@ function M.placeholders(config, shared)
     list[i] = "- " .. (condition:find "^[%w_]+$" and condition or markdown.code(condition))
   end
   for i, action in ipairs(shared.actions) do
-    local id = helpers.quote(action.id)
-    local also = #action.preconditions > 0 and " && " .. action.check_line or ""
-    logic[i] = ("if (among(%s)%s) return %s;"):format(id, also, id)
+    logic[i] = selection_line(action)
     local link = ("[%s](actions/%s.md)"):format(action.id, action.id)
     rows[i] = ("| %s | %s | %s |"):format(link, action.purpose_cell, action.preconditions_cell)
   end
@@ -41,59 +71,35 @@ function M.placeholders(config, shared)
   }
 end
 
--- The states an action leaves from and goes to, as far as conditions and effects name the status.
-local function statuses(list, pattern)
-  local out, seen = {}, {}
-  for _, text in ipairs(list) do
-    if text:find("status", 1, true) then
-      for value in text:gmatch(pattern) do
-        if not seen[value] then
-          seen[value] = true
-          out[#out + 1] = value
-        end
-      end
-    end
-  end
-  return out
-end
-
-local function registry(shared)
-  for _, action in ipairs(shared.actions) do
-    local from = statuses(action.source.preconditions, "%f[%w]status%s*===?%s*['\"]([^'\"]*)['\"]")
-    local to = statuses(action.source.effects, "%f[%w_]status%s*=%s*['\"]?([%w_-]+)")
-    action.from_cell = #from > 0 and markdown.code_list_cell(from) or "-"
-    action.to_cell = #to > 0 and markdown.code_list_cell(to) or action.from_cell
-  end
-end
-
-local function catalog(shared)
-  local list = json.array {}
-  for i, action in ipairs(shared.actions) do
-    local source = action.source
-    list[i] = {
-      id = source.id,
-      name = source.name,
-      preconditions = source.preconditions,
-      effects = source.effects,
-      priority = action.priority,
-    }
-  end
-  return json.encode(list, { indent = 2 })
+-- What a strategy of the config means for the choice among several.
+local function choice_of(config)
+  local strategy = config.x_skillrt.strategy
+  local by_declaration = strategy == "sequential"
+  local by_rank = strategy == nil or strategy == "priority"
+  return {
+    by_rank = by_rank,
+    by_declaration = by_declaration,
+    by_strategy = not by_rank and not by_declaration,
+    strategy_name = type(strategy) == "string" and markdown.code(strategy) or "`x_skillrt.strategy`",
+  }
 end
 
 ---@param config skillrt.generate.Config
 ---@param shared table
 ---@return table
 function M.data(config, shared)
-  registry(shared)
   local own = M.placeholders(config, shared)
   local names = {}
   for i, condition in ipairs(config.autonomous_config.termination_conditions) do
     names[i] = condition:find "^[%w_]+$" and condition or markdown.code(condition)
   end
-  own.termination_line = #names > 0 and table.concat(names, ", ") or "task_completed"
-  own.catalog_json = catalog(shared)
-  own.fence = markdown.fence(own.catalog_json)
+  own.termination_line = #names > 0 and table.concat(names, shared.words.join) or "task_completed"
+  own.catalog_json = ordered.encode(action_catalog.entries(shared), "action")
+  own.termination_json = ordered.encode(json.array(conditions_of(config)))
+  own.fence = markdown.fence(own.catalog_json .. own.termination_json)
+  for key, value in pairs(choice_of(config)) do
+    own[key] = value
+  end
   return view.with(shared, own)
 end
 

@@ -9,22 +9,20 @@ local M = {}
 local MAX_DESCRIPTION = 1024
 
 -- The description and, as far as they fit, the words that should call the skill.
-local function front_description(config)
+local function front_description(config, words)
   local text = markdown.line(config.description)
-  local quoted = {}
-  for _, trigger in ipairs(config.triggers) do
-    local word = '"' .. markdown.line(trigger):gsub('"', "'") .. '"'
-    local longer = text .. " Triggers on " .. table.concat(quoted, ", ") .. ", " .. word .. "."
-    if #longer > MAX_DESCRIPTION then
+  local ended = text:find "[.!?]$" or text:find "\u{3002}$"
+  local called = text .. (ended and "" or words.stop) .. words.calls
+  local out = text
+  for i, trigger in ipairs(config.triggers) do
+    local word = words.open .. markdown.line(trigger):gsub('"', "'") .. words.close
+    called = called .. (i > 1 and words.join or "") .. word
+    if #called + #words.stop > MAX_DESCRIPTION then
       break
     end
-    quoted[#quoted + 1] = word
+    out = called .. words.stop
   end
-  if #quoted > 0 then
-    local stop = text:find "[.!?\u{3002}]$" and "" or "."
-    text = text .. stop .. " Triggers on " .. table.concat(quoted, ", ") .. "."
-  end
-  return text
+  return out
 end
 
 local function tools_of(config)
@@ -73,14 +71,14 @@ function M.data(config, shared, files)
   local extension = config.output.format == "markdown" and "md" or config.output.format
   local result = config.output.filename_pattern:gsub("{name}", config.skill_name):gsub("{ext}", extension)
   return view.with(shared, {
-    front_description = json.encode(front_description(config)),
+    front_description = json.encode(front_description(config, shared.words)),
     allowed_tools = json.encode(tools_of(config)),
     fence = markdown.fence(table.concat(names, "\n")),
     location = markdown.line(config.output.location),
     result_file = markdown.line(result),
     has_quality = #dimensions > 0,
     pass_threshold = config.quality.pass_threshold,
-    dimensions = table.concat(dimensions, ", "),
+    dimensions = table.concat(dimensions, shared.words.join),
     references = references(files),
   })
 end

@@ -11,9 +11,9 @@ function M.data(shared)
   local first = shared.flow[1]
   local next_name, next_file = false, nil
   if first and first.phase then
-    next_name, next_file = "Phase 1: " .. first.phase.id, first.phase.id .. ".md"
+    next_name, next_file = shared.words.phase:format(1, first.phase.id), first.phase.id .. ".md"
   elseif first then
-    next_name, next_file = "Orchestrator", "orchestrator.md"
+    next_name, next_file = shared.words.loop, shared.orchestrator_file
   end
   return view.with(shared, { up = "../", next = next_name, next_file = next_file })
 end

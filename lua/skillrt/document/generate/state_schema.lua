@@ -1,9 +1,10 @@
--- document/generate/state_schema.lua: phases/state-schema.md: the state's fields, first values and tests (R36, F1).
+-- document/generate/state_schema.lua: phases/state-schema.md: the state's fields and first values (R36, F1).
 -- Pure. Called by generate.
 local helpers = require "skillrt.document.generate.helpers"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
+local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
 
 local M = {}
@@ -30,20 +31,12 @@ end
 ---@return table
 function M.data(config, shared)
   local first = initial_state.full(config)
-  local terminations = {}
-  for i, condition in ipairs(config.autonomous_config.termination_conditions) do
-    terminations[i] = {
-      name_cell = markdown.code_cell(condition),
-      check_cell = markdown.code_cell(helpers.get_termination_check(condition, shared.max_errors)),
-    }
-  end
-  local text = json.encode(first, { indent = 2 })
+  local text = ordered.encode(first)
   return view.with(shared, {
     interface = helpers.to_pascal_case(config.skill_name) .. "State",
     fields = field_views(config, first),
     initial_state = text,
     fence = markdown.fence(text),
-    terminations = terminations,
   })
 end
 

@@ -1,5 +1,6 @@
 -- document/generate/templates.lua: finds the text of a template: the caller's own first, then ours, which travel
--- inside the program as templates/<lang>/<name>.mustache. Called by generate only.
+-- inside the program as templates/<lang>/<name>.mustache, code as templates/code/<name>.mustache.
+-- Called by generate only.
 local files = require "skillrt.base.files"
 
 local M = {}
@@ -41,9 +42,11 @@ function M.finder(lang, own)
     if type(own) == "function" then
       text = own(name, lang)
     elseif type(own) == "string" then
-      text = read(own .. "/" .. lang .. "/" .. file) or read(own .. "/" .. file)
+      text = read(own .. "/" .. lang .. "/" .. file) or read(own .. "/" .. file) or read(own .. "/code/" .. file)
     end
-    text = text or files.asset(("templates/%s/%s"):format(lang, file))
+    for _, folder in ipairs { lang, "code" } do -- code is the same in every language
+      text = text or files.asset(("templates/%s/%s"):format(folder, file))
+    end
     cache[name] = text or false
     return text
   end

@@ -6,6 +6,7 @@ local config_actions = require "skillrt.document.generate.config_actions"
 local config_phases = require "skillrt.document.generate.config_phases"
 local helpers = require "skillrt.document.generate.helpers"
 local markdown = require "skillrt.document.generate.markdown"
+local words_of = require "skillrt.document.generate.words"
 
 local M = {}
 
@@ -33,23 +34,36 @@ local function agent_text(agent)
   return agent.type
 end
 
-local function input_view(path, makers)
-  local id = makers[path]
+-- A path inside a template literal of JavaScript.
+local function in_template(path)
+  local text = path:gsub("[`\\$]", "\\%0")
+  return text
+end
+
+local function input_view(path, makers, taken)
+  local base = "input_" .. helpers.to_identifier(path:gsub("%.[^./]*$", ""))
+  local variable, count = base, 1
+  while taken[variable] do
+    count = count + 1
+    variable = base .. "_" .. count
+  end
+  taken[variable] = true
   return {
     path = path,
+    path_code = in_template(path),
     json = path:sub(-5) == ".json",
-    key = helpers.to_identifier(id or path) .. "_output",
-    variable = "input_" .. helpers.to_identifier(path:gsub("%.[^./]*$", "")),
+    key_quoted = helpers.quote((makers[path] or path) .. "_output"),
+    variable = variable,
   }
 end
 
-local function phase_views(config)
+local function phase_views(config, words)
   local out, makers = {}, {}
   local list = config.sequential_config and config.sequential_config.phases or {}
   for i, phase in ipairs(list) do
-    local inputs = {}
+    local inputs, taken = {}, {}
     for k, path in ipairs(phase.input) do
-      inputs[k] = input_view(path, makers)
+      inputs[k] = input_view(path, makers, taken)
     end
     makers[phase.output] = phase.id
     local text = phase.description and phase.description:find "%S" and phase.description or nil
@@ -65,14 +79,15 @@ local function phase_views(config)
       inputs_cell = #inputs > 0 and markdown.cell(table.concat(phase.input, ", ")) or "-",
       output = phase.output,
       output_cell = markdown.cell(phase.output),
+      output_code = in_template(phase.output),
+      output_quoted = helpers.quote(phase.output),
       json = phase.output:sub(-5) == ".json",
-      key = helpers.to_identifier(phase.id) .. "_output",
+      key_quoted = helpers.quote(phase.id .. "_output"),
+      summary_quoted = helpers.quote(words.phase_done:format(i)),
       agent_cell = markdown.cell(agent_text(phase.agent)),
       condition = phase.condition or false,
       condition_code = phase.condition and markdown.code(phase.condition),
-      first = i == 1,
-      next = list[i + 1] and list[i + 1].id or false,
-      next_number = i + 1,
+      is_first = i == 1 and #phase.input == 0,
     }
   end
   return out
@@ -93,11 +108,30 @@ local function number_text(value)
   return math.tointeger(value) or value
 end
 
-local function action_view(action)
+local TERMINAL = { ["action-complete"] = "completed", ["action-abort"] = "failed" }
+
+-- How often an action may be chosen and tried, and whether the run ends with it: as the runtime has it.
+local function rules_of(action, config, retries)
+  local own = type(config.x_skillrt.actions) == "table" and config.x_skillrt.actions[action.id]
+  own = type(own) == "table" and own or {}
+  local terminal = own.terminal
+  if terminal == nil then
+    terminal = TERMINAL[action.id]
+  end
+  local repeatable = (own.repeatable or action.repeatable) == true
+  return {
+    repeatable = repeatable,
+    max_runs = own.max_runs or action.max_runs or (not repeatable and 1 or nil),
+    max_retries = own.max_retries or retries,
+    terminal = terminal == true and "completed" or terminal or nil,
+    idempotent = own.idempotent,
+  }
+end
+
+local function action_view(action, rules)
   local preconditions, preconditions_cell = code_items(action.preconditions)
   local effects, effects_cell = code_items(action.effects)
-  local check_line, _, check_cell = markdown.code_forms(helpers.get_precondition_check(action))
-  return {
+  return setmetatable({
     id = action.id,
     name_line = markdown.line(action.name),
     description = action.description and action.description:find "%S" and action.description or false,
@@ -108,18 +142,17 @@ local function action_view(action)
     preconditions_cell = preconditions_cell,
     effects = effects,
     effects_cell = effects_cell,
-    check_line = check_line,
-    check_cell = check_cell,
+    check_line = markdown.line(helpers.get_precondition_check(action)),
     result_key = helpers.to_identifier(action.id) .. "_result",
     source = action,
-  }
+  }, { __index = rules })
 end
 
-local function action_views(config)
+local function action_views(config, retries)
   local list = config.autonomous_config and config.autonomous_config.actions or {}
   local out, sorted, by_source = {}, {}, {}
   for i, action in ipairs(list) do
-    out[i] = action_view(action)
+    out[i] = action_view(action, rules_of(action, config, retries))
     by_source[action] = out[i]
   end
   for i, action in ipairs(config_actions.by_priority(list)) do
@@ -159,6 +192,18 @@ local function flow_of(config, phases)
   return flow, leading, trailing
 end
 
+-- What each step is followed by: the next phase, or the loop, which is not passed by (F7).
+local function link(flow, words)
+  for i, step in ipairs(flow) do
+    local following = flow[i + 1]
+    if step.phase then
+      local phase = following and following.phase
+      step.phase.next = phase and words.phase:format(phase.number, phase.id) or following and words.loop or false
+      step.phase.next_file = phase and phase.id .. ".md" or "orchestrator.md"
+    end
+  end
+end
+
 local function limits_of(config)
   local limits = type(config.x_skillrt.limits) == "table" and config.x_skillrt.limits or {}
   local termination = type(config.x_skillrt.termination) == "table" and config.x_skillrt.termination or {}
@@ -171,12 +216,16 @@ end
 
 ---The data that all templates share.
 ---@param config skillrt.generate.Config
+---@param lang "en"|"zh"
 ---@return table
-function M.of(config)
-  local phases = phase_views(config)
-  local actions, by_priority = action_views(config)
-  local flow, leading, trailing = flow_of(config, phases)
+function M.of(config, lang)
+  local words = words_of[lang]
+  local phases = phase_views(config, words)
   local iterations, errors, retries, termination = limits_of(config)
+  local actions, by_priority = action_views(config, retries)
+  local flow, leading, trailing = flow_of(config, phases)
+  link(flow, words)
+  local machine = config.autonomous_config ~= nil and config.autonomous_config.machine ~= nil
   local host = type(config.x_skillrt.host) == "table" and config.x_skillrt.host or {}
   return {
     skill_name = config.skill_name,
@@ -191,6 +240,7 @@ function M.of(config)
     autonomous = config.execution_mode == "autonomous",
     hybrid = config.execution_mode == "hybrid",
     loop = config.execution_mode ~= "sequential",
+    lang = lang,
     specs = documents(config.specs),
     has_specs = #config.specs > 0,
     templates = documents(config.templates),
@@ -206,6 +256,11 @@ function M.of(config)
     max_errors = errors,
     max_retries = retries,
     termination = termination,
+    machine = machine,
+    orchestrator_file = machine and "_orchestrator.md" or "orchestrator.md",
+    goes_on = termination.on_error == "continue",
+    done = words.done,
+    words = words,
     task_tool = type(host.task_tool) == "string" and host.task_tool:match "^[%a_][%w_]*$" or "Task",
     up = "",
   }

@@ -4,7 +4,8 @@ local json = require "skillrt.base.json"
 
 local M = {}
 
-local function phase_entry(phase, order)
+local function phase_entry(phase, order, own)
+  own = type(own) == "table" and own or {}
   return {
     id = phase.id,
     name = phase.name,
@@ -15,17 +16,20 @@ local function phase_entry(phase, order)
     parallel = phase.parallel,
     condition = phase.condition or json.null,
     agent = phase.agent,
+    max_retries = own.max_retries,
+    idempotent = own.idempotent,
   }
 end
 
----The document as a table, ready for json.encode.
+---The document as a table, ready to be encoded.
 ---@param config skillrt.generate.Config
 ---@param shared table
 ---@return table
 function M.document(config, shared)
   local ids, phases = json.array {}, json.array {}
+  local own_of = type(config.x_skillrt.phases) == "table" and config.x_skillrt.phases or {}
   for i, phase in ipairs(config.sequential_config.phases) do
-    ids[i], phases[i] = phase.id, phase_entry(phase, i)
+    ids[i], phases[i] = phase.id, phase_entry(phase, i, own_of[phase.id])
   end
   local own = shared.termination
   local document = {

@@ -3,11 +3,12 @@
 -- Asks the same terms and effects as the search through the state space, so that an edge is what
 -- the check takes it to be. Called by graph.lua.
 local guard = require "skillrt.document.check.reach.guard"
+local json = require "skillrt.base.json"
 local space_of = require "skillrt.document.check.reach.space"
 
 local M = {}
 
-local START, END = "start", "end"
+local START, END, ANY = "start", "end", "any"
 
 local function new(name)
   local graph = { name = name or "skill", nodes = {}, edges = {}, seen = {}, into = {}, out = {} }
@@ -29,7 +30,9 @@ local function new(name)
     local edge = { from = from, to = to, kind = kind, label = label }
     self.seen[key] = edge
     self.edges[#self.edges + 1] = edge
-    self.into[to], self.out[from] = true, true
+    if from ~= to then
+      self.into[to], self.out[from] = true, true
+    end
   end
   return graph
 end
@@ -77,18 +80,73 @@ local function conditions_of(one)
   return #parts > 0 and "when " .. table.concat(parts, "\n and ") or nil
 end
 
+-- Who performs it: the agent's name with its kind, where it has one of its own.
+local function performer_of(one, model)
+  local agent = one.given.agent
+  if type(agent) == "string" then
+    local kind = type(model.agents[agent]) == "table" and model.agents[agent].kind
+    return kind and kind ~= agent and kind ~= "lua" and ("by %s (%s)"):format(agent, kind) or "by " .. agent
+  end
+  return type(agent) == "table" and agent.kind and "by " .. agent.kind or one.given.run and "by a function" or nil
+end
+
+local function note_of(one, model, ...)
+  local lines = { conditions_of(one) }
+  lines[#lines + 1] = performer_of(one, model)
+  for _, line in ipairs { ... } do
+    lines[#lines + 1] = line ~= "" and line or nil
+  end
+  return #lines > 0 and table.concat(lines, "\n") or nil
+end
+
+-- Whether an action may be the first: its conditions hold in the state a run begins in.
+local function may_begin(action, first_state)
+  for _, condition in ipairs(action.when) do
+    if type(condition) ~= "table" then
+      return true -- a function is not asked
+    elseif not condition(first_state) then
+      return false
+    end
+  end
+  return true
+end
+
+local function first_state_of(model)
+  local state = { status = "pending", completed_actions = json.array {}, errors = json.array {}, error_count = 0,
+    context = {}, input = {}, outputs = {} }
+  for key, value in pairs(model.state) do
+    state[key] = value
+  end
+  return state
+end
+
+local function repeats(action)
+  if action.max_runs == math.huge then
+    return "repeats"
+  end
+  return action.max_runs > 1 and ("at most %d times"):format(action.max_runs) or nil
+end
+
 local function add_actions(graph, space, model)
+  local first_state = first_state_of(model)
   for _, action in ipairs(model.actions) do
-    local note = conditions_of(action)
-    graph:node("action " .. action.id, "action", action.name, note)
+    graph:node("action " .. action.id, action.terminal and "terminal" or action.optional and "optional" or "action",
+      action.name, note_of(action, model, action.optional and "optional" or ""))
   end
   condition_edges(graph, space, space.steps, "action ")
   for _, action in ipairs(model.actions) do
-    local id = "action " .. action.id
-    if not graph.into[id] and action.id ~= "action-abort" then
-      graph:edge(graph.before or START, id, "order")
-    elseif action.id == "action-abort" then
-      graph:edge(graph.before or START, id, "order", "too many errors")
+    local id, again = "action " .. action.id, repeats(action)
+    local abort = action.id == "action-abort"
+    local begins = abort or may_begin(action, first_state) or not graph.into[id] and model.strategy ~= "priority"
+    for _, before in ipairs(begins and graph.before or {}) do
+      graph:edge(before, id, "order", abort and "too many errors" or nil)
+    end
+    if not graph.into[id] then -- a key that no effect names may be set by any action
+      graph:node(ANY, "any", "any action")
+      graph:edge(ANY, id, "order", "may make it true")
+    end
+    if again and not action.terminal then
+      graph:edge(id, id, "order", again)
     end
   end
   for _, action in ipairs(model.actions) do
@@ -104,29 +162,52 @@ local function input_of(phase)
   return type(input) == "table" and input or type(input) == "string" and { input } or {}
 end
 
--- Phases in their order; an edge carries the file that goes along it.
-local function add_phases(graph, model, trailing, from)
-  local maker, last, first = graph.maker, from, nil
+-- The phases of one side of the loop: each alone, or neighbours that run at once.
+local function groups_of(model, trailing)
+  local groups = {}
   for _, phase in ipairs(model.phases) do
     if (phase.trailing or false) == trailing then
-      local id = "phase " .. phase.id
-      local output = phase.given.output or phase.id .. ".json"
-      local note = conditions_of(phase)
-      graph:node(id, "phase", phase.name, (note and note .. "\n" or "") .. "makes " .. output)
-      local linked = false
-      for _, name in ipairs(input_of(phase)) do
-        if maker[name] then
-          graph:edge(maker[name], id, "data", name)
-          linked = true
-        end
+      local last = groups[#groups]
+      if phase.given.parallel and last and last[1].given.parallel then
+        last[#last + 1] = phase
+      else
+        groups[#groups + 1] = { phase }
       end
-      if not linked or not first then
-        graph:edge(last, id, "order")
-      end
-      maker[output], last, first = id, id, first or id
     end
   end
-  return last, first
+  return groups
+end
+
+local function add_phase(graph, model, phase, before, at_once)
+  local id = "phase " .. phase.id
+  local output = phase.given.output or phase.id .. ".json"
+  graph:node(id, "phase", phase.name, note_of(phase, model, at_once and "at once with its neighbours" or "",
+    "makes " .. output))
+  for _, name in ipairs(input_of(phase)) do
+    if graph.maker[name] then
+      graph:edge(graph.maker[name], id, "data", name)
+    end
+  end
+  for _, last in ipairs(before) do
+    graph:edge(last, id, "order") -- where no file goes along it already
+  end
+  return id, output
+end
+
+-- Phases in their order; an edge carries the file that goes along it. Gives those that come last.
+local function add_phases(graph, model, trailing, from)
+  local before = from
+  for _, group in ipairs(groups_of(model, trailing)) do
+    local ids, made = {}, {}
+    for i, phase in ipairs(group) do
+      ids[i], made[i] = add_phase(graph, model, phase, before, #group > 1)
+    end
+    for i, id in ipairs(ids) do
+      graph.maker[made[i]] = id
+    end
+    before = ids
+  end
+  return before
 end
 
 local function add_states(graph, subject)
@@ -147,6 +228,29 @@ local function add_states(graph, subject)
   end
 end
 
+local MEANINGS = {
+  { "edges", "condition", "solid arrow: an effect makes the condition true" },
+  { "edges", "data", "bold arrow: the file that is handed on" },
+  { "edges", "order", "dashed arrow: comes next" },
+  { "edges", "transition", "purple arrow: a transition of the state machine" },
+  { "nodes", "terminal", "grey frame: ends the run" },
+  { "nodes", "optional", "dashed frame: optional" },
+}
+
+-- What a reader has to be told: of one kind of arrow alone, nothing.
+local function legend_of(graph)
+  local there, out = {}, {}
+  for _, list in ipairs { "edges", "nodes" } do
+    for _, one in ipairs(graph[list]) do
+      there[list .. one.kind] = true
+    end
+  end
+  for _, row in ipairs(MEANINGS) do
+    out[#out + 1] = there[row[1] .. row[2]] and row[3] or nil
+  end
+  return #out > 1 and out or {}
+end
+
 ---@param model skillrt.check.Model
 ---@param subject skillrt.check.Subject
 ---@return skillrt.graph.Graph
@@ -154,8 +258,7 @@ function M.of(model, subject)
   local graph, space = new(model.name), space_of.of(model)
   graph.maker = {}
   graph:node(START, "start", "Start")
-  local last = add_phases(graph, model, false, START)
-  local trailing = false
+  local last, trailing = add_phases(graph, model, false, { START }), false
   for _, phase in ipairs(model.phases) do
     trailing = trailing or phase.trailing or false
   end
@@ -166,21 +269,17 @@ function M.of(model, subject)
       graph.after = "loop"
     end
     add_actions(graph, space, model)
-    last = graph.after
+    last = { graph.after }
   end
   if trailing then
     last = add_phases(graph, model, true, last)
   end
   graph:node(END, "end", "End")
-  if last then
-    graph:edge(last, END, "order")
-  end
-  for _, phase in ipairs(model.phases) do
-    if not graph.out["phase " .. phase.id] then
-      graph:edge("phase " .. phase.id, END, "order")
-    end
+  for _, id in ipairs(last) do
+    graph:edge(id, END, "order")
   end
   add_states(graph, subject)
+  graph.legend = legend_of(graph)
   return graph
 end
 

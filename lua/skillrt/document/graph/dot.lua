@@ -7,6 +7,9 @@ local NODES = {
   start = 'shape=circle, style=filled, fillcolor="#d9ead3"',
   ["end"] = 'shape=doublecircle, style=filled, fillcolor="#eeeeee"',
   action = 'shape=box, style="rounded,filled", fillcolor="#e8f0fe"',
+  any = 'shape=plaintext',
+  terminal = 'shape=box, style="rounded,filled,bold", fillcolor="#eeeeee"',
+  optional = 'shape=box, style="rounded,filled,dashed", fillcolor="#f5f8ff"',
   phase = 'shape=box, style=filled, fillcolor="#fff3e0"',
   state = 'shape=ellipse, style=filled, fillcolor="#f3e5f5"',
 }
@@ -38,6 +41,10 @@ function M.lines(graph)
     look[#look + 1] = EDGES[edge.kind] ~= "" and EDGES[edge.kind] or nil
     lines[#lines + 1] = ("  %s -> %s%s;"):format(names[edge.from], names[edge.to],
       #look > 0 and " [" .. table.concat(look, ", ") .. "]" or "")
+  end
+  if #graph.legend > 0 then
+    lines[#lines + 1] = ("  legend [label=%s, shape=note, fontsize=9, style=filled, fillcolor=\"#fffff0\"];"):format(
+      quoted(table.concat(graph.legend, "\n")):gsub("\\n", "\\l"):gsub('"$', '\\l"'))
   end
   lines[#lines + 1] = "}"
   return lines

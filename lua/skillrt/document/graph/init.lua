@@ -11,7 +11,7 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.doc
 ---@class skillrt.graph.Node
 ---@field id string
 ---@field label string
----@field kind "start"|"end"|"action"|"phase"|"state"
+---@field kind "start"|"end"|"action"|"terminal"|"optional"|"phase"|"state"
 ---@field note string?  more lines of the label
 
 ---@class skillrt.graph.Edge
@@ -24,6 +24,7 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.doc
 ---@field name string
 ---@field nodes skillrt.graph.Node[]
 ---@field edges skillrt.graph.Edge[]
+---@field legend string[]  what the kinds of lines and frames mean, of those that are there
 
 ---The graph of whatever lies at a path, or of a definition.
 ---@param given string|table

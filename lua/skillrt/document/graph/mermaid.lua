@@ -5,6 +5,7 @@ local M = {}
 
 local ENTITIES = { ['"'] = "#quot;", ["#"] = "#35;", ["`"] = "#96;", ["<"] = "#lt;", [">"] = "#gt;", ["&"] = "#amp;" }
 local SHAPES = {
+  any = { "(", ")" }, terminal = { "[/", "/]" }, optional = { "[", "]" },
   start = { "((", "))" }, ["end"] = { "((", "))" }, action = { "[", "]" }, phase = { "[[", "]]" }, state = { "([",
     "])" },
 }
@@ -28,6 +29,10 @@ function M.lines(graph)
   for _, edge in ipairs(graph.edges) do
     local text = edge.label and ("|%s|"):format(label(edge.label)) or ""
     lines[#lines + 1] = ("    %s %s%s %s"):format(names[edge.from], ARROWS[edge.kind], text, names[edge.to])
+  end
+  if #graph.legend > 0 then
+    lines[#lines + 1] = ("    legend[%s]"):format(label(table.concat(graph.legend, "\n")))
+    lines[#lines + 1] = "    style legend text-align:left"
   end
   return lines
 end

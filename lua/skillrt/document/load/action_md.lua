@@ -50,10 +50,35 @@ local function text_of(section)
 end
 
 -- `a` and what else stands in an item of a list of preconditions.
+-- The items below one, as one condition: any of them is enough.
+local function any_below(section, at, is_field)
+  local list, head = {}, section[at]
+  local k = at + 1
+  while section[k] and section[k].kind == "item" and (head.kind == "text" or section[k].indent > head.indent) do
+    list[#list + 1] = condition.item(section[k].text, is_field)
+    k = k + 1
+  end
+  local told = { text = head.text, line = head.line, condition = condition.any_of(list) }
+  if not told.condition then
+    local parts = {}
+    for i, one in ipairs(list) do
+      parts[i] = one.text
+    end
+    told.text = ("%s %s"):format(head.text, table.concat(parts, "; "))
+    told.problem = "one of them is prose"
+  end
+  return told, k
+end
+
 local function read_preconditions(section, is_field, read)
   read.preconditions, read.preconditions_line = {}, section.heading.line
-  for _, block in ipairs(section) do
-    if block.kind == "item" then
+  local at = 1
+  while at <= #section do
+    local block = section[at]
+    at = at + 1
+    if (block.kind == "item" or block.kind == "text") and condition.is_any_of(block.text) then
+      read.preconditions[#read.preconditions + 1], at = any_below(section, at - 1, is_field)
+    elseif block.kind == "item" then
       local told = condition.item(block.text, is_field)
       if told then
         told.line = block.line

@@ -233,6 +233,11 @@ function M.definition(text, path, name, found)
     found:error("agent-yml", place, "holds no keys", "nothing of it was read", "begin with `skills:`")
     return nil
   end
+  local other = require("skillrt.document.load.foreign").yaml(document)
+  if other then
+    require("skillrt.document.load.foreign").tell(found, { file = path, line = 1 }, other)
+    return nil
+  end
   local function at(key)
     return { file = path, line = json_lines.nearest(lines, key) }
   end

@@ -10,6 +10,7 @@ local files = require "skillrt.base.files"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local skill = require "skillrt.skill"
+local types = require "skillrt.skill.types"
 
 local M = {}
 
@@ -131,18 +132,18 @@ local function limits_of(config)
 end
 
 local function schema_of(config)
-  local types = {}
+  local declared = {}
   for _, field in ipairs(config.autonomous_config.state_schema.fields) do
     if not initial_state.is_runtime_field(field.name) then
-      types[field.name] = field.type
+      declared[field.name] = types.of_words(field.type)
     end
   end
-  return next(types) ~= nil and types or nil
+  return next(declared) ~= nil and declared or nil
 end
 
 local function add_loop(definition, config, options, agents)
   local autonomous = config.autonomous_config
-  definition.state = initial_state.business(config)
+  definition.state, definition.marked = initial_state.business(config), true
   definition.schema = schema_of(config)
   definition.terminate = list_or_nil(autonomous.termination_conditions)
   definition.strategy = config.x_skillrt.strategy

@@ -73,7 +73,7 @@ end
 
 -- A name that is declared once for all steps that ask for the same thing.
 function Agents:need(name, more)
-  local id = name:gsub("[^%w._-]", "-"):gsub("^[^%w]", "x"):gsub("%.%.+", "."):sub(1, 64)
+  local id = name:gsub("[^%w._-]", "-"):gsub("^[^%w]", "x"):gsub("%.%.+", "."):sub(1, names.MAX_ID)
   if not self.found[id] then
     local agent
     for _, key in ipairs { name, more or name, "*" } do
@@ -101,7 +101,7 @@ local function chain_id(self, first, fallback)
   if #ids == 1 then
     return ids[1]
   end
-  local id = table.concat(ids, "."):sub(1, 64)
+  local id = table.concat(ids, "."):sub(1, names.MAX_ID)
   self.found[id] = { kind = "chain", links = links }
   return id
 end

@@ -36,12 +36,12 @@ local function printable(text)
 end
 
 ---@param level "error"|"warning"|"note"
----@param code string  without "load."
+---@param code string  without "load."; "config." where it is told of a config's keys
 ---@param place { file: string, line: integer? }
 ---@param told { what: string, why: string?, fix: string?, key: string? }
 function Findings:add(level, code, place, told)
   self[#self + 1] = {
-    code = "load." .. code,
+    code = code:find("%.") and code or "load." .. code,
     level = level,
     file = place.file,
     line = place.line,

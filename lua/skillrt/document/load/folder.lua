@@ -3,7 +3,7 @@
 --
 -- Runs nothing: a skill.lua is the door's business. Called by load.lua.
 local findings = require "skillrt.document.load.findings"
-local json_lines = require "skillrt.document.load.json_lines"
+local foreign = require "skillrt.document.load.foreign"
 local load_config = require "skillrt.document.load.config"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
@@ -12,10 +12,10 @@ local references = require "skillrt.document.load.references"
 local skill_md = require "skillrt.document.load.skill_md"
 local sources = require "skillrt.document.load.sources"
 local tree_of = require "skillrt.document.load.tree"
+local ends = require "skillrt.skill.ends"
 
 local M = {}
 
-local TERMINAL = { ["action-complete"] = true, ["action-abort"] = true }
 
 ---@class skillrt.load.Document  what a path holds, for who runs it and who checks it
 ---@field kind "folder"|"config"|"workflow"|"agent"|"script"
@@ -51,10 +51,14 @@ end
 -- Where a key of the config stands: in the document it was read from, else in the config.
 local function place_of(self)
   return function(key)
-    local place = json_lines.nearest(self.places, key)
-    if place then
-      return place
-    elseif self.config_at then
+    local at = key
+    while at ~= "" do
+      if self.places[at] then
+        return self.places[at]
+      end
+      at = at:match "^(.*)%[[^%[%]]*%]$" or at:match "^(.*)%.[^.]*$" or ""
+    end
+    if self.config_at then
       return self.config_at(key)
     elseif self.workflow_at then
       return self.workflow_at(key)
@@ -78,13 +82,17 @@ local function set_prompt(self, step, kind, path)
     return
   end
   step.prompt = nil
-  if kind == "action" and TERMINAL[step.id] then
+  if kind == "action" and ends.TERMINAL[step.id] then
     step.agent = nil -- ends the run; a document is an optional hook (F27)
     return
   end
   local what = ("%s %s has no document"):format(kind, step.id)
   local why = "its agent is told its name and description only"
   local fix = ("write phases/%s%s.md"):format(kind == "action" and "actions/" or "", step.id)
+  if self.registry and step.description then -- its row says what it does
+    self.found:note("no-document", self.step_place(step), what, why, fix)
+    return
+  end
   self.found:warn("no-document", self.step_place(step), what, why, fix)
 end
 
@@ -198,8 +206,45 @@ local function definition_of(self, raw, options)
     definition.terminate = definition.terminate or { "user_exit", "error_limit", "task_completed" }
     table.move(self.registry.ends, 1, #self.registry.ends, #definition.terminate + 1, definition.terminate)
   end
+  for i, phase in ipairs(self.free_outputs and definition.phases or {}) do
+    phase.output_free = self.free_outputs[i] or nil
+    phase.input = not self.free_inputs[i] and phase.input or nil -- else what the phase before made, if it did
+  end
   set_prompts(self, definition)
   return definition
+end
+
+-- The documents that somebody is sent or reads: those that decide, and those of phases.
+local function read_documents(self)
+  local out, seen = {}, {}
+  local function add(path)
+    if not seen[path] then
+      seen[path] = true
+      out[#out + 1] = path
+    end
+  end
+  for _, path in ipairs(self.prose.documents) do
+    add(path)
+  end
+  for _, one in ipairs(self.phase_files or {}) do
+    add(one.path)
+  end
+  return out
+end
+
+local function told_of(specs)
+  local set = {}
+  for _, one in ipairs(specs) do
+    set[one.path] = true
+  end
+  return set
+end
+
+-- Whether nothing in a folder is a part of a skill.
+local function holds_nothing(tree)
+  return not tree:first("SKILL.md", "skill.md", "Skill.md", "skill-config.json", "workflow.json", "skill.lua",
+    "agent.yml", "agent.yaml", "specs/action-catalog.md", "orchestrator.md", "action-catalog.md", "state-schema.md")
+    and not tree.kinds.phases and not tree.kinds.actions
 end
 
 ---Reads a skill's folder. Always gives a document; without a definition nothing in it can run.
@@ -209,7 +254,13 @@ end
 function M.read(dir, options)
   local found = findings.new()
   local self = { found = found, tree = tree_of.open(dir, found), places = {} }
+  if holds_nothing(self.tree) and foreign.folder(self.tree, found) then
+    self.place = place_of(self)
+    return { kind = "folder", path = dir, dir = dir, findings = found, tree = self.tree, place = self.place,
+      specs = {} }
+  end
   read_skill_md(self, dir)
+  foreign.chains(self.tree, found)
   tell_agent(self)
   self.prose = prose.read(self.tree, found)
   local raw = sources.raw(self)
@@ -221,7 +272,7 @@ function M.read(dir, options)
     definition.documents = documents_of(self, definition)
     tell_code(self)
   end
-  references.check(self.tree, self.prose.documents, found)
+  references.check(self.tree, read_documents(self), found, told_of(specs))
   return {
     kind = "folder",
     path = dir,

@@ -91,7 +91,13 @@ local function read_json(document, agents)
       use_workflow(document, raw, place, agents)
     end
   else
+    local kind = require("skillrt.document.load.foreign").json(raw)
+    if kind then
+      require("skillrt.document.load.foreign").tell(document.findings, { file = path, line = 1 }, kind)
+      return
+    end
     document.kind = "config"
+    require("skillrt.document.load.config_keys").check(raw, document.findings, document.place)
     local folder = files.dirname(path)
     use_config(document, raw, agents, { folder = files.stat(folder .. "/phases") and folder or nil })
   end
@@ -110,6 +116,13 @@ local function read_yaml(document, agents)
     definition.dir, definition.source = document.dir, document.path
     definition.agents, definition.missing = agents_of.only("default", agents)
     document.definition = definition
+  end
+end
+
+local function read_markdown(document, agents)
+  local text = read_text(document.path, document)
+  if text then
+    require("skillrt.document.load.one_md").read(document, text, agents)
   end
 end
 
@@ -166,8 +179,10 @@ function M.read(path, options)
     read_json(document, agents)
   elseif path:find "%.ya?ml$" then
     read_yaml(document, agents)
+  elseif path:find "%.md$" then
+    read_markdown(document, agents)
   else
-    local what = "is neither a folder nor a .lua, .json or .yml file"
+    local what = "is neither a folder nor a .lua, .json, .yml or .md file"
     document.findings:error("kind", { file = path }, what, nil, "give a skill's folder, script or config")
   end
   document.name = document.definition and document.definition.name
@@ -199,7 +214,7 @@ end
 
 -- A folder between two generations is neither the one nor the other.
 local function check_whole(dir)
-  if require("skillrt.document.write.commit").is_unfinished(dir) then
+  if require("skillrt.document.write.stage").is_unfinished(dir) then
     local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
     return nil, message:format(dir, dir, dir), "invalid"
   end

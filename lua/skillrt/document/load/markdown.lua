@@ -9,9 +9,9 @@ local M = {}
 local trim, trim_end, without_end = texts.trim, texts.trim_end, texts.without_end
 
 ---@class skillrt.load.Block
----@field kind "heading"|"item"|"table"|"code"|"text"
+---@field kind "heading"|"item"|"table"|"code"|"text"|"comment"
 ---@field line integer
----@field text string?      heading, item, code, text
+---@field text string?      heading, item, code, text, comment
 ---@field level integer?    heading
 ---@field plain string?     heading: as it is compared, once it has been
 ---@field indent integer?   item
@@ -190,14 +190,20 @@ local function read_text(text, told, at, number)
   return { kind = "text", line = start, text = table.concat(parts, "\n") }, at, number
 end
 
--- Behind the line on which a comment ends; `line` is the one it begins on.
-local function after_comment(text, line, at, number)
+-- `line` is the one the comment begins on, `at` and `number` of the next one and of this one.
+local function read_comment(text, line, at, number)
+  local block, told = { kind = "comment", line = number }, {}
   local _
-  while line and not line:find("-->", 1, true) do
+  while line do
+    told[#told + 1] = line
+    if line:find("-->", 1, true) then
+      break
+    end
     line, _, at = line_at(text, at)
     number = number + 1
   end
-  return at or #text + 1, number + 1
+  block.text = table.concat(told, "\n")
+  return block, at or #text + 1, number + 1
 end
 
 -- A heading may end with marks too: "## Title ##".
@@ -217,7 +223,7 @@ local function read_block(text, line, first, at, number)
       return read_fence(text, at, number, mark, info)
     end
   elseif begins == "comment" and line:find "^%s*<!%-%-" then
-    return nil, after_comment(text, line, at, number)
+    return read_comment(text, line, at, number)
   end
   local indent, told
   if begins == "item" then
@@ -359,7 +365,7 @@ function M.links(blocks)
           collect(table.concat(row.cells, " "), row.line)
         end
       end
-    elseif block.kind ~= "code" and block.text:find("](", 1, true) then
+    elseif block.kind ~= "code" and block.kind ~= "comment" and block.text:find("](", 1, true) then
       collect(block.text, block.line)
     end
   end

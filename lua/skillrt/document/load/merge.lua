@@ -3,6 +3,7 @@
 -- is all that could not be read.
 --
 -- Called by folder.lua.
+local conditions = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 local state = require "skillrt.skill.state"
@@ -34,7 +35,8 @@ local function tell_unread(action, source, found)
       local place = { file = source.file, line = told.line }
       local what = ("action %s: its precondition cannot be read: %s (%s)"):format(action.id, told.text, told.problem)
       local fix = told.hint and ("write `%s`"):format(told.hint) or "write a condition such as `files.length > 0`"
-      found:warn("condition-unread", place, what, "the runtime does not test it; only the agent reads it", fix)
+      local why = "what cannot be read lets nothing through: the action waits for it"
+      found:warn("condition-unread", place, what, why, fix)
     end
   end
 end
@@ -68,7 +70,8 @@ local function tell_differing(action, source, found)
   for _, other in ipairs(action.sources) do
     if other ~= source and other.preconditions then
       local theirs, said = set_of(other.preconditions)
-      if not (same(mine, theirs) and same(theirs, mine)) then
+      local summary = other.from == "table" and next(mine) ~= nil -- tables leave out what goes without saying
+      if not (same(theirs, mine) and (summary or same(mine, theirs))) and not has_prose(other.preconditions) then
         local what = ("action %s: its preconditions here (%s) differ from %s:%d (%s)"):format(
           action.id,
           said ~= "" and said or "none",
@@ -93,7 +96,7 @@ local function conditions_of(action, found)
   tell_differing(action, source, found)
   local out = json.array {}
   for _, told in ipairs(source.preconditions) do
-    out[#out + 1] = told.condition
+    out[#out + 1] = told.condition or conditions.judged(told.text)
   end
   return out, source
 end
@@ -142,11 +145,18 @@ local function may_repeat(action, prose, source, found)
 end
 
 -- Keys of the state that the runtime keeps for itself; its books are written for the agent.
-local BOOKS = { status = true, completed_actions = true, current_action = true, error_count = true, errors = true }
+-- A context among the updates is merged into the run's.
+local BOOKS = { status = true, completed_actions = true, current_action = true, error_count = true, errors = true,
+  context = true }
 
 local function tell_reserved(action, found)
   for _, key in ipairs(names.sorted(action.sets)) do
-    if state.is_reserved(key) and not BOOKS[key] and not key:find "_at$" then
+    if key:find("^[%a_][%w_]*%.[%a_]") then
+      local what = ("action %s: its agent is told to return the key %s"):format(action.id, names.show(key))
+      local place = { file = action.path, line = action.sets[key] }
+      found:warn("dotted-key", place, what, "an update under a key with a dot is refused (F36)",
+        "nest it: { " .. key:gsub("%.", ": { ") .. ": ... } }")
+    elseif state.is_reserved(key) and not BOOKS[key] and not key:find "_at$" then
       local what = ("action %s: sets %s, which only the runtime writes"):format(action.id, names.show(key))
       local place = { file = action.path, line = action.sets[key] }
       found:warn("reserved-field", place, what, "the update is refused and recorded", "call the field something else")
@@ -158,12 +168,13 @@ end
 ---@param action skillrt.load.ProseAction
 ---@param prose skillrt.load.Prose
 ---@param found skillrt.load.Findings
+---@param configured boolean?  a config names it: one that lists no preconditions has none
 ---@return table
-function M.action(action, prose, found)
-  local conditions, source = conditions_of(action, found)
+function M.action(action, prose, found, configured)
+  local when, source = conditions_of(action, found)
   local own = action.sources[1] or {}
   tell_reserved(action, found)
-  if not conditions then
+  if not when and not configured then
     local place = { file = own.file, line = own.line }
     local what = ("action %s: no document lists its preconditions"):format(action.id)
     local fix = "add a section Preconditions with items such as - [ ] `status === 'running'`"
@@ -175,7 +186,7 @@ function M.action(action, prose, found)
     description = first_of(action, "description"),
     purpose = first_of(action, "purpose"),
     priority = first_of(action, "priority"),
-    preconditions = conditions or json.array {},
+    preconditions = when or json.array {},
     effects = effects_of(action, found),
     repeatable = may_repeat(action, prose, source, found) or nil,
   }

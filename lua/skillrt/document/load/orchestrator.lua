@@ -9,6 +9,7 @@ local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local mermaid = require "skillrt.document.load.mermaid"
 local words = require "skillrt.document.load.words"
+local ends = require "skillrt.skill.ends"
 
 local M = {}
 
@@ -103,17 +104,12 @@ local function read_code(out, block, file)
   end
 end
 
-local BUILTIN = {}
-for name in ("user_exit error_limit task_completed max_iterations"):gmatch "%S+" do
-  BUILTIN[name] = true
-end
-
 -- What a test of the runtime's own fields means in its words (R73).
 local function builtin_of(text)
   local plain = text:gsub("^state%??%.", ""):gsub("%s+", " ")
   local status = plain:match "^status ===? ['\"](.-)['\"]$"
   local count = plain:match "^error_count >= (%d+)$"
-  if BUILTIN[plain] then
+  if ends.is_builtin[plain] then
     return plain
   elseif status == "completed" then
     return "task_completed"

@@ -23,8 +23,10 @@ end
 ---@field number number[]  empty where its name has none
 ---@field base string
 
+-- "03.5-merge" and "03-5-merge" are 3.5.
 local function number_of(base)
-  local digits = base:match "^[Pp]hase[-_ ]?(%d[%d.]*)" or base:match "^(%d[%d.]*)"
+  local rest = base:gsub("^[Pp]hase[-_ ]?", ""):gsub("^[Ss]tep[-_ ]?%f[%d]", "")
+  local digits = rest:match "^%d+%-%d+%f[-]" or rest:match "^%d[%d.]*"
   local out = {}
   for part in (digits or ""):gmatch "%d+" do
     out[#out + 1] = tonumber(part)
@@ -44,7 +46,7 @@ end
 
 -- A name that is no id in a path gets one; its document stays what it is.
 local function id_of(base, taken)
-  local id = base:gsub("[^%w._]+", "-"):gsub("%.%.+", "."):gsub("^[^%w]+", ""):gsub("[-.]+$", ""):sub(1, 64)
+  local id = base:gsub("[^%w._]+", "-"):gsub("%.%.+", "."):gsub("^[^%w]+", ""):gsub("[-.]+$", ""):sub(1, names.MAX_ID)
   if id == "" or taken[id] then
     local n = 1
     while taken[("phase-%d"):format(n)] do
@@ -85,6 +87,12 @@ local function by_links(list, tree, found)
   return out
 end
 
+-- The documents in phases/; where there is no such folder, steps/step-NN-name.md.
+local function documents_in(tree)
+  local list = tree:within("phases", "%.md$")
+  return #list == 0 and not tree.kinds.phases and tree:within("steps", "^step[-_]?%d.*%.md$") or list
+end
+
 ---The phases of a folder, in order.
 ---@param tree skillrt.load.Tree
 ---@param found skillrt.load.Findings
@@ -92,7 +100,7 @@ end
 ---@return skillrt.load.PhaseFile[]
 function M.files(tree, found, has_actions)
   local numbered, others, taken = {}, {}, {}
-  for _, path in ipairs(tree:within("phases", "%.md$")) do
+  for _, path in ipairs(documents_in(tree)) do
     local base = path:match "([^/]+)%.md$"
     if not OTHERS[base] then
       local one = { path = path, base = base, number = number_of(base) }
@@ -135,14 +143,46 @@ local function path_in(text)
   return path and names.confined(path) and not path:find "[{}$*<>|?:%s]" and path or nil
 end
 
--- `- **File**: \`requirements.json\``
-local function output_of(blocks)
-  for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
-    if block.kind == "item" and (block.text:find "[Ff]ile" or block.text:find "\u{6587}\u{4EF6}") then
-      return path_in(block.text)
+-- The paths between backticks in a text that name a file: `requirements.json`, `groups/_index.md`.
+local function files_in(text, out, folder)
+  for span in text:gmatch "`([^`\n]+)`" do
+    local path = path_in("`" .. span .. "`")
+    if path and path:find "%.%w+$" and not path:find "^%." then
+      out[#out + 1] = folder .. path
     end
   end
-  return nil
+end
+
+-- The folder that an item names for those below it: "- **Directory**: `requirements/`".
+local function folder_at(block, above)
+  local name = block.text:match "`([%w_./-]+/)`"
+  if name and names.confined((name:gsub("/+$", ""))) then
+    return { name = name, indent = block.indent }
+  end
+  return above and block.indent > above.indent and above or nil
+end
+
+-- What a section Output names: an item about the file first (`- **File**: \`a.json\``), then any
+-- code span of its items, tables and paragraphs. None is invented.
+local function outputs_of(blocks)
+  local named, others, folder = {}, {}, nil
+  for _, block in ipairs(markdown.section(blocks, words.OUTPUT, true) or {}) do
+    if block.kind == "item" and (block.text:find "[Ff]ile" or block.text:find "\u{6587}\u{4EF6}") then
+      named[#named + 1] = path_in(block.text)
+    end
+    if block.kind == "table" then
+      for _, row in ipairs(block.rows) do
+        files_in(table.concat(row.cells, " "), others, "")
+      end
+    elseif block.kind == "item" then
+      folder = folder_at(block, folder)
+      files_in(block.text, others, folder and block.indent > folder.indent and folder.name or "")
+    elseif block.kind == "text" then
+      files_in(block.text, others, "")
+    end
+  end
+  table.move(others, 1, #others, #named + 1, named)
+  return named
 end
 
 -- What the phase depends on and when it runs (R20): outputs of earlier phases, a condition.
@@ -151,12 +191,13 @@ local function read_input(phase, one, blocks, made, found)
     local place = { file = one.path, line = block.line }
     if block.kind == "item" and begins_with(block.text, words.DEPENDENCY) then
       local path = path_in(block.text)
-      phase.input = phase.input or json.array {}
-      if path and made[path] then
+      if path and made[path] == "output" then
+        phase.input = phase.input or json.array {}
         phase.input[#phase.input + 1] = path
-      elseif path then
+      elseif path and not made[path] and not made.text:find(path, 1, true) then
         local what = ("phase %s: depends on %s, which no earlier phase makes"):format(one.id, names.show(path))
-        found:warn("phase-input", place, what, "it runs without it", "name an output of a phase before it")
+        found:warn("phase-input", place, what, "it runs without it",
+          "name an output of a phase before it" .. names.suggest(path, made.paths))
       end
     elseif block.kind == "item" and begins_with(block.text, words.ONLY_IF) then
       local told = condition.item(block.text:match "`+.*$" or block.text:gsub("^.-[:\u{FF1A}]%s*", ""))
@@ -172,7 +213,7 @@ end
 ---One phase as a config holds it.
 ---@param one skillrt.load.PhaseFile
 ---@param blocks skillrt.load.Markdown
----@param made table<string, boolean>  outputs of the phases before; gets this one's
+---@param made table<string, any>  files of the phases before, and what was said in them; gets this one's
 ---@param found skillrt.load.Findings
 ---@return table
 function M.phase(one, blocks, made, found)
@@ -192,9 +233,17 @@ function M.phase(one, blocks, made, found)
       break
     end
   end
-  phase.output = output_of(blocks)
+  made.text, made.paths = made.text or "", made.paths or {}
+  local outputs = outputs_of(blocks)
+  for _, path in ipairs(outputs) do
+    phase.output = phase.output or not made[path] and path or nil -- else it goes on with another's
+  end
   read_input(phase, one, blocks, made, found)
-  made[phase.output or phase.id .. ".json"] = true
+  for _, path in ipairs(outputs) do
+    made[path] = made[path] or "file"
+    made.paths[#made.paths + 1] = path
+  end
+  made[phase.output or phase.id .. ".json"] = "output"
   return phase
 end
 

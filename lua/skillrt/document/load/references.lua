@@ -1,43 +1,150 @@
 -- document/load/references.lua: the files that a folder's documents refer to: those that must be read first
--- (Phase 0, F15), and those that are not there.
+-- (Phase 0, F15), and those that are not there: links, code spans, commands.
 --
--- Looks whether files are there; reads none of them. Called by folder.lua.
+-- Looks whether files are there; reads none of them. A path that is written, matched or filled in is
+-- no reference. Called by folder.lua.
+local files = require "skillrt.base.files"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
+local passages = require "skillrt.document.load.passages"
 local tree_of = require "skillrt.document.load.tree"
 local words = require "skillrt.document.load.words"
 
 local M = {}
 
+-- What a missing path may have meant: a file of the same folder, or of the same name.
+local function near(tree, path)
+  local folder, name = path:match "^(.*/)([^/]*)$"
+  local siblings = {}
+  for _, other in ipairs(tree.paths) do
+    if folder and other:sub(1, #folder) == folder and not other:find("/", #folder + 1, true) then
+      siblings[#siblings + 1] = other
+    elseif other:match "[^/]*$" == (name or path) then
+      return other
+    end
+  end
+  return names.nearest(path, siblings)
+end
+
+local function tell_missing(tree, path, place, found)
+  local other = near(tree, path)
+  local what = ("refers to %s, which is not in the folder%s"):format(names.show(path),
+    other and (" (did you mean %s?)"):format(other) or "")
+  found:warn("reference-missing", place, what, "whoever follows it finds nothing", "add the file or remove the link")
+end
+
 local function resolved(tree, file, link, found)
   local path, problem = tree_of.resolve(file, link.target)
   local place = { file = file, line = link.line }
   if problem then
-    found:warn("reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
+    local there = files.stat(files.join(tree.dir, files.dirname(file) .. "/" .. link.target:gsub("[#?].*$", "")))
+    local tell = there and found.note or found.warn -- a host that is given the other skill too follows it
+    tell(found, "reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
     return nil
-  elseif path and not tree.kinds[path] and not path:find "[{}]" then
-    local what = ("refers to %s, which is not in the folder"):format(names.show(path))
-    found:warn("reference-missing", place, what, "whoever follows it finds nothing", "add the file or remove the link")
+  elseif path and not tree.kinds[path] and not path:find "[{}<>*$]" then
+    tell_missing(tree, path, place, found)
     return nil
   end
   return path
 end
 
----Tells every link of the documents that leads nowhere.
+-- Folders of a skill that hold what its documents lead to; what is written goes elsewhere.
+local FOLDERS = { "scripts", "references", "reference", "assets", "templates", "specs", "phases", "resources", "roles" }
+
+-- Words before a path that say it is made, not read.
+local MAKES = { "creat", "writ", "generat", "sav", "output", "produc", "add ", "store", "put ", "into ", "e%.g%.",
+  "such as", "example", "for instance", "rename", "updat", "mov", "\u{521B}\u{5EFA}", "\u{751F}\u{6210}",
+  "\u{5199}\u{5165}", "\u{8F93}\u{51FA}" }
+
+local function is_made(before)
+  before = before:lower()
+  for _, word in ipairs(MAKES) do
+    if before:find(word) then
+      return true
+    end
+  end
+  return false
+end
+
+-- A path below a folder of the skill that is there, to a file that is not: somebody mistook its name.
+local function missing_path(tree, text)
+  local path = text:gsub("[#?:].*$", ""):gsub("^%./", "")
+  local folder = path:match "^(%w+)/"
+  for _, known in ipairs(FOLDERS) do
+    if folder == known then
+      local plain = path:find "^[%w_./-]+%.%w+$" and not path:find "%.%./" and not path:find "NN"
+        and not path:find "XX" and not path:find "xxx"
+        and not path:find "%.%.%."
+      return plain and tree.kinds[folder] and not tree.kinds[path] and path or nil
+    end
+  end
+end
+
+local RUNNERS = { python = true, python3 = true, node = true, bash = true, sh = true, ruby = true, lua = true,
+  uv = true, npx = true, deno = true, perl = true }
+
+-- `python scripts/x.py --flag`, `./scripts/x.sh`: the program of a command line.
+local function program_of(line)
+  local first, rest = line:match "^%s*[$]?%s*(%S+)%s*(.*)$"
+  if first and RUNNERS[first] then
+    first = rest:gsub("^run%s+", ""):match "^([^%s-]%S*)"
+  end
+  return first
+end
+
+local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
+
+local function check_lines(tree, file, blocks, tell)
+  local made = false -- what stands below "Generated files:" is made
+  passages.each(blocks, function(passage)
+    if passage.kind == "text" or passage.kind == "heading" then
+      made = (passage.kind == "heading" or passage.text:find "[:\u{FF1A}]%**$") and is_made(passage.text) or false
+    end
+    if passage.example or passage.quote or passage.kind == "comment" or made and passage.kind ~= "text" then
+      return
+    end
+    for before, code in passage.text:gmatch "([^`]*)`([^`]+)`" do
+      local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
+      if path and not is_made(before) then
+        tell(path, { file = file, line = passage.line })
+      end
+    end
+  end, function(block, example)
+    local line = block.line
+    for text in ((SHELLS[block.lang] and not example and block.text or "") .. "\n"):gmatch "(.-)\n" do
+      line = line + 1
+      local path = missing_path(tree, program_of(text) or "")
+      if path then
+        tell(path, { file = file, line = line })
+      end
+    end
+  end)
+end
+
+---Tells every link, path and command of the documents that leads nowhere.
 ---@param tree skillrt.load.Tree
 ---@param documents string[]  paths that have been read
 ---@param found skillrt.load.Findings
-function M.check(tree, documents, found)
+---@param told table<string, boolean>?  paths that are told of already
+function M.check(tree, documents, found, told)
   local seen = {}
   for _, file in ipairs(documents) do
     local blocks = tree:has(file) and tree:document(file) or {}
+    local here = {}
     for _, link in ipairs(markdown.links(blocks)) do
-      local key = file .. "\n" .. link.target
-      if not seen[key] then
-        seen[key] = true
+      local path = tree_of.resolve(file, link.target)
+      if not here[link.target] and not (told and told[path or ""]) then
+        here[link.target] = true
         resolved(tree, file, link, found)
+        seen[path or ""] = true
       end
     end
+    check_lines(tree, file, blocks, function(path, place)
+      if not seen[path] and not (told and told[path]) then
+        seen[path] = true
+        tell_missing(tree, path, place, found)
+      end
+    end)
   end
 end
 

@@ -116,6 +116,7 @@ end
 
 ---@class skillrt.load.Registry
 ---@field actions table[]  as a config holds them
+---@field rows table[]     where each of them stands
 ---@field first string?    the state a run begins in
 ---@field ends table[]     entries for `terminate`
 
@@ -125,15 +126,16 @@ end
 function M.read(prose, found)
   local order, joined = by_action(prose.transitions, found)
   local repeats = loops(prose.transitions)
-  local actions = {}
+  local actions, places = {}, {}
   for i, id in ipairs(order) do
+    places[i] = joined[id].row
     actions[i] = action_of(joined[id], repeats(joined[id]), found)
   end
   local first = prose.states[1] and prose.states[1].name
   if not first and prose.transitions[1] then
     first = prose.transitions[1].from[1]
   end
-  return { actions = actions, first = first, ends = ends_of(prose.transitions) }
+  return { actions = actions, rows = places, first = first, ends = ends_of(prose.transitions) }
 end
 
 return M

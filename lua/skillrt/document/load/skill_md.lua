@@ -15,6 +15,13 @@ local MAX_NAME, MAX_DESCRIPTION, MAX_COMPATIBILITY = 64, 1024, 500
 local KNOWN = { name = true, description = true, license = true, compatibility = true, metadata = true }
 KNOWN["allowed-tools"] = true
 
+-- Keys that hosts give a meaning of their own.
+local OF_HOSTS = {}
+for key in ([[version argument-hint model tools color user-invocable disable-model-invocation mode author tags triggers
+  category context agent hooks when_to_use paths effort shell]]):gmatch "%S+" do
+  OF_HOSTS[key] = true
+end
+
 ---@class skillrt.load.SkillMd
 ---@field name string?
 ---@field description string?
@@ -119,9 +126,14 @@ local function check_others(front, file, found)
     found:error("skill-metadata", place_of(front, file, "metadata"), what)
   end
   for _, key in ipairs(names.sorted(front.fields)) do
-    if not KNOWN[key] then
+    local near = not KNOWN[key] and not OF_HOSTS[key] and front.fields[names.nearest(tostring(key), KNOWN) or ""] == nil
+      and names.nearest(tostring(key), KNOWN)
+    local place = place_of(front, file, key)
+    if near then
+      local what = ("key %s is not in the specification (did you mean %s?)"):format(names.show(key), near)
+      found:warn("skill-key", place, what, "nobody reads it", "correct its name")
+    elseif not KNOWN[key] then
       local what = ("key %s is not in the specification"):format(names.show(key))
-      local place = place_of(front, file, key)
       found:note("skill-key", place, what, "skillrt does not use it", "it may stand below metadata")
     end
   end

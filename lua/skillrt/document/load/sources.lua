@@ -7,6 +7,7 @@ local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
 local merge = require "skillrt.document.load.merge"
 local names = require "skillrt.base.names"
+local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
 local prose = require "skillrt.document.load.prose"
 local registry = require "skillrt.document.load.registry"
@@ -63,6 +64,9 @@ local function prose_actions(self)
   if #out == 0 and #self.prose.transitions > 0 then
     self.registry = registry.read(self.prose, self.found)
     out = json.array(self.registry.actions)
+    for i, row in ipairs(self.registry.rows) do
+      self.places[("autonomous_config.actions[%d]"):format(i)] = { file = row.file, line = row.line }
+    end
   end
   return out
 end
@@ -72,7 +76,7 @@ local function fill_actions(self, list)
   for i, action in ipairs(list) do
     local said = object(action) and self.prose.actions[action.id]
     if said and action.preconditions == nil then
-      local filled = merge.action(prose.whole(said), self.prose, self.found)
+      local filled = merge.action(prose.whole(said), self.prose, self.found, true)
       action.preconditions = filled.preconditions
       action.effects = action.effects or filled.effects
       action.purpose = action.purpose or filled.purpose
@@ -106,13 +110,27 @@ local function fill_loop(self, raw)
   end
 end
 
+-- Numbered documents that stand for the loop of the actions are called exactly so.
+local function is_loop(one)
+  return one.base:lower():match "^[%d._-]*(.*)$" == "orchestrator"
+end
+
 local function phases_of(self)
-  local list, made = json.array {}, {}
+  local list, made, steps = json.array {}, {}, {}
   for _, one in ipairs(self.phase_files) do
-    if not one.base:lower():find "orchestrator" then
-      list[#list + 1] = phase_md.phase(one, self.tree:document(one.path) or {}, made, self.found)
-      self.places[("sequential_config.phases[%d]"):format(#list)] = { file = one.path, line = 1 }
-    end
+    steps[#steps + 1] = not is_loop(one) and one or nil
+  end
+  local stated = flow.read(self.tree, steps, self.found)
+  self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
+  for place in ipairs(steps) do
+    local index = stated.order and stated.order[place] or place
+    local one = steps[index]
+    list[place] = phase_md.phase(one, self.tree:document(one.path) or {}, made, self.found)
+    made.text = made.text .. "\n" .. (self.tree:read(one.path) or "")
+    stated:apply(index, list[place])
+    self.free_outputs[place] = list[place].output == nil
+    self.free_inputs[place] = list[place].input == nil
+    self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = 1 }
   end
   return list
 end
@@ -121,9 +139,8 @@ end
 local function order_of(self)
   local order, loop = json.array {}, false
   for _, one in ipairs(self.phase_files) do
-    local is_loop = one.base:lower():find "orchestrator" ~= nil
-    order[#order + 1] = is_loop and "@autonomous" or one.id
-    loop = loop or is_loop
+    order[#order + 1] = is_loop(one) and "@autonomous" or one.id
+    loop = loop or is_loop(one)
   end
   if loop then
     return order
@@ -173,6 +190,9 @@ local function read_files(self)
     raw, self.broken = nil, true
   end
   self.config, self.config_at = raw and true or false, at
+  if raw then
+    require("skillrt.document.load.config_keys").check(raw, found, at)
+  end
   raw = raw or {}
   local path = tree:first("workflow.json", "phases/workflow.json")
   local document, workflow_at = read_json(self, path)
@@ -212,6 +232,7 @@ local function one_step(self, raw)
     return
   end
   raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }
+  self.free_outputs, self.free_inputs = { true }, { true }
   self.prompts.run = "SKILL.md"
   local what = "no phases and no actions: SKILL.md is run as one step"
   self.found:note("one-step", { file = "SKILL.md", line = 1 }, what)

@@ -83,7 +83,11 @@ end
 -- One row of a catalog; nil and the cell where it names no action.
 local function action(row, at, file, is_field)
   local cells = row.cells
-  local id = M.plain(cells[at.ACTION] or "")
+  local cell = cells[at.ACTION] or ""
+  if cell:find "%w%-[%*<{]" or cell:find "%-%*`" then
+    return nil -- a pattern stands for several actions and names none
+  end
+  local id = M.plain(cell)
   if not names.id(id) then
     return nil, id
   end

@@ -91,13 +91,13 @@ function Tree:first(...)
 end
 
 ---The files right in a folder whose name matches.
----@param folder string
+---@param folder string  "": the skill's own
 ---@param pattern string
 ---@return string[] paths  sorted
 function Tree:within(folder, pattern)
   local out = {}
   for _, path in ipairs(self.paths) do
-    local name = path:sub(1, #folder + 1) == folder .. "/" and path:sub(#folder + 2)
+    local name = folder == "" and path or path:sub(1, #folder + 1) == folder .. "/" and path:sub(#folder + 2)
     if name and not name:find("/", 1, true) and name:find(pattern) then
       out[#out + 1] = path
     end

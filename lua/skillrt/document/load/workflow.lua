@@ -139,13 +139,15 @@ function M.config(document, at, found)
     end
   end
   check_name(document, at, found)
-  local raw = { sequential_config = { phases = json.array {} }, x_skillrt = {} }
+  local own_phases = {}
+  local raw = { sequential_config = { phases = json.array {} }, x_skillrt = { phases = own_phases } }
   for key in ("skill_name display_name description version execution_mode context_strategy"):gmatch "%S+" do
     raw[key] = given(document[key])
   end
   local origin = {}
   for i, phase in ipairs(chosen(document, at, found)) do
     raw.sequential_config.phases[i], origin[i] = phase_of(phase), place_in(document.phases, phase)
+    own_phases[phase.id] = { max_retries = given(phase.max_retries), idempotent = given(phase.idempotent) }
   end
   termination_of(document, raw.x_skillrt)
   return raw, function(key)

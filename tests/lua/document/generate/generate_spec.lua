@@ -20,7 +20,7 @@ end
 
 local function has(text, ...)
   for _, piece in ipairs { ... } do
-    assert.truthy(text:find(piece, 1, true), piece .. "\n is not in\n" .. text)
+    assert.truthy(text:find(piece, 1, true), piece .. "\n is not in\n" .. text:sub(1, 200))
   end
 end
 
@@ -28,7 +28,7 @@ local function in_order(text, ...)
   local at = 1
   for _, piece in ipairs { ... } do
     local found, stop = text:find(piece, at, true)
-    assert.truthy(found, piece .. "\n is not (or not there) in\n" .. text)
+    assert.truthy(found, piece .. "\n is not (or not there) in\n" .. text:sub(at, at + 200))
     at = stop
   end
 end
@@ -76,7 +76,7 @@ describe("a sequential skill", function()
       "Write(`${workDir}/02.5-check.json`, JSON.stringify(result, null, 2))", "output_file: '02.5-check.json'",
       "summary: 'Phase 4 done'", "## Output", "- **File**: `02.5-check.json`", "- **Format**: JSON",
       "## Quality Checklist", "- [ ]", "- [ ]", "- [ ]", "- [ ]", "## Next Phase", "→ [Phase 5: 03-notes](03-notes.md)")
-    has(files["phases/01-range.md"], "- Dependency: `user input`", "// First phase: start from the config")
+    has(files["phases/01-range.md"], "- Dependency: `user input`", "The first phase starts from the config.")
   end)
 
   it("ends with its last phase, and follows the format of an output (R24, R26, F5)", function()
@@ -103,7 +103,7 @@ describe("a sequential skill", function()
     config.context_strategy = "memory"
     local memory = folder(config)
     has(memory["phases/_orchestrator.md"], "const state = { context: {} };")
-    has(memory["phases/02-commits.md"], "state.context['01_range_output']", "state.context['02_commits_output'] = result;")
+    has(memory["phases/02-commits.md"], "state.context['01-range_output']", "state.context['02-commits_output'] = result;")
     assert.falsy(memory["phases/02-commits.md"]:find("Write(", 1, true))
     assert.equal("memory", json.decode(memory["workflow.json"]).context_strategy)
   end)
@@ -128,27 +128,67 @@ describe("an autonomous skill", function()
       "- **Context strategy**: file", "user_exit, error_limit", "const ACTION_CATALOG = [", "const ContextManager = {",
       "init:", "readState:", "writeState:", "updated_at", "readContext:", "null;", "writeContext:", "## State Management",
       "function updateState(updates)", "## Decision Logic", "function selectNextAction(state", "'action-abort'",
-      "'action-complete'", "## Execution Loop", "requireSpecsRead();", "const MAX_ITERATIONS = 40;", "await Agent({",
-      "[STATE]", "[WORK_DIR]", "[CONTEXT_STRATEGY]", "[ACTION]", "[RETURN FORMAT]", "## Action Catalog",
+      "'action-complete'", "## Execution Loop", "const MAX_ITERATIONS = 40;", "requireSpecsRead();",
+      "[STATE]", "[WORK_DIR]", "[CONTEXT_STRATEGY]", "[ACTION]", "[RETURN FORMAT]", "await Agent({", "## Action Catalog",
       "## Termination Conditions", "- user_exit", "## Error Recovery", "at most 1 times", "last stable state",
       "allow resuming", "## Debug and Recovery", "resumeFromState", "retryFailedAction", "Math.max(0")
   end)
 
-  it("has its three tables of actions (R45, R84, R127)", function()
+  it("has its table of actions, and SKILL.md says what they are for (R45)", function()
     in_order(files["phases/orchestrator.md"], "| Action | Priority | Preconditions | Effects |",
       "| [action-scan](actions/action-scan.md) | 50 | `status === 'pending'` | `scanned=true`, `status=running` |",
-      "| [action-report](actions/action-report.md) | -1 | - | - |", "| Action | Purpose | Preconditions |",
-      "| [action-probe](actions/action-probe.md) | Ask for every link \\| once | `completed_actions.includes('action-scan')`,",
-      "| Action | From States | To States | Description |", "| action-scan | `pending` | `running` | List files and links |")
+      "| [action-report](actions/action-report.md) | -1 | - | - |")
+    in_order(files["SKILL.md"], "| Action | Purpose |", "| [action-probe](phases/actions/action-probe.md) | Ask for every link \\| once |")
   end)
 
-  it("tests what terminates and what may run, in the order of the config (R82, R89, R90)", function()
+  it("tests what terminates, in the order of the config (R82, R89)", function()
     in_order(files["phases/orchestrator.md"], 'if (state.status === "user_exit") return null;',
       'if (state.error_count >= 5) return "action-abort";', 'if (state.status === "completed") return null;',
       'if (state.iteration_count >= 40) return "action-abort";', "if (state.verdict === 'bad') return null;",
-      "if (among('action-scan') && state.status === 'pending') return 'action-scan';",
-      "if (among('action-probe') && state.completed_actions.includes('action-scan') && (state.scanned || ",
-      "if (among('action-report')) return 'action-report';")
+      "if (state.error_count >= 5) return 'action-abort';", "'action-complete'")
+  end)
+
+  it("has lines that choose for a template of one's own, in the order of the config (R84, R90)", function()
+    local own = folder("link-fixer", {
+      templates = function(name)
+        return name == "orchestrator" and "{{{action_selection_logic}}}\n{{{action_catalog_table}}}\n" or nil
+      end,
+    })
+    in_order(own["phases/orchestrator.md"],
+      "if (state.status === 'pending' && !state.completed_actions.includes('action-scan')) return 'action-scan';",
+      "if (state.completed_actions.includes('action-scan') && (state.scanned || ", "return 'action-probe';",
+      "if (!state.completed_actions.includes('action-report')) return 'action-report';",
+      "| [action-probe](actions/action-probe.md) | Ask for every link \\| once | `completed_actions.includes('action-scan')`,")
+  end)
+
+  it("has in its catalog how often an action runs, is tried, and how the run ends with it (R41, F19, F33)", function()
+    local text = files["phases/orchestrator.md"]:match "const ACTION_CATALOG = (%b[]);"
+    local by_id = {}
+    for _, entry in ipairs(json.decode(text)) do
+      by_id[entry.id] = entry
+    end
+    assert.same({ 1, 3, 1 }, { by_id["action-scan"].max_runs, by_id["action-probe"].max_runs,
+      by_id["action-scan"].max_retries })
+    assert.equal("completed", by_id["action-complete"].terminal)
+    assert.same({ type = "llm", tool = "gemini" }, by_id["action-repair.v2"].agent)
+    assert.same(by_id["action-probe"].preconditions,
+      json.decode(files["specs/action-catalog.md"]:match "```json\n(.-)\n```")[2].preconditions)
+  end)
+
+  it("maps the statuses of agents as the runtime does (F18)", function()
+    local rows, reply = 0, require "skillrt.agent.reply"
+    for words, meaning in files["phases/orchestrator.md"]:gmatch "\n| (`completed`.-) | (%a+)[^\n]*\n| (`partial`) | (%a+)" do
+      assert.equal("completed", meaning)
+      for word in words:gmatch "`([%l_]+)`" do
+        rows = rows + 1
+        assert.equal("completed", reply.outcome({ status = word }, {}).status, word)
+      end
+    end
+    for word in files["phases/orchestrator.md"]:match("\n| (`failed`.-) | failed"):gmatch "`([%l_]+)`" do
+      rows = rows + 1
+      assert.is_nil((reply.outcome({ status = word }, {})))
+    end
+    assert.equal(13, rows)
   end)
 
   it("has a document for each action with all its sections (R46, R47, R48, R49, R50, R51, R52, R78, F14)", function()
@@ -159,7 +199,7 @@ describe("an autonomous skill", function()
       "'action_probe_result'", "## State Updates", "// Effect: checked++", "## Error Handling", "error_count rises by 1",
       "## Next Actions (Hints)", "ACTION_CATALOG", "action-abort")
     assert.falsy(probe:find("completed_actions:", 1, true))
-    has(files["phases/actions/action-report.md"], "- [ ] No special preconditions", "// no effects")
+    has(files["phases/actions/action-report.md"], "- [ ] No special preconditions", "No effects beyond the result.")
   end)
 
   it("has a catalog with definitions, graph and priorities (R53, R54, R55, F8, F9)", function()
@@ -169,6 +209,22 @@ describe("an autonomous skill", function()
       "| 0 | action-complete |", "| -1 | action-report | Report |")
   end)
 
+  it("has the edges in its graph that skillrt graph draws (R54)", function()
+    local text = folder("code-reviewer-auto")["specs/action-catalog.md"]
+    local drawn = require("skillrt.document.graph").of((require("skillrt.document.load.config").definition(
+      config_of "code-reviewer-auto", { agents_required = false })))
+    local count = 0
+    for _, edge in ipairs(drawn.edges) do
+      local from, to = edge.from:match "^action (.*)$", edge.to:match "^action (.*)$"
+      if from and to then
+        count = count + 1
+        has(text, ("\n    %s --> %s\n"):format(from:gsub("-", "_"), (to:gsub("-", "_"))))
+      end
+    end
+    assert.is_true(count >= 5)
+    has(text, "START((Start))", "action_quick_scan --> action_deep_review", "action_complete --> END((End))")
+  end)
+
   it("has a state whose first values are data (R36, R56, R72, F1)", function()
     local text = files["phases/state-schema.md"]
     in_order(text, "# State Schema", "interface LinkFixerState {", "dead: Link[]; // Links that lead nowhere")
@@ -176,15 +232,15 @@ describe("an autonomous skill", function()
     assert.same({ "pending", json.null, 0, 0, false, json.null },
       { first.status, first.current_action, first.error_count, first.checked, first.scanned, first.verdict })
     assert.same({ {}, {}, { "README.md" }, {} }, { first.completed_actions, first.errors, first.files, first.dead })
-    has(text, "| `verdict` | `string` | `null` | good \\| bad |", "`state.error_count >= 5`")
+    has(text, "| `verdict` | `string` | `null` | good \\| bad |")
   end)
 
   it("does without files under the memory strategy (R44, R48, R49)", function()
     local config = config_of "link-fixer"
     config.context_strategy = "memory"
     local memory = folder(config)
-    has(memory["phases/orchestrator.md"], "structuredClone(initialState)", "ContextManager.context[key] = data;")
-    has(memory["phases/actions/action-probe.md"], "state.context.shared", "{ action_probe_result: result }")
+    has(memory["phases/orchestrator.md"], "structuredClone(initialState)", "ContextManager.state.context[key] = data;")
+    has(memory["phases/actions/action-probe.md"], "state.context.shared", "context: { action_probe_result: result }")
   end)
 end)
 
@@ -197,6 +253,33 @@ describe("a hybrid skill", function()
     assert.same({ "01-open", "02-columns", "@autonomous", "04-close" }, flow.loop.order)
     assert.same({ "run_finalize", "phases/orchestrator.md" }, { flow.loop.on_loop_failed, flow.loop.orchestrator })
     assert.is_string(files["phases/actions/end.md"])
-    assert.is_nil(files["phases/00-spec-study.md"])
+    assert.is_string(files["phases/_orchestrator.md"])
+  end)
+
+  it("has Phase 0 though it names no document (R76, R79)", function()
+    local files = folder "data-import"
+    in_order(files["SKILL.md"], "## Architecture Overview", "Phase 0: Specification Study", "phases/_orchestrator.md")
+    has(files["phases/00-spec-study.md"], "# Phase 0", "None yet", "(01-open.md)")
+  end)
+
+  it("links its phases to the loop, not past it (R26, F7)", function()
+    local files = folder "data-import"
+    has(files["phases/01-open.md"], "→ [Phase 2: 02-columns](02-columns.md)")
+    has(files["phases/02-columns.md"], "## Next Phase", "→ [The loop](orchestrator.md)")
+    has(files["phases/04-close.md"], "## Completion")
+  end)
+
+  it("defines each function once (R16, R40)", function()
+    local files, seen = folder "data-import", {}
+    for _, path in ipairs { "phases/_orchestrator.md", "phases/orchestrator.md" } do
+      for name in files[path]:gmatch "\n[%a ]*function ([%w_]+)%(" do
+        assert.is_nil(seen[name], name .. " stands there twice")
+        seen[name] = true
+      end
+    end
+    for name in ("runSequentialWorkflow executePhase resumeFromPhase selectNextAction checkPreconditions runOrchestrator " ..
+      "resumeFromState retryFailedAction updateState"):gmatch "%a+" do
+      assert.is_true(seen[name], name)
+    end
   end)
 end)

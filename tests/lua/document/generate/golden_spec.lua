@@ -31,7 +31,7 @@ local function generated(name, lang)
 end
 
 describe("generated folders", function()
-  for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
+  for _, name in ipairs { "release-notes", "link-fixer", "data-import", "target-worker" } do
     for _, lang in ipairs { "en", "zh" } do
       local folder = ("%s/%s/%s"):format(ROOT, name, lang)
       it(("of %s in %s are what %s holds"):format(name, lang, folder), function()

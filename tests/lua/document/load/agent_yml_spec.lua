@@ -137,7 +137,7 @@ describe("a file that lies alone", function()
   end)
 
   it("of another kind is refused with what to give", function()
-    local none, _, message = of("# Hello\n", "notes.md")
+    local none, _, message = of("Hello\n", "notes.txt")
     assert.is_nil(none)
     assert.truthy(message:find("give a skill's folder, script or config", 1, true), message)
   end)

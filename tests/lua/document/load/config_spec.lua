@@ -33,6 +33,15 @@ describe("a skill-config as a skill", function()
     assert.is_nil(state.status)
   end)
 
+  it("keeps {} an object and [] a list in its first state, also deep inside (F1, F70)", function()
+    local raw = config_of "data-import"
+    raw.x_skillrt = raw.x_skillrt or {}
+    raw.x_skillrt.initial_state = json.decode '{"deep":{"box":{},"list":[],"items":[{}]}}'
+    local state = skill_of(raw).state
+    assert.equal('{"box":{},"items":[{}],"list":[]}', json.encode(state.deep))
+    assert.equal("{}", json.encode(state.results))
+  end)
+
   it("turns actions over with conditions, effects, priority and limits", function()
     local skill = skill_of("link-fixer", { folder = "/skills/link-fixer" })
     local scan, probe, repair = skill.actions[1], skill.actions[2], skill.actions[3]

@@ -133,14 +133,15 @@ describe("a folder of actions", function()
     assert.equal(0, #places(found, "load.condition-unread"))
   end)
 
-  it("names each precondition it cannot read, and never guesses (R47)", function()
+  it("names each precondition it cannot read, and lets nothing through it (R47, F31)", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
       ["phases/actions/action-a.md"] = action("A", { "state.x === 1", "all files are read (n.length === 6)", "`x ===`" }),
       ["phases/actions/action-b.md"] = "# Action: B\n",
     }
     local skill, found = loaded(folder)
-    assert.same({ "state.x === 1" }, when(skill.actions[1]))
+    assert.same({ "state.x === 1", "judged.includes('all files are read (n.length === 6)')", "judged.includes('x ===')" },
+      when(skill.actions[1]))
     assert.same({ "phases/actions/action-a.md:8", "phases/actions/action-a.md:9" }, places(found, "load.condition-unread"))
     assert.same({ "phases/actions/action-b.md:1" }, places(found, "load.no-preconditions"))
     for _, one in ipairs(found) do
@@ -161,7 +162,7 @@ describe("a folder of actions", function()
     local skill, found = loaded(folder)
     assert.same({ "z", "y" }, ids(skill.actions))
     assert.same({ 5, "done=true" }, { skill.actions[1].priority, skill.actions[1].effects[1].text })
-    assert.same({ "done" }, when(skill.actions[2]))
+    assert.same({ "done", "judged.includes('broken =')" }, when(skill.actions[2]))
     assert.same({ "specs/action-catalog.md:5" }, places(found, "load.condition-unread"))
     assert.same({}, places(found, "load.condition-differs"))
   end)
@@ -247,7 +248,7 @@ describe("a folder of actions", function()
   it("tells an action that sets what only the runtime writes (F34)", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
-      ["phases/actions/a.md"] = action("A", { "None" }, "```js\nupdateState({ context: x, status: 'running' })\n```\n"),
+      ["phases/actions/a.md"] = action("A", { "None" }, "```js\nupdateState({ iteration_count: 1, context: x, status: 'running' })\n```\n"),
     }
     local _, found = loaded(folder)
     assert.same({ "phases/actions/a.md:10" }, places(found, "load.reserved-field"))

@@ -49,8 +49,8 @@ describe("Markdown", function()
     assert.equal("code:1 heading:4", kinds "~~~\n```\n~~~\n# T\n")
   end)
 
-  it("passes over comments", function()
-    assert.equal("heading:1 text:5", kinds "# T\n<!-- a\n- b\n-->\nc\n")
+  it("keeps comments apart", function()
+    assert.equal("heading:1 comment:2 text:5", kinds "# T\n<!-- a\n- b\n-->\nc\n")
   end)
 
   it("takes text of Windows, and a mark of byte order", function()
@@ -169,8 +169,20 @@ describe("a precondition in a document", function()
     end
   end)
 
+  it("is several conditions where one word joins them", function()
+    assert.equal("(a === 1) || (b)", condition.item("`a === 1` OR `b`").condition)
+    assert.equal("(a) && (b) && (c)", condition.item("`a` and `b` and `c`").condition)
+    assert.is_nil(condition.item("`a` and `b` or `c`").condition)
+  end)
+
+  it("that is judged says its words, whatever they are", function()
+    local made = condition.judged("the `x` isn't \\ good\n" .. ("long "):rep(60))
+    assert.is_true(require("skillrt.expr").compile(made) ~= nil)
+    assert.is_false((require("skillrt.expr").compile(made)({})))
+  end)
+
   it("stays prose where it is prose, with the condition it may mean", function()
-    local words = { "all files read", "Approved", "`a ===`", "`a` and `b`", "\u{5B58}\u{5728}", "none of the files is open at all" }
+    local words = { "all files read", "Approved", "`a ===`", "`a` and then `b`", "\u{5B58}\u{5728}", "none of the files is open at all" }
     for _, text in ipairs(words) do
       local told = condition.item(text, fields)
       assert.is_nil(told.condition, text)

@@ -6,40 +6,6 @@ local json = require "skillrt.base.json"
 
 local M = {}
 
----The path an effect is about: `files.length>0` gives { "files", "length" }.
----@param text string
----@return string[]
-function M.path(text)
-  local name = text:match "^([^=!<>%s]+)%s*[=!<>]" or text:match "^(.-)%s*[+-][+-]$" or text:match "^!?%s*(.+)$"
-  local path = {}
-  for part in name:gsub("%?%.", "."):gsub("^state%.", ""):gmatch "[^.]+" do
-    path[#path + 1] = part
-  end
-  return path
-end
-
-local WORDS = { ["true"] = true, ["false"] = false, null = json.null, undefined = json.null }
-
----The literal an effect compares with, and whether there is one.
----@param text string
----@return boolean
----@return any
-function M.literal(text)
-  local value = text:match "^[^=!<>%s]+%s*[=!<>]+%s*(.+)$"
-  if not value then
-    return false
-  elseif WORDS[value] ~= nil then
-    return true, WORDS[value]
-  elseif tonumber(value) then
-    return true, math.tointeger(tonumber(value)) or tonumber(value)
-  elseif value == "[]" then
-    return true, json.array {}
-  elseif value == "{}" then
-    return true, {}
-  end
-  return true, value:match "^'(.*)'$" or value:match '^"(.*)"$' or value
-end
-
 ---How an effect's path lies to a variable's: "same", "inside" (it changes a part), "around", or nil.
 ---@param effect string[]
 ---@param variable string[]
@@ -138,7 +104,7 @@ function M.targets(effect, variable)
     local class = domain.class_of(variable, {})
     return fixed(variable, class and 1 << (class - 1) or domain.all(variable))
   end
-  local step = effect.text:match "([+-][+-])$"
+  local step = effect.step
   if step then
     return moved(variable, step == "++" and 1 or -1), true
   end

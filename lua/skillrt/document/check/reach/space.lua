@@ -82,9 +82,8 @@ local function effects_of(owners)
     owner.changes = {}
     for _, effect in ipairs(owner.effects or {}) do
       if not effect.reserved then
-        local one = { text = effect.text, check = effect.check, path = change.path(effect.text) }
-        all[#all + 1] = one
-        owner.changes[#owner.changes + 1] = one
+        all[#all + 1] = effect
+        owner.changes[#owner.changes + 1] = effect
       end
     end
   end

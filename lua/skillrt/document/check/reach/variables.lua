@@ -75,13 +75,12 @@ local function facts_of(variable, terms, effects, model)
   end
   for _, effect in ipairs(effects) do
     local relation = change.relation(effect.path, variable.path)
-    local has, value = change.literal(effect.text)
-    if relation == "same" and effect.text:find "[+-][+-]$" then
+    if relation == "same" and effect.step then
       variable.counted = true
-    elseif relation == "same" and has then
-      literal(value)
+    elseif relation == "same" and effect.compares then
+      literal(effect.value)
       if #effect.path == #variable.path then
-        facts.given[#facts.given + 1] = value
+        facts.given[#facts.given + 1] = effect.value
       end
     end
   end
@@ -136,7 +135,7 @@ end
 local function moves(variable, effects)
   for _, effect in ipairs(effects) do
     local relation = change.relation(effect.path, variable.path)
-    local step = effect.text:match "([+-][+-])$"
+    local step = effect.step
     if relation == "around" or relation == "inside" or (relation and step == "++") then
       return true
     elseif relation and not step and not effect.check(nil, change.at_path(variable.path, variable.first)) then

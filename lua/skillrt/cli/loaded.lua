@@ -1,0 +1,63 @@
+-- cli/loaded.lua: what was found while a skill was loaded, said before it runs: what its documents state and
+-- skillrt does not do, and whether it may run at all.
+--
+-- Knows findings, no documents. Called by cli/command/run.
+local M = {}
+
+local MAX_SAID <const> = 10
+
+-- Of these the run differs from what is written; all else is the check's to tell.
+local CHANGES = { "^load%.flow%-", "^load%.condition%-unread$", "^load%.repeat%-unread$", "^load%.termination%-unread$",
+  "^load%.phase%-order$", "^load%.foreign$", "^load%.registry%-any$" }
+
+local function changes_the_run(finding)
+  for _, pattern in ipairs(finding.level == "warning" and CHANGES or {}) do
+    if finding.code:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+---Why the skill may not run like this; nil: it may.
+---@param findings skillrt.load.Finding[]?
+---@param input table   what --set gave
+---@param strict boolean?
+---@return string? message
+function M.refused(findings, input, strict)
+  local text_of = require("skillrt.document.load.findings").text
+  local lines = {}
+  for _, one in ipairs(findings or {}) do
+    if one.code == "load.flow-mode" and (type(input) ~= "table" or input.mode == nil) then
+      return ("%s: say in which mode to run it; %s"):format(one.what, one.fix)
+    elseif strict and one.level == "warning" then
+      lines[#lines + 1] = text_of(one)
+    end
+  end
+  if #lines == 0 then
+    return nil
+  end
+  return "--strict: the skill is not run as it is written:\n"
+    .. require("skillrt.base.names").lines(lines, MAX_SAID)
+end
+
+---Says where the run differs from what is written.
+---@param findings skillrt.load.Finding[]?
+function M.say(findings)
+  local output, said, more = require("skillrt.report.output"), 0, 0
+  local text_of = require("skillrt.document.load.findings").text
+  for _, one in ipairs(findings or {}) do
+    if changes_the_run(one) then
+      said = said + 1
+      more = more + (said > MAX_SAID and 1 or 0)
+      if said <= MAX_SAID then
+        output.say("warning", text_of(one))
+      end
+    end
+  end
+  if more > 0 then
+    output.say("warning", ("and %d more: skillrt check says all"):format(more))
+  end
+end
+
+return M

@@ -1,0 +1,167 @@
+-- document/generate/config_machine.lua: autonomous_config.machine in its normal form: one transition table, and the
+-- conditions and effects that its actions have by it.
+--
+-- Called by config_actions only.
+local fields = require "skillrt.document.generate.fields"
+local json = require "skillrt.base.json"
+local machine_of = require "skillrt.document.generate.machine"
+local standard = require "skillrt.document.generate.machine_standard"
+
+local M = {}
+
+local WHERE <const> = "autonomous_config.machine."
+
+-- The standard table as a config would say it.
+local function standard_machine()
+  local out = { initial = standard.initial }
+  for name, keys in pairs {
+    transitions = { "from", "action", "to", "when", "limit" },
+    errors = { "class", "severity", "recovery", "to", "limit" },
+    conditions = { "name", "test" },
+  } do
+    out[name] = json.array {}
+    for i, row in ipairs(standard[name]) do
+      local one = {}
+      for k, key in ipairs(keys) do
+        one[key] = row[k]
+      end
+      out[name][i] = one
+    end
+  end
+  out.states = json.array {}
+  for i, row in ipairs(standard.states) do
+    out.states[i] = { name = row[1], description = row[2][1], entry = row[3][1] }
+  end
+  return out
+end
+
+local REQUIRED = {
+  states = { "name" },
+  transitions = { "from", "action", "to" },
+  conditions = { "name", "test" },
+  errors = { "class", "to" },
+}
+local OPTIONAL = {
+  states = { "description", "entry" },
+  transitions = { "when" },
+  conditions = {},
+  errors = { "severity", "recovery" },
+}
+
+local function check_rows(machine, key, found)
+  local list = fields.list(machine, key, WHERE, found)
+  for i, row in ipairs(list) do
+    local where = ("%s%s[%d]."):format(WHERE, key, i)
+    if type(row) ~= "table" or json.is_array(row) then
+      found:error("type", where:sub(1, -2), "must be an object, not %s", fields.show(row))
+      list[i] = {}
+    else
+      for _, name in ipairs(REQUIRED[key]) do
+        fields.text(row, name, where, found, { required = true })
+      end
+      for _, name in ipairs(OPTIONAL[key]) do
+        fields.text(row, name, where, found, {})
+      end
+      if row.limit ~= nil and (math.type(row.limit) ~= "integer" or row.limit < 1) then
+        found:error("type", where .. "limit", "must be a whole number from 1 on, not %s", fields.show(row.limit))
+      end
+    end
+  end
+end
+
+-- The table with the names of conditions replaced by what they test.
+local function resolved(machine)
+  local tests, rows = {}, {}
+  for _, one in ipairs(machine.conditions) do
+    tests[one.name] = one.test
+  end
+  for i, row in ipairs(machine.transitions) do
+    local negated, name = (row.when or ""):match "^%s*(!?)%s*([%a_][%w_]*)%s*$"
+    local test = name and tests[name]
+    rows[i] = setmetatable({ when = test and (negated == "!" and ("!(%s)"):format(test) or test) or row.when },
+      { __index = row })
+  end
+  return setmetatable({ transitions = rows }, { __index = machine })
+end
+
+local function title(id)
+  local words = id:gsub("_", " ")
+  return words:sub(1, 1):upper() .. words:sub(2)
+end
+
+-- Actions have their conditions, and where they lead to, by the table; how often they may run, too.
+local function derive(autonomous, machine, own_actions)
+  local by_id = {}
+  for _, action in ipairs(autonomous.actions) do
+    by_id[type(action) == "table" and action.id or ""] = action
+  end
+  for _, row in ipairs(machine_of.registry(machine)) do
+    local action = by_id[row.action]
+    if not action then
+      local text = standard.actions[row.action]
+      action = { id = row.action, name = title(row.action), description = text and text[1] }
+      autonomous.actions[#autonomous.actions + 1] = action
+    end
+    local effects = json.array {}
+    for _, effect in ipairs(type(action.effects) == "table" and action.effects or {}) do
+      effects[#effects + 1] = not tostring(effect):find "^%s*state%s*=" and effect or nil
+    end
+    if #row.rows == 1 or #row.to == 1 then
+      row.to = { row.rows[1].to }
+    end
+    if #row.to == 1 then
+      effects[#effects + 1] = ("%s=%s"):format(machine_of.KEY, row.to[1])
+      if machine_of.TERMINAL[row.to[1]] then
+        own_actions[row.action] = own_actions[row.action] or {}
+        own_actions[row.action].terminal = row.to[1]
+      end
+    end
+    action.preconditions, action.effects = json.array { machine_of.precondition(machine, row.rows) }, effects
+    action.repeatable = true
+  end
+end
+
+---Applies the defaults of a machine, checks it, and gives its actions what follows from it.
+---@param config table
+---@param found skillrt.generate.Findings
+function M.normalise(config, found)
+  local autonomous = config.autonomous_config
+  if autonomous.machine == nil then
+    return
+  elseif autonomous.machine == "standard" then
+    autonomous.machine = standard_machine()
+    local own = fields.object(config.x_skillrt, "initial_state", "x_skillrt.", found)
+    for key, value in pairs(standard.initial_state) do
+      own[key] = own[key] == nil and value or own[key]
+    end
+  end
+  if config.execution_mode ~= "autonomous" then
+    local message = "needs execution_mode autonomous, not %s"
+    found:error("machine", "autonomous_config.machine", message, config.execution_mode)
+  end
+  local machine = fields.object(autonomous, "machine", "autonomous_config.", found)
+  fields.text(machine, "initial", WHERE, found, { required = true })
+  for key in pairs(REQUIRED) do
+    check_rows(machine, key, found)
+  end
+  if found:errors() then
+    return
+  end
+  for _, state in ipairs(machine.states) do
+    state.terminal = machine_of.TERMINAL[state.name] or state.terminal == true or nil
+  end
+  for _, problem in ipairs(machine_of.problems(machine)) do
+    local key = ("%s%ss[%d]"):format(WHERE, problem.kind, problem.index)
+    if problem.kind == "state" then
+      found:warn("machine", key, "%s", problem.message)
+    else
+      found:error("machine", key, "%s", problem.message)
+    end
+  end
+  fields.list(autonomous, "actions", "autonomous_config.", found)
+  derive(autonomous, resolved(machine), fields.object(config.x_skillrt, "actions", "x_skillrt.", found))
+end
+
+M.resolved = resolved
+
+return M

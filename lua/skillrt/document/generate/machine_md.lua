@@ -1,0 +1,137 @@
+-- document/generate/machine_md.lua: phases/_orchestrator.md of a skill with a state machine (R117, R127, R142-R153):
+-- all of it from the one transition table. Pure. Called by generate.
+local config_machine = require "skillrt.document.generate.config_machine"
+local helpers = require "skillrt.document.generate.helpers"
+local initial_state = require "skillrt.document.generate.initial_state"
+local json = require "skillrt.base.json"
+local machine_of = require "skillrt.document.generate.machine"
+local markdown = require "skillrt.document.generate.markdown"
+local ordered = require "skillrt.document.generate.ordered"
+local standard = require "skillrt.document.generate.machine_standard"
+local view = require "skillrt.document.generate.view"
+
+local M = {}
+
+local CLASS_CELLS = {
+  class_cell = "class",
+  severity_text = "severity",
+  recovery_cell = "recovery",
+  to_cell = "to",
+  limit_cell = "limit",
+}
+
+-- The standard texts in the language of the document; an author's own stay as they are.
+local function translated(shared)
+  local by_text = {}
+  for _, row in ipairs(standard.states) do
+    by_text[row[2][1]], by_text[row[3][1]] = row[2][2], row[3][2]
+  end
+  for _, text in pairs(standard.actions) do
+    by_text[text[1]] = text[2]
+  end
+  return function(text)
+    return shared.lang == "zh" and by_text[text] or text
+  end
+end
+
+local function state_views(machine, said)
+  local out = {}
+  for i, state in ipairs(machine.states) do
+    local cases = {}
+    for k, row in ipairs(machine_of.leaving(machine, state.name)) do
+      cases[k] = {
+        test = row.when or false,
+        test_quoted = row.when and helpers.quote(row.when),
+        action_quoted = helpers.quote(row.action),
+      }
+    end
+    out[i] = {
+      name_cell = markdown.code_cell(state.name),
+      name_quoted = helpers.quote(state.name),
+      description_cell = markdown.cell(said(state.description or state.name)),
+      entry_cell = state.entry and markdown.cell(said(state.entry)) or "-",
+      exits_cell = markdown.code_list_cell(machine_of.exits(machine, state)),
+      cases = cases,
+      falls = #cases == 0 or cases[#cases].test ~= false,
+    }
+  end
+  return out
+end
+
+local function registry_views(machine, shared, said)
+  local by_id, out = {}, {}
+  for _, action in ipairs(shared.actions) do
+    by_id[action.id] = action
+  end
+  for i, row in ipairs(machine_of.registry(machine)) do
+    out[i] = {
+      id = row.action,
+      from_cell = row.any and "Any" or markdown.code_list_cell(row.from),
+      to_cell = markdown.code_list_cell(row.to),
+      text_cell = markdown.cell(said(by_id[row.action].source.description or by_id[row.action].source.name)),
+    }
+  end
+  return out
+end
+
+local function row_views(list, columns)
+  local out = {}
+  for i, row in ipairs(list) do
+    out[i] = {}
+    for name, key in pairs(columns) do
+      out[i][name] = row[key] ~= nil and markdown.code_cell(tostring(row[key])) or "-"
+    end
+  end
+  return out
+end
+
+local function data_rows(list, keys)
+  local out = json.array {}
+  for i, row in ipairs(list) do
+    out[i] = {}
+    for _, key in ipairs(keys) do
+      out[i][key] = row[key]
+    end
+  end
+  return out
+end
+
+local function terminal_of(machine)
+  local list = json.array {}
+  for _, state in ipairs(machine.states) do
+    list[#list + 1] = state.terminal and state.name or nil
+  end
+  return list
+end
+
+---@param config skillrt.generate.Config
+---@param shared table
+---@return table
+function M.data(config, shared)
+  local machine = config_machine.resolved(config.autonomous_config.machine)
+  local said, ids = translated(shared), {}
+  for i, state in ipairs(machine.states) do
+    ids[i] = state.name
+  end
+  local names = markdown.node_names(ids)
+  local rows = data_rows(machine.transitions, { "from", "action", "to", "when", "limit" })
+  local classes = data_rows(machine.errors, { "class", "recovery", "to", "limit" })
+  local transitions, errors = ordered.encode(rows, "transition"), ordered.encode(classes, "error_class")
+  return view.with(shared, {
+    fence = markdown.fence(transitions .. errors),
+    states = state_views(machine, said),
+    registry = registry_views(machine, shared, said),
+    conditions = row_views(machine.conditions, { name_cell = "name", test_cell = "test" }),
+    error_classes = row_views(machine.errors, CLASS_CELLS),
+    diagram = table.concat(machine_of.diagram(machine, function(name)
+      return names[name]
+    end), "\n"),
+    terminal_json = (ordered.encode(terminal_of(machine)):gsub("\n%s*", " ")),
+    transitions_json = transitions,
+    errors_json = errors,
+    first_state = ordered.encode(initial_state.full(config)),
+    history_limit = 100,
+  })
+end
+
+return M

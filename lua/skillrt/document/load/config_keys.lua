@@ -1,0 +1,87 @@
+-- document/load/config_keys.lua: keys of a config, below its top, that nothing reads: told, with what was meant.
+--
+-- The lists are those of docs/schema/skill-config.schema.json; a spec compares them. Called by
+-- load.lua and sources.lua.
+local json = require "skillrt.base.json"
+local names = require "skillrt.base.names"
+
+local M = {}
+
+local function set(text)
+  local out = {}
+  for key in text:gmatch "%S+" do
+    out[key] = true
+  end
+  return out
+end
+
+local PHASE = set "id name description input output parallel condition agent objectives"
+local ACTION = set [[id name description purpose preconditions effects priority repeatable max_runs type tool agent mode
+  prompt scope analysis_type input output timeout]]
+
+---Known keys by the place of the object; "[]" is any item, "*" any key.
+---@type table<string, table<string, boolean>>
+M.KNOWN = {
+  ["sequential_config"] = set "phases",
+  ["sequential_config.phases[]"] = PHASE,
+  ["phases[]"] = PHASE,
+  ["autonomous_config"] = set "state_schema actions termination_conditions",
+  ["autonomous_config.actions[]"] = ACTION,
+  ["actions[]"] = ACTION,
+  ["autonomous_config.state_schema"] = set "fields",
+  ["x_skillrt"] = set [[note strategy interaction_mode initial_state limits timeouts_s termination hybrid actions phases
+    skills agents host phase_detection]],
+  ["x_skillrt.limits"] = set [[max_iterations max_errors max_retries attempts_per_action max_parallel no_progress
+    step_timeout run_timeout]],
+  ["x_skillrt.timeouts_s"] = set "context_load step run",
+  ["x_skillrt.termination"] = set "on_success on_error max_retries",
+  ["x_skillrt.hybrid"] = set "order on_loop_failed",
+  ["x_skillrt.actions.*"] = set [[terminal repeatable max_runs idempotent max_retries timeout_s tool_set writes_context
+    interaction]],
+  ["x_skillrt.phases.*"] = set "idempotent max_retries timeout_s writes_context group",
+}
+
+local function look(value, place, path, found, place_of)
+  local known = M.KNOWN[place]
+  for _, key in ipairs(known and names.sorted(value) or {}) do
+    if type(key) == "string" and not known[key] and not key:find "^[xX][_-]" and key:sub(1, 1) ~= "$" then
+      local near = names.nearest(key, known)
+      local at = path .. "." .. key
+      local what = ("%s: no such key%s"):format(at, near and (" (did you mean %s?)"):format(near) or "")
+      found:add("warning", "config.unknown-key", place_of(at), { what = what, why = "nothing reads it", key = at,
+        fix = "correct its name, remove it, or begin it with x_" })
+    end
+  end
+end
+
+local function each(value, place, path, visit)
+  if type(value) ~= "table" then
+    return
+  end
+  if json.is_array(value) or #value > 0 then
+    for i, item in ipairs(value) do
+      each(item, place .. "[]", ("%s[%d]"):format(path, i), visit)
+    end
+    return
+  end
+  visit(value, place, path)
+  for _, key in ipairs(names.sorted(value)) do
+    if type(key) == "string" and type(value[key]) == "table" then
+      local inside = (place == "x_skillrt.actions" or place == "x_skillrt.phases") and "*" or key
+      local below = place == "" and inside or place .. "." .. inside
+      each(value[key], below, path == "" and key or path .. "." .. key, visit)
+    end
+  end
+end
+
+---Tells every key below the top of a config that nothing reads.
+---@param raw any  as it was decoded
+---@param found skillrt.load.Findings
+---@param place_of fun(key: string): { file: string, line: integer? }
+function M.check(raw, found, place_of)
+  each(raw, "", "", function(value, place, path)
+    look(value, place, path, found, place_of)
+  end)
+end
+
+return M

@@ -1,0 +1,396 @@
+-- document/load/flow.lua: what a folder's documents state of how its phases follow each other. What has a
+-- stated shape is read: tables of phases and modes, conditions in code, neighbours that run at once.
+-- What is seen and not read is a warning that quotes its line: nothing is left out in silence.
+--
+-- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by
+-- sources.lua.
+local condition = require "skillrt.document.load.condition"
+local graphs = require "skillrt.document.load.flow.graphs"
+local mentions_of = require "skillrt.document.load.flow.mentions"
+local names = require "skillrt.base.names"
+local passages = require "skillrt.document.load.passages"
+local statements = require "skillrt.document.load.flow.statements"
+local tables = require "skillrt.document.load.flow.tables"
+local words = require "skillrt.document.load.words"
+
+local M = {}
+
+local MAX_TOLD <const> = 12
+local MAX_QUOTE <const> = 120
+
+---@class skillrt.load.Flow
+---@field conditions table<integer, string[]>  by phase
+---@field modes { order: string[], by_phase: table<integer, table<string, boolean>>, default: string? }
+---@field parallel table<integer, boolean>
+---@field outputs table<integer, string>
+---@field order integer[]?  of a table that names all phases
+local Flow = {}
+Flow.__index = Flow
+
+local function quoted(text)
+  text = text:match "^%s*(.-)%s*$":gsub("%s+", " ")
+  if utf8.len(text) and utf8.len(text) > MAX_QUOTE then
+    text = text:sub(1, utf8.offset(text, MAX_QUOTE) - 1) .. "..."
+  end
+  return '"' .. text .. '"'
+end
+
+local TOLD = {
+  loop = { "a loop is stated and not run", "each phase runs once",
+    "write the loop as actions with preconditions and max_runs (docs/loading.md)" },
+  choice = { "alternatives are stated and not read", "all phases run, one after the other",
+    "write a table | Mode | Phases |, or conditions between backticks" },
+  condition = { "a condition on a phase is stated and not read", "the phase always runs",
+    "write it between backticks, in a column Condition or as `- **Condition**: ...`" },
+  parallel = { "phases that run at once are stated and not read", "they run one after the other",
+    "write `Phases 2 and 3 run in parallel` of neighbours" },
+}
+
+-- One finding for the same phases and kind; the first line that says it is quoted.
+function Flow:tell(kind, phases, place, text)
+  local covered, new = self.covered[kind], #phases == 0 and next(self.covered[kind]) == nil
+  for _, index in ipairs(phases) do
+    new = new or not covered[index]
+    covered[index] = true
+  end
+  covered[0] = true
+  self.told[kind] = self.told[kind] or 0
+  if not new or self.told[kind] >= MAX_TOLD then
+    return
+  end
+  self.told[kind] = self.told[kind] + 1
+  local said, found = TOLD[kind], self.found
+  local what = ("%s: %s"):format(said[1], quoted(text))
+  if kind == "loop" then
+    found:warn("flow-loop", place, what, said[2], said[3])
+  elseif kind == "choice" then
+    found:warn("flow-choice", place, what, said[2], said[3])
+  elseif kind == "condition" then
+    found:warn("flow-condition", place, what, said[2], said[3])
+  else
+    found:warn("flow-parallel", place, what, said[2], said[3])
+  end
+end
+
+-- Cells and words that say that nothing has to hold but that the phases before are done.
+local function is_no_condition(text)
+  local plain = text:lower():gsub("[`*_]", "")
+  return condition.is_none(text) or plain:find "^%s*$" ~= nil or plain:find "^always" ~= nil
+    or plain:find "^phases? [%d., -]+ ?%a*$" ~= nil and not plain:find "fail"
+    or plain:find "^after phases? [%d.]+$" ~= nil
+    or plain:find "start$" ~= nil or plain:find "^first" ~= nil
+end
+
+function Flow:add_condition(index, text, place)
+  if is_no_condition(text) then
+    return
+  end
+  local told = condition.item(text)
+  if told and told.condition then
+    self.conditions[index] = self.conditions[index] or {}
+    table.insert(self.conditions[index], told.condition)
+    self.covered.condition[index] = true
+  elseif told then
+    self:tell("condition", { index }, place, text)
+  end
+end
+
+function Flow:add_mode(index, mode)
+  local modes = self.modes
+  if not modes.seen[mode] then
+    modes.seen[mode] = true
+    modes.order[#modes.order + 1] = mode
+  end
+  modes.by_phase[index] = modes.by_phase[index] or {}
+  modes.by_phase[index][mode] = true
+end
+
+local YES = { yes = true, y = true, ["\u{2713}"] = true, ["\u{2705}"] = true, ["true"] = true, ["\u{662F}"] = true }
+
+function Flow:read_row(row, place)
+  if row.mode then
+    local modes, default = tables.modes(row.mode)
+    if not modes and not row.mode:find "[`-]" then
+      self:tell("choice", { row.index }, place, row.mode)
+    end
+    for _, mode in ipairs(modes or {}) do
+      self:add_mode(row.index, mode)
+    end
+    self.modes.default = self.modes.default or default
+  end
+  if row.condition then
+    self:add_condition(row.index, row.condition, place)
+  end
+  self.parallel[row.index] = self.parallel[row.index] or row.parallel and YES[row.parallel:lower()] or nil
+end
+
+function Flow:read_order(rows, file)
+  local order, seen, first = {}, {}, nil
+  for _, row in ipairs(rows) do
+    if not seen[row.index] then
+      seen[row.index] = true
+      order[#order + 1] = row.index
+      if row.index ~= #order and not first and #self.mentions.phases[row.index].number > 0 then
+        first = row
+      end
+    end
+  end
+  if #order == #self.mentions.phases and not self.order then
+    self.order = order
+    if first then
+      local phases, place = self.mentions.phases, 1
+      while order[place] ~= first.index do
+        place = place + 1
+      end
+      local what = ("the table runs %s where the names of the files have %s"):format(
+        phases[first.index].path, phases[place].path)
+      local why = "the order of the table is what runs"
+      self.found:warn("phase-order", { file = file, line = first.line }, what, why, "number table and files alike")
+    end
+  end
+end
+
+function Flow:read_table(block, file)
+  local rows, missing = tables.phases(block, self.mentions)
+  for _, row in ipairs(rows or {}) do
+    self:read_row(row, { file = file, line = row.line })
+  end
+  for _, one in ipairs(rows and missing or {}) do
+    self:read_missing(one, file)
+  end
+  if rows then
+    self:read_order(rows, file)
+    return true
+  end
+  local modes = tables.by_mode(block, self.mentions)
+  for _, row in ipairs(modes or {}) do
+    if not row.mode or #row.phases == 0 then
+      self:tell("choice", {}, { file = file, line = row.line }, row.text)
+    end
+    for _, index in ipairs(row.mode and row.phases or {}) do
+      self:add_mode(index, row.mode)
+    end
+    self.modes.default = self.modes.default or row.default and row.mode or nil
+  end
+  return modes ~= nil
+end
+
+function Flow:read_missing(one, file)
+  if not self.tree:has(one.path) then
+    local near = names.nearest(one.path, self.mentions.by_path)
+    local what = ("the table names %s, which is not in the folder%s"):format(names.show(one.path),
+      near and (" (did you mean %s?)"):format(near) or "")
+    self.found:warn("reference-missing", { file = file, line = one.line }, what, "the phase does not run",
+      "add the file or correct the row")
+  end
+end
+
+local function only_if(text)
+  local plain = text:gsub("[*_]", ""):gsub("^>%s*", "")
+  for _, pattern in ipairs(words.ONLY_IF) do
+    if plain:find(pattern) and plain:find "[:\u{FF1A}]" then
+      return text:match "`.*$" or plain:gsub("^.-[:\u{FF1A}]%s*", "")
+    end
+  end
+  return nil
+end
+
+-- Neighbours by their place: 2,3 or 4,5,6.
+local function is_run(indexes)
+  for i = 2, #indexes do
+    if indexes[i] ~= indexes[i - 1] + 1 then
+      return false
+    end
+  end
+  return #indexes > 1
+end
+
+-- What has a stated shape, outside tables: conditions below a phase's heading, plain groups, the
+-- default of modes.
+function Flow:read_shapes(blocks, file, own)
+  local under, headings = own, 0
+  passages.each(blocks, function(passage)
+    local place = { file = file, line = passage.line }
+    if passage.kind == "heading" then
+      local named = self.mentions:of(passage.text)
+      headings = headings + 1
+      under = not own and #named == 1 and named[1] or own and headings <= 1 and own or nil
+      local mode = passage.text:lower():match "^[%d. ]*([%w_-]+) mode %(default%)"
+      self.modes.default = self.modes.default or mode and self.modes.seen[mode] and mode or nil
+      return
+    elseif passage.example or passage.kind == "row" then
+      return
+    end
+    local text = under and only_if(passage.text)
+    if text then
+      self.used[file .. ":" .. passage.line] = true
+      self:add_condition(under, text, place)
+    elseif not own and statements.is_plain_group(passage.text) then
+      local named = self.mentions:of(passage.text)
+      for _, index in ipairs(is_run(named) and named or {}) do
+        self.parallel[index], self.covered.parallel[index] = true, true
+      end
+    end
+  end)
+end
+
+-- Going on with the phase that comes next anyway is no condition, nor is to begin.
+local function leads_on(named, own)
+  return #named == 1 and (named[1] == 1 or own ~= nil and named[1] == own + 1)
+end
+
+function Flow:judge(text, place, own, heading)
+  text = text:gsub("`([^`]*)`", function(code)
+    return not code:find "phases/" and "" or nil
+  end)
+  local named, at = self.mentions:of(text)
+  local kind = statements.kind(text, #named, own ~= nil, heading or at ~= nil and at < 24)
+  if not kind or self.used[place.file .. ":" .. place.line] then
+    return
+  elseif kind == "loop" and own and named[1] and named[1] > own then
+    kind = "condition" -- it leads on, and leaves something out
+  elseif own and kind == "condition" and #named == 0 then
+    named = { own }
+  end
+  if kind == "condition" and leads_on(named, own) and not text:lower():find "skip" and not text:find "^[Pp]hase" then
+    return
+  end
+  local by_mode = #self.modes.order > 0
+  if not (by_mode and (kind == "choice" or text:lower():find "mode")) then
+    self:tell(kind, named, place, text)
+  end
+end
+
+local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F
+
+local PLAIN_FENCES = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
+
+function Flow:read_code(block, file)
+  for _, edge in ipairs(graphs.back(block, self.mentions)) do
+    local phases = self.mentions.phases
+    local text = ("%s -> %s"):format(phases[edge.from].id, phases[edge.to].id)
+    local between = {}
+    for index = edge.to, edge.from do
+      between[#between + 1] = index
+    end
+    self:tell("loop", between, { file = file, line = edge.line }, text)
+  end
+  if PLAIN_FENCES[block.lang] then
+    local line = block.line
+    for text in (block.text .. "\n"):gmatch "(.-)\n" do
+      line = line + 1
+      local bare = text:gsub("\u{2192}", "->"):gsub(BOXES, ""):gsub("\u{25BC}", ""):gsub("[|`+]", "")
+      bare = bare:gsub("^[%s>-]*", "")
+      if #self.mentions:of(bare) > 0 then
+        self:judge(bare, { file = file, line = line }, nil, false)
+      end
+    end
+  end
+end
+
+function Flow:read_statements(blocks, file, own)
+  passages.each(blocks, function(passage)
+    if passage.example or passage.failure or passage.box or passage.kind == "comment" then
+      return
+    elseif passage.kind == "row" and not passage.text:find "phases/[^|]*|.*%([^()]+%)" then
+      return
+    end
+    self:judge(passage.text, { file = file, line = passage.line }, own, passage.kind == "heading")
+  end, not own and function(block, example, failure)
+    if not example and not failure then
+      self:read_code(block, file)
+    end
+  end or nil)
+end
+
+-- The number that a phase's title gives differs from that of its file.
+function Flow:check_title(one, blocks)
+  for _, block in ipairs(blocks) do
+    if block.kind == "heading" and block.level == 1 then
+      local digits = block.text:match "^[Pp]hase%s+(%d[%d.]*)%f[^%w.]"
+      local number = digits and digits:gsub("%.$", ""):gsub("^0+(%d)", "%1")
+      if number and #one.number > 0 and number ~= table.concat(one.number, ".") and not one.base:find "^%d+%a" then
+        local what = ("its title says phase %s, the name of its file %s"):format(number, table.concat(one.number, "."))
+        local why = "the name of the file decides the order"
+        self.found:warn("phase-order", { file = one.path, line = block.line }, what, why, "give both one number")
+      end
+      return
+    end
+  end
+end
+
+---Reads what documents state of the flow of phases, and tells what of it is not run.
+---@param tree skillrt.load.Tree
+---@param phases skillrt.load.PhaseFile[]
+---@param found skillrt.load.Findings
+---@return skillrt.load.Flow
+function M.read(tree, phases, found)
+  local self = setmetatable({ tree = tree, found = found, mentions = mentions_of.new(phases), conditions = {},
+    parallel = {}, outputs = {}, modes = { order = {}, seen = {}, by_phase = {} }, told = {}, used = {},
+    covered = { loop = {}, choice = {}, condition = {}, parallel = {} } }, Flow)
+  local documents = { #phases > 0 and { "SKILL.md" } or nil }
+  for i, one in ipairs(phases) do
+    documents[#documents + 1] = { one.path, i, one }
+  end
+  for i, one in ipairs(documents) do
+    one.blocks = tree:has(one[1]) and tree:document(one[1]) or {}
+    for _, block in ipairs(i == 1 and one.blocks or {}) do
+      if block.kind == "table" then
+        self:read_table(block, one[1])
+      end
+    end
+    self:read_shapes(one.blocks, one[1], one[2])
+    if one[3] then
+      self:check_title(one[3], one.blocks)
+    end
+  end
+  for _, one in ipairs(documents) do
+    self:read_statements(one.blocks, one[1], one[2])
+  end
+  self:tell_modes()
+  return self
+end
+
+function Flow:tell_modes()
+  local modes = self.modes
+  if #modes.order == 0 or modes.default then
+    return
+  end
+  local what = ("its phases run by mode (%s), and no document says which is the default"):format(
+    table.concat(modes.order, ", "))
+  local why = "a run that does not say its mode is refused"
+  self.found:note("flow-mode", { file = "SKILL.md" }, what, why, ("run it with --set mode=%s"):format(modes.order[1]))
+end
+
+-- The condition that a phase runs in some modes only; nil: in all.
+function Flow:mode_condition(index)
+  local modes, parts = self.modes, {}
+  local set = modes.by_phase[index]
+  for _, mode in ipairs(set and modes.order or {}) do
+    if set[mode] then
+      parts[#parts + 1] = ("input.mode === '%s'"):format(mode)
+      if mode == modes.default then
+        table.insert(parts, 1, "!input.mode")
+      end
+    end
+  end
+  local count = #parts - (set and set[modes.default or ""] and 1 or 0)
+  return count > 0 and count < #modes.order and table.concat(parts, " || ") or nil
+end
+
+---What the flow says of one phase, put into its entry of a config.
+---@param index integer
+---@param phase table
+function Flow:apply(index, phase)
+  local all = { table.unpack(self.conditions[index] or {}) }
+  all[#all + 1] = phase.condition
+  all[#all + 1] = self:mode_condition(index)
+  if #all > 1 then
+    phase.condition = "(" .. table.concat(all, ") && (") .. ")"
+  else
+    phase.condition = all[1]
+  end
+  phase.parallel = phase.parallel or self.parallel[index]
+end
+
+return M

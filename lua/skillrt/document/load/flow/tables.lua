@@ -1,0 +1,149 @@
+-- document/load/flow/tables.lua: tables about phases: which document, in which mode, under which condition,
+-- beside which others, what it writes; and tables of modes with their phases.
+--
+-- A table that names no phase of the folder is not ours. Called by flow.lua.
+local names = require "skillrt.base.names"
+local plain = require("skillrt.document.load.tables").plain
+
+local M = {}
+
+local COLUMNS = {
+  mode = { mode = true, modes = true, ["\u{6A21}\u{5F0F}"] = true },
+  condition = { condition = true, conditions = true, when = true, ["load when"] = true, ["run when"] = true,
+    ["runs when"] = true, ["run if"] = true, ["only if"] = true, ["\u{6761}\u{4EF6}"] = true,
+    ["\u{6267}\u{884C}\u{6761}\u{4EF6}"] = true },
+  parallel = { parallel = true, ["in parallel"] = true, ["\u{5E76}\u{884C}"] = true },
+  output = { output = true, outputs = true, ["\u{8F93}\u{51FA}"] = true, ["\u{4EA7}\u{51FA}"] = true },
+  phase = { phase = true, ["#"] = true, ["phase #"] = true, ["\u{9636}\u{6BB5}"] = true },
+  phases = { phases = true, ["phases to run"] = true, ["\u{9636}\u{6BB5}"] = true },
+}
+
+local function columns(header)
+  local at = {}
+  for i, title in ipairs(header) do
+    local name = plain(title):lower()
+    for kind, words in pairs(COLUMNS) do
+      at[kind] = at[kind] or words[name] and i or nil
+    end
+  end
+  return at
+end
+
+---@class skillrt.load.PhaseRow
+---@field index integer     of the phase
+---@field line integer
+---@field mode string?      the cell
+---@field condition string?
+---@field parallel string?
+---@field output string?
+
+local function path_in(cells)
+  for _, cell in ipairs(cells) do
+    local path = cell:match "%]%(%s*([^%s()]+%.md)" or cell:match "([%w_./-]+%.md)"
+    if path and path:find "phases/" then
+      return path:match "phases/.*$"
+    end
+  end
+  return nil
+end
+
+local function row_of(row, at, mentions)
+  local cells, path = row.cells, path_in(row.cells)
+  local index = path and mentions.by_path[path]
+  if not index and not path and at.phase then
+    index = mentions:number(plain(cells[at.phase] or ""))
+    local named = not index and mentions:of(cells[at.phase] or "") or {}
+    index = index or #named == 1 and named[1] or nil
+  end
+  local out = { index = index, line = row.line, path = path }
+  for _, kind in ipairs { "mode", "condition", "parallel", "output" } do
+    out[kind] = at[kind] and cells[at[kind]] or nil
+  end
+  return out
+end
+
+---The rows of a table of phases; nil where it is none.
+---@param block skillrt.load.Block
+---@param mentions skillrt.load.Mentions
+---@return skillrt.load.PhaseRow[]? rows
+---@return { path: string, line: integer }[]? missing  rows whose document is not there
+function M.phases(block, mentions)
+  local at = columns(block.header)
+  if at.mode == 1 or not (at.phase or path_in(block.rows[1] and block.rows[1].cells or {})) then
+    return nil
+  end
+  local rows, missing, by_path = {}, {}, 0
+  for _, row in ipairs(block.rows) do
+    local one = row_of(row, at, mentions)
+    if one.index then
+      rows[#rows + 1] = one
+      by_path = by_path + (one.path and 1 or 0)
+    elseif one.path and not one.path:find "[{}<>*$]" then
+      missing[#missing + 1] = { path = one.path, line = one.line }
+    end
+  end
+  local tells = by_path > 0 or #rows > 1 and (at.mode or at.condition or at.parallel)
+  return tells and rows or nil, missing
+end
+
+-- "plan (default)" or "plan, verify": the names, which of them is the default; nil: it is prose.
+local function modes_in(cell)
+  local out, default = {}, nil
+  local text = plain(cell):lower():gsub("%s+mode%f[%W]", "")
+  for part in (text:gsub("%f[%w]and%f[%W]", ","):gsub("\u{3001}", ",") .. ","):gmatch "([^,/+]*)[,/+]" do
+    local name, more = part:match "^%s*%-*([%w_-]+)%s*(.-)%s*$"
+    local is_default = more and more:find "^%(?default%)?$" ~= nil
+    if not name or more ~= "" and not is_default then
+      return nil
+    end
+    out[#out + 1] = name
+    default = is_default and name or default
+  end
+  return out, default
+end
+
+local EVERY = { all = true, any = true, both = true, ["*"] = true, always = true, [""] = true, ["-"] = true }
+
+---The modes of a phase's cell; an empty list: all.
+---@param cell string
+---@return string[]? modes  nil: it is prose
+---@return string? default
+function M.modes(cell)
+  if EVERY[plain(cell):lower()] or plain(cell) == "\u{2014}" then
+    return {}
+  end
+  local out, default = modes_in(cell)
+  return out and names.id(out[1] or "") and out or nil, default
+end
+
+---A table of modes with their phases or documents; nil where it is none.
+---@param block skillrt.load.Block
+---@param mentions skillrt.load.Mentions
+---@return { mode: string?, default: boolean, phases: integer[], line: integer, text: string }[]?
+function M.by_mode(block, mentions)
+  local at = columns(block.header)
+  if at.mode ~= 1 then
+    return nil
+  end
+  local out, ours = {}, at.phases ~= nil
+  for _, row in ipairs(block.rows) do
+    local cells, path = row.cells, path_in(row.cells)
+    local named, list = {}, at.phases and cells[at.phases]
+    if list and plain(list):lower():find "^all%f[%W]" and #plain(list) < 12 then
+      for i in ipairs(mentions.phases) do
+        named[i] = i
+      end
+    elseif list then
+      named = mentions:of("phases " .. plain(list):gsub("^[Pp]hases?%s*", ""))
+    elseif path then
+      named = { mentions.by_path[path] }
+    end
+    local modes, default = M.modes(cells[1] or "")
+    ours = ours or path ~= nil and #named > 0
+    out[#out + 1] = { mode = modes and modes[1], default = default ~= nil, phases = named, line = row.line,
+      text = table.concat(cells, " | ") }
+  end
+  return ours and #out > 0 and out or nil
+end
+
+return M

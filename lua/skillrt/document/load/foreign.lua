@@ -1,0 +1,139 @@
+-- document/load/foreign.lua: documents of other programs, told by what only they hold, and named as what they are:
+-- "this is a GitHub agentic workflow; skillrt does not run these".
+--
+-- Looks at keys, runs and opens nothing. Called by load.lua and folder.lua.
+local front_matter = require "skillrt.document.load.front_matter"
+local json = require "skillrt.base.json"
+
+local M = {}
+
+-- Keys of which one is enough to say that a JSON object is meant for us.
+local CONFIG_KEYS = { "skill_name", "execution_mode", "sequential_config", "autonomous_config", "context_strategy",
+  "phases_to_run", "x_skillrt", "termination_conditions", "state_schema", "phases", "actions", "display_name",
+  "triggers", "allowed_tools" }
+
+local JSON_KINDS = {
+  { "chain_id", "a chain of nodes" },
+  { "dependencies", "a package.json" },
+  { "devDependencies", "a package.json" },
+  { "scripts", "a package.json" },
+  { "compilerOptions", "a tsconfig.json" },
+  { "mcpServers", "a list of MCP servers" },
+  { "plugins", "a list of plugins" },
+  { "openapi", "an OpenAPI document" },
+  { "properties", "a JSON Schema" },
+  { "nodes", "a graph of another program" },
+}
+
+local YAML_KINDS = {
+  { "services", "a compose file" },
+  { "jobs", "a GitHub workflow" },
+  { "apiVersion", "a Kubernetes document" },
+  { "openapi", "an OpenAPI document" },
+  { "repos", "a pre-commit configuration" },
+  { "runs", "a GitHub action" },
+}
+
+local function first_of(value, kinds)
+  for _, kind in ipairs(kinds) do
+    if value[kind[1]] ~= nil then
+      return kind[2]
+    end
+  end
+  return nil
+end
+
+---What a decoded JSON value is, if it is none of ours.
+---@param value any
+---@return string? kind
+function M.json(value)
+  if type(value) ~= "table" or json.is_array(value) or next(value) == nil then
+    return nil -- an empty or wrong config is told what it lacks
+  end
+  for _, key in ipairs(CONFIG_KEYS) do
+    if value[key] ~= nil then
+      return nil
+    end
+  end
+  return first_of(value, JSON_KINDS) or value.name == nil and value.description == nil and "data of another program"
+    or nil
+end
+
+---What a decoded YAML mapping is, if it is none of ours.
+---@param value table
+---@return string? kind
+function M.yaml(value)
+  if value.skills ~= nil or value.llm ~= nil or value.workflow ~= nil then
+    return nil
+  end
+  return first_of(value, YAML_KINDS)
+end
+
+---@param found skillrt.load.Findings
+---@param place { file: string, line: integer? }
+---@param kind string
+function M.tell(found, place, kind)
+  found:error("foreign", place, ("this is %s; skillrt does not run these"):format(kind), "nothing of it was read",
+    "give a skill's folder, script, config, command or agent's file")
+end
+
+---What a Markdown text is by its front matter: "agent", "command", or a foreign kind.
+---@param text string
+---@return "agent"|"command"|nil ours
+---@return string? foreign
+function M.markdown(text)
+  local _, first = front_matter.body(text)
+  if first == 1 then
+    return nil, "a document without front matter, neither a command nor an agent's file"
+  end
+  local block = text:sub(1, (text:find("\n%-%-%-", 4) or #text))
+  local function has(key)
+    return block:find("\n['\"]?" .. key .. "['\"]?:") ~= nil
+  end
+  if has "on" and (has "permissions" or has "safe%-outputs" or has "engine" or has "tools" or has "network") then
+    return nil, "a GitHub agentic workflow"
+  elseif has "name" and (has "tools" or has "model" or has "color") then
+    return "agent"
+  end
+  return "command"
+end
+
+---Tells the documents of a folder that is no skill's, where they are known.
+---@param tree skillrt.load.Tree
+---@param found skillrt.load.Findings
+---@return boolean told
+function M.folder(tree, found)
+  local documents = {}
+  for _, path in ipairs(tree:within("", "%.md$")) do
+    local ours = M.markdown(tree:read(path) or "")
+    documents[#documents + 1] = ours and path or nil
+  end
+  local workflow = #documents == 0 and tree:within("", "%.md$")[1]
+  local _, kind = M.markdown(workflow and tree:read(workflow) or "---\n---\n")
+  if #documents > 0 then
+    local what = ("holds %d commands or agents' files, and no skill"):format(#documents)
+    found:error("foreign", { file = "." }, what, "each of them is one by itself", ("give one: %s"):format(documents[1]))
+  elseif kind and kind:find "GitHub" then
+    M.tell(found, { file = workflow, line = 1 }, kind)
+  end
+  return #documents > 0 or kind ~= nil and kind:find "GitHub" ~= nil
+end
+
+---Tells chains beside a SKILL.md: they lead where no step of ours does.
+---@param tree skillrt.load.Tree
+---@param found skillrt.load.Findings
+function M.chains(tree, found)
+  local chains = {}
+  for _, path in ipairs(tree:within("chains", "%.json$")) do
+    local value = json.decode(tree:read(path) or "")
+    chains[#chains + 1] = type(value) == "table" and type(value.nodes) == "table" and path or nil
+  end
+  if #chains > 0 then
+    local more = #chains > 1 and (", with %d more in chains/"):format(#chains - 1) or ""
+    found:warn("foreign", { file = chains[1], line = 1 },
+      ("this is a chain of nodes; skillrt does not run these%s"):format(more), "SKILL.md is what runs",
+      "write its nodes as actions or phases")
+  end
+end
+
+return M

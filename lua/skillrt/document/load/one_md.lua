@@ -1,0 +1,56 @@
+-- document/load/one_md.lua: a slash command or an agent's file: front matter and a prompt, loaded as one step.
+--
+-- Called by load.lua.
+local agents_of = require "skillrt.document.load.config_agents"
+local files = require "skillrt.base.files"
+local foreign = require "skillrt.document.load.foreign"
+local front_matter = require "skillrt.document.load.front_matter"
+local markdown = require "skillrt.document.load.markdown"
+local names = require "skillrt.base.names"
+local skill_md = require "skillrt.document.load.skill_md"
+
+local M = {}
+
+local WORDS = { agent = "an agent's file", command = "a slash command" }
+
+---Reads the document into `document`.
+---@param document skillrt.load.Document
+---@param text string
+---@param agents table<string, table>?
+function M.read(document, text, agents)
+  local found, path = document.findings, document.path
+  local place = { file = path, line = 1 }
+  function document.place()
+    return place
+  end
+  local kind, other = foreign.markdown(text)
+  if not kind then
+    foreign.tell(found, place, other)
+    return
+  end
+  local front = front_matter.read(text, path, found)
+  if not front then
+    return
+  end
+  document.kind = kind
+  local base = path:match "([^/]+)%.md$"
+  local name = names.id(front.fields.name) or names.id((base:gsub("[^%w._-]", "-"))) or kind
+  local description = front.fields.description
+  local tools = skill_md.tools(front.fields["allowed-tools"] or front.fields.tools)
+  local file = files.current and path:match "[^/]+$"
+  found:note("one-step", place, ("%s is run as one step"):format(WORDS[kind]))
+  document.definition = {
+    name = name,
+    description = type(description) == "string" and description or nil,
+    mode = "sequential",
+    dir = document.dir,
+    source = path,
+    documents = { file },
+    phases = { { id = "run", name = markdown.title(markdown.parse(front.body)) or name, agent = "default",
+      output = "run.md", output_free = true, tools = #tools > 0 and tools or nil,
+      prompt = file:find "%s" and front.body .. "\n" or file } },
+  }
+  document.definition.agents, document.definition.missing = agents_of.only("default", agents)
+end
+
+return M

@@ -1,0 +1,93 @@
+-- document/load/passages.lua: the lines in which a document speaks itself: headings, items, paragraphs, rows
+-- of tables, comments; each with what is known of its place. Code is not among them.
+--
+-- Knows Markdown and no skills. Called by the readers of flow and references, and by check/prompts.
+local M = {}
+
+---@class skillrt.load.Passage
+---@field kind "heading"|"item"|"text"|"row"|"comment"
+---@field text string
+---@field line integer
+---@field quote boolean    somebody else's words: the line begins with ">"
+---@field example boolean  below a heading that says that what follows is none of the instructions
+---@field failure boolean  below a heading about errors
+---@field box boolean?     an item that is ticked off
+
+-- Headings of what is shown, not told; of what is done when something fails.
+local EXAMPLES = { "example", "sample", "template", "anti%-pattern", "\u{793A}\u{4F8B}", "\u{6A21}\u{677F}" }
+local FAILURES = { "error", "failure", "troubleshoot", "recovery", "fallback", "\u{9519}\u{8BEF}", "\u{5F02}\u{5E38}" }
+
+local function names_one(title, words)
+  title = title:lower()
+  for _, word in ipairs(words) do
+    if title:find(word) then
+      return true
+    end
+  end
+  return false
+end
+
+-- What the headings above a block say of it: the nearest of each level counts.
+local function place_of(stack)
+  local example, failure = false, false
+  for _, heading in ipairs(stack) do
+    example = example or heading.example
+    failure = failure or heading.failure
+  end
+  return example, failure
+end
+
+local function push(stack, block)
+  while #stack > 0 and stack[#stack].level >= block.level do
+    stack[#stack] = nil
+  end
+  -- a title is about the whole document
+  local counts = block.level > 1
+  stack[#stack + 1] = {
+    level = block.level,
+    example = counts and names_one(block.text, EXAMPLES),
+    failure = counts and names_one(block.text, FAILURES),
+  }
+end
+
+---All lines of a document, in order.
+---@param blocks skillrt.load.Markdown
+---@param visit fun(passage: skillrt.load.Passage)
+---@param code (fun(block: skillrt.load.Block, example: boolean, failure: boolean))?  for blocks of code
+function M.each(blocks, visit, code)
+  local stack = {}
+  local function one(block, text, line)
+    local example, failure = place_of(stack)
+    visit { kind = block.kind == "table" and "row" or block.kind, text = text, line = line,
+      quote = text:find "^>" ~= nil, example = example, failure = failure, box = block.checked ~= nil or nil }
+  end
+  for _, block in ipairs(blocks) do
+    if block.kind == "heading" then
+      push(stack, block)
+      one(block, block.text, block.line)
+    elseif block.kind == "table" then
+      for _, row in ipairs(block.rows) do
+        one(block, table.concat(row.cells, " | "), row.line)
+      end
+    elseif block.kind == "code" then
+      if code then
+        code(block, place_of(stack))
+      end
+    else
+      local line = block.line
+      for text in (block.text .. "\n"):gmatch "(.-)\n" do
+        one(block, text, line)
+        line = line + 1
+      end
+    end
+  end
+end
+
+---A text without its code spans, each replaced by a blank.
+---@param text string
+---@return string
+function M.without_code(text)
+  return text:find("`", 1, true) and (text:gsub("(`+)[^`].-%1", " ")) or text
+end
+
+return M

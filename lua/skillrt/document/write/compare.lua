@@ -1,0 +1,103 @@
+-- document/write/compare.lua: what differs between two texts, and what two people made of one: by the programs
+-- that are there for it (diff, diff3, git), started by the core, without a shell.
+--
+-- Where none is there, it says so; nothing depends on them. Called by write/init and report/tree.
+local files = require("skillrt.base.files")
+local place = require("skillrt.document.write.place")
+
+local M = {}
+
+local MAX_OUTPUT = 64 << 20
+local SECONDS = 60
+
+-- What a program writes and the code it exits with; nil where it is not there, or fails.
+local function run(argv, ok_codes)
+  local agent, skill_of = require("skillrt.agent"), require("skillrt.skill")
+  local body, code
+  local result = require("skillrt.run.runner").run(skill_of.new({
+    name = "compare",
+    context = "memory",
+    limits = { max_retries = 0, max_errors = 1 },
+    agents = {
+      program = agent.command({
+        argv = argv,
+        timeout = SECONDS,
+        max_output = MAX_OUTPUT,
+        ok_codes = ok_codes,
+        parse = function(out, _, exit_code)
+          body, code = out, exit_code
+          return {}
+        end,
+      }),
+    },
+    actions = { { id = "compare", agent = "program", terminal = true } },
+  }), {})
+  return result and body, code
+end
+
+-- A folder of temporary files that goes away with its scope.
+local function scratch(texts)
+  local dir = ("%s/skillrt-%s"):format(os.getenv("TMPDIR") or "/tmp", files.random_name())
+  local self = setmetatable({ ok = files.make_folders(dir), paths = {} }, {
+    __close = function()
+      place.remove_tree(dir)
+    end,
+  })
+  for i, text in ipairs(texts) do
+    self.paths[i] = ("%s/%d"):format(dir, i)
+    self.ok = self.ok and files.create(self.paths[i], text)
+  end
+  return self
+end
+
+---The lines of a unified diff, none where nothing differs; nil where no program can make one.
+---@param old string
+---@param new string
+---@param name string
+---@return string[]?
+function M.unified(old, new, name)
+  if old == new then
+    return {}
+  end
+  local temporary <close> = scratch({ old, new })
+  local a, b = table.unpack(temporary.paths)
+  local text = temporary.ok and run({ "diff", "-u", a, b }, { 1 })
+  if not text and temporary.ok then
+    text = run({ "git", "diff", "--no-index", "--no-ext-diff", "--no-color", a, b }, { 1 })
+  end
+  if not text then
+    return nil
+  end
+  local lines = { ("--- %s (as it is)"):format(name), ("+++ %s (as generated)"):format(name) }
+  for line in text:sub(text:find("\n@@", 1, true) + 1):gmatch("([^\n]*)\n") do
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+local MINE, BASE, THEIRS = "as it is", "as it was generated", "as generated now"
+local NUMBERS = {}
+for i = 0, 127 do
+  NUMBERS[i + 1] = i
+end
+
+---What a person made of a generated text, and what is generated now, in one.
+---@param mine string
+---@param base string    as it was generated
+---@param theirs string  as it is generated now
+---@return string? merged  nil where no program can do it
+---@return boolean? conflict  both changed the same lines: they stand between marks
+function M.merge(mine, base, theirs)
+  local temporary <close> = scratch({ mine, base, theirs })
+  if not temporary.ok then
+    return nil
+  end
+  local a, b, c = table.unpack(temporary.paths)
+  local merged, code = run({ "git", "merge-file", "-p", "-L", MINE, "-L", BASE, "-L", THEIRS, a, b, c }, NUMBERS)
+  if not merged then
+    merged, code = run({ "diff3", "-m", "-L", MINE, "-L", BASE, "-L", THEIRS, a, b, c }, { 0, 1 })
+  end
+  return merged, merged and code ~= 0
+end
+
+return M

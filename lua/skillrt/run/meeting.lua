@@ -1,0 +1,46 @@
+-- run/meeting.lua: updates of a step that meet what other steps have made of the state since it began:
+-- merged as the schema says.
+--
+-- Knows the books and ways of merging; records nothing. Used by outcome.lua.
+
+local json = require("skillrt.base.json")
+local merge = require("skillrt.skill.merge")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+---The updates of a step as they meet the present state; of a field that the schema says nothing of the last
+---one counts, and is named.
+---@param run skillrt.Run
+---@param step skillrt.Step
+---@param updates table
+---@return table|nil updates
+---@return string|nil problem
+---@return string[]|nil replaced
+function M.updates(run, step, updates)
+  local books, ways = run.books, run.skill.merge or {}
+  if books.finished == step.after then
+    return updates -- nobody was beside it
+  end
+  local root, out, replaced = books.state.root, {}, nil
+  for key, value in pairs(updates) do
+    local way = ways[key]
+    if way then
+      local problem
+      value, problem = merge.value(way, root[key], step.root[key], value)
+      if problem then
+        return nil, ("update %q: %s"):format(key, problem)
+      end
+    elseif not state.equal(root[key], state.copy(step.root[key])) and not state.equal(root[key], value) then
+      replaced = replaced or json.array({})
+      replaced[#replaced + 1] = key
+    end
+    out[key] = value
+  end
+  if replaced then
+    table.sort(replaced)
+  end
+  return out, nil, replaced
+end
+
+return M

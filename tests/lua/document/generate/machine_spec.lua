@@ -1,0 +1,145 @@
+-- machine_spec.lua: a state machine as one transition table: what is derived of it, what is wrong with it, and how
+-- a config says it.
+local config_of = require "skillrt.document.generate.config"
+local generate = require "skillrt.document.generate"
+local json = require "skillrt.base.json"
+local machine_of = require "skillrt.document.generate.machine"
+
+local function config(machine, actions)
+  return {
+    skill_name = "machine-skill",
+    description = "d",
+    execution_mode = "autonomous",
+    autonomous_config = { machine = machine, actions = actions },
+  }
+end
+
+-- A door that opens, closes and is locked at last.
+local function door()
+  return {
+    initial = "closed",
+    states = { { name = "closed" }, { name = "open" }, { name = "locked", terminal = true } },
+    transitions = {
+      { from = "closed", action = "open", to = "open", when = "isFree", limit = 2 },
+      { from = "closed", action = "lock", to = "locked" },
+      { from = "open", action = "close", to = "closed" },
+    },
+    conditions = { { name = "isFree", test = "people === 0" } },
+  }
+end
+
+local function refused(change)
+  local machine = door()
+  change(machine)
+  local normal, message, _, findings = config_of.normalise(config(machine))
+  return not normal and message or findings[#findings] and findings[#findings].message or "nothing"
+end
+
+describe("a transition table", function()
+  it("makes the conditions and effects of its actions", function()
+    local normal = assert(config_of.normalise(config(door())))
+    local by_id = {}
+    for _, action in ipairs(normal.autonomous_config.actions) do
+      by_id[action.id] = action
+    end
+    assert.same({ "state.state === 'closed' && (people === 0)" }, by_id.open.preconditions)
+    assert.same({ "state.state === 'closed' && !(people === 0)" }, by_id.lock.preconditions)
+    assert.same({ "state=closed" }, by_id.close.effects)
+  end)
+
+  it("gives the same config when it is read again, also after a change", function()
+    local once = assert(config_of.normalise(config(door())))
+    assert.same(once, (config_of.normalise(once)))
+    once.autonomous_config.machine.transitions[1].when = "rain === false"
+    local again = assert(config_of.normalise(once))
+    assert.same({ "state.state === 'closed' && (rain === false)" }, again.autonomous_config.actions[1].preconditions)
+  end)
+
+  it("is what registry and diagram are made of", function()
+    local normal = assert(config_of.normalise(config("standard")))
+    local machine = normal.autonomous_config.machine
+    local rows = {}
+    for _, row in ipairs(machine_of.registry(machine)) do
+      rows[row.action] = (row.any and "Any" or table.concat(row.from, " ")) .. " > " .. table.concat(row.to, " ")
+    end
+    assert.same({
+      collect_context = "initialized collecting_context > collecting_context",
+      analyze_target = "collecting_context verifying error > analyzing",
+      create_plan = "analyzing > planning",
+      execute_action = "analyzing planning > executing",
+      verify_result = "executing > verifying",
+      complete = "verifying > completed",
+      handle_error = "Any > failed collecting_context analyzing error",
+    }, rows)
+    local diagram = table.concat(machine_of.diagram(machine, function(name)
+      return name
+    end), "\n")
+    for _, edge in ipairs { "analyzing --> planning", "analyzing --> executing", "executing --> verifying",
+      "verifying --> completed", "verifying --> error", "completed --> [*]", "failed --> [*]" } do
+      assert.truthy(diagram:find(edge, 1, true), edge)
+    end
+  end)
+
+  it("is refused with a state that nobody declared, or one that goes on behind the end", function()
+    assert.matches("transitions%[2%]: nowhere is no state", refused(function(machine)
+      machine.transitions[2].to = "nowhere"
+    end))
+    assert.matches("transitions%[4%]: leaves completed", refused(function(machine)
+      machine.states[4] = { name = "completed" }
+      machine.transitions[4] = { from = "completed", action = "again", to = "open" }
+    end))
+    assert.matches("errors%[1%]: lost is no state", refused(function(machine)
+      machine.errors = { { class = "A", to = "lost" } }
+    end))
+    assert.matches("needs execution_mode autonomous", (select(2, config_of.normalise {
+      skill_name = "machine-skill", description = "d", execution_mode = "hybrid",
+      autonomous_config = { machine = door() },
+    })))
+  end)
+
+  it("is warned about where it goes round for ever, stops, or is never entered", function()
+    assert.matches("closed comes back to itself by open without end", refused(function(machine)
+      machine.transitions[1].limit = nil
+    end))
+    assert.matches("open is left by nothing", refused(function(machine)
+      machine.transitions[3] = nil
+    end))
+    assert.matches("cellar is never reached", refused(function(machine)
+      machine.states[4] = { name = "cellar", terminal = true }
+    end))
+    assert.matches("open is left by nothing where no condition holds", refused(function(machine)
+      machine.transitions[3].when = "wind > 3"
+    end))
+    assert.equal("nothing", refused(function() end))
+  end)
+
+  it("makes phases/_orchestrator.md, with all its parts (R80, F11)", function()
+    local by_path = {}
+    for _, file in ipairs(assert(generate.generate(config("standard"), { templates = "templates" }))) do
+      by_path[file.path] = file.text
+    end
+    assert.is_nil(by_path["phases/orchestrator.md"])
+    local text, at = by_path["phases/_orchestrator.md"], 1
+    for _, piece in ipairs {
+      "> **Skill**: machine-skill", "> **Type**: Autonomous (State-Driven)", "> **Version**: 1.0.0", "## Overview",
+      "### State Definition", "| State | Description | Entry Condition | Exit Actions |", "| `initialized` |",
+      "### State Transitions", "stateDiagram-v2", "## Action Registry", "| Action | From States | To States | Description |",
+      "(actions/handle_error.md) | Any | `failed`, `collecting_context`, `analyzing`, `error` |", "### Decision Tree",
+      "function route(currentState, context)", "throw new UnknownStateError(currentState)", "### Condition Evaluation",
+      "| `hasEnoughData` | `context.files.length > 0` | Boolean |", "### State File Structure", '"findings": []',
+      '"history": []', '"state_transitions": 0', "### Save/Restore", "### Error Classification",
+      "| `ContextError` | `Medium` | `RETRY_WITH_ALTERNATIVE_SOURCE` | `collecting_context` | `3` |", "`ADJUST_AND_RETRY`",
+      "`TRY_ALTERNATIVE_ACTION`", "| `FatalError` | `Critical` | `ABORT` | `failed` |", "function handleError(error, state)",
+      "### Tracked Metrics", "`action_duration` | Histogram", "`completion_rate` | Gauge", "### Logging",
+      "### Test Scenarios", "**Happy Path**", "**Edge Cases**", "### Test Example",
+    } do
+      local _, stop = text:find(piece, at, true)
+      assert.truthy(stop, piece .. " is not (or not there) in the document")
+      at = stop
+    end
+    assert.is_string(by_path["phases/actions/verify_result.md"])
+    assert.truthy(by_path["SKILL.md"]:find("(phases/_orchestrator.md)", 1, true))
+    assert.truthy(by_path["phases/00-spec-study.md"]:find("(_orchestrator.md)", 1, true))
+    assert.equal("initialized", json.decode(text:match "### State File Structure\n\n```json\n(.-)\n```").state)
+  end)
+end)

@@ -1,0 +1,138 @@
+-- flow_spec.lua: what documents state of the order of phases: read where it has a stated shape, quoted
+-- where it has none.
+local folder_of = require "tests.support.skill_folder"
+local load = require "skillrt.document.load"
+
+-- A folder with phases of these names, beside a SKILL.md with this text.
+local function folder(text, names, more)
+  local files = { ["SKILL.md"] = folder_of.SKILL .. text }
+  for i, name in ipairs(names or { "01-plan", "02-write", "03-check" }) do
+    files[("phases/%s.md"):format(name)] = ("# %s\n\nDoes %d.\n"):format(name:gsub("^[%d-]+", ""), i)
+  end
+  for path, other in pairs(more or {}) do
+    files[path] = other
+  end
+  return folder_of.make(files)
+end
+
+local function read(text, names, more)
+  local made <close> = folder(text, names, more)
+  local document = assert(load.read(made.dir, { agent = "true" }))
+  return document.definition, document.findings
+end
+
+local function conditions(phases)
+  local out = {}
+  for i, one in ipairs(phases) do
+    out[i] = one.when or false
+  end
+  return out
+end
+
+local function told(found, code)
+  local out = {}
+  for _, one in ipairs(found) do
+    out[#out + 1] = one.code == "load." .. code and one.what or nil
+  end
+  return table.concat(out, "\n")
+end
+
+describe("the order of phases", function()
+  it("takes 01-5 as 1.5, before 02 (R28)", function()
+    local skill = read("", { "02-write", "01-5-clarify", "01-plan", "10-end" })
+    assert.same({ "01-plan", "01-5-clarify", "02-write", "10-end" }, folder_of.ids(skill.phases))
+  end)
+
+  it("takes a phase whose name only holds the word orchestrator as a phase", function()
+    local skill = read("", { "01-plan", "02-orchestrator-design", "02-orchestrator" })
+    assert.same({ "01-plan", "02-orchestrator-design" }, folder_of.ids(skill.phases))
+  end)
+
+  it("is the order of SKILL.md's table where that differs from the names, which is told (R28)", function()
+    local skill, found = read([[
+| Phase | Document |
+|---|---|
+| 1 | phases/02-write.md |
+| 2 | phases/01-plan.md |
+| 3 | phases/03-check.md |
+]])
+    assert.same({ "02-write", "01-plan", "03-check" }, folder_of.ids(skill.phases))
+    assert.same({ "SKILL.md:8" }, folder_of.places(found, "load.phase-order"))
+  end)
+end)
+
+describe("a table of phases", function()
+  it("gives conditions, groups and modes (R13, R30, F20)", function()
+    local skill, found = read([[
+| Phase | Document | Mode | Condition | Parallel |
+|---|---|---|---|---|
+| 1 | [plan](phases/01-plan.md) | all | - | no |
+| 2 | [write](phases/02-write.md) | full (default) | `outputs['01-plan'].ok` | yes |
+| 3 | [check](phases/03-check.md) | full, quick | always | yes |
+]])
+    assert.same({ false, "(outputs['01-plan'].ok) && (!input.mode || input.mode === 'full')", false },
+      conditions(skill.phases))
+    assert.is_true(skill.phases[2].parallel and skill.phases[3].parallel)
+    assert.equal("", told(found, "flow-mode"))
+  end)
+
+  it("quotes a condition that it cannot read, and leaves the phase running (F31)", function()
+    local skill, found = read([[
+| Phase | Document | Condition |
+|---|---|---|
+| 2 | phases/02-write.md | the plan is large |
+]])
+    assert.same({ false, false, false }, conditions(skill.phases))
+    assert.truthy(told(found, "flow-condition"):find('"the plan is large"', 1, true))
+  end)
+
+  it("of modes says which phases run in which; without a default the mode has to be given", function()
+    local skill, found = read("| Mode | Phases |\n|---|---|\n| quick | 1, 3 |\n| full | 1-3 |\n")
+    assert.same({ false, "input.mode === 'full'", false }, conditions(skill.phases))
+    assert.truthy(told(found, "flow-mode"):find("quick, full", 1, true))
+  end)
+
+  it("that names a document which is not there is told with the nearest one", function()
+    local _, found = read("| Phase | Document |\n|---|---|\n| 1 | phases/01-plan.md |\n| 2 | phases/02-writ.md |\n")
+    assert.truthy(told(found, "reference-missing"):find("did you mean phases/02-write.md?", 1, true))
+  end)
+end)
+
+describe("a sentence about phases", function()
+  local function kinds(text, names, more)
+    local _, found = read(text, names, more)
+    local out = {}
+    for _, one in ipairs(found) do
+      out[#out + 1] = one.code:match "^load%.flow%-(.*)$" and ("%s %s:%s"):format(one.code:sub(11), one.file, one.line)
+        or nil
+    end
+    return table.concat(out, ", ")
+  end
+
+  it("that states a loop is quoted once, however often it is said", function()
+    assert.equal("loop SKILL.md:6", kinds "Phases 1-3 repeat until good.\n\n### Phase 2: Write (per iteration)\n")
+    assert.equal("loop phases/04-end.md:3",
+      kinds("", nil, { ["phases/04-end.md"] = "# End\n\nIf it is bad, go back to Phase 2.\n" }))
+  end)
+
+  it("that states a choice, a condition or a group is quoted", function()
+    assert.equal("choice SKILL.md:6", kinds "Only one phase runs, never both.\n")
+    assert.equal("condition SKILL.md:6", kinds "- Phase 2: Write (optional)\n")
+    assert.equal("parallel SKILL.md:6", kinds "Phases 1 and 3 are executed concurrently.\n")
+  end)
+
+  it("keeps every character of what it quotes", function()
+    local _, found = read("## Flow\n\n```\n│ Phase 2: 解决 (conditional: risk ≥ medium)\n```\n")
+    assert.truthy(told(found, "flow-condition"):find("解决 (conditional: risk ≥ medium)", 1, true))
+  end)
+
+  it("that has the stated shape is obeyed: neighbours run at once (R13, F22)", function()
+    local skill, found = read "Phases 2 and 3 run in parallel.\n"
+    assert.is_true(skill.phases[2].parallel and skill.phases[3].parallel and not skill.phases[1].parallel)
+    assert.equal("", told(found, "flow-parallel"))
+  end)
+
+  it("below a heading of examples, templates or errors says nothing", function()
+    assert.equal("", kinds "## Example\n\nRepeat phase 2 until good.\n\n## Error handling\n\nSkip Phase 2.\n")
+  end)
+end)

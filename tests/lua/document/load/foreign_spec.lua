@@ -1,0 +1,111 @@
+-- foreign_spec.lua: documents that are no skill's folder: commands and agents' files run as one step, those of
+-- other programs are named as what they are.
+local files = require "skillrt.base.files"
+local folder_of = require "tests.support.skill_folder"
+local json = require "skillrt.base.json"
+local kit = require "tests.support.cli_kit"
+local load = require "skillrt.document.load"
+
+local function findings(text, name)
+  local folder <close> = kit.folder()
+  local document = assert(load.read(folder.file(name, text), { agent = "true" }))
+  local out = {}
+  for i, one in ipairs(document.findings) do
+    out[i] = one.what
+  end
+  return document.definition, table.concat(out, "\n")
+end
+
+describe("a document of another kind", function()
+  it("is named as what it is, and nothing of it is told besides", function()
+    for name, case in pairs {
+      ["triage.md"] = { "---\non: push\npermissions: read-all\n---\n# T\n", "a GitHub agentic workflow" },
+      ["notes.md"] = { "# Notes\n", "a document without front matter, neither a command nor an agent's file" },
+      ["package.json"] = { '{ "name": "x", "dependencies": {} }', "a package.json" },
+      ["chain.json"] = { '{ "chain_id": "x", "nodes": {} }', "a chain of nodes" },
+      ["other.json"] = { '{ "a": 1 }', "data of another program" },
+      ["compose.yml"] = { "services:\n  web: {}\n", "a compose file" },
+      ["ci.yml"] = { "on: push\njobs: {}\n", "a GitHub workflow" },
+    } do
+      local definition, told = findings(case[1], name)
+      assert.is_nil(definition)
+      assert.equal(("this is %s; skillrt does not run these"):format(case[2]), told, name)
+    end
+  end)
+
+  it("is ours with one key of ours: what it lacks is told", function()
+    for _, text in ipairs { "{}", '{ "execution_mode": "sequential" }', '{ "skill_name": "demo" }' } do
+      local _, told = findings(text, "x.json")
+      assert.is_nil(told:find("skillrt does not run these", 1, true), told)
+    end
+  end)
+
+  it("beside others makes a folder of commands, which is no skill", function()
+    local folder <close> = folder_of.make { ["one.md"] = "---\ndescription: One\n---\nOne.\n", ["two.md"] = "---\nname: t\n---\nTwo.\n" }
+    local document = assert(load.read(folder.dir))
+    assert.equal(1, #document.findings)
+    assert.truthy(document.findings[1].what:find("holds 2 commands or agents' files", 1, true))
+  end)
+end)
+
+describe("a slash command", function()
+  it("runs as one step, its body the prompt (R64)", function()
+    local folder <close> = kit.folder()
+    folder.file("review.md", "---\ndescription: Reviews\nallowed-tools: Read, Bash(git:*)\n---\nReview it.\n")
+    folder.file("agent.sh", "#!/bin/sh\ncat > seen\nprintf '{\"status\":\"completed\",\"summary\":\"ok\"}'\n")
+    os.execute("chmod +x " .. kit.quoted(folder.path .. "/agent.sh"))
+    local done = kit.run(folder, { "run", "review.md", "--agent", folder.path .. "/agent.sh", "--work-dir", "w" })
+    assert.equal(0, done.code, done.out .. done.err)
+    local seen = folder.read "seen" or folder.read "w/seen"
+    assert.truthy(seen and seen:find("Review it.", 1, true), seen)
+  end)
+
+  it("gives its name, description and tools, as an agent's file does", function()
+    local definition = findings("---\nname: planner\ndescription: Plans\ntools: Read, Grep\nmodel: x\n---\nPlan.\n", "p.md")
+    assert.same({ "planner", "Plans", "Read", "Grep" },
+      { definition.name, definition.description, table.unpack(definition.phases[1].tools) })
+  end)
+end)
+
+describe("steps in steps/", function()
+  it("are phases, in the order of their numbers (R28)", function()
+    local folder <close> = folder_of.make { ["SKILL.md"] = folder_of.SKILL, ["steps/step-02-b.md"] = "# B\n\nB.\n",
+      ["steps/step-01-a.md"] = "# A\n\nA.\n", ["steps/notes.md"] = "# N\n\nN.\n" }
+    local document = assert(load.read(folder.dir))
+    assert.same({ "step-01-a", "step-02-b" }, folder_of.ids(document.definition.phases))
+  end)
+end)
+
+describe("the keys of a config", function()
+  local keys = require "skillrt.document.load.config_keys"
+
+  it("are those that its schema lists (R1)", function()
+    local schema = assert(json.decode(assert(files.read "docs/schema/skill-config.schema.json")))
+    local own = (schema["$defs"] or schema.definitions).x_skillrt.properties
+    for place, node in pairs {
+      ["x_skillrt"] = own, ["x_skillrt.limits"] = own.limits.properties, ["x_skillrt.timeouts_s"] = own.timeouts_s.properties,
+      ["x_skillrt.termination"] = own.termination.properties, ["x_skillrt.hybrid"] = own.hybrid.properties,
+      ["x_skillrt.actions.*"] = own.actions.additionalProperties.properties,
+      ["x_skillrt.phases.*"] = own.phases.additionalProperties.properties,
+      ["phases[]"] = (schema["$defs"] or schema.definitions).phase.properties,
+      ["actions[]"] = (schema["$defs"] or schema.definitions).action.properties,
+    } do
+      for key in pairs(node) do
+        assert.is_true(keys.KNOWN[place][key], place .. "." .. key)
+      end
+      for key in pairs(keys.KNOWN[place]) do
+        assert.truthy(node[key], place .. "." .. key)
+      end
+    end
+  end)
+
+  it("are told where nothing reads them, with what was meant and the line (F31)", function()
+    local _, told = findings([[{ "skill_name": "demo", "description": "d", "display_name": "D", "triggers": ["d"],
+  "execution_mode": "sequential",
+  "sequential_config": { "phases": [{ "id": "a", "name": "A", "outptu": "a.md", "x_mine": 1 }] },
+  "x_skillrt": { "limits": { "max_iteration": 3 } } }]], "skill-config.json")
+    assert.truthy(told:find("sequential_config.phases[1].outptu: no such key (did you mean output?)", 1, true), told)
+    assert.truthy(told:find("x_skillrt.limits.max_iteration: no such key (did you mean max_iterations?)", 1, true), told)
+    assert.is_nil(told:find("x_mine", 1, true))
+  end)
+end)
