@@ -55,9 +55,10 @@ int skillrt_fd(const struct skillrt *run);
 /* Milliseconds after which skillrt_step has work anyhow; 0: now, -1: no limit. */
 int skillrt_timeout_ms(const struct skillrt *run);
 
-/* Asks the run to stop and stay resumable. Callable from a signal handler and from other
- * threads; takes effect in a later skillrt_step, inside a Lua function at its next
- * instruction. */
+/* Asks the run to stop and stay resumable. Callable from a signal handler and from any thread
+ * until skillrt_close; takes effect in a later skillrt_step, inside a Lua function within some
+ * 10,000 instructions. Programs under way have 2 s from SIGTERM to SIGKILL; the run has stopped
+ * when they are gone. One that comes after the end is none. */
 void skillrt_stop(struct skillrt *run);
 
 /* Once stopped: "completed", "failed", "aborted", "paused"; before: "". Valid until close. */

@@ -7,6 +7,8 @@
 #include "engine/engine_inside.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_MAX_BODY = 16 << 20, DEFAULT_MAX_EXTRA = 256 << 10, SHOWN_MAX = 1 << 20 };
@@ -103,6 +105,17 @@ static void on_progress(struct exchange *exchange, struct span bytes) {
   if (notes_push(&e->shown, SHOWN_MAX, slot->number, "", bytes, NULL)) engine_wake(e);
 }
 
+/* What finds the program again should we die before it does. */
+static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
+  const struct slot *slot = exchange->owner;
+  char source[32], text[128];
+  struct error ignored; /* a run that is ending cancels it */
+  if (slot->state != SLOT_SENT) return;
+  snprintf(source, sizeof source, "started:%" PRIu64, slot->number);
+  int length = snprintf(text, sizeof text, "%" PRId64 " %s", pid, start);
+  engine_event(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
+}
+
 /* ---- ways out ---- */
 
 static void hand_over(struct engine *e, struct slot *slot, enum slot_state state,
@@ -133,7 +146,10 @@ static void leave(struct engine *e, struct slot *slot) {
     engine_requeue(e, slot);
   else
     hand_over(e, slot, SLOT_SENT,
-              &(struct exchange){.done = on_reply, .progress = on_progress, .owner = slot});
+              &(struct exchange){.done = on_reply,
+                                 .progress = on_progress,
+                                 .started = e->options.policy->starts ? on_started : NULL,
+                                 .owner = slot});
 }
 
 static void cancel(struct engine *e, struct slot *slot, bool at_once) {

@@ -10,6 +10,8 @@
 
 #include "engine/transports.h"
 
+enum { NESTED_MAX = 50 };
+
 struct loop {
   const struct sys *sys;
   uv_loop_t *uv;
@@ -18,7 +20,8 @@ struct loop {
   size_t members;
   struct loop_member *first, *last; /* ready, oldest first */
   size_t ready;
-  bool inside; /* in uv_run */
+  unsigned nested; /* loop_turns under way */
+  bool inside;     /* in uv_run */
   _Atomic(struct loop_member *) signaled;
 };
 
@@ -106,19 +109,36 @@ static void unready(struct loop *l, struct loop_member *m) {
   l->ready--;
 }
 
-void loop_turn(struct loop *l, bool wait) {
+static void turn_one(struct loop *l, struct loop_member *m) {
+  unready(l, m);
+  m->turn(m);
+}
+
+/* Those that ask again while they are turned come next time. A member may turn the loop itself or
+ * leave it, so the list is not taken away from it. */
+static void turn_all(struct loop *l) {
+  for (size_t count = l->ready; count > 0 && l->first; count--)
+    turn_one(l, l->first);
+}
+
+void loop_turn_for(struct loop *l, struct loop_member *only, bool wait) {
+  bool all = !only || l->nested < NESTED_MAX;
+  l->nested++;
   take_signaled(l);
+  bool idle = all ? l->ready == 0 : !only->ready;
   l->inside = true;
-  uv_run(l->uv, wait && l->ready == 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+  uv_run(l->uv, wait && idle ? UV_RUN_ONCE : UV_RUN_NOWAIT);
   l->inside = false;
   take_signaled(l);
-  /* Those that ask again while they are turned come next time. A member may turn the loop
-   * itself or leave it, so the list is not taken away from it. */
-  for (size_t count = l->ready; count > 0 && l->first; count--) {
-    struct loop_member *m = l->first;
-    unready(l, m);
-    m->turn(m);
-  }
+  if (all)
+    turn_all(l);
+  else if (only->ready)
+    turn_one(l, only);
+  l->nested--;
+}
+
+void loop_turn(struct loop *l, bool wait) {
+  loop_turn_for(l, NULL, wait);
 }
 
 void loop_wake(struct loop *l) {

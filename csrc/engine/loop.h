@@ -27,6 +27,11 @@ void loop_turn(struct loop *, bool wait);
 void loop_wake(struct loop *);
 struct uv_loop_s *loop_uv(struct loop *);
 
+/* The same for who waits for this member. A member whose turn waits for another turns the others
+ * meanwhile; deep inside such waits the others have to wait, so that they end. */
+struct loop_member;
+void loop_turn_for(struct loop *, struct loop_member *, bool wait);
+
 /* ---- for runs (runtime.c) ----
  * A member asks to be turned and is turned once by a later loop_turn, never from inside a
  * libuv callback. Embedded in its owner; costs nothing while it asks for nothing. */

@@ -75,6 +75,10 @@ enum verdict {
 struct policy {
   void *self;
 
+  /* Whether it wants to hear of each program that a call starts, to end it should we die first:
+   * event("started:<number>", "<pid> <start>"), see transport/leftover.h. */
+  bool starts;
+
   /* Rebuild from the journal. A new run has no records: the policy then appends its first
    * ones to `out`. `store` also gives blobs. */
   bool (*load)(void *self, struct store *store, struct batch *out, struct error *);

@@ -230,10 +230,14 @@ enum engine_phase runtime_step(struct runtime *r) {
   return phase;
 }
 
+void runtime_turn(struct runtime *r) {
+  loop_turn_for(r->loop, &r->member, true);
+}
+
 void runtime_wait(struct runtime *r) {
   runtime_step(r);
   while (!r->stopped)
-    loop_turn(r->loop, true);
+    runtime_turn(r);
 }
 
 void runtime_stop(struct runtime *r, const char *why) {

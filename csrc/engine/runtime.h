@@ -26,6 +26,8 @@ bool runtime_open(const struct runtime_options *, struct runtime **, struct stor
 /* Does what can be done without waiting. A run has stopped when the programs it canceled are gone,
  * too: they have 2 s from SIGTERM to SIGKILL. */
 enum engine_phase runtime_step(struct runtime *);
+/* Turns the loop once for a caller who waits for this run, and waits for something to do. */
+void runtime_turn(struct runtime *);
 /* Turns the loop until this run has stopped. */
 void runtime_wait(struct runtime *);
 /* Safe in a signal handler and from another thread. `why` must be a string literal. */

@@ -158,12 +158,11 @@ static int run_step(lua_State *L) {
 
 static int run_wait(lua_State *L) {
   struct run *run = check_run(L);
-  struct loop *loop = runtime_loop(run->runtime);
   pass_on_stop(run);
   runtime_step(run->runtime);
   while (!runtime_stopped(run->runtime)) {
     pass_on_stop(run);
-    loop_turn(loop, true);
+    runtime_turn(run->runtime);
   }
   return 0;
 }

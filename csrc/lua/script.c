@@ -349,7 +349,9 @@ void script_init(struct script *script, lua_State *L, int at) {
   lua_setfield(L, at, "read_record");
   if (lua_getfield(L, at, "tick") == LUA_TFUNCTION) script->policy.tick = script_tick;
   if (lua_getfield(L, at, "progress") == LUA_TFUNCTION) script->policy.progress = script_progress;
-  lua_pop(L, 2);
+  lua_getfield(L, at, "starts");
+  script->policy.starts = lua_toboolean(L, -1);
+  lua_pop(L, 3);
 }
 
 void script_clear(struct script *script, lua_State *L) {

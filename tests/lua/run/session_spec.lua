@@ -61,6 +61,34 @@ describe("a session", function()
     assert.equal("ended after 4", told) -- in order, before the run was told to have stopped
   end)
 
+  it("and any program is told with its start, to one that wants to hear it, so that it can be ended", function()
+    for _, starts in ipairs { true, false } do
+      local ended = {}
+      local policy = policy_of {
+        { kind = "command", argv = { "sleep", "30" } },
+        { id = 1, message = '{"id":1,"do":"echo"}' },
+      }
+      policy.starts = starts
+      function policy.event(_, source, bytes)
+        local number, pid, start = source:match "^started:(%d+)$", bytes:match "^(%d+) (%S+)$"
+        policy.events[#policy.events + 1] = number
+        if number == "1" then ended[1] = core.end_leftover { pid = tonumber(pid), start = start } end
+      end
+      if not starts then policy.request = (function(request)
+        return function(self, number)
+          local task = request(self, number)
+          task.timeout = number == 1 and 0.2 or nil
+          return task
+        end
+      end)(policy.request) end
+      local _, status = run(policy)
+      assert.equal("completed", status)
+      assert.same(starts and { "1", "2" } or {}, policy.events)
+      assert.same(starts and { true } or {}, ended)
+      assert.equal(starts and "killed" or "timeout", policy.replies[1].status)
+    end
+  end)
+
   it("has frames, its time, and a maximum", function()
     local policy = policy_of {
       { id = 1, message = '{"id":1,"do":"silent"}', timeout = 0.2 },
