@@ -114,7 +114,7 @@ describe("the documents of a state machine", function()
   end)
 
   for _, context in ipairs { "file", "memory" } do
-    it(("name the steps that skillrt takes on the same folder, context in %s"):format(context), function()
+    it(("name the steps that skillrt takes on the same folder, context in %s (R153)"):format(context), function()
       local config = documents.config "target-worker"
       config.context_strategy = context
       local folder = documents.generate(config, "zh")

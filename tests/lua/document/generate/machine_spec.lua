@@ -55,7 +55,7 @@ describe("a transition table", function()
     assert.same({ "state.state === 'closed' && (rain === false)" }, again.autonomous_config.actions[1].preconditions)
   end)
 
-  it("is what registry and diagram are made of", function()
+  it("is what registry and diagram are made of (R127)", function()
     local normal = assert(config_of.normalise(config("standard")))
     local machine = normal.autonomous_config.machine
     local rows = {}
@@ -80,7 +80,7 @@ describe("a transition table", function()
     end
   end)
 
-  it("is refused with a state that nobody declared, or one that goes on behind the end", function()
+  it("is refused with a state that nobody declared, or one that goes on behind the end (R153, F64)", function()
     assert.matches("transitions%[2%]: nowhere is no state", refused(function(machine)
       machine.transitions[2].to = "nowhere"
     end))
@@ -97,7 +97,7 @@ describe("a transition table", function()
     })))
   end)
 
-  it("is warned about where it goes round for ever, stops, or is never entered", function()
+  it("is warned about where it goes round for ever, stops, or is never entered (R153)", function()
     assert.matches("closed comes back to itself by open without end", refused(function(machine)
       machine.transitions[1].limit = nil
     end))
@@ -113,7 +113,7 @@ describe("a transition table", function()
     assert.equal("nothing", refused(function() end))
   end)
 
-  it("makes phases/_orchestrator.md, with all its parts (R80, F11)", function()
+  it("makes phases/_orchestrator.md, with all its parts (R80, R117, R127, R153, F11)", function()
     local by_path = {}
     for _, file in ipairs(assert(generate.generate(config("standard"), { templates = "templates" }))) do
       by_path[file.path] = file.text
