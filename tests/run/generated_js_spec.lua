@@ -145,7 +145,7 @@ local STORIES = {
       { ["03-parallel"] = { { status = "failed", summary = "no model" } } },
     },
     {
-      "tries again as often as the config says",
+      "does not try again what may have acted",
       "failed",
       { ["02-exploration"] = { { status = "failed", retryable = true, summary = "busy" } } },
     },
@@ -244,6 +244,16 @@ describe("the code in generated documents does what the runtime does:", function
     local node = compare(config, answers, "file")
     assert.equal("action-scan", node.order[1])
     assert.equal("action-complete", node.order[#node.order])
+  end)
+
+  it("tries again, as often as the config says, what may be done twice (F19)", function()
+    for _, context in ipairs { "file", "memory" } do
+      local config = documents.config "api-manual-writer"
+      config.x_skillrt.phases["02-exploration"] = { idempotent = true, max_retries = 2 }
+      local busy = { ["02-exploration"] = { { status = "failed", retryable = true, summary = "busy" } } }
+      local node = compare(config, busy, context)
+      assert.same({ "01-collection", "02-exploration", "02-exploration", "02-exploration" }, node.order)
+    end
   end)
 
   it("stops at the limit of iterations (R57, F30)", function()
