@@ -332,8 +332,10 @@ end
 ---@param subject skillrt.check.Subject
 ---@param found skillrt.check.Found
 function M.check(subject, found)
-  if not subject.tree then
-    return
+  local config = subject.config
+  local autonomous = type(config) == "table" and config.autonomous_config
+  if not subject.tree or (type(autonomous) == "table" and autonomous.machine ~= nil) then
+    return -- the table of a config is checked as it is read (config.machine); its document is derived of it
   end
   local graphs = subject.prose and subject.prose.graphs or {}
   for _, path in ipairs(subject.tree.paths) do

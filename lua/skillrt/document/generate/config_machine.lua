@@ -153,7 +153,7 @@ function M.normalise(config, found)
   for _, problem in ipairs(machine_of.problems(machine)) do
     local key = ("%s%ss[%d]"):format(WHERE, problem.kind, problem.index)
     if problem.kind == "state" then
-      found:warn("machine", key, "%s", problem.message)
+      found:warn("machine-way", key, "%s", problem.message)
     else
       found:error("machine", key, "%s", problem.message)
     end

@@ -87,7 +87,8 @@ local function phase_views(config, words)
       agent_cell = markdown.cell(agent_text(phase.agent)),
       condition = phase.condition or false,
       condition_code = phase.condition and markdown.code(phase.condition),
-      is_first = i == 1 and #phase.input == 0,
+      has_inputs = #phase.input > 0,
+      is_first = i == 1,
     }
   end
   return out
@@ -216,10 +217,10 @@ end
 
 ---The data that all templates share.
 ---@param config skillrt.generate.Config
----@param lang "en"|"zh"
+---@param lang "en"|"zh"|nil  default "en"
 ---@return table
 function M.of(config, lang)
-  local words = words_of[lang]
+  local words = words_of[lang or "en"]
   local phases = phase_views(config, words)
   local iterations, errors, retries, termination = limits_of(config)
   local actions, by_priority = action_views(config, retries)

@@ -1,9 +1,11 @@
 -- machine_spec.lua: a state machine as one transition table: what is derived of it, what is wrong with it, and how
 -- a config says it.
+local check = require "skillrt.document.check"
 local config_of = require "skillrt.document.generate.config"
 local generate = require "skillrt.document.generate"
 local json = require "skillrt.base.json"
 local machine_of = require "skillrt.document.generate.machine"
+local skill_folder = require "tests.support.skill_folder"
 
 local function config(machine, actions)
   return {
@@ -111,6 +113,19 @@ describe("a transition table", function()
       machine.transitions[3].when = "wind > 3"
     end))
     assert.equal("nothing", refused(function() end))
+  end)
+
+  it("makes a folder in which check finds no contradiction, and no key it does not know (R153, F11)", function()
+    local texts = {}
+    for _, file in ipairs(assert(generate.generate(config(door()), { templates = "templates" }))) do
+      texts[file.path] = file.text
+    end
+    local folder <close> = skill_folder.make(texts, "machine-skill")
+    local result = assert(check(folder.dir))
+    assert.equal(0, result.counts.error)
+    for _, finding in ipairs(result.findings) do
+      assert.falsy(finding.code:find "^machine%." or finding.code == "config.unknown-key", finding.what)
+    end
   end)
 
   it("makes phases/_orchestrator.md, with all its parts (R80, R117, R127, R153, F11)", function()
