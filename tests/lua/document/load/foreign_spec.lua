@@ -24,6 +24,8 @@ describe("a document of another kind", function()
       ["package.json"] = { '{ "name": "x", "dependencies": {} }', "a package.json" },
       ["chain.json"] = { '{ "chain_id": "x", "nodes": {} }', "a chain of nodes" },
       ["other.json"] = { '{ "a": 1 }', "data of another program" },
+      ["team-config.json"] = { '{ "team_name": "x", "skill_name": "x", "roles": [] }', "a team's configuration" },
+      ["index.json"] = { '{ "name": "x", "description": "d", "phases": 4, "triggers": [] }', "data of another program" },
       ["compose.yml"] = { "services:\n  web: {}\n", "a compose file" },
       ["ci.yml"] = { "on: push\njobs: {}\n", "a GitHub workflow" },
     } do
@@ -34,7 +36,8 @@ describe("a document of another kind", function()
   end)
 
   it("is ours with one key of ours: what it lacks is told", function()
-    for _, text in ipairs { "{}", '{ "execution_mode": "sequential" }', '{ "skill_name": "demo" }' } do
+    for _, text in ipairs { "{}", '{ "execution_mode": "sequential" }', '{ "skill_name": "demo" }',
+      '{ "actions": [{ "id": "a" }] }', '{ "phases": [{ "id": "a" }] }' } do
       local _, told = findings(text, "x.json")
       assert.is_nil(told:find("skillrt does not run these", 1, true), told)
     end
