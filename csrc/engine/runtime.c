@@ -145,6 +145,18 @@ static void turned(struct loop_member *member) {
   runtime_step((struct runtime *)member);
 }
 
+/* A policy that refuses to go on (the run is over, a file changed) knows its books; where the views
+ * show less, their writer died. */
+static bool load(struct runtime *r, const struct policy *policy, struct error *error) {
+  struct error ignored = {0};
+  if (engine_load(r->engine, error)) return true;
+  bool refused =
+      error->code == ERROR_INVALID || error->code == ERROR_CHANGED || error->code == ERROR_MISSING;
+  if (refused && r->store->report.view_stale)
+    policy->save(policy->self, r->store->report.payload, r->store, &ignored);
+  return false;
+}
+
 static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
@@ -163,7 +175,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .busy = busy,
                                    .wake = wake,
                                    .data = r};
-  return engine_new(&options, &r->engine, error) && engine_load(r->engine, error) &&
+  return engine_new(&options, &r->engine, error) && load(r, o->policy, error) &&
          (!o->policy->tick || ticker_new(r, error));
 }
 

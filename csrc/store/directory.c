@@ -236,6 +236,7 @@ static bool directory_view_check(struct directory *d, const struct view_state *v
                                  struct error *e) {
   /* A torn one is worth no more than none: the journal has it all. */
   report->view_missing = view->missing || view->torn;
+  report->view_stale = report->view_missing || (!view->edited && view->seq < d->end.payload);
   if (report->view_missing) return true;
   report->view_edited = view->edited;
   report->view_seq = view->seq;
@@ -284,6 +285,7 @@ static bool directory_inspect(struct directory *d, const struct store_options *o
   memcpy(report->run_id, d->end.run_id, sizeof report->run_id);
   report->records = d->end.records;
   report->last = d->end.seq;
+  report->payload = d->end.payload;
   report->newest = d->end.newest;
   report->unclean = !d->end.closed || d->end.offset < d->end.size;
   report->cut_doubtful = look.rule != JOURNAL_SHORT;
@@ -323,6 +325,7 @@ static bool directory_recover(struct directory *d, const struct store_options *o
     return false;
   if (!directory_cut(d, power, o->cut, report, e)) return false;
   directory_sign(d);
+  view_sweep(d->sys, d->path);
   return journal_open(d->sys, &options, &d->end, &d->journal, e);
 }
 

@@ -16,11 +16,25 @@ bool file_path(char *to, const char *folder, const char *name, struct error *e) 
 }
 
 int file_open(const struct sys *sys, const char *path, int flags, struct error *e) {
+  struct sys_stat found;
   int fd;
-  do {
-    fd = sys->open(sys, path, flags | O_NOFOLLOW, 0600);
+  do { /* a pipe that somebody put there must hold nobody up */
+    fd = sys->open(sys, path, flags | O_NOFOLLOW | O_NONBLOCK, 0600);
   } while (fd == -EINTR);
-  if (fd >= 0) return fd;
+  if (fd >= 0) {
+    int failed = sys->fstat(sys, fd, &found);
+    if (failed == 0 && found.kind == SYS_FILE) return fd;
+    sys->close(sys, fd);
+    if (failed < 0)
+      error_system(e, -failed, "%s", path);
+    else
+      error_set(e, ERROR_INVALID, "%s: not a regular file", path);
+    return -1;
+  }
+  if (fd == -ENXIO) {
+    error_set(e, ERROR_INVALID, "%s: not a regular file", path);
+    return -1;
+  }
   if (fd == -ENOENT && !(flags & O_CREAT))
     error_set(e, ERROR_MISSING, "%s: No such file", path);
   else
@@ -100,8 +114,6 @@ bool file_read(const struct sys *sys, const char *path, struct buffer *to, struc
   if (fd < 0) return false;
   int failed = sys->fstat(sys, fd, &found);
   bool good = failed < 0 ? error_system(e, -failed, "%s", path) : true;
-  if (good && found.kind != SYS_FILE)
-    good = error_set(e, ERROR_INVALID, "%s: not a regular file", path);
   if (good && (uint64_t)found.size > to->maximum)
     good = error_set(e, ERROR_LIMIT, "%s: larger than %zu bytes", path, to->maximum);
   if (good && found.size > 0) {

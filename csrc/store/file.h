@@ -13,7 +13,8 @@
 
 /* "<folder>/<name>" into `to`, which has room for PATH_MAX bytes. */
 bool file_path(char *to, const char *folder, const char *name, struct error *);
-/* Opens with mode 0600, never through a last symbolic link; -1 with `error` filled. */
+/* Opens a regular file with mode 0600, never through a last symbolic link; -1 with `error` filled,
+ * ERROR_INVALID for a pipe or the like, which is not waited for. */
 int file_open(const struct sys *, const char *path, int flags, struct error *);
 /* fsync, or fdatasync where only the bytes count. Tried again on EINTR only. */
 bool file_sync(const struct sys *, int fd, bool data_only, const char *path, struct error *);

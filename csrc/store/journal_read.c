@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "store/file.h"
+
 enum { CHUNK = 256 << 10, WINDOW_MAX = JOURNAL_PAYLOAD_MAX + JOURNAL_FRAME + 2 * CHUNK };
 
 bool journal_reader_open(struct journal_reader *r, const struct sys *sys, const char *path,
@@ -14,13 +16,9 @@ bool journal_reader_open(struct journal_reader *r, const struct sys *sys, const 
   *r = (struct journal_reader){.sys = sys, .object = path, .fd = -1, .limit = limit};
   buffer_init(&r->window, sys, WINDOW_MAX);
   struct sys_stat found;
-  int fd;
-  do {
-    fd = sys->open(sys, path, O_RDONLY | O_NOFOLLOW, 0);
-  } while (fd == -EINTR);
-  if (fd < 0) return error_system(e, -fd, "%s", path);
-  r->fd = fd;
-  int failed = sys->fstat(sys, fd, &found);
+  r->fd = file_open(sys, path, O_RDONLY, e);
+  if (r->fd < 0) return false;
+  int failed = sys->fstat(sys, r->fd, &found);
   if (failed < 0) {
     journal_reader_close(r);
     return error_system(e, -failed, "%s", path);

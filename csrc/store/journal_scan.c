@@ -28,7 +28,7 @@ struct scan {
   uint64_t seq;
   uint32_t batch, crc; /* and `mark`: how that line stands to its batch */
   enum journal_mark mark;
-  uint64_t records, newest;
+  uint64_t records, newest, payload;
 };
 
 bool journal_segment_path(char *to, const char *folder, uint32_t segment, struct error *e) {
@@ -167,7 +167,10 @@ static void scan_advance(struct scan *s, const struct journal_line *line, int64_
   s->batch = line->batch;
   s->crc = line->crc;
   s->mark = line->mark;
-  if (!journal_own(line->payload)) s->records++;
+  if (!journal_own(line->payload)) {
+    s->records++;
+    s->payload = line->seq;
+  }
   if (scan_ending(s, line->payload)) s->newest = line->seq;
   if (line->mark == JOURNAL_MORE) return;
   s->end.segment = s->segment;
@@ -178,6 +181,7 @@ static void scan_advance(struct scan *s, const struct journal_line *line, int64_
   s->end.crc = s->crc;
   s->end.records = s->records;
   s->end.newest = s->newest;
+  s->end.payload = s->payload;
   s->end.closed = journal_closed(line->payload);
 }
 

@@ -18,6 +18,7 @@ struct journal_end {
   int64_t offset;   /* in it */
   int64_t size;     /* of its file; bytes from offset to here are a torn tail */
   uint64_t seq;     /* of the last good line */
+  uint64_t payload; /* seq of the last line that is not the store's own */
   uint32_t batch;   /* of it */
   uint32_t crc;     /* of it */
   uint64_t records; /* payloads, without the store's own, of what was scanned */

@@ -92,7 +92,7 @@ bool lock_held(const struct sys *sys, const char *folder, char *line, size_t roo
   char path[PATH_MAX];
   struct error ignored;
   if (!file_path(path, folder, "run.lock", &ignored)) return false;
-  int fd = sys->open(sys, path, O_RDWR, 0);
+  int fd = file_open(sys, path, O_RDWR, &ignored);
   if (fd < 0) return false;
   int failed;
   do {

@@ -105,12 +105,14 @@ struct store_report {
   char run_id[65];
   uint64_t records;   /* payloads in the journal; STORE_READ: in what was checked of it */
   uint64_t last;      /* the highest seq */
+  uint64_t payload;   /* that of the last payload */
   uint64_t newest;    /* see store_options.ending; 0: there is none */
   uint64_t cut_bytes; /* damaged end moved to `cut_file` */
   bool cut_doubtful;  /* and it may have held what was reported: no kill explains it */
   char cut_file[128]; /* "journal.cut-<time>", or "" */
   bool unclean;       /* the last line of the journal does not say "closed" */
   bool view_missing;  /* state.json is not there, or its end is (never fsynced) */
+  bool view_stale;    /* or it shows less than the journal has: its writer died, or could not */
   bool view_edited;   /* state.json's digest does not match its content (accept_edits given) */
   uint64_t view_seq;  /* _skillrt.seq of state.json */
 };

@@ -184,3 +184,36 @@ bool view_check(const struct sys *sys, const char *folder, struct view_state *fo
   buffer_clear(&bytes);
   return good;
 }
+
+struct sweep {
+  const struct sys *sys;
+  const char *folder;
+  bool views; /* the folder holds nothing but views */
+};
+
+/* "<name>.new-<8 hex digits>", or "<name>.json.new" where it is a view's. */
+static bool sweep_is_left(const struct sweep *s, const char *name) {
+  static const char *const own[] = {"state.json.new", "execution-state.json.new"};
+  size_t length = strlen(name);
+  if (length > 13 && memcmp(name + length - 13, ".new-", 5) == 0)
+    return strspn(name + length - 8, "0123456789abcdef") == 8;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (strcmp(name, own[i]) == 0) return true;
+  return s->views && length > 9 && strcmp(name + length - 9, ".json.new") == 0;
+}
+
+static bool sweep_each(void *data, const char *name, enum sys_kind kind) {
+  const struct sweep *s = data;
+  char path[PATH_MAX];
+  if (kind == SYS_FILE && sweep_is_left(s, name) && file_path(path, s->folder, name, NULL))
+    s->sys->unlink(s->sys, path);
+  return true;
+}
+
+void view_sweep(const struct sys *sys, const char *folder) {
+  char context[PATH_MAX];
+  struct sweep top = {.sys = sys, .folder = folder};
+  struct sweep below = {.sys = sys, .folder = context, .views = true};
+  sys->list(sys, folder, sweep_each, &top);
+  if (file_path(context, folder, "context", NULL)) sys->list(sys, context, sweep_each, &below);
+}

@@ -28,6 +28,10 @@ bool view_name_valid(const char *name);
 bool view_write(const struct sys *, const char *folder, const char *name, struct span content,
                 char *digest, struct error *);
 
+/* Removes what a writer left that died before its file got its name: of views, and of the files of
+ * steps in the run's folder. */
+void view_sweep(const struct sys *, const char *folder);
+
 struct view_state {
   bool missing; /* no state.json, or an empty one */
   bool torn;    /* its end is missing: what a power cut leaves of an unsynced file */

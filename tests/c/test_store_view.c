@@ -166,6 +166,94 @@ static void test_blobs(struct scratch *s, bool memory) {
   scratch_empty(s);
 }
 
+/* Names where something stands that would hold up whoever opens it. */
+static void test_pipes(struct scratch *s) {
+  static const char *const names[] = {"run/state.json", "run/journal/00000001.sj", "run/run.lock"};
+  TEST("a pipe in the place of a file is refused at once, by whoever looks or goes on") {
+    alarm(20);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      struct kit k;
+      scratch_empty(s);
+      kit_init(&k, s);
+      CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
+      kit_close(&k);
+      unlink(scratch_path(s, names[i]));
+      CHECK(mkfifo(scratch_path(s, names[i]), 0600) == 0);
+      bool lock = i == 2; /* a look takes none */
+      CHECK(kit_open(&k, STORE_READ) == lock);
+      CHECK(lock || (k.error.code == ERROR_INVALID && strstr(k.error.text, names[i] + 4) &&
+                     strstr(k.error.text, "not a regular file")));
+      kit_close(&k);
+      CHECK(!kit_open(&k, STORE_RESUME) && k.error.code == ERROR_INVALID);
+      char line[STORE_HOLDER];
+      CHECK(!store_holder(k.sys, k.path, line));
+    }
+    alarm(0);
+  }
+  TEST("nor does a view or a blob wait for one") {
+    struct kit k;
+    char digest[65], state[512];
+    struct span blob = {"large", 5};
+    sha256_hex(blob.data, blob.length, digest);
+    scratch_empty(s);
+    kit_init(&k, s);
+    alarm(20);
+    CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1));
+    CHECK(mkfifo(scratch_path(s, "run/state.json.new"), 0600) == 0);
+    CHECK(!kit_view(&k, "state.json", kit_state(state, 1, "x")));
+    CHECK(k.store->ops->blob_put(k.store, digest, blob, &k.error));
+    char name[100];
+    snprintf(name, sizeof name, "run/blobs/%s", digest);
+    struct buffer to;
+    buffer_init(&to, k.sys, 100);
+    CHECK(unlink(scratch_path(s, name)) == 0 && mkfifo(scratch_path(s, name), 0600) == 0);
+    CHECK(!k.store->ops->blob_get(k.store, digest, &to, &k.error));
+    buffer_clear(&to);
+    kit_close(&k);
+    alarm(0);
+  }
+}
+
+static void test_left(struct scratch *s) {
+  static const char *const gone[] = {"run/state.json.new", "run/execution-state.json.new",
+                                     "run/context/a.json.new", "run/state.json.new-0123abcd",
+                                     "run/out.md.new-89abcdef"};
+  static const char *const kept[] = {"run/notes.new", "run/notes.new-1234", "run/x.new-0123abcg",
+                                     "run/context/own"};
+  TEST("what a writer left that died before its file had its name is gone at the next opening") {
+    struct kit k;
+    scratch_empty(s);
+    kit_init(&k, s);
+    CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 1) && kit_view(&k, "context/a.json", "{}"));
+    kit_close(&k);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+      scratch_write(s, gone[i], "x", 1);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+      scratch_write(s, kept[i], "x", 1);
+    CHECK(kit_open(&k, STORE_RESUME));
+    kit_close(&k);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+      CHECK(access(scratch_path(s, gone[i]), F_OK) != 0);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+      CHECK(access(scratch_path(s, kept[i]), F_OK) == 0);
+  }
+  TEST("a state.json that shows less than the journal has is called stale") {
+    struct kit k;
+    char state[512];
+    kit_init(&k, s);
+    CHECK(kit_open(&k, STORE_RESUME) && k.report.view_stale);
+    CHECK(kit_put(&k, 1, 1));
+    CHECK(kit_view(&k, "state.json",
+                   kit_state(state, (unsigned long)k.store->ops->seq(k.store), "x")));
+    kit_close(&k);
+    CHECK(kit_open(&k, STORE_RESUME) && !k.report.view_stale);
+    CHECK(kit_put(&k, 2, 1));
+    kit_close(&k);
+    CHECK(kit_open(&k, STORE_RESUME) && k.report.view_stale && !k.report.view_missing);
+    kit_close(&k);
+  }
+}
+
 int main(void) {
   struct scratch s;
   scratch_make(&s);
@@ -184,6 +272,8 @@ int main(void) {
     CHECK(kit_view(&k, "state.json", "{}"));
     kit_close(&k);
   }
+  test_pipes(&s);
+  test_left(&s);
   scratch_remove(&s);
   return check_finish();
 }

@@ -37,6 +37,9 @@ local HINTS = {
     return dir and ("go on with that run: skillrt resume %s"):format(dir)
   end,
   missing = function(_, message)
+    if message:find(": holds no run: one was begun here", 1, true) then
+      return "no step of it was begun: begin the run again, in this directory or another"
+    end
     return message:find(": holds no run$") and 'a run with context = "memory" leaves nothing; any other names its '
       .. "directory in its last line"
   end,

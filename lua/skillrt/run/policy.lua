@@ -318,7 +318,7 @@ function Policy.event() end
 ---@param seq integer
 ---@return table[] list  { name, content }
 function Policy:save(seq)
-  return views.list(self, seq)
+  return #self.out == 0 and views.list(self, seq) or {} -- no view shows what no batch took
 end
 
 ---Everything up to a record is durable: whoever watches is told.

@@ -35,10 +35,25 @@ local function changed_files(pins, now)
   return changed
 end
 
+local function has_phase(policy, id)
+  for _, phase in ipairs(policy.run.skill.phases) do
+    if phase.id == id then
+      return true
+    end
+  end
+  return false
+end
+
 local function check_status(policy)
-  local books = policy.books
-  if policy.session.retry or policy.session.from then
-    return
+  local books, from = policy.books, policy.session.from
+  if from then
+    if not has_phase(policy, from) then
+      refuse("missing", "Phase not found: %s", from)
+    end
+  elseif policy.session.retry then
+    if not books.last_failed then
+      refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
+    end
   elseif books.status == "completed" or books.status == "aborted" then
     refuse(
       "invalid",
@@ -91,9 +106,6 @@ end
 
 local function take_retry(policy)
   local failed = policy.books.last_failed
-  if not failed then
-    refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
-  end
   local forget = json.array({})
   for _, one in ipairs(policy.run.skill.actions) do
     local over = policy.books.completed[one.id] or policy.books.failed[one.id]
@@ -112,9 +124,6 @@ local function take_rewind(policy)
       phases[#phases + 1] = phase.id
       loop = loop or not phase.trailing
     end
-  end
-  if not on then
-    refuse("missing", "Phase not found: %s", policy.session.from)
   end
   assert(policy:emit({ t = "rewind", phases = phases, loop = loop or nil }))
 end

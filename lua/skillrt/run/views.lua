@@ -60,7 +60,6 @@ function M.list(policy, seq)
   known.seq = seq
   local whole = M.state(books)
   whole._skillrt = { seq = seq, digest = NO_DIGEST, run = books.run_id, reason = books.reason }
-  list[1] = { "state.json", pretty(whole) }
   if policy.skill.phases and #policy.skill.phases > 0 then
     list[#list + 1] = { "execution-state.json", pretty(M.execution(books)) }
   end
@@ -82,6 +81,7 @@ function M.list(policy, seq)
       end
     end
   end
+  list[#list + 1] = { "state.json", pretty(whole) } -- last: its seq says that the others are there
   return list
 end
 

@@ -18,7 +18,7 @@ return {
   ---@return integer code
   run = function(args)
     local ending = require("skillrt.cli.ending")
-    local books, message, code = require("skillrt.run.runner").read(args.dir)
+    local books, message, code = require("skillrt.run.look").books(args.dir)
     if not books then
       return ending.refused(message, code, nil, args.dir)
     elseif not books.question then

@@ -96,6 +96,10 @@ local function read(dir, show)
     local went, raised = pcall(core.salvage, dir, each) -- refused as a whole: its part before the bad place
     called, report = went, not went and raised or nil
   end
+  if report and shown == 0 then
+    report, code = nil, "missing"
+    message = ("%s: holds no run: one was begun here, and ended before its first record"):format(dir)
+  end
   if not called then
     local raised = type(report) == "table" and report or { message = tostring(report), code = "script" }
     report, message, code = nil, ("%s: %s"):format(dir, raised.message), raised.code
