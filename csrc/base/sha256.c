@@ -1,10 +1,13 @@
-/* sha256.c: SHA-256 in plain C. Knows nothing of blobs. Called by the store and the JSON face. */
+/* sha256.c: SHA-256, its blocks in plain C or by instruction, chosen at run time.
+ * Knows nothing of blobs. Called by the store and the JSON face. */
 #include "base/sha256.h"
 
 #include <string.h>
 
+#include "base/sha256_blocks.h"
+
 /* clang-format off */
-static const uint32_t sha256_round[64] = { /* fractions of the cube roots of the first primes */
+const uint32_t sha256_round[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -20,33 +23,72 @@ static uint32_t sha256_turn(uint32_t word, int by) {
   return word >> by | word << (32 - by);
 }
 
-static void sha256_expand(uint32_t w[64], const unsigned char *block) {
-  for (int i = 0; i < 16; i++)
-    w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-           (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
-  for (int i = 16; i < 64; i++) {
-    uint32_t a = w[i - 15], b = w[i - 2];
-    uint32_t s0 = sha256_turn(a, 7) ^ sha256_turn(a, 18) ^ a >> 3;
-    uint32_t s1 = sha256_turn(b, 17) ^ sha256_turn(b, 19) ^ b >> 10;
-    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-  }
+static uint32_t sha256_load(const unsigned char *from) {
+  uint32_t word;
+  memcpy(&word, from, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  word = __builtin_bswap32(word);
+#endif
+  return word;
+}
+
+/* A round leaves its eight words in place: the next one names them one further on. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                                           \
+  do {                                                                                             \
+    uint32_t t = h + (sha256_turn(e, 6) ^ sha256_turn(e, 11) ^ sha256_turn(e, 25)) +               \
+                 (g ^ (e & (f ^ g))) + sha256_round[(i)] + w[(i)&15];                              \
+    d += t;                                                                                        \
+    h = t + (sha256_turn(a, 2) ^ sha256_turn(a, 13) ^ sha256_turn(a, 22)) +                        \
+        ((a & b) | (c & (a | b)));                                                                 \
+  } while (0)
+
+#define EIGHT_ROUNDS(i)                                                                            \
+  do {                                                                                             \
+    ROUND(a, b, c, d, e, f, g, h, (i));                                                            \
+    ROUND(h, a, b, c, d, e, f, g, (i) + 1);                                                        \
+    ROUND(g, h, a, b, c, d, e, f, (i) + 2);                                                        \
+    ROUND(f, g, h, a, b, c, d, e, (i) + 3);                                                        \
+    ROUND(e, f, g, h, a, b, c, d, (i) + 4);                                                        \
+    ROUND(d, e, f, g, h, a, b, c, (i) + 5);                                                        \
+    ROUND(c, d, e, f, g, h, a, b, (i) + 6);                                                        \
+    ROUND(b, c, d, e, f, g, h, a, (i) + 7);                                                        \
+  } while (0)
+
+/* The word sixteen rounds on, in the place of the one it follows from. */
+static inline void sha256_next_word(uint32_t w[16], int i) {
+  uint32_t one = w[(i + 1) & 15], fourteen = w[(i + 14) & 15];
+  w[i] += (sha256_turn(one, 7) ^ sha256_turn(one, 18) ^ one >> 3) + w[(i + 9) & 15] +
+          (sha256_turn(fourteen, 17) ^ sha256_turn(fourteen, 19) ^ fourteen >> 10);
 }
 
 static void sha256_block(uint32_t state[8], const unsigned char *block) {
-  uint32_t w[64];
-  sha256_expand(w, block);
+  uint32_t w[16];
   uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
   uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
-  for (int i = 0; i < 64; i++) {
-    uint32_t s1 = sha256_turn(e, 6) ^ sha256_turn(e, 11) ^ sha256_turn(e, 25);
-    uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + sha256_round[i] + w[i];
-    uint32_t s0 = sha256_turn(a, 2) ^ sha256_turn(a, 13) ^ sha256_turn(a, 22);
-    uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-    h = g, g = f, f = e, e = d + t1;
-    d = c, c = b, b = a, a = t1 + t2;
+  for (int i = 0; i < 16; i++)
+    w[i] = sha256_load(block + 4 * i);
+  EIGHT_ROUNDS(0);
+  EIGHT_ROUNDS(8);
+  for (int round = 16; round < 64; round += 16) {
+    for (int i = 0; i < 16; i++)
+      sha256_next_word(w, i);
+    EIGHT_ROUNDS(round);
+    EIGHT_ROUNDS(round + 8);
   }
   state[0] += a, state[1] += b, state[2] += c, state[3] += d;
   state[4] += e, state[5] += f, state[6] += g, state[7] += h;
+}
+
+void sha256_blocks_portable(uint32_t state[8], const unsigned char *from, size_t count) {
+  for (; count > 0; count--, from += 64)
+    sha256_block(state, from);
+}
+
+static void sha256_blocks(uint32_t state[8], const unsigned char *from, size_t count) {
+  if (sha256_has_instruction())
+    sha256_blocks_instruction(state, from, count);
+  else
+    sha256_blocks_portable(state, from, count);
 }
 
 void sha256_init(struct sha256 *s) {
@@ -64,10 +106,10 @@ void sha256_add(struct sha256 *s, const void *from, size_t size) {
     memcpy(s->block + used, at, part);
     at += part, size -= part;
     if (used + part < 64) return;
-    sha256_block(s->state, s->block);
+    sha256_blocks(s->state, s->block, 1);
   }
-  for (; size >= 64; at += 64, size -= 64)
-    sha256_block(s->state, at);
+  sha256_blocks(s->state, at, size / 64);
+  at += size / 64 * 64, size %= 64;
   if (size) memcpy(s->block, at, size);
 }
 
@@ -77,13 +119,13 @@ void sha256_finish(struct sha256 *s, unsigned char digest[32]) {
   s->block[used++] = 0x80;
   if (used > 56) {
     memset(s->block + used, 0, 64 - used);
-    sha256_block(s->state, s->block);
+    sha256_blocks(s->state, s->block, 1);
     used = 0;
   }
   memset(s->block + used, 0, 56 - used);
   for (int i = 0; i < 8; i++)
     s->block[56 + i] = (unsigned char)(bits >> (56 - 8 * i));
-  sha256_block(s->state, s->block);
+  sha256_blocks(s->state, s->block, 1);
   for (int i = 0; i < 32; i++)
     digest[i] = (unsigned char)(s->state[i / 4] >> (24 - 8 * (i % 4)));
 }

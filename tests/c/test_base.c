@@ -11,6 +11,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "base/sha256_blocks.h"
 
 static void test_errors(void) {
   struct error e;
@@ -146,6 +147,27 @@ static void test_sha(void) {
     CHECK_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56, hex);
     CHECK_STR(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  }
+  TEST("SHA-256 is the same in plain C and by the processor's instructions") {
+    unsigned char bytes[5 * 64 + 3];
+    for (size_t i = 0; i < sizeof bytes; i++)
+      bytes[i] = (unsigned char)(i * i * 31 + i * 7);
+    for (size_t count = 0; count <= 5 && sha256_has_instruction(); count++)
+      for (size_t from = 0; from < 3; from++) {
+        uint32_t plain[8], fast[8];
+        for (int i = 0; i < 8; i++)
+          plain[i] = fast[i] = (uint32_t)i * 0x9e3779b9u;
+        sha256_blocks_portable(plain, bytes + from, count);
+        sha256_blocks_instruction(fast, bytes + from, count);
+        CHECK(memcmp(plain, fast, sizeof plain) == 0);
+      }
+  }
+  TEST("SHA-256 in plain C gives the value NIST publishes") {
+    static const unsigned char abc[64] = {'a', 'b', 'c', 0x80, [63] = 24};
+    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    sha256_blocks_portable(state, abc, 1);
+    CHECK(state[0] == 0xba7816bf && state[7] == 0xf20015ad);
   }
   TEST("SHA-256 of a million letters a, in pieces of any size") {
     static char letters[1000];
