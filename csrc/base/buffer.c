@@ -105,7 +105,7 @@ static bool read_is_over(const struct buffer *to, int fd, const char *path, stru
   return error_set(error, ERROR_LIMIT, "%s: more than %zu bytes", path, to->maximum);
 }
 
-static bool read_all(struct buffer *to, int fd, const char *path, struct error *error) {
+bool buffer_read_descriptor(struct buffer *to, int fd, const char *path, struct error *error) {
   const struct sys *sys = to->sys;
   struct sys_stat info;
   int failed = sys->fstat(sys, fd, &info);
@@ -135,7 +135,7 @@ bool buffer_read_file(struct buffer *to, const char *path, struct error *error) 
     return false;
   }
   if (fd < 0) return error_system(error, -fd, "%s", path);
-  bool ok = read_all(to, fd, path, error);
+  bool ok = buffer_read_descriptor(to, fd, path, error);
   sys->close(sys, fd);
   return ok;
 }

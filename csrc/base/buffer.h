@@ -40,4 +40,7 @@ struct span buffer_span(const struct buffer *);
 /* Appends a whole regular file; one that does not exist is ERROR_MISSING. */
 bool buffer_read_file(struct buffer *, const char *path, struct error *);
 
+/* The same from where an open file stands; `path` is for messages. */
+bool buffer_read_descriptor(struct buffer *, int fd, const char *path, struct error *);
+
 #endif

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sys_below.h"
 #include "base/sys_spawn.h"
 
 #define RESULT(call) ((call) < 0 ? -errno : 0)
@@ -254,6 +255,7 @@ const struct sys *sys_real(void) {
   static const struct sys real = {
       .alloc = real_alloc,
       .open = real_open,
+      .open_below = sys_real_open_below,
       .close = real_close,
       .read = real_read,
       .pread = real_pread,

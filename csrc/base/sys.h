@@ -43,6 +43,9 @@ struct sys {
   void *(*alloc)(const struct sys *, void *block, size_t old_size, size_t new_size);
 
   int (*open)(const struct sys *, const char *path, int flags, unsigned mode);
+  /* Opens what is there at a path below an open folder; a link anywhere in it is -ELOOP, a way out
+   * -EXDEV. */
+  int (*open_below)(const struct sys *, int folder, const char *name, int flags);
   int (*close)(const struct sys *, int fd);
   ssize_t (*read)(const struct sys *, int fd, void *to, size_t size);
   ssize_t (*pread)(const struct sys *, int fd, void *to, size_t size, int64_t offset);
@@ -110,6 +113,11 @@ bool sys_create_file(const struct sys *, const char *path, const void *from, siz
  * until the new one is complete. Mode 0600. */
 bool sys_replace_file(const struct sys *, const char *path, const void *from, size_t size,
                       bool durable, struct error *);
+
+/* The first half of that: the whole content under a name beside `path`, which goes to `temporary`
+ * (PATH_MAX bytes); nothing is left where it fails. */
+bool sys_write_beside(const struct sys *, const char *path, const void *from, size_t size,
+                      bool durable, char *temporary, struct error *);
 
 void *sys_alloc(const struct sys *, size_t size); /* zeroed; NULL on failure */
 void sys_free(const struct sys *, void *block, size_t size);

@@ -117,19 +117,23 @@ static bool replace_sync_parent(const struct sys *sys, const char *path, struct 
   return sys_sync_directory(sys, parent, e);
 }
 
+bool sys_write_beside(const struct sys *sys, const char *path, const void *from, size_t size,
+                      bool durable, char *temporary, struct error *e) {
+  int fd = replace_create(sys, path, temporary, PATH_MAX);
+  if (fd < 0) return error_system(e, -fd, "%s", path);
+  if (fill(sys, fd, from, size, durable, path, e)) return true;
+  sys->unlink(sys, temporary);
+  return false;
+}
+
 bool sys_replace_file(const struct sys *sys, const char *path, const void *from, size_t size,
                       bool durable, struct error *e) {
   char name[PATH_MAX];
-  int fd = replace_create(sys, path, name, sizeof name);
-  if (fd < 0) return error_system(e, -fd, "%s", path);
-  bool good = fill(sys, fd, from, size, durable, path, e);
-  if (good) {
-    int failed = sys->rename(sys, name, path);
-    good = failed < 0 ? error_system(e, -failed, "%s", path) : true;
-  }
-  if (!good) {
+  if (!sys_write_beside(sys, path, from, size, durable, name, e)) return false;
+  int failed = sys->rename(sys, name, path);
+  if (failed < 0) {
     sys->unlink(sys, name);
-    return false;
+    return error_system(e, -failed, "%s", path);
   }
   return durable ? replace_sync_parent(sys, path, e) : true;
 }

@@ -1,8 +1,9 @@
 /* bind_files.c: core.files: whole files and folders for Lua, through struct sys.
  *
- * read(path, max?) write(path, text) create(path, text) sync(path) list(path) stat(path)
- * make_folders(path) remove(path). No descriptor ever reaches Lua. Called by bind_core.c; joined by
- * lua/skillrt/base/files.lua. */
+ * read(path, max?) write(path, text) create(path, text) sync(path) list(path) stat(path, name?)
+ * make_folders(path) remove(path); below a folder, through no link: keep(folder, name, text,
+ * durable?) kept(folder, name, max?) settle(folder, name). No descriptor ever reaches Lua. Called
+ * by bind_core.c; joined by lua/skillrt/base/files.lua. */
 #include "lua/bind.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <lauxlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/below.h"
 
 #define FILE_MAXIMUM ((size_t)256 << 20) /* bytes one read gives at most, unless told less */
 
@@ -67,6 +70,42 @@ static int files_create(lua_State *L) {
   const char *text = luaL_checklstring(L, 2, &size);
   struct error error = {0};
   if (!sys_create_file(bind_sys(L), path, text, size, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* keep(folder, name, text, durable?): below the folder, through no link; folders are made. Whole or
+ * not at all; where `durable`, it survives a power cut from here on. */
+static int files_keep(lua_State *L) {
+  const char *folder = check_path(L, 1), *name = check_path(L, 2);
+  struct span text;
+  text.data = luaL_checklstring(L, 3, &text.length);
+  struct error error = {0};
+  if (!below_replace(bind_sys(L), folder, name, text, lua_toboolean(L, 4), &error))
+    return bind_fail(L, &error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* kept(folder, name, max?) -> text of a regular file below the folder, through no link */
+static int files_kept(lua_State *L) {
+  const char *folder = check_path(L, 1), *name = check_path(L, 2);
+  lua_Integer maximum = luaL_optinteger(L, 3, (lua_Integer)FILE_MAXIMUM);
+  luaL_argcheck(L, maximum >= 0, 3, "a size in bytes");
+  struct buffer *text = bind_buffer(L, (size_t)maximum);
+  struct error error = {0};
+  if (!below_read(bind_sys(L), folder, name, text, &error)) return bind_fail(L, &error);
+  lua_pushlstring(L, text->data ? text->data : "", text->length);
+  buffer_clear(text);
+  return 1;
+}
+
+/* settle(folder, name): a file that is there below the folder, through no link, and its name
+ * survive a power cut. */
+static int files_settle(lua_State *L) {
+  const char *folder = check_path(L, 1), *name = check_path(L, 2);
+  struct error error = {0};
+  if (!below_settle(bind_sys(L), folder, name, &error)) return bind_fail(L, &error);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -138,18 +177,20 @@ static int files_list(lua_State *L) {
   return 1;
 }
 
-/* stat(path) -> { kind, size, mtime_ns } or nil, message, code */
+/* stat(path) -> { kind, size, mtime_ns } or nil, message, code; stat(folder, name): below the
+ * folder, through no link */
 static int files_stat(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = check_path(L, 1), *name = lua_isnoneornil(L, 2) ? NULL : check_path(L, 2);
   const struct sys *sys = bind_sys(L);
   struct sys_stat info;
-  int failed = sys->stat(sys, path, &info);
+  struct error error = {0};
+  int failed = name ? 0 : sys->stat(sys, path, &info);
   if (failed < 0) {
-    struct error error = {0};
     error_system(&error, -failed, "%s", path);
     if (failed == -ENOENT) error.code = ERROR_MISSING;
-    return bind_fail(L, &error);
   }
+  if (failed < 0 || (name && !below_stat(sys, path, name, &info, &error)))
+    return bind_fail(L, &error);
   lua_createtable(L, 0, 3);
   lua_pushstring(L, kind_name(info.kind));
   lua_setfield(L, -2, "kind");
@@ -221,17 +262,14 @@ static int files_current(lua_State *L) {
 }
 
 int bind_files(lua_State *L) {
-  static const luaL_Reg functions[] = {{"read", files_read},
-                                       {"write", files_write},
-                                       {"create", files_create},
-                                       {"sync", files_sync},
-                                       {"list", files_list},
-                                       {"stat", files_stat},
-                                       {"make_folders", files_make_folders},
-                                       {"remove", files_remove},
-                                       {"rename", files_rename},
-                                       {"current", files_current},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"read", files_read},       {"write", files_write},
+      {"create", files_create},   {"keep", files_keep},
+      {"kept", files_kept},       {"settle", files_settle},
+      {"sync", files_sync},       {"list", files_list},
+      {"stat", files_stat},       {"make_folders", files_make_folders},
+      {"remove", files_remove},   {"rename", files_rename},
+      {"current", files_current}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

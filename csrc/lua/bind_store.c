@@ -179,12 +179,16 @@ static int core_holder(lua_State *L) {
   return 3;
 }
 
+/* is_own_name(name) -> boolean: whether it is a store's, in the folder of a run */
+static int core_is_own_name(lua_State *L) {
+  lua_pushboolean(L, store_owns(luaL_checkstring(L, 1)));
+  return 1;
+}
+
 int bind_store(lua_State *L) {
-  static const luaL_Reg functions[] = {{"read", core_read},
-                                       {"salvage", core_salvage},
-                                       {"holder", core_holder},
-                                       {"recover", core_recover},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"read", core_read},       {"salvage", core_salvage},         {"holder", core_holder},
+      {"recover", core_recover}, {"is_own_name", core_is_own_name}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   return 0;
 }

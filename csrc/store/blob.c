@@ -52,7 +52,7 @@ static bool blob_settle(const struct sys *sys, const char *path, struct error *e
   bool good = file_sync(sys, fd, false, path, e);
   sys->close(sys, fd);
   file_parent(parent, path);
-  return good && file_sync_folder(sys, parent, e);
+  return good && sys_sync_directory(sys, parent, e);
 }
 
 bool blob_put(const struct sys *sys, const char *folder, const char *digest, struct span value,
@@ -61,7 +61,8 @@ bool blob_put(const struct sys *sys, const char *folder, const char *digest, str
   if (!blob_check(digest, value, e) || !blob_path(path, folder, digest, e)) return false;
   file_parent(parent, path);
   if (blob_there(sys, path, digest, value.length)) return !durable || blob_settle(sys, path, e);
-  if (file_make_folders(sys, parent, durable, e)) return file_replace(sys, path, value, durable, e);
+  if (file_make_folders(sys, parent, durable, e))
+    return sys_replace_file(sys, path, value.data, value.length, durable, e);
   return false;
 }
 

@@ -54,7 +54,7 @@ bool cut_tail(const struct sys *sys, const char *folder, const char *segment, in
   int to = cut_create(sys, folder, path, name, e);
   bool good =
       to >= 0 && cut_copy(sys, from, to, offset, size, segment, path, e) &&
-      (!durable || (file_sync(sys, to, false, path, e) && file_sync_folder(sys, folder, e)));
+      (!durable || (file_sync(sys, to, false, path, e) && sys_sync_directory(sys, folder, e)));
   if (to >= 0) sys->close(sys, to);
   if (to >= 0 && !good) sys->unlink(sys, path);
   if (good) {
@@ -84,5 +84,5 @@ bool cut_later(const struct sys *sys, const char *run, const char *folder, uint3
     if (failed < 0) return error_system(e, -failed, "%s", to);
     *bytes += (uint64_t)about.size;
   }
-  return !durable || (file_sync_folder(sys, folder, e) && file_sync_folder(sys, run, e));
+  return !durable || (sys_sync_directory(sys, folder, e) && sys_sync_directory(sys, run, e));
 }

@@ -321,7 +321,7 @@ static bool directory_recover(struct directory *d, const struct store_options *o
                                     .segment_bytes = o->segment_bytes,
                                     .index = &d->index,
                                     .seal = report->unclean && (torn || !d->end.bare)};
-  if (power && !(file_sync_parent(d->sys, d->path, e) && file_sync_folder(d->sys, d->path, e)))
+  if (power && !(file_sync_parent(d->sys, d->path, e) && sys_sync_directory(d->sys, d->path, e)))
     return false;
   if (!directory_cut(d, power, o->cut, report, e)) return false;
   directory_sign(d);

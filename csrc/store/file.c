@@ -50,17 +50,6 @@ bool file_sync(const struct sys *sys, int fd, bool data_only, const char *path, 
   return failed < 0 ? error_system(e, -failed, "%s: sync", path) : true;
 }
 
-bool file_sync_folder(const struct sys *sys, const char *path, struct error *e) {
-  int fd;
-  do { /* a link to a folder is as good */
-    fd = sys->open(sys, path, O_RDONLY | O_DIRECTORY, 0);
-  } while (fd == -EINTR);
-  if (fd < 0) return error_system(e, -fd, "%s", path);
-  bool good = file_sync(sys, fd, false, path, e);
-  sys->close(sys, fd);
-  return good;
-}
-
 void file_parent(char *to, const char *path) {
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/')
@@ -80,7 +69,7 @@ bool file_sync_parent(const struct sys *sys, const char *path, struct error *e) 
   struct error why = {0};
   if (strlen(path) >= PATH_MAX) return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
   file_parent(parent, path);
-  if (file_sync_folder(sys, parent, &why)) return true;
+  if (sys_sync_directory(sys, parent, &why)) return true;
   if (why.number == EACCES || why.number == EPERM) return true; /* not ours to sync */
   if (e) *e = why;
   return false;
@@ -105,7 +94,7 @@ bool file_make_folders(const struct sys *sys, const char *path, bool durable, st
     if (failed == -EEXIST) failed = 0; /* somebody else was faster */
   }
   if (failed < 0) return error_system(e, -failed, "%s", path);
-  return durable ? file_sync_folder(sys, parent, e) : true;
+  return durable ? sys_sync_directory(sys, parent, e) : true;
 }
 
 bool file_read(const struct sys *sys, const char *path, struct buffer *to, struct error *e) {
@@ -134,28 +123,6 @@ bool file_temporary(char *to, const char *path, struct error *e) {
   if (length < 0 || length >= PATH_MAX)
     return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
   return true;
-}
-
-bool file_replace(const struct sys *sys, const char *path, struct span content, bool durable,
-                  struct error *e) {
-  char temporary[PATH_MAX], parent[PATH_MAX];
-  if (!file_temporary(temporary, path, e)) return false;
-  int fd = file_open(sys, temporary, O_WRONLY | O_CREAT | O_TRUNC, e);
-  if (fd < 0) return false;
-  bool good = sys_write_all(sys, fd, content.data, content.length, path, e);
-  if (good && durable) good = file_sync(sys, fd, false, path, e);
-  int failed = sys->close(sys, fd);
-  if (good && failed < 0 && failed != -EINTR) good = error_system(e, -failed, "%s", path);
-  if (good) {
-    failed = sys->rename(sys, temporary, path);
-    if (failed < 0) good = error_system(e, -failed, "%s", path);
-  }
-  if (!good) {
-    sys->unlink(sys, temporary);
-    return false;
-  }
-  file_parent(parent, path);
-  return durable ? file_sync_folder(sys, parent, e) : true;
 }
 
 bool file_same(const struct sys *sys, const char *path, const struct sys_stat *about,

@@ -18,10 +18,10 @@ bool file_path(char *to, const char *folder, const char *name, struct error *);
 int file_open(const struct sys *, const char *path, int flags, struct error *);
 /* fsync, or fdatasync where only the bytes count. Tried again on EINTR only. */
 bool file_sync(const struct sys *, int fd, bool data_only, const char *path, struct error *);
-/* fsync of a folder, so that the names made in it survive a power cut. */
-bool file_sync_folder(const struct sys *, const char *path, struct error *);
-/* The same for the folder that holds `path`, where it may be opened. */
+/* fsync of the folder that holds `path`, where it may be opened. */
 bool file_sync_parent(const struct sys *, const char *path, struct error *);
+/* The folder that holds `path`, into `to` (PATH_MAX bytes). */
+void file_parent(char *to, const char *path);
 /* Makes the folder and those above it (0700) and, where `durable`, fsyncs the folders that
  * hold the names. What is there already is fine. */
 bool file_make_folders(const struct sys *, const char *path, bool durable, struct error *);
@@ -29,13 +29,6 @@ bool file_make_folders(const struct sys *, const char *path, bool durable, struc
 bool file_read(const struct sys *, const char *path, struct buffer *to, struct error *);
 /* "<path>.new" into `to` (PATH_MAX bytes): where a file is written before it gets its name. */
 bool file_temporary(char *to, const char *path, struct error *);
-/* Replaces the file at once by way of "<path>.new", which a crash may leave behind and the
- * next replacement takes over: for files that have one writer. */
-bool file_replace(const struct sys *, const char *path, struct span content, bool durable,
-                  struct error *);
-/* The folder of `path` into `to` (PATH_MAX bytes): "." where it names none. */
-void file_parent(char *to, const char *path);
-
 /* Whether the name stands for the file that `about` was once filled from; true where nobody can
  * tell. `*size`: of the file it stands for now, where that is known. */
 bool file_same(const struct sys *, const char *path, const struct sys_stat *about, int64_t *size);

@@ -71,7 +71,7 @@ static int journal_segment_make(struct journal *j, const char *path, struct rese
     int failed = sys->rename(sys, temporary, path);
     *named = failed == 0;
     if (failed < 0) error_system(e, -failed, "%s", path);
-    if (*named && (!power || file_sync_folder(sys, j->folder, e))) return fd;
+    if (*named && (!power || sys_sync_directory(sys, j->folder, e))) return fd;
   }
   if (!*named) sys->unlink(sys, temporary);
   sys->close(sys, fd);
@@ -125,7 +125,7 @@ static bool journal_continue(struct journal *j, struct error *e) {
   if (j->fd < 0) return false;
   j->sys->fstat(j->sys, j->fd, &j->file);
   if (j->durability == DURABILITY_PROCESS) return true;
-  return file_sync(j->sys, j->fd, false, j->object, e) && file_sync_folder(j->sys, j->folder, e);
+  return file_sync(j->sys, j->fd, false, j->object, e) && sys_sync_directory(j->sys, j->folder, e);
 }
 
 /* Copies the names: the folder's, and the segment's, which keeps its length. */

@@ -135,6 +135,9 @@ bool store_open(const struct sys *, const char *url, const struct store_options 
 void store_salvage(const struct sys *, const char *url,
                    bool (*each)(void *data, const struct record *, struct error *), void *data);
 
+/* Whether a name in a run's folder is the store's own: nobody else may write there. */
+bool store_owns(const char *name);
+
 enum { STORE_HOLDER = 256 };
 /* Whether a process advances the run now: `line` gets who, "<pid> <host> <start>". Takes nothing
  * for longer than the look. */

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/below.h"
 #include "base/sha256.h"
 #include "store/file.h"
+#include "store/store.h"
 
 enum { DIGEST = 64, STATE_MAX = 1 << 30 };
 
@@ -17,18 +20,31 @@ struct view_mark {
   uint64_t seq;
 };
 
-bool view_name_valid(const char *name) {
-  static const char *const own[] = {"run.lock", "journal", "blobs"};
+/* "<name>.new-<8 hex digits>": a file on its way to its name. */
+static bool view_is_left(const char *name) {
   size_t length = strlen(name);
-  if (length == 0 || length > 1024 || strncmp(name, "journal.cut-", 12) == 0) return false;
+  return length > 13 && memcmp(name + length - 13, ".new-", 5) == 0 &&
+         strspn(name + length - 8, "0123456789abcdef") == 8;
+}
+
+bool store_owns(const char *name) {
+  static const char *const own[] = {"run.lock", "journal", "blobs", "inbox"};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (strcmp(name, own[i]) == 0) return true;
+  return strncmp(name, "journal.cut", 11) == 0 || view_is_left(name);
+}
+
+bool view_name_valid(const char *name) {
+  size_t length = strlen(name), part_length = strcspn(name, "/");
+  char first[256]; /* a longer one is refused below */
+  snprintf(first, sizeof first, "%.*s", (int)(part_length < 255 ? part_length : 255), name);
+  if (length == 0 || length > 1024 || store_owns(first)) return false;
   for (size_t i = 0; i < length; i++)
     if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '\\') return false;
   for (const char *part = name;; part++) {
     size_t size = strcspn(part, "/");
     if (size == 0 || size > 250) return false;
     if (part[0] == '.' && (size == 1 || (size == 2 && part[1] == '.'))) return false;
-    for (size_t i = 0; part == name && i < sizeof own / sizeof *own; i++)
-      if (size == strlen(own[i]) && memcmp(part, own[i], size) == 0) return false;
     part += size;
     if (*part == '\0') return true;
   }
@@ -106,7 +122,7 @@ static bool view_write_state(const struct sys *sys, const char *path, struct spa
   bool good = buffer_append(&filled, content.data, content.length, e);
   if (good) {
     memcpy(filled.data + mark.digest, digest, DIGEST);
-    good = file_replace(sys, path, buffer_span(&filled), false, e);
+    good = sys_replace_file(sys, path, filled.data, filled.length, false, e);
   }
   buffer_clear(&filled);
   if (good) memcpy(last, digest, sizeof digest);
@@ -115,16 +131,13 @@ static bool view_write_state(const struct sys *sys, const char *path, struct spa
 
 bool view_write(const struct sys *sys, const char *folder, const char *name, struct span content,
                 char *digest, struct error *e) {
-  char path[PATH_MAX], parent[PATH_MAX];
+  char path[PATH_MAX];
   if (!view_name_valid(name))
     return error_set(e, ERROR_INVALID,
                      "view \"%.100s\": the name must stay inside the run's folder", name);
   if (!file_path(path, folder, name, e)) return false;
   if (strcmp(name, "state.json") == 0) return view_write_state(sys, path, content, digest, e);
-  if (file_replace(sys, path, content, false, e)) return true;
-  if (!strchr(name, '/') || !e || e->number != ENOENT) return false;
-  file_parent(parent, path);
-  return file_make_folders(sys, parent, false, e) && file_replace(sys, path, content, false, e);
+  return below_replace(sys, folder, name, content, false, e);
 }
 
 /* Whether brackets stay open or a string does: an editor leaves no such file, a power cut does.
@@ -188,32 +201,19 @@ bool view_check(const struct sys *sys, const char *folder, struct view_state *fo
 struct sweep {
   const struct sys *sys;
   const char *folder;
-  bool views; /* the folder holds nothing but views */
 };
-
-/* "<name>.new-<8 hex digits>", or "<name>.json.new" where it is a view's. */
-static bool sweep_is_left(const struct sweep *s, const char *name) {
-  static const char *const own[] = {"state.json.new", "execution-state.json.new"};
-  size_t length = strlen(name);
-  if (length > 13 && memcmp(name + length - 13, ".new-", 5) == 0)
-    return strspn(name + length - 8, "0123456789abcdef") == 8;
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    if (strcmp(name, own[i]) == 0) return true;
-  return s->views && length > 9 && strcmp(name + length - 9, ".json.new") == 0;
-}
 
 static bool sweep_each(void *data, const char *name, enum sys_kind kind) {
   const struct sweep *s = data;
   char path[PATH_MAX];
-  if (kind == SYS_FILE && sweep_is_left(s, name) && file_path(path, s->folder, name, NULL))
+  if (kind == SYS_FILE && view_is_left(name) && file_path(path, s->folder, name, NULL))
     s->sys->unlink(s->sys, path);
   return true;
 }
 
 void view_sweep(const struct sys *sys, const char *folder) {
-  char context[PATH_MAX];
-  struct sweep top = {.sys = sys, .folder = folder};
-  struct sweep below = {.sys = sys, .folder = context, .views = true};
+  char blobs[PATH_MAX];
+  struct sweep top = {.sys = sys, .folder = folder}, below = {.sys = sys, .folder = blobs};
   sys->list(sys, folder, sweep_each, &top);
-  if (file_path(context, folder, "context", NULL)) sys->list(sys, context, sweep_each, &below);
+  if (file_path(blobs, folder, "blobs", NULL)) sys->list(sys, blobs, sweep_each, &below);
 }

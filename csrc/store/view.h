@@ -28,8 +28,8 @@ bool view_name_valid(const char *name);
 bool view_write(const struct sys *, const char *folder, const char *name, struct span content,
                 char *digest, struct error *);
 
-/* Removes what a writer left that died before its file got its name: of views, and of the files of
- * steps in the run's folder. */
+/* Removes what a writer left that died before its file got its name: of views, blobs, and of the
+ * files of steps. */
 void view_sweep(const struct sys *, const char *folder);
 
 struct view_state {

@@ -87,6 +87,16 @@ static int faulty_open(const struct sys *sys, const char *path, int flags, unsig
   return result;
 }
 
+static int faulty_open_below(const struct sys *sys, int folder, const char *name, int flags) {
+  struct faulty *f = self_of(sys);
+  int result;
+  if (enter(f, FAULTY_OPEN, &result) != FAIL)
+    result = f->below->open_below(f->below, folder, name, flags);
+  f->files += result >= 0;
+  leave(f);
+  return result;
+}
+
 static int faulty_close(const struct sys *sys, int fd) {
   struct faulty *f = self_of(sys);
   pthread_mutex_lock(&f->mutex);
@@ -271,10 +281,6 @@ static int faulty_boot(const struct sys *sys, char to[SYS_BOOT]) {
   return snprintf(to, SYS_BOOT, "boot-%u", self_of(sys)->boot) < 0 ? -EIO : 0;
 }
 
-static int faulty_is_local(const struct sys *sys, int fd) {
-  return self_of(sys)->below->is_local(self_of(sys)->below, fd);
-}
-
 static int64_t faulty_wall(const struct sys *sys) {
   struct faulty *f = self_of(sys);
   pthread_mutex_lock(&f->mutex);
@@ -360,6 +366,7 @@ void faulty_calls_fill(struct faulty *f) {
       .self = f,
       .alloc = faulty_alloc,
       .open = faulty_open,
+      .open_below = faulty_open_below,
       .close = faulty_close,
       .read = faulty_read,
       .pread = faulty_pread,
@@ -380,7 +387,7 @@ void faulty_calls_fill(struct faulty *f) {
       .memory_file = faulty_memory_file,
       .pipe = faulty_pipe,
       .boot = faulty_boot,
-      .is_local = faulty_is_local,
+      .is_local = f->below->is_local,
       .wall_ms = faulty_wall,
       .mono_ns = faulty_mono,
       .random = faulty_random,

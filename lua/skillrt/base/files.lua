@@ -64,59 +64,27 @@ function M.is_confined(path)
   return true
 end
 
--- Makes the folders of `name` below `base`; where `durable`, their names survive a power cut,
--- also those that a process made which died before it could sync them.
-local function make_below(base, name, durable)
-  local ok, message, code = M.make_folders(M.dirname(M.join(base, name)))
-  local folder = base
-  for part in M.dirname(name):gmatch("[^/]+") do
-    if ok and durable and part ~= "." then
-      ok, message, code = M.sync(folder)
-      folder = M.join(folder, part)
-    end
-  end
-  return ok, message, code
-end
+---@alias skillrt.Kept boolean|nil, string?, string?
 
----Writes a file of a run, whole or not at all, in folders made as needed. Where `durable`, it
----survives a power cut when this returns, as the record that tells of it will.
----@param base string
----@param name string   confined to it
----@param text string
----@param durable boolean
----@return boolean|nil ok
----@return string? message
----@return string? code
-function M.keep(base, name, text, durable)
-  local ok, message, code = make_below(base, name, durable)
-  local path = M.join(base, name)
-  if ok then
-    ok, message, code = M.write(path, text)
-  end
-  if ok and durable then
-    ok, message, code = M.settle(path)
-  end
-  return ok, message, code
-end
+---Writes a file of a run below a folder, whole or not at all, in folders made as needed; through no
+---link. Where `durable`, it survives a power cut when this returns, as the record that tells of it
+---will.
+---@type fun(base: string, name: string, text: string, durable: boolean?): skillrt.Kept
+M.keep = core.files.keep
+
+---The text of a regular file below a folder, through no link.
+---@type fun(base: string, name: string, maximum: integer?): string|nil, string?, string?
+M.kept = core.files.kept
+
+---Makes a file that is there below a folder, and its name, survive a power cut.
+---@type fun(base: string, name: string): skillrt.Kept
+M.settle = core.files.settle
 
 ---Whether what a skill's steps write has to survive a power cut.
 ---@param skill skillrt.Skill
 ---@return boolean
 function M.lasts(skill)
   return skill.durability == "power" and skill.context ~= "memory"
-end
-
----Makes a file that is there, and its name, survive a power cut.
----@param path string
----@return boolean|nil ok
----@return string? message
----@return string? code
-function M.settle(path)
-  local ok, message, code = M.sync(path)
-  if ok then
-    ok, message, code = M.sync(M.dirname(path))
-  end
-  return ok, message, code
 end
 
 local MAGIC = "[%^%$%(%)%%%.%[%]%+%-]"

@@ -3,6 +3,8 @@
 --
 -- Knows nothing of skills or files. Called by schema.lua and whoever has to say "did you mean".
 
+local core = require("skillrt.core")
+
 local M = {}
 
 local MAX_SHOWN = 60
@@ -143,15 +145,9 @@ function M.suggest(name, names)
   return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
 end
 
--- What the run directory holds itself: no script, no phase's output may replace it.
-local TAKEN = {
-  ["run.lock"] = true,
-  ["state.json"] = true,
-  ["execution-state.json"] = true,
-  journal = true,
-  blobs = true,
-  context = true,
-}
+-- Views in the run's directory: no script, no phase's output may replace them; what else is the run's
+-- own the store knows.
+local VIEWS = { ["state.json"] = true, ["execution-state.json"] = true, context = true }
 
 ---Whether a confined path below the work directory is one of the run's own files.
 ---@param path string
@@ -164,7 +160,7 @@ function M.is_taken(path)
       break
     end
   end
-  return TAKEN[first] or first:find("^journal%.cut") ~= nil
+  return VIEWS[first] or core.is_own_name(first)
 end
 
 ---A path that stays inside the folder it is relative to, without "." and doubled slashes (F13).

@@ -226,14 +226,32 @@ local MAX_TAKEN = 8 * 1024 * 1024
 
 -- What an agent wrote to its output file itself, for conditions and later phases; what is not
 -- text, or is very long, stays in its file only.
-local function read_output(path)
-  local info = files.stat(path)
-  local text = info and info.size <= MAX_TAKEN and files.read(path)
+local function read_output(work_dir, name)
+  local text = files.kept(work_dir, name, MAX_TAKEN)
   if not text or not utf8.len(text) then
     return json.null
   end
-  local value = path:find("%.json$") and json.decode(text)
+  local value = name:find("%.json$") and json.decode(text)
   return value == nil and text or value
+end
+
+-- Whether a program wrote that file: a regular one of its own, inside the work directory.
+---@return boolean|nil found
+---@return string? problem
+---@return string? code  of the problem
+local function find_output(work_dir, name, durable)
+  if names.is_taken(name) then
+    return false, ("its output %s is a file of the run itself"):format(name)
+  end
+  local info, message, code = files.stat(work_dir, name)
+  if not info then
+    return false, code ~= "missing" and message or nil, code
+  elseif info.kind ~= "file" then
+    return false, ("its output %s is no regular file"):format(name)
+  elseif not durable then
+    return true
+  end
+  return files.settle(work_dir, name)
 end
 
 -- The output: returned and written here, or written by the agent already (R23, F5).
@@ -254,16 +272,11 @@ local function settle_output(run, step, definition, outcome)
     return outcome.output, name
   end
   for _, file in ipairs({ name, outcome.output_file }) do
-    local path = files.join(run.work_dir, file)
-    if files.stat(path) then
-      local kept, message, code = true, nil, nil
-      if durable then
-        kept, message, code = files.settle(path)
-      end
-      if not kept then
-        return nil, nil, message, code
-      end
-      return read_output(path), file
+    local found, problem, code = find_output(run.work_dir, file, durable)
+    if problem then
+      return nil, nil, problem, code
+    elseif found then
+      return read_output(run.work_dir, file), file
     end
   end
   if step.kind == "action" or definition.output_free then
@@ -357,7 +370,7 @@ function M.restore(run)
   local again, root = {}, run.books.state.root
   for file, id in pairs(run.books.outputs) do
     local value = root.outputs[id]
-    if value ~= nil and value ~= json.null and not files.stat(files.join(run.work_dir, file)) then
+    if value ~= nil and value ~= json.null and not files.stat(run.work_dir, file) then
       local ok, message = M.write_output(run.work_dir, file, value)
       if not ok then
         return again, message

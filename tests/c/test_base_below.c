@@ -1,0 +1,175 @@
+/* test_base_below.c: files below a folder: no link is followed, nothing is waited for, and what is
+ * written so survives a power cut. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/sys_below.h"
+#include "support/check.h"
+#include "support/faulty_sys.h"
+#include "support/scratch.h"
+
+static struct error e;
+
+static bool put(const struct sys *sys, struct scratch *s, const char *name, bool durable) {
+  struct span text = {"content", 7};
+  error_clear(&e);
+  return below_replace(sys, scratch_path(s, "run"), name, text, durable, &e);
+}
+
+static bool is_there(struct scratch *s, const char *name) {
+  size_t length = 0;
+  char *bytes = scratch_read(s, name, &length);
+  bool good = bytes && length == 7 && memcmp(bytes, "content", 7) == 0;
+  free(bytes);
+  return good;
+}
+
+static void fresh(struct scratch *s) {
+  scratch_empty(s);
+  mkdir(scratch_path(s, "run"), 0700);
+  mkdir(scratch_path(s, "outside"), 0700);
+  scratch_write(s, "outside/secret", "secret", 6);
+}
+
+/* Asks to read `name`; the text or "". */
+static const char *text_of(struct scratch *s, const char *name) {
+  static char text[64];
+  struct buffer to;
+  struct sys_stat about;
+  error_clear(&e);
+  buffer_init(&to, sys_real(), 1000);
+  bool good = below_read(sys_real(), scratch_path(s, "run"), name, &to, &e);
+  snprintf(text, sizeof text, "%s", good && to.data ? to.data : "");
+  buffer_clear(&to);
+  struct error ignored;
+  if (!good) CHECK(!below_settle(sys_real(), scratch_path(s, "run"), name, &ignored));
+  if (good) CHECK(below_stat(sys_real(), scratch_path(s, "run"), name, &about, &ignored));
+  return text;
+}
+
+static void test_links(struct scratch *s) {
+  fresh(s);
+  TEST("a file is written and read in folders that are made, and nothing else is left") {
+    CHECK(put(sys_real(), s, "a/b//c/out.md", true) && is_there(s, "run/a/b/c/out.md"));
+    CHECK(put(sys_real(), s, "a/b//c/out.md", false) && put(sys_real(), s, "top", false));
+    CHECK_STR(text_of(s, "a/b/c/out.md"), "content");
+    CHECK(scratch_count(s, "run", "") == 2 && scratch_count(s, "run/a/b/c", "") == 1);
+  }
+  TEST("a link on the way is refused for writing and reading, wherever it leads") {
+    CHECK(symlink("../outside", scratch_path(s, "run/link")) == 0);
+    CHECK(symlink("a", scratch_path(s, "run/inside")) == 0);
+    const char *names[] = {"link/secret", "link/new", "link/deep/new", "inside/b/c/out.md"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      CHECK(!put(sys_real(), s, names[i], i % 2) && e.code == ERROR_INVALID);
+      CHECK(strstr(e.text, "leads through a link"));
+      CHECK_STR(text_of(s, names[i]), "");
+      CHECK(e.code == ERROR_INVALID && strstr(e.text, names[i]));
+    }
+    CHECK(scratch_count(s, "outside", "") == 1);
+  }
+  TEST("a link in the place of the file is not read, and is replaced, not followed") {
+    CHECK(symlink("../outside/secret", scratch_path(s, "run/out")) == 0);
+    CHECK_STR(text_of(s, "out"), "");
+    CHECK(e.code == ERROR_INVALID);
+    CHECK(put(sys_real(), s, "out", true) && is_there(s, "run/out"));
+    size_t length;
+    char *secret = scratch_read(s, "outside/secret", &length);
+    CHECK(secret && length == 6);
+    free(secret);
+  }
+  TEST("a path that climbs out is refused") {
+    CHECK(!put(sys_real(), s, "../outside/x", false) && e.code == ERROR_INVALID);
+    CHECK(!put(sys_real(), s, "a/../../outside/x", false) && e.code == ERROR_INVALID);
+    CHECK_STR(text_of(s, "../outside/secret"), "");
+    CHECK(scratch_count(s, "outside", "") == 1);
+  }
+  TEST("a pipe, a folder or nothing is no file, and nobody waits for it") {
+    alarm(20);
+    CHECK(mkfifo(scratch_path(s, "run/pipe"), 0600) == 0);
+    CHECK_STR(text_of(s, "pipe"), "");
+    CHECK(e.code == ERROR_INVALID && strstr(e.text, "/run/pipe: not a regular file"));
+    CHECK_STR(text_of(s, "a"), "");
+    CHECK(e.code == ERROR_INVALID);
+    CHECK_STR(text_of(s, "none"), "");
+    CHECK(e.code == ERROR_MISSING);
+    CHECK(put(sys_real(), s, "pipe", false) && is_there(s, "run/pipe"));
+    CHECK(!put(sys_real(), s, "a", false) && e.number == EISDIR);
+    CHECK(!put(sys_real(), s, "top/x", false) && e.number == ENOTDIR);
+    alarm(0);
+  }
+}
+
+/* Both ways of the real world answer alike. */
+static void test_walk(struct scratch *s) {
+  static const char *const names[] = {"a/b/c/out.md", "a//b/c", "top",  "none",     "none/x",
+                                      "link/secret",  "inside", "..",   "a/../top", "/etc/passwd",
+                                      "top/x",        "a/b/",   "link", "a/./b"};
+  TEST("a kernel that cannot open below a folder at once gets the same answers by a walk") {
+    int folder = open(scratch_path(s, "run"), O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+      for (int path = 0; path < 2; path++) {
+        int flags = path ? O_PATH : O_RDONLY;
+        int at_once = sys_real_open_below(sys_real(), folder, names[i], flags);
+        int walked = sys_walk_below(folder, names[i], flags);
+        if (strcmp(names[i], "a/../top") == 0) /* the walk refuses it, though it stays inside */
+          CHECK(walked == -EXDEV);
+        else
+          CHECK((at_once < 0 ? at_once : 0) == (walked < 0 ? walked : 0));
+        if (at_once >= 0) close(at_once);
+        if (walked >= 0) close(walked);
+      }
+    close(folder);
+  }
+}
+
+static void test_harm(struct scratch *s) {
+  TEST("whichever call fails or is interrupted: an error or the file, whole, and no descriptor "
+       "left") {
+    for (int number = EINTR; number <= EIO; number += EIO - EINTR) {
+      bool met = true;
+      uint64_t n = 1;
+      for (; met; n++) {
+        struct faulty *f = faulty_new(sys_real());
+        unsigned mask = FAULTY_FILES & ~FAULTY_BIT(FAULTY_RENAME) & ~FAULTY_BIT(FAULTY_MKDIR) &
+                        ~FAULTY_BIT(FAULTY_STAT);
+        if (number == EIO) mask = FAULTY_FILES;
+        fresh(s);
+        faulty_fail(f, mask, n, number, FAULTY_ONCE);
+        bool good = put(faulty_sys(f), s, "a/b/out", true);
+        met = faulty_count(f, mask) >= n;
+        CHECK(good ? is_there(s, "run/a/b/out") : e.text[0] != '\0');
+        CHECK(good || number == EIO);
+        CHECK(faulty_open_files(f) == 0);
+        CHECK(scratch_count(s, "run", "out.new-") == 0);
+        faulty_free(f);
+      }
+      CHECK(n > 10);
+    }
+  }
+  TEST("what was kept durably is there after a power cut, with its folders; a settled file, too") {
+    struct faulty *f = faulty_new(sys_real());
+    fresh(s);
+    faulty_power(f, s->path);
+    CHECK(put(faulty_sys(f), s, "a/b/out", true));
+    CHECK(put(faulty_sys(f), s, "c/lost", false) && put(faulty_sys(f), s, "d/kept", false));
+    CHECK(below_settle(faulty_sys(f), scratch_path(s, "run"), "d/kept", &e));
+    faulty_power_cut(f, FAULTY_STRICT, 0);
+    CHECK(is_there(s, "run/a/b/out") && is_there(s, "run/d/kept") && !is_there(s, "run/c/lost"));
+    faulty_free(f);
+  }
+}
+
+int main(void) {
+  struct scratch s;
+  scratch_make(&s);
+  test_links(&s);
+  test_walk(&s);
+  test_harm(&s);
+  scratch_remove(&s);
+  return check_finish();
+}

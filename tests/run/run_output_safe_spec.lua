@@ -1,0 +1,76 @@
+-- run_output_safe_spec.lua: what steps write and name as their output stays inside the run, is a
+-- regular file and none of the run's own, whatever an agent left there.
+local kit = require "tests.support.cli_kit"
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+local function sh(command)
+  return skillrt.agent.command { "sh", "-c", command, parse = "json" }
+end
+
+-- One phase whose agent runs `command` in the run's directory; its result and that directory.
+local function phase(command)
+  local dir = R.folder() .. "/run"
+  local result = assert(R.run({ limits = { max_retries = 0 }, phases = { { id = "a", output = "out/a.json",
+    agent = sh("cd " .. dir .. " && " .. command) } } }, { work_dir = dir }))
+  return result, dir
+end
+
+describe("an output file", function()
+  after_each(R.clean)
+
+  it("is read where the agent wrote it, below the run's directory", function()
+    local result = phase [[mkdir -p x && echo hello > x/b.txt && echo '{"status":"completed","output_file":"x/b.txt"}']]
+    assert.equal("completed", result.status, result.message)
+    assert.equal("hello\n", result.state.outputs.a)
+  end)
+
+  it("that leads through a link, is a pipe or one of the run's own files is refused, and not read (F13)", function()
+    for what, case in pairs {
+      ["a link out"] = { "ln -s /etc/passwd b.txt", "b.txt", "through a link" },
+      ["a folder that is a link"] = { "ln -s /etc d", "d/passwd", "through a link" },
+      ["the named output as a link"] = { "mkdir -p out && ln -s /etc/passwd out/a.json", "none", "through a link" },
+      ["a pipe"] = { "mkfifo p", "p", "no regular file" },
+      ["a folder"] = { "mkdir f", "f", "no regular file" },
+      ["the lock"] = { "true", "run.lock", "a file of the run itself" },
+      ["the journal"] = { "true", "journal/00000001.sj", "a file of the run itself" },
+      ["a view"] = { "true", "./state.json", "a file of the run itself" },
+      ["the inbox"] = { "mkdir -p inbox && echo x > inbox/a", "inbox/a", "a file of the run itself" },
+    } do
+      local result = phase(([[%s; echo '{"status":"completed","output_file":"%s"}']]):format(case[1], case[2]))
+      assert.equal("failed", result.status, what)
+      assert.truthy(tostring(result.message):find(case[3], 1, true), what .. ": " .. tostring(result.message))
+      assert.is_nil(result.state.outputs.a)
+    end
+  end)
+
+  it("and ctx.write follow no link out of the run (F13)", function()
+    local outside, dir, said = R.folder(), R.folder() .. "/run", nil
+    local result = assert(R.run({ limits = { max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
+      os.execute(("ln -s %s %s/link"):format(outside, dir))
+      said = { ctx.write("link/b.txt", "x") }
+      assert.error_matches(function() ctx.write("inbox/x", "y") end, "a file of the run itself")
+      return { n = 1 }
+    end } } }, { work_dir = dir }))
+    assert.equal("completed", result.status, result.message)
+    assert.is_nil(said[1])
+    assert.truthy(said[2]:find("link/b.txt: leads through a link", 1, true), said[2])
+    assert.is_nil(io.popen("ls " .. outside):read "l")
+  end)
+end)
+
+describe("a view", function()
+  it("is not written through a context folder that somebody made a link (F13)", function()
+    local folder <close> = kit.folder()
+    folder.file("link.lua", [[
+      return require "skillrt".skill { name = "link", actions = { { id = "a", run = function(_, ctx)
+        os.execute("mkdir -p outside && ln -s ../outside w/context")
+        ctx.context.set("secret", "text")
+        return {}
+      end } } }]])
+    local run = kit.run(folder, { "link.lua", "--work-dir", "w" })
+    local list <close> = io.popen(("ls %s/outside"):format(folder.path))
+    assert.equal("", list:read "a", run.err)
+    assert.truthy(run.err:find("context/secret.json: leads through a link", 1, true), run.err)
+  end)
+end)
