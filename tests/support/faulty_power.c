@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHANGES = 256, NAME = 256 };
+enum { CHANGES = 256, NAME = 256, SECTOR = 512 };
 
 struct name {
   char text[NAME];
@@ -242,8 +242,8 @@ static uint64_t draw(uint64_t *seed) { /* splitmix64 */
   return z ^ (z >> 31);
 }
 
-/* Reads what every living file holds now, then removes it all. */
-static void power_clear(struct faulty_power *p, const char *path, bool top) {
+/* Reads what every living file holds now and, where asked, removes it all. */
+static void power_read(struct faulty_power *p, const char *path, bool top, bool clear) {
   struct stat about;
   DIR *folder = opendir(path);
   assert(folder);
@@ -253,15 +253,18 @@ static void power_clear(struct faulty_power *p, const char *path, bool top) {
     snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
     assert(lstat(below, &about) == 0);
     if (S_ISDIR(about.st_mode)) {
-      power_clear(p, below, false);
+      power_read(p, below, false, clear);
       continue;
     }
     struct node *node = node_find(p, &about);
-    if (node) node->latest = bytes_of(below, -1, &node->latest_length);
-    unlink(below);
+    if (node) {
+      free(node->latest);
+      node->latest = bytes_of(below, -1, &node->latest_length);
+    }
+    if (clear) unlink(below);
   }
   closedir(folder);
-  if (!top) rmdir(path);
+  if (clear && !top) rmdir(path);
 }
 
 /* What a cut leaves of a file whose last bytes were not synced. */
@@ -273,39 +276,92 @@ static size_t power_tear(struct node *node, uint64_t *seed) {
     return node->latest && draw(seed) % 2 ? to : SIZE_MAX;
   size_t length = from + draw(seed) % (to - from + 1);
   if (length > from && draw(seed) % 4 == 0) { /* a sector that did not make it */
-    size_t hole = from + draw(seed) % (length - from), end = (hole | 511) + 1;
+    size_t hole = from + draw(seed) % (length - from), end = (hole | (SECTOR - 1)) + 1;
     memset(node->latest + hole, 0, (end < length ? end : length) - hole);
   }
   return length;
 }
 
-static void power_write(struct faulty_power *p, struct node *node, const char *path,
-                        enum faulty_cut how, uint64_t *seed) {
-  if (node->folder) {
-    if (path != p->root) assert(mkdir(path, node->mode) == 0);
-    changes_apply(node, how == FAULTY_TORN ? draw(seed) % (node->change_count + 1) : 0);
-    for (size_t i = 0; i < node->name_count; i++) {
-      char below[PATH_MAX];
-      snprintf(below, sizeof below, "%s/%s", path, node->names[i].text);
-      power_write(p, node->names[i].node, below, how, seed);
-    }
-    return;
+/* Each sector as it was synced, or as it was last, whatever became of the others; any length
+ * between. To be freed. */
+static char *power_mix(const struct node *node, uint64_t *seed, size_t *length) {
+  size_t before = node->bytes ? node->length : 0,
+         after = node->latest ? node->latest_length : before;
+  size_t least = before < after ? before : after, most = before < after ? after : before;
+  char *bytes = grow(NULL, most);
+  memset(bytes, 0, most);
+  for (size_t at = 0; at < most; at += SECTOR) {
+    bool latest = node->latest && draw(seed) % 2;
+    size_t have = latest ? after : before, end = at + SECTOR < have ? at + SECTOR : have;
+    if (at < end) memcpy(bytes + at, (latest ? node->latest : node->bytes) + at, end - at);
   }
-  size_t torn = how == FAULTY_TORN ? power_tear(node, seed) : SIZE_MAX;
+  uint64_t choice = draw(seed) % 4;
+  *length = choice == 0 ? before : choice == 1 ? after : least + draw(seed) % (most - least + 1);
+  return bytes;
+}
+
+/* The names in a folder after the cut: a copy, so that the model stays as it is. */
+static struct node power_names(const struct node *node, enum faulty_cut how, uint64_t *seed) {
+  struct node left = *node;
+  left.names = grow(NULL, node->name_count * sizeof *node->names);
+  if (node->name_count) memcpy(left.names, node->names, node->name_count * sizeof *node->names);
+  if (how == FAULTY_TORN) changes_apply(&left, draw(seed) % (node->change_count + 1));
+  for (size_t i = 0; how == FAULTY_ANY && i < node->change_count; i++)
+    if (draw(seed) % 2) {
+      struct node one = left;
+      one.changes = &node->changes[i];
+      changes_apply(&one, 1);
+      left.names = one.names;
+      left.name_count = one.name_count;
+    }
+  return left;
+}
+
+static void power_file(struct node *node, const char *path, enum faulty_cut how, uint64_t *seed) {
+  size_t torn = how == FAULTY_TORN ? power_tear(node, seed) : SIZE_MAX, length;
   const char *bytes = torn == SIZE_MAX ? node->bytes : node->latest;
-  size_t length = torn != SIZE_MAX ? torn : node->bytes ? node->length : 0;
+  char *mix = NULL;
+  length = torn != SIZE_MAX ? torn : node->bytes ? node->length : 0;
+  if (how == FAULTY_ANY) bytes = mix = power_mix(node, seed, &length);
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, node->mode);
   assert(fd >= 0);
   if (length) assert(write(fd, bytes, length) == (ssize_t)length);
   close(fd);
+  free(mix);
+}
+
+static void power_write(struct node *node, const char *path, bool top, enum faulty_cut how,
+                        uint64_t *seed) {
+  if (!node->folder) {
+    power_file(node, path, how, seed);
+    return;
+  }
+  if (!top) assert(mkdir(path, node->mode) == 0);
+  struct node left = power_names(node, how, seed);
+  for (size_t i = 0; i < left.name_count; i++) {
+    char below[PATH_MAX];
+    snprintf(below, sizeof below, "%s/%s", path, left.names[i].text);
+    power_write(left.names[i].node, below, false, how, seed);
+  }
+  free(left.names);
+}
+
+static struct node *power_root(struct faulty_power *p) {
+  struct stat about;
+  assert(lstat(p->root, &about) == 0);
+  return node_find(p, &about);
 }
 
 void faulty_power_restore(struct faulty_power *p, enum faulty_cut how, uint64_t seed) {
-  struct stat about;
-  assert(lstat(p->root, &about) == 0);
-  struct node *root = node_find(p, &about);
-  power_clear(p, p->root, true);
-  power_write(p, root, p->root, how, &seed);
+  struct node *root = power_root(p);
+  power_read(p, p->root, true, true);
+  power_write(root, p->root, true, how, &seed);
   power_forget(p);
   power_scan(p, p->root);
+}
+
+void faulty_power_show(struct faulty_power *p, enum faulty_cut how, uint64_t seed,
+                       const char *target) {
+  power_read(p, p->root, true, false);
+  power_write(power_root(p), target, true, how, &seed);
 }

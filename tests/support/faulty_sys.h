@@ -96,11 +96,15 @@ int faulty_open_files(const struct faulty *);     /* descriptors opened and not 
  * would be found after the cut: */
 enum faulty_cut {
   FAULTY_STRICT, /* only what was synced */
-  FAULTY_TORN    /* and, chosen by the seed: some of the latest names of each folder in the order
+  FAULTY_TORN,   /* and, chosen by the seed: some of the latest names of each folder in the order
                     they were made, a piece of the bytes appended since a file's last sync, in
                     some of them a sector of zeros */
+  FAULTY_ANY     /* and any of the latest names of each folder, any of the sectors written since a
+                    file's last sync, any length between: what a disk without order may leave */
 };
 void faulty_power(struct faulty *, const char *root); /* a cut begins another boot */
 void faulty_power_cut(struct faulty *, enum faulty_cut, uint64_t seed);
+/* Writes what a cut would leave into the empty folder `target`, again and again for one kill. */
+void faulty_power_state(struct faulty *, enum faulty_cut, uint64_t seed, const char *target);
 
 #endif
