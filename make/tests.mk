@@ -29,6 +29,10 @@ test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
 test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 
+.PHONY: planted
+planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its test fail (ONLY=name: some)
+	@ONLY='$(ONLY)' bash make/planted.sh $(BUILD)
+
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
 $(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
