@@ -6,7 +6,7 @@
 #include <lauxlib.h>
 
 static enum error_code code_named(const char *name) {
-  for (int code = ERROR_NONE; code <= ERROR_LOST; code++)
+  for (int code = ERROR_NONE; code <= ERROR_STORE; code++)
     if (strcmp(error_name((enum error_code)code), name) == 0) return (enum error_code)code;
   return ERROR_SCRIPT;
 }
