@@ -145,8 +145,8 @@ function M.suggest(name, names)
   return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
 end
 
--- Views in the run's directory, which no script may replace; what else is the run's own the store
--- knows.
+-- Views in the run's directory: no script, no phase's output may replace them; what else is the run's
+-- own the store knows.
 local VIEWS = { ["state.json"] = true, ["execution-state.json"] = true, context = true }
 
 ---Whether a confined path below the work directory is one of the run's own files.

@@ -1,13 +1,13 @@
 -- run/outcome.lua: what of a step's result may enter the books.
 --
--- Refuses reserved fields and dotted keys, checks declared types and declared effects, writes
--- a phase's output file. Knows the skill and the books, no agents, no journal.
+-- Refuses reserved fields and dotted keys, checks declared types and declared effects. Knows the
+-- skill and the books, no agents, no journal.
 -- Called by steps.lua.
 
-local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local meeting = require("skillrt.run.meeting")
 local names = require("skillrt.base.names")
+local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
 local types = require("skillrt.skill.types")
@@ -193,100 +193,8 @@ local function preview(root, updates)
   })
 end
 
----The text of an output file: by its name JSON, or text as it is (R24, F5).
----@param name string
----@param value any
----@return string|nil text
----@return string? message
-function M.output_text(name, value)
-  if type(value) == "string" and not name:find("%.json$") then
-    return value
-  end
-  local text, message = json.encode(value, { indent = 2, name = "output" })
-  return text and text .. "\n", message
-end
-
----Writes an output below the work directory.
----@param work_dir string
----@param name string  relative
----@param value any
----@param durable boolean  it survives a power cut, as its record will
----@return boolean|nil ok
----@return string? message
----@return string? code  nil: the value cannot be written at all
-function M.write_output(work_dir, name, value, durable)
-  local text, message = M.output_text(name, value)
-  if not text then
-    return nil, ("%s: %s"):format(name, message)
-  end
-  return files.keep(work_dir, name, text, durable)
-end
-
-local MAX_TAKEN = 8 * 1024 * 1024
-
--- What an agent wrote to its output file itself, for conditions and later phases; what is not
--- text, or is very long, stays in its file only.
-local function read_output(work_dir, name)
-  local text = files.kept(work_dir, name, MAX_TAKEN)
-  if not text or not utf8.len(text) then
-    return json.null
-  end
-  local value = name:find("%.json$") and json.decode(text)
-  return value == nil and text or value
-end
-
--- Whether a program wrote that file: a regular one of its own, inside the work directory.
----@return boolean|nil found
----@return string? problem
----@return string? code  of the problem
-local function find_output(work_dir, name, durable)
-  if names.is_taken(name) then
-    return false, ("its output %s is a file of the run itself"):format(name)
-  end
-  local info, message, code = files.stat(work_dir, name)
-  if not info then
-    return false, code ~= "missing" and message or nil, code ~= "invalid" and code or nil
-  elseif info.kind ~= "file" then
-    return false, ("its output %s is no regular file"):format(name)
-  elseif not durable then
-    return true
-  end
-  return files.settle(work_dir, name)
-end
-
--- The output: returned and written here, or written by the agent already (R23, F5).
----@return any output
----@return string? file
----@return string? message
-local function settle_output(run, step, definition, outcome)
-  local name, memory = definition.output, run.books.context_strategy == "memory"
-  if not name or memory then
-    return outcome.output, name
-  end
-  local durable = files.lasts(run.skill)
-  if outcome.output ~= nil then
-    local ok, message, code = M.write_output(run.work_dir, name, outcome.output, durable)
-    if not ok then
-      return nil, nil, message, code
-    end
-    return outcome.output, name
-  end
-  for _, file in ipairs({ name, outcome.output_file }) do
-    local found, problem, code = find_output(run.work_dir, file, durable)
-    if problem then
-      return nil, nil, problem, code
-    elseif found then
-      return read_output(run.work_dir, file), file
-    end
-  end
-  if step.kind == "action" or definition.output_free then
-    return nil -- its updates are its result; of a phase that declares no output none is demanded
-  end
-  return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.work_dir)
-end
-
 local function add_output(run, step, definition, outcome, entry)
-  local output, file, message, code = settle_output(run, step, definition, outcome)
+  local output, file, message, code = output_files.settle(run, step, definition, outcome)
   if message then
     return message, code
   end
@@ -360,26 +268,6 @@ function M.settle(run, step, definition, outcome, own)
     entry.missed = broken_effects(definition, root, preview(root, updates))
   end
   return entry
-end
-
----Writes outputs again that were deleted since their phase completed.
----@param run table  { books, work_dir }
----@return string[] files  that were written
----@return string? message  why one could not be
-function M.restore(run)
-  local again, root = {}, run.books.state.root
-  for file, id in pairs(run.books.outputs) do
-    local value = root.outputs[id]
-    if value ~= nil and value ~= json.null and not files.stat(run.work_dir, file) then
-      local ok, message = M.write_output(run.work_dir, file, value)
-      if not ok then
-        return again, message
-      end
-      again[#again + 1] = file
-    end
-  end
-  table.sort(again)
-  return again
 end
 
 return M

@@ -6,7 +6,7 @@
 local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local outcome = require("skillrt.run.outcome")
+local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
@@ -201,7 +201,7 @@ function M.restore_outputs(policy)
   if policy.books.context_strategy == "memory" then
     return
   end
-  local written, message = outcome.restore(policy.run)
+  local written, message = output_files.restore(policy.run)
   if message then
     error({ message = message, code = "system" }, 0)
   end
