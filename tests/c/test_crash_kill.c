@@ -34,7 +34,6 @@ static void at_every_point(struct crash *c, const struct harm *harm) {
     faulty_kill(c->faulty, harm->mask, n, harm->halfway);
     crash_episode(c, false, NULL);
     bool killed = faulty_killed(c->faulty);
-    c->power_cut = harm->cut >= 0;
     if (harm->cut >= 0) faulty_power_cut(c->faulty, (enum faulty_cut)harm->cut, harm->seed + n);
     crash_survey(c, where);
     if (c->hung) return; /* once is enough */

@@ -11,7 +11,7 @@
 
 #include "lua/core.h"
 
-enum { STAND_STILL_MS = 10000, EPISODES = 12 };
+enum { STAND_STILL_MS = 10000, EPISODES = 20, SETTLE_MS = 1 };
 static const int64_t wall = 1700000000000, later = 3600000;
 
 /* ---- a world that repeats itself ---- */
@@ -25,12 +25,28 @@ static int random_again(const struct sys *sys, void *to, size_t size) {
   return 0;
 }
 
+static struct crash *crash_of(const struct sys *sys) {
+  return (struct crash *)(void *)((char *)sys->self - offsetof(struct crash, seed));
+}
+
 /* An allocation is a moment like any other to be stopped at, and there are some everywhere. */
 static void *stop_and_allocate(const struct sys *sys, void *block, size_t old_size,
                                size_t new_size) {
-  struct crash *c = (struct crash *)(void *)((char *)sys->self - offsetof(struct crash, seed));
+  struct crash *c = crash_of(sys);
   if (c->running && ++c->moment == c->stop_at) skillrt_stop(c->running);
   return sys_real()->alloc(sys_real(), block, old_size, new_size);
+}
+
+static int spawn_fake(const struct sys *sys, const struct sys_spawn *what, pid_t *pid, int *ended) {
+  return programs_spawn(&crash_of(sys)->programs, what, pid, ended);
+}
+
+static int kill_fake(const struct sys *sys, pid_t pid, int signal) {
+  return programs_kill(&crash_of(sys)->programs, pid, signal);
+}
+
+static int reap_fake(const struct sys *sys, pid_t pid, int *status) {
+  return programs_reap(&crash_of(sys)->programs, pid, status);
 }
 
 /* ---- auditing ---- */
@@ -56,6 +72,7 @@ static void on_record(void *data, const char *json, size_t size) {
   struct crash *c = data;
   lua_pushlstring(c->audit, json, size);
   lua_rawseti(c->audit, 2, ++c->reports);
+  programs_told(&c->programs, json, size);
 }
 
 /* The summary, to be freed; counts what was lost and what was done twice. */
@@ -65,7 +82,7 @@ static char *audit(struct crash *c, long *lost, long *duplicated) {
   lua_pushvalue(L, 1);
   lua_pushstring(L, c->directory);
   lua_pushvalue(L, 2);
-  lua_pushboolean(L, c->power_cut);
+  lua_pushboolean(L, c->choose != NULL);
   char *summary;
   if (lua_pcall(L, 3, 4, 0) == LUA_OK) {
     summary = strdup(lua_tostring(L, 3));
@@ -90,6 +107,16 @@ static void wait_for(struct skillrt *run) {
   poll(&readable, 1, timeout);
 }
 
+/* Waits a moment, in which a sync on another thread ends; when nothing comes, a program answers. */
+static void wait_or_answer(struct crash *c, struct skillrt *run) {
+  struct pollfd readable = {.fd = skillrt_fd(run), .events = POLLIN};
+  int timeout = skillrt_timeout_ms(run), running = programs_running(&c->programs);
+  if (running == 0 || (timeout >= 0 && timeout <= SETTLE_MS))
+    wait_for(run);
+  else if (poll(&readable, 1, SETTLE_MS) == 0)
+    programs_answer(&c->programs, c->choose(c->chooser, running));
+}
+
 static void drive(struct crash *c, struct skillrt *run) {
   int64_t end = sys_real()->mono_ns(sys_real()) + (int64_t)STAND_STILL_MS * 1000000;
   c->hung = false;
@@ -98,7 +125,10 @@ static void drive(struct crash *c, struct skillrt *run) {
       c->hung = true;
       return;
     }
-    wait_for(run);
+    if (c->choose)
+      wait_or_answer(c, run);
+    else
+      wait_for(run);
   }
 }
 
@@ -142,6 +172,7 @@ static bool complete(struct crash *c) {
     if (c->hung) return false;
     if (strcmp(c->status, "completed") == 0) return true;
     answer = strcmp(c->reason, "needs_decision") == 0 ? "retry" : NULL;
+    if (answer) programs_allow(&c->programs);
     resume = true;
   }
   return false;
@@ -204,6 +235,7 @@ void crash_fresh(struct crash *c) {
   c->faulty = faulty_new(&c->below);
   faulty_clock(c->faulty, wall, 1);
   forget_reports(c);
+  programs_clear(&c->programs);
   c->seed = 0;
 }
 
@@ -230,9 +262,8 @@ static void set_script(struct crash *c, const char *name) {
   snprintf(c->script, sizeof c->script, "tests/run/skills/with_books.lua");
 }
 
-bool crash_init(struct crash *c, const char *name, const char *input, const char *const *files) {
+static bool begin(struct crash *c, const char *name, const char *const *files) {
   const char *build = getenv("SKILLRT_BUILD");
-  *c = (struct crash){.input = input};
   set_script(c, name);
   for (int i = 0; files[i]; i++)
     c->files[i] = files[i];
@@ -241,6 +272,11 @@ bool crash_init(struct crash *c, const char *name, const char *input, const char
   c->below.self = &c->seed;
   c->below.random = random_again;
   c->below.alloc = stop_and_allocate;
+  if (c->choose) {
+    c->below.spawn = spawn_fake;
+    c->below.kill_group = kill_fake;
+    c->below.reap = reap_fake;
+  }
   snprintf(c->module, sizeof c->module, "./%s/lib/skillrt/http.so",
            build ? build : "build/release");
   snprintf(c->directory, sizeof c->directory, "%.500s/run", c->scratch.path);
@@ -252,7 +288,19 @@ bool crash_init(struct crash *c, const char *name, const char *input, const char
   return ok && c->lost == 0 && c->reports > 0 && (c->kept > 1) == c->with_books;
 }
 
+bool crash_init(struct crash *c, const char *name, const char *input, const char *const *files) {
+  *c = (struct crash){.input = input};
+  return begin(c, name, files);
+}
+
+bool crash_init_with(struct crash *c, const char *name, int (*choose)(void *, int), void *chooser) {
+  static const char *const none[] = {NULL};
+  *c = (struct crash){.choose = choose, .chooser = chooser};
+  return begin(c, name, none);
+}
+
 void crash_clear(struct crash *c) {
+  programs_clear(&c->programs);
   lua_close(c->audit);
   faulty_free(c->faulty);
   scratch_remove(&c->scratch);

@@ -12,6 +12,7 @@
 
 #include "skillrt.h"
 #include "support/faulty_sys.h"
+#include "support/programs.h"
 #include "support/scratch.h"
 
 struct crash {
@@ -30,9 +31,14 @@ struct crash {
   lua_Integer reports;
   long kept; /* records of all the books in the journal, when it was last read */
 
+  /* With `choose`, commands are fake programs, and one answers whenever the run can do nothing but
+   * wait: the one of this number among those that run. */
+  int (*choose)(void *chooser, int running);
+  void *chooser;
+  struct programs programs;
+
   struct skillrt *running; /* between its opening and its closing */
   uint64_t moment;         /* allocations since it was opened */
-  bool power_cut;          /* what was not synced may be gone */
   uint64_t stop_at;        /* it is stopped in the middle of this one; 0: never */
 
   /* of the last episode */
@@ -51,6 +57,8 @@ struct crash {
 /* Performs the undisturbed run of tests/run/skills/<name>.lua; of "<name> with books" with a record
  * of all the books before every step, from which each resume then begins to read. */
 bool crash_init(struct crash *, const char *name, const char *input, const char *const *files);
+/* The same with fake programs; the order in which they end makes no difference to compare. */
+bool crash_init_with(struct crash *, const char *name, int (*choose)(void *, int), void *chooser);
 void crash_clear(struct crash *);
 /* Forgets the run and its harm: an empty folder, nothing reported, the same randomness. */
 void crash_fresh(struct crash *);

@@ -1,6 +1,6 @@
 -- crash_audit.lua: what the journal of a run amounts to, read by itself, for tests that harm runs.
 --
--- audit(directory, reported) -> summary, lost, duplicated, kept. The summary is a text that is equal
+-- audit(directory, reported, any_order) -> summary, lost, duplicated, kept. The summary is a text that is equal
 -- for two runs that came to the same end; `reported` holds the records that were told, which must be
 -- there; `kept` counts the records of all the books. What a resume reads, which is only what came after
 -- the newest of those, must be what all the records tell.
@@ -70,7 +70,7 @@ local function read(directory)
   return there, books, reader.books, duplicated, kept
 end
 
-return function(directory, reported)
+return function(directory, reported, any_order)
   local ok, there, books, resumed, duplicated, kept = pcall(read, directory)
   if not ok then
     return "unreadable: " .. tostring(type(there) == "table" and there.message or there), #reported, 0, 0
@@ -85,6 +85,9 @@ return function(directory, reported)
   end
   local state = views.state(books)
   by_id(state.phases_completed) -- parallel phases end in any order
+  if any_order then
+    table.sort(state.completed_actions)
+  end
   local copy = without_moments(json.decode(json.encode(state)))
   return json.encode { state = copy, runs = books.runs, finished = books.finished, open = books.open },
     lost,

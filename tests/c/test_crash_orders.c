@@ -1,0 +1,172 @@
+/* test_crash_orders.c: whole runs of skills whose calls are under way together: in every order in
+ * which their replies can come (at random where there are too many), killed at every point of each
+ * and taken up again, they come to the same end, and nobody who may be called once is called
+ * twice. The agents themselves count (support/programs.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/crash.h"
+
+enum { CHOICES = 64, MOST = 200, FIRSTS = 12 };
+
+/* One order of replies: at its n-th choice the choice[n]-th of radix[n] programs answers. */
+struct order {
+  int choice[CHOICES], radix[CHOICES];
+  int length, at;
+  bool drawn;  /* a new choice is drawn, not 0 */
+  bool random; /* all are drawn, and none kept */
+  uint64_t seed;
+};
+
+static int draw(struct order *o, int below) {
+  o->seed = o->seed * 6364136223846793005u + 1442695040888963407u;
+  return (int)((o->seed >> 33) % (uint64_t)below);
+}
+
+static int choose(void *chooser, int running) {
+  struct order *o = chooser;
+  if (o->random || o->at == CHOICES) return draw(o, running);
+  if (o->at == o->length) o->choice[o->length++] = o->drawn ? draw(o, running) : 0;
+  o->radix[o->at] = running;
+  int choice = o->choice[o->at++];
+  return choice < running ? choice : running - 1;
+}
+
+/* False: that was the last one. */
+static bool next_order(struct order *o) {
+  while (o->length > 0 && o->choice[o->length - 1] + 1 >= o->radix[o->length - 1])
+    o->length--;
+  if (o->length == 0) return false;
+  o->choice[o->length - 1]++;
+  return true;
+}
+
+static void describe(const struct order *o, char *to, size_t size) {
+  int written = snprintf(to, size, "order");
+  for (int i = 0; i < o->at && written > 0 && (size_t)written < size; i++)
+    written += snprintf(to + written, size - (size_t)written, " %d", o->choice[i]);
+}
+
+/* Every second time it is killed again while it is taken up. */
+static void kill_again(struct crash *c, struct order *o) {
+  if (draw(o, 2)) return;
+  faulty_reset(c->faulty);
+  faulty_kill(c->faulty, FAULTY_DISK, 1 + (uint64_t)draw(o, 25), false);
+  crash_episode(c, true, NULL);
+}
+
+static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *order) {
+  char where[256];
+  snprintf(where, sizeof where, "%s, killed at call %lu", order, (unsigned long)n);
+  crash_fresh(c);
+  o->at = 0;
+  o->random = false;
+  faulty_kill(c->faulty, FAULTY_DISK | FAULTY_BIT(FAULTY_SPAWN), n, n % 2);
+  crash_episode(c, false, NULL);
+  o->random = true;
+  o->seed = crash_seed() * 1000 + n;
+  kill_again(c, o);
+  crash_survey(c, where);
+}
+
+/* One order, undisturbed and killed at every point. */
+static void in_order(struct crash *c, struct order *o) {
+  char order[200];
+  crash_fresh(c);
+  o->at = 0;
+  o->random = false;
+  bool ended = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
+  uint64_t calls = faulty_count(c->faulty, FAULTY_DISK | FAULTY_BIT(FAULTY_SPAWN));
+  o->length = o->at;
+  describe(o, order, sizeof order);
+  crash_survey(c, order);
+  if (!ended) {
+    c->refused++;
+    printf("# %s: %s%s (%s) %s\n", order, c->error, c->status, c->reason, c->message);
+    return;
+  }
+  uint64_t stride = crash_stride(calls, CRASH_ALL);
+  struct order kept = *o;
+  for (uint64_t n = 1 + crash_seed() % stride; n <= calls && !c->hung; n += stride) {
+    killed_at(c, o, n, order);
+    *o = kept;
+  }
+}
+
+/* All orders, of which there must be so many; or, with `drawn`, so many of them. */
+static void everywhere(const char *skill, int wanted, bool drawn) {
+  struct crash c;
+  struct order o = {.drawn = drawn, .seed = crash_seed()};
+  int orders = 0;
+  bool more = true;
+  CHECK(crash_init_with(&c, skill, choose, &o));
+  for (o.length = 0; more && orders < MOST && !c.hung; orders++) {
+    in_order(&c, &o);
+    if (drawn) o = (struct order){.drawn = true, .seed = crash_seed() + (uint64_t)orders + 1};
+    more = drawn ? orders + 1 < wanted : next_order(&o);
+  }
+  CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
+  CHECK(c.programs.twice == 0);
+  CHECK(orders == wanted);
+  c.duplicated += c.programs.twice;
+  printf("# %d orders\n", orders);
+  crash_count(&c, skill);
+  crash_clear(&c);
+}
+
+static void in_shape(const char *shape, int wanted) {
+  setenv("CRASH_SHAPE", shape, 1);
+  everywhere("orders_branches", wanted, false);
+}
+
+/* Functions have branches once the runtime has ctx.map. */
+static bool there_are_branches(void) {
+  struct crash c;
+  struct order o = {.length = 0};
+  bool there = crash_init_with(&c, "orders_probe", choose, &o) &&
+               strstr(c.wanted, "\"branches\":true") != NULL;
+  crash_clear(&c);
+  if (!there) printf("# no ctx.map: branches are not tried\n");
+  return there;
+}
+
+static void branches(void) {
+  TEST("maps in a map come to one end in every order of four replies, killed anywhere") {
+    in_shape("map", 24);
+  }
+  TEST("and with two calls at once, as a free place is filled") {
+    in_shape("narrow", 8);
+  }
+  TEST("and under a deadline that is not met") {
+    in_shape("within", 24);
+  }
+  TEST("items go through a pipeline at their own pace, in every order, killed anywhere") {
+    in_shape("pipeline", 6);
+  }
+  TEST("spawned branches that are awaited come to one end in every order, killed anywhere") {
+    in_shape("spawn", 6);
+  }
+  TEST("a loop's rounds come to one end in every order, killed anywhere") {
+    in_shape("loop", 4);
+  }
+  TEST("who comes first in a map may differ, but nobody is called twice, killed anywhere") {
+    in_shape("first", FIRSTS);
+  }
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  TEST("four commands at once come to one end in every order, killed anywhere (F40, F41)") {
+    everywhere("orders_phases", 24, false);
+  }
+  TEST("two functions that wait at once come to one end in every order, killed anywhere (F40)") {
+    everywhere("orders_actions", 6, false);
+  }
+  TEST("six commands in four places come to one end in many orders, killed anywhere (F40)") {
+    everywhere("orders_many", getenv("SKILLRT_FULL") ? 40 : 10, true);
+  }
+  if (there_are_branches()) branches();
+  return (int)!crash_close() | check_finish();
+}

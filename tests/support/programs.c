@@ -1,0 +1,144 @@
+/* programs.c: see programs.h. */
+#include "support/programs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { FIRST_PID = 0x30000000 }; /* the kernel gives none so high: no real process is ever meant */
+
+static int line_of(struct programs *p, const char *name) {
+  for (int i = 0; i < p->lines; i++)
+    if (strcmp(p->book[i].name, name) == 0) return i;
+  assert(p->lines < PROGRAMS && strlen(name) < PROGRAM_NAME);
+  struct program_line *line = &p->book[p->lines];
+  *line = (struct program_line){.starts = 0};
+  snprintf(line->name, sizeof line->name, "%s", name);
+  return p->lines++;
+}
+
+/* x.3 follows x.2: that one has been answered, and what follows knows it. */
+static void mark_before(struct programs *p, const char *name) {
+  const char *dot = strrchr(name, '.');
+  if (!dot) return;
+  for (int i = 0; i < p->lines; i++) {
+    const char *other = strrchr(p->book[i].name, '.');
+    if (other && other - p->book[i].name == dot - name &&
+        strncmp(name, p->book[i].name, (size_t)(dot - name)) == 0 && other[1] < dot[1])
+      p->book[i].followed = true;
+  }
+}
+
+static void count_start(struct programs *p, struct program_line *line) {
+  bool once = strncmp(line->name, "once", 4) == 0;
+  const char *why = line->told                                   ? "its answer was durable"
+                    : line->followed                             ? "what follows it was started"
+                    : once && line->starts > 0 && !line->allowed ? "it may not be repeated"
+                                                                 : NULL;
+  line->starts++;
+  line->allowed = false;
+  mark_before(p, line->name);
+  if (!why) return;
+  p->twice++;
+  printf("# %s was started again, and %s\n", line->name, why);
+}
+
+static struct program *find(struct programs *p, pid_t pid) {
+  for (int i = 0; i < PROGRAMS; i++)
+    if (pid && p->list[i].pid == pid) return &p->list[i];
+  return NULL;
+}
+
+int programs_spawn(struct programs *p, const struct sys_spawn *what, pid_t *pid, int *ended) {
+  struct program *program = p->list;
+  while (program < p->list + PROGRAMS && program->pid)
+    program++;
+  assert(program < p->list + PROGRAMS && what->argv[0] && what->argv[1]);
+  int event = eventfd(0, EFD_CLOEXEC);
+  int name = line_of(p, what->argv[1]);
+  *program = (struct program){.pid = FIRST_PID + ++p->started, .name = name, .running = true};
+  program->out = fcntl(what->out, F_DUPFD_CLOEXEC, 0);
+  program->ended = fcntl(event, F_DUPFD_CLOEXEC, 0);
+  assert(event >= 0 && program->out >= 0 && program->ended >= 0);
+  count_start(p, &p->book[name]);
+  *pid = program->pid;
+  *ended = event;
+  return 0;
+}
+
+static void end(struct program *program, int status) {
+  uint64_t one = 1;
+  if (!program->running) return;
+  program->running = false;
+  program->status = status;
+  close(program->out);
+  ssize_t written = write(program->ended, &one, sizeof one);
+  assert(written == (ssize_t)sizeof one);
+  close(program->ended);
+}
+
+int programs_kill(struct programs *p, pid_t pid, int signal) {
+  struct program *program = find(p, pid);
+  if (!program) return -ESRCH;
+  if (signal) end(program, signal);
+  return 0;
+}
+
+int programs_reap(struct programs *p, pid_t pid, int *status) {
+  struct program *program = find(p, pid);
+  if (!program) return -ECHILD;
+  if (program->running) return -EAGAIN;
+  *status = program->status;
+  program->pid = 0;
+  return 0;
+}
+
+int programs_running(const struct programs *p) {
+  int count = 0;
+  for (int i = 0; i < PROGRAMS; i++)
+    count += p->list[i].pid && p->list[i].running;
+  return count;
+}
+
+void programs_answer(struct programs *p, int n) {
+  pid_t after = 0;
+  struct program *next = NULL;
+  for (; n >= 0; n--, after = next->pid) {
+    next = NULL;
+    for (int i = 0; i < PROGRAMS; i++)
+      if (p->list[i].running && p->list[i].pid > after && (!next || p->list[i].pid < next->pid))
+        next = &p->list[i];
+    assert(next);
+  }
+  char text[PROGRAM_NAME + 8];
+  int length = snprintf(text, sizeof text, "%s=ok", p->book[next->name].name);
+  ssize_t written = write(next->out, text, (size_t)length);
+  (void)written; /* nobody reads it any more: EPIPE */
+  end(next, 0);
+}
+
+void programs_told(struct programs *p, const char *json, size_t size) {
+  char text[PROGRAM_NAME + 8];
+  for (int i = 0; i < p->lines; i++) {
+    snprintf(text, sizeof text, "%s=ok", p->book[i].name);
+    if (memmem(json, size, text, strlen(text))) p->book[i].told = true;
+  }
+}
+
+void programs_allow(struct programs *p) {
+  for (int i = 0; i < p->lines; i++)
+    p->book[i].allowed = true;
+}
+
+void programs_clear(struct programs *p) {
+  for (int i = 0; i < PROGRAMS; i++)
+    end(&p->list[i], SIGKILL);
+  int twice = p->twice;
+  *p = (struct programs){.twice = twice};
+}

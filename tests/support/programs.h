@@ -1,0 +1,53 @@
+/* programs.h: programs that are none, and what an outsider knows of them.
+ *
+ * What a run starts through struct sys only leaves its name (argv[1]) in a book that outlives the
+ * run, and answers "NAME=ok" when the test lets it: so a test decides in which order replies come,
+ * and sees who is called how often without asking skillrt. A name that begins with "once" is of a
+ * call that must not be repeated: a second start counts as `twice`, unless a person said so after
+ * the process died. No call may be started again when its answer was told to be durable, or when
+ * one that follows it (a.2 follows a.1) was started. Used by crash.h. */
+#ifndef SKILLRT_TESTS_PROGRAMS_H
+#define SKILLRT_TESTS_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/sys.h"
+
+enum { PROGRAMS = 64, PROGRAM_NAME = 48 };
+
+struct program {
+  pid_t pid; /* 0: free */
+  int name;  /* index in the book */
+  int out, ended;
+  bool running;
+  int status;
+};
+
+struct program_line { /* of the book */
+  char name[PROGRAM_NAME];
+  int starts;
+  bool told, followed, allowed;
+};
+
+struct programs {
+  struct program list[PROGRAMS];
+  struct program_line book[PROGRAMS];
+  int started, lines, twice;
+};
+
+int programs_spawn(struct programs *, const struct sys_spawn *, pid_t *pid, int *ended);
+int programs_kill(struct programs *, pid_t pid, int signal);
+int programs_reap(struct programs *, pid_t pid, int *status);
+
+int programs_running(const struct programs *);
+/* Lets the n-th of those that run answer and end, counted from 0 in the order of their start. */
+void programs_answer(struct programs *, int n);
+/* A record that was told to be durable. */
+void programs_told(struct programs *, const char *json, size_t size);
+/* A person said that what is in doubt is to be made again. */
+void programs_allow(struct programs *);
+/* Ends all and forgets the book. */
+void programs_clear(struct programs *);
+
+#endif
