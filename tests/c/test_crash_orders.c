@@ -1,7 +1,7 @@
 /* test_crash_orders.c: whole runs of skills whose calls are under way together: in every order in
- * which their replies can come (at random where there are too many), killed at every point of each
- * and taken up again, they come to the same end, and nobody who may be called once is called
- * twice. The agents themselves count (support/programs.h). */
+ * which their replies can come (at random where there are too many), killed or without power at
+ * every point of each and taken up again, they come to the same end, and nobody who may be called
+ * once is called twice. The agents themselves count (support/programs.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "support/check.h"
 #include "support/crash.h"
 
+#define POINTS (FAULTY_DISK | FAULTY_BIT(FAULTY_SPAWN))
 enum { CHOICES = 64, MOST = 200, FIRSTS = 12 };
 
 /* One order of replies: at its n-th choice the choice[n]-th of radix[n] programs answers. */
@@ -59,12 +60,16 @@ static void kill_again(struct crash *c, struct order *o) {
 
 static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *order) {
   char where[256];
-  snprintf(where, sizeof where, "%s, killed at call %lu", order, (unsigned long)n);
+  snprintf(where, sizeof where, "%s, %s at call %lu", order, n % 3 ? "killed" : "power cut",
+           (unsigned long)n);
   crash_fresh(c);
   o->at = 0;
   o->random = false;
-  faulty_kill(c->faulty, FAULTY_DISK | FAULTY_BIT(FAULTY_SPAWN), n, n % 2);
+  c->power_cut = n % 3 == 0; /* with it goes what was not synced */
+  if (c->power_cut) faulty_power(c->faulty, c->scratch.path);
+  faulty_kill(c->faulty, POINTS, n, n % 2);
   crash_episode(c, false, NULL);
+  if (c->power_cut) faulty_power_cut(c->faulty, FAULTY_TORN, crash_seed() + n);
   o->random = true;
   o->seed = crash_seed() * 1000 + n;
   kill_again(c, o);
@@ -75,10 +80,11 @@ static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *
 static void in_order(struct crash *c, struct order *o) {
   char order[200];
   crash_fresh(c);
+  c->power_cut = false;
   o->at = 0;
   o->random = false;
   bool ended = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
-  uint64_t calls = faulty_count(c->faulty, FAULTY_DISK | FAULTY_BIT(FAULTY_SPAWN));
+  uint64_t calls = faulty_count(c->faulty, POINTS);
   o->length = o->at;
   describe(o, order, sizeof order);
   crash_survey(c, order);

@@ -19,7 +19,7 @@ local function both(name, idempotent)
 end
 
 return skillrt.skill {
-  name = "orders-actions", mode = "autonomous", durability = "process", retry = { base = 0.001, jitter = false },
+  name = "orders-actions", mode = "autonomous", retry = { base = 0.001, jitter = false },
   strategy = { name = "all", select = function(_, available)
     local ids = {}
     for i, one in ipairs(available) do

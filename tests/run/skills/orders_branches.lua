@@ -32,7 +32,7 @@ local SHAPES = {
   narrow = function(ctx) return nested(ctx, 2) end,
   within = function(ctx)
     return ctx.all {
-      function() return ctx.within(600, function() return nested(ctx, 4) end) end,
+      function() return ctx.within(1e7, function() return nested(ctx, 4) end) end,
     }
   end,
   first = function(ctx)
@@ -59,7 +59,7 @@ local SHAPES = {
 }
 
 return skillrt.skill {
-  name = "orders-branches", mode = "autonomous", durability = "process", retry = { base = 0.001, jitter = false },
+  name = "orders-branches", mode = "autonomous", retry = { base = 0.001, jitter = false },
   actions = {
     { id = "work", run = function(_, ctx)
       return { made = assert(SHAPES[os.getenv "CRASH_SHAPE"](ctx)) }

@@ -8,7 +8,7 @@ for i, name in ipairs { "a", "once-b", "c", "d", "once-e", "f" } do
 end
 
 return skillrt.skill {
-  name = "orders-many", mode = "autonomous", durability = "process", retry = { base = 0.001, jitter = false },
+  name = "orders-many", mode = "autonomous", retry = { base = 0.001, jitter = false },
   limits = { max_parallel = 4 },
   strategy = { name = "all", select = function(_, available)
     local ids = {}

@@ -10,6 +10,6 @@ agents.last = skillrt.agent.command { "printf", "last", parse = "lines", idempot
 phases[5] = { id = "last", agent = "last", input = { "phase-1.json", "phase-2.json", "phase-3.json", "phase-4.json" } }
 
 return skillrt.skill {
-  name = "orders-phases", mode = "sequential", durability = "process", retry = { base = 0.001, jitter = false },
+  name = "orders-phases", mode = "sequential", retry = { base = 0.001, jitter = false },
   agents = agents, phases = phases,
 }
