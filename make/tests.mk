@@ -73,7 +73,7 @@ manual: all ## write docs/skillrt.1 from the commands' own tables
 	SKILLRT_MODE=$(MODE) $(LUA) docs/manual.lua > docs/skillrt.1.new
 	mv docs/skillrt.1.new docs/skillrt.1
 requirements: ## write docs/requirements.md from the tests' own names
-	$(LUA) tests/requirements.lua > docs/requirements.md.new
+	@$(LUA) tests/requirements.lua > docs/requirements.md.new || { rm docs/requirements.md.new; exit 1; }
 	mv docs/requirements.md.new docs/requirements.md
 .PHONY: corpus
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md

@@ -65,11 +65,11 @@ static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *
   crash_fresh(c);
   o->at = 0;
   o->random = false;
-  c->power_cut = n % 3 == 0; /* with it goes what was not synced */
-  if (c->power_cut) faulty_power(c->faulty, c->scratch.path);
+  bool cut = n % 3 == 0; /* with the power goes what was not synced */
+  if (cut) faulty_power(c->faulty, c->scratch.path);
   faulty_kill(c->faulty, POINTS, n, n % 2);
   crash_episode(c, false, NULL);
-  if (c->power_cut) faulty_power_cut(c->faulty, FAULTY_TORN, crash_seed() + n);
+  if (cut) faulty_power_cut(c->faulty, FAULTY_TORN, crash_seed() + n);
   o->random = true;
   o->seed = crash_seed() * 1000 + n;
   kill_again(c, o);
@@ -80,7 +80,6 @@ static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *
 static void in_order(struct crash *c, struct order *o) {
   char order[200];
   crash_fresh(c);
-  c->power_cut = false;
   o->at = 0;
   o->random = false;
   bool ended = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
