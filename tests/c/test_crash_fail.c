@@ -151,5 +151,12 @@ int main(void) {
     everywhere("parallel with books", NULL, printed, ALLOCATIONS, 60);
     everywhere("await with books", NULL, none, ALLOCATIONS, 60);
   }
+  setenv("CRASH_SHAPE", "narrow", 1);
+  TEST("a function with branches two deep survives every failing call") {
+    everywhere("orders_branches", NULL, none, CALLS);
+  }
+  TEST("a function with branches two deep survives failing allocations") {
+    everywhere("orders_branches", NULL, none, ALLOCATIONS, 60);
+  }
   return (int)!crash_close() | check_finish();
 }

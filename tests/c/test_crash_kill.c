@@ -95,5 +95,12 @@ int main(void) {
     everywhere("parallel with books", NULL, printed);
     everywhere("await with books", NULL, none);
   }
+  TEST("a function with branches two deep, killed anywhere, comes to the same end (F40, F41)") {
+    static const char *const files[] = {NULL};
+    setenv("CRASH_SHAPE", "narrow", 1);
+    everywhere("orders_branches", NULL, files);
+    setenv("CRASH_SHAPE", "loop", 1);
+    everywhere("orders_branches", NULL, files);
+  }
   return (int)!crash_close() | check_finish();
 }

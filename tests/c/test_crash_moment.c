@@ -1,6 +1,7 @@
 /* test_crash_moment.c: whole runs are stopped in the middle of every allocation in turn, which
  * is to say anywhere: they pause, repeat and lose nothing, and come to the same end. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -49,6 +50,10 @@ int main(void) {
     everywhere("autonomous with books", POINTS_WITH_BOOKS);
     everywhere("parallel with books", POINTS_WITH_BOOKS);
     everywhere("await with books", POINTS_WITH_BOOKS);
+  }
+  setenv("CRASH_SHAPE", "narrow", 1);
+  TEST("a function with branches two deep may be stopped at any moment (R87)") {
+    everywhere("orders_branches", POINTS);
   }
   return (int)!crash_close() | check_finish();
 }

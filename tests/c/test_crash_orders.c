@@ -94,7 +94,8 @@ static void in_order(struct crash *c, struct order *o) {
   }
   uint64_t stride = crash_stride(calls, CRASH_ALL);
   struct order kept = *o;
-  for (uint64_t n = 1 + crash_seed() % stride; n <= calls && !c->hung; n += stride) {
+  for (uint64_t n = 1 + (crash_seed() + (uint64_t)c->points) % stride; n <= calls && !c->hung;
+       n += stride) {
     killed_at(c, o, n, order);
     *o = kept;
   }

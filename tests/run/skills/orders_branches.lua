@@ -21,9 +21,13 @@ end
 
 local function nested(ctx, at_once, names)
   return ctx.map(names or { "a", "once-b" }, function(name)
-    return ctx.map({ 1, 2 }, function(part)
+    local texts, message, class = ctx.map({ 1, 2 }, function(part)
       return say(ctx, name .. "-" .. part)
     end)
+    if not texts then
+      error { message = message, class = class }
+    end
+    return texts
   end, { max_parallel = at_once })
 end
 
@@ -63,7 +67,11 @@ return skillrt.skill {
   name = "orders-branches", mode = "autonomous", retry = { base = 0.001, jitter = false },
   actions = {
     { id = "work", run = function(_, ctx)
-      return { made = assert(SHAPES[os.getenv "CRASH_SHAPE"](ctx)) }
+      local made, message, class = SHAPES[os.getenv "CRASH_SHAPE"](ctx)
+      if not made then
+        return nil, message, class
+      end
+      return { made = made }
     end },
   },
 }
