@@ -156,9 +156,9 @@ describe("one turn of a run", function()
     local folder <close> = kit.folder()
     local body = [[
       state = { zero = {}, many = { 1, 2 }, map = {}, b = 1, a = { z = 1, m = skillrt.json.array {}, c = 2 } },
-      schema = { map = "object" },
+      schema = { map = "object", told = "string[]" },
       actions = {
-        { id = "empty", priority = 2, run = sets { many = {} } },
+        { id = "empty", priority = 2, run = sets { many = {}, told = {} } },
         { id = "stop", priority = 1, run = function() return nil, "not now", "permanent" end, when = "error_count < 1" },
         { id = "after", when = "error_count > 0", run = function(state)
           return { seen = skillrt.json.encode { state.zero, state.many, state.map, state.a } }
@@ -169,7 +169,7 @@ describe("one turn of a run", function()
     local result = kit.run(folder, { "retry", "w", "--accept-changes" })
     local text = folder.read "w/state.json"
     assert.truthy(text:find('\n  "a": {\n    "c": 2,\n    "m": [],\n    "z": 1\n  },\n  "b": 1,\n', 1, true), text)
-    for _, line in ipairs { '  "many": [],\n', '  "map": {},\n', '  "zero": []' } do
+    for _, line in ipairs { '  "many": [],\n', '  "told": [],\n', '  "map": {},\n', '  "zero": []' } do
       assert.truthy(text:find(line, 1, true), line .. " is not in " .. text .. result.out .. result.err)
     end
     assert.equal('[[],[],{},{"c":2,"m":[],"z":1}]', state_of(folder).seen, result.out .. result.err)
