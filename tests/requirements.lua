@@ -40,7 +40,7 @@ end
 function M.sentences(text)
   local found = {}
   -- only at a line's start: sentences end in "it", too
-  for word, at in ("\n" .. text):gmatch "\n[ \t]*(%a+)[ \t]*%(?()" do
+  for word, at in ("\n" .. text):gmatch "\n[ \t]*(%a+)[ \t]*%(*()" do
     if word == "it" or word == "TEST" then
       found[#found + 1] = literal(text, at - 1)
     end

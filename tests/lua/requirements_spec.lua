@@ -13,9 +13,10 @@ describe("the page of requirements", function()
       .. "i" .. 't "without brackets"\n'
       .. 'TE' .. 'ST("one "\n   "two") {\n'
       .. "i" .. 't("left " .. "right", function()\n'
+      .. "i" .. 't(("of %s"):format(x), function()\n'
       .. "pit(1) -- it 'is' not\n" .. 'TE' .. 'STS("nor this")'
     assert.same(
-      { "a torn tail is cut", "keeps it", "without brackets", "one two", "left right" },
+      { "a torn tail is cut", "keeps it", "without brackets", "one two", "left right", "of %s" },
       requirements.sentences(text)
     )
   end)

@@ -97,3 +97,26 @@ describe("skillrt retry", function()
     assert.equal(before, folder.read "w/state.json")
   end)
 end)
+
+describe("the repairs of an agent.yml", function()
+  it("are as many as it allows, also where the agent counts none and the run is killed between them (F51)", function()
+    local folder <close> = kit.folder()
+    folder.file("agent.yml", "workflow:\n  max-retries: 3\nskills:\n  - {name: analysis, tools: [A]}\n  - {name: generation, tools: [B]}\n"
+      .. "  - {name: verification, tools: [C]}\n  - {name: repair, tools: [D]}\n")
+    -- it kills the run at its second repair, which the run may not make again unasked
+    folder.file("agent.sh", ([[cd %s; text=$(cat); updates='{}'
+      case $text in
+        *'verification: '*) updates='{"verified": true, "success": false}' ;;
+        *'repair: '*) echo x >>repairs; updates='{"verified": false}'
+          if [ $(wc -l <repairs) = 2 ] && [ ! -e killed ]; then echo >killed; kill -9 $PPID; exit 1; fi ;;
+      esac
+      echo '{"status": "completed", "summary": "ok", "stateUpdates": '"$updates"'}']]):format(folder.path))
+    local agent = json.encode { "sh", folder.path .. "/agent.sh" }
+    local run_once = kit.run(folder, { "run", "agent.yml", "--agent", agent, "--work-dir", "w" })
+    assert.equal(137, run_once.code, run_once.out .. run_once.err)
+    local resumed = kit.run(folder, { "resume", "w", "--decide", "skip" })
+    local _, repairs = folder.read "repairs":gsub("x", "")
+    assert.equal(3, repairs, resumed.out .. resumed.err)
+    assert.not_equal(0, resumed.code, resumed.out)
+  end)
+end)

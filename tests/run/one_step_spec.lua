@@ -151,6 +151,29 @@ describe("one turn of a run", function()
     local before, behind = status_at(folder, "before").updated_at, status_at(folder, "behind").updated_at
     assert.is_true(before < behind and behind < state.updated_at, before .. behind .. state.updated_at)
   end)
+
+  it("keeps empty lists lists and empty objects objects, and the keys in order, through every step and a resume (F70)", function()
+    local folder <close> = kit.folder()
+    local body = [[
+      state = { zero = {}, many = { 1, 2 }, map = {}, b = 1, a = { z = 1, m = skillrt.json.array {}, c = 2 } },
+      schema = { map = "object", told = "string[]" },
+      actions = {
+        { id = "empty", priority = 2, run = sets { many = {}, told = {} } },
+        { id = "stop", priority = 1, run = function() return nil, "not now", "permanent" end, when = "error_count < 1" },
+        { id = "after", when = "error_count > 0", run = function(state)
+          return { seen = skillrt.json.encode { state.zero, state.many, state.map, state.a } }
+        end },
+      }, limits = { max_errors = 1 },]]
+    assert.equal(1, run(folder, body).code)
+    folder.file("s.lua", (folder.read "s.lua":gsub("max_errors = 1", "max_errors = 9")))
+    local result = kit.run(folder, { "retry", "w", "--accept-changes" })
+    local text = folder.read "w/state.json"
+    assert.truthy(text:find('\n  "a": {\n    "c": 2,\n    "m": [],\n    "z": 1\n  },\n  "b": 1,\n', 1, true), text)
+    for _, line in ipairs { '  "many": [],\n', '  "told": [],\n', '  "map": {},\n', '  "zero": []' } do
+      assert.truthy(text:find(line, 1, true), line .. " is not in " .. text .. result.out .. result.err)
+    end
+    assert.equal('[[],[],{},{"c":2,"m":[],"z":1}]', state_of(folder).seen, result.out .. result.err)
+  end)
 end)
 
 describe("the strategy priority", function()

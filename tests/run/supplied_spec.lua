@@ -124,7 +124,7 @@ describe("a generated skill", function()
     assert.equal(12, compared)
   end)
 
-  it("gives every step absolute paths of what is there, wherever it is run from (F12)", function()
+  it("gives every step absolute paths of what is there, wherever it is run from", function()
     local folder <close> = kit.folder()
     generate(folder, "release-notes")
     local prompts, result, work = run(folder, folder.path .. "/skill")
@@ -142,10 +142,6 @@ describe("a generated skill", function()
         end
       end
       assert.truthy(prompt:match "%[OUTPUT%]%s+(%S+)":find(work .. "/", 1, true))
-      assert.is_nil(prompt:find("${skillDir}", 1, true))
-      for _, name in ipairs { "initialState", "evaluateCondition" } do
-        assert.is_nil(prompt:find(name, 1, true), name)
-      end
     end
     assert.is_true(inputs >= 3)
   end)

@@ -52,7 +52,7 @@ describe("a command agent's request", function()
     assert.same({ "x", "b.c", "2" }, argv_of({ "x", "{item.file}", "{index}" }, { item = { file = "b.c" }, index = 2 }))
   end)
 
-  it("names what has no value and how to give it (F12)", function()
+  it("names what has no value and how to give it", function()
     local request, message = fake.request(agent.command({ "ls", "{input.folder}" }))
     assert.is_nil(request)
     assert.equal("agent command: argument 2: {input.folder} has no value; give it with --set folder=...", message)
