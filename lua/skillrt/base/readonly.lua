@@ -64,7 +64,7 @@ end
 local type, versions_read = type, versions.read
 
 local function read(view, key)
-  local snapshot, value = snapshots[view], nil
+  local snapshot, value = snapshots[view]
   if snapshot and snapshot.changed then
     value = versions_read(snapshot, trees[view], key)
   else

@@ -169,7 +169,7 @@ describe("a bad skill-config", function()
     { "fields that are no objects", autonomous(nil, { state_schema = { fields = { 1 } } }), "fields[1]: must be an object with name" },
     { "a field that is no name", autonomous(nil, { state_schema = { fields = { { name = "a b" } } } }), "must be a name such as" },
     { "the same field twice", autonomous(nil, { state_schema = { fields = { { name = "a" }, { name = "a" } } } }), "field 1 too" },
-    { "an id that is too long", autonomous { { id = ("a"):rep(101) } }, "must have at most 100 characters, not 101" },
+    { "an id that is too long", autonomous { { id = ("a"):rep(65) } }, "must have at most 64 characters, not 65" },
     { "an id like our orchestrator", sequential { { id = "orchestrator" } }, "is a file skillrt writes" },
     { "a path that is empty", sequential { { id = "a", output = "" } }, "output: must be a path, not \"\"" },
     { "a path that is too long", sequential { { id = "a", output = ("a"):rep(256) } }, "longer than 255 bytes" },
