@@ -91,7 +91,10 @@ end
 
 -- Actions have their conditions, and where they lead to, by the table; how often they may run, too.
 local function derive(autonomous, machine, own_actions)
-  local by_id = {}
+  local by_id, terminal = {}, {}
+  for _, state in ipairs(machine.states) do
+    terminal[state.name] = state.terminal
+  end
   for _, action in ipairs(autonomous.actions) do
     by_id[type(action) == "table" and action.id or ""] = action
   end
@@ -111,9 +114,9 @@ local function derive(autonomous, machine, own_actions)
     end
     if #row.to == 1 then
       effects[#effects + 1] = ("%s=%s"):format(machine_of.KEY, row.to[1])
-      if machine_of.TERMINAL[row.to[1]] then
+      if terminal[row.to[1]] then
         own_actions[row.action] = own_actions[row.action] or {}
-        own_actions[row.action].terminal = row.to[1]
+        own_actions[row.action].terminal = machine_of.TERMINAL[row.to[1]] and row.to[1] or "completed"
       end
     end
     action.preconditions, action.effects = json.array { machine_of.precondition(machine, row.rows) }, effects

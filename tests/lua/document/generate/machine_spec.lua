@@ -47,6 +47,8 @@ describe("a transition table", function()
     assert.same({ "state.state === 'closed' && (people === 0)" }, by_id.open.preconditions)
     assert.same({ "state.state === 'closed' && !(people === 0)" }, by_id.lock.preconditions)
     assert.same({ "state=closed" }, by_id.close.effects)
+    assert.equal("completed", normal.x_skillrt.actions.lock.terminal) -- any state may end the run
+    assert.is_nil(normal.x_skillrt.actions.close)
   end)
 
   it("gives the same config when it is read again, also after a change", function()
@@ -116,8 +118,9 @@ describe("a transition table", function()
   end)
 
   it("makes a folder in which check finds no contradiction, and no key it does not know (R153, F11)", function()
-    local texts = {}
-    for _, file in ipairs(assert(generate.generate(config(door()), { templates = "templates" }))) do
+    local texts, declared = {}, config(door())
+    declared.autonomous_config.state_schema = { fields = { { name = "people", type = "number" } } }
+    for _, file in ipairs(assert(generate.generate(declared, { templates = "templates" }))) do
       texts[file.path] = file.text
     end
     local folder <close> = skill_folder.make(texts, "machine-skill")
