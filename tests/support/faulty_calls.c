@@ -20,7 +20,7 @@ static bool plan_met(struct faulty_plan *plan, enum faulty_call call) {
   return plan->seen == plan->n || (plan->how == FAULTY_FROM && plan->seen > plan->n);
 }
 
-/* Counts the call; takes the mutex, which `leave` gives back. */
+/* Counts the call; takes the mutex. */
 static enum verdict enter(struct faulty *f, enum faulty_call call, int *number) {
   pthread_mutex_lock(&f->mutex);
   f->counts[call]++;
@@ -43,6 +43,9 @@ static enum verdict enter(struct faulty *f, enum faulty_call call, int *number) 
 static void leave(struct faulty *f) {
   pthread_mutex_unlock(&f->mutex);
 }
+
+/* A call that does nothing of its own. */
+#define BELOW(name, ...) return self_of(sys)->below->name(self_of(sys)->below, __VA_ARGS__)
 
 /* A call that only passes or fails. */
 #define SIMPLE(call, action)                                                                       \
@@ -311,21 +314,17 @@ static int faulty_spawn(const struct sys *sys, const struct sys_spawn *what, pid
   return result;
 }
 
-/* A dead process kills and reaps nobody, but a test must not leave children behind: these
- * go on working. */
+/* A test must not leave children behind: these go on working in a dead process. */
 static int faulty_kill_group(const struct sys *sys, pid_t pid, int signal) {
-  struct faulty *f = self_of(sys);
-  return f->below->kill_group(f->below, pid, signal);
+  BELOW(kill_group, pid, signal);
 }
 
 static int faulty_ended(const struct sys *sys, pid_t pid) {
-  struct faulty *f = self_of(sys);
-  return f->below->ended(f->below, pid);
+  BELOW(ended, pid);
 }
 
 static int faulty_reap(const struct sys *sys, pid_t pid, int *status) {
-  struct faulty *f = self_of(sys);
-  return f->below->reap(f->below, pid, status);
+  BELOW(reap, pid, status);
 }
 
 static int faulty_socket(const struct sys *sys, int domain, int type, int protocol) {
@@ -333,7 +332,7 @@ static int faulty_socket(const struct sys *sys, int domain, int type, int protoc
   int result;
   if (enter(f, FAULTY_SOCKET, &result) != FAIL) {
     result = f->below->socket(f->below, domain, type, protocol);
-    if (result >= 0) f->files++;
+    f->files += result >= 0;
     if (result >= 0 && result < FAULTY_FILES_MAX) {
       if (f->sockets[result]) f->files--; /* closed by libcurl itself: its number is new again */
       f->sockets[result] = true;
@@ -348,7 +347,7 @@ static int faulty_memory_file(const struct sys *sys, const char *name) {
   int result;
   if (enter(f, FAULTY_OPEN, &result) != FAIL) {
     result = f->below->memory_file(f->below, name);
-    if (result >= 0) f->files++;
+    f->files += result >= 0;
     if (result >= 0 && result < FAULTY_FILES_MAX) f->reserved[result] = INT64_MAX;
   }
   leave(f);
@@ -358,10 +357,8 @@ static int faulty_memory_file(const struct sys *sys, const char *name) {
 static int faulty_pipe(const struct sys *sys, int ends[2]) {
   struct faulty *f = self_of(sys);
   int result;
-  if (enter(f, FAULTY_SOCKET, &result) != FAIL) {
-    result = f->below->pipe(f->below, ends);
-    if (result >= 0) f->files += 2;
-  }
+  if (enter(f, FAULTY_SOCKET, &result) != FAIL) result = f->below->pipe(f->below, ends);
+  if (result >= 0) f->files += 2;
   leave(f);
   return result;
 }
