@@ -18,49 +18,58 @@ local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
 -- The places where large values occur: a record's field, or a key of one.
 local HOLDERS = { "set", "context", "reply", "state" }
 
-local function move_out(holder, key, path, record, blobs)
-  local text, message, code = json.encode(holder[key])
-  if not text then
-    return nil, message, code
+-- Whether a value's JSON could be long enough: most values are small, and a reply may have many.
+local function may_be_large(value)
+  if type(value) == "string" then
+    return 6 * #value + 2 > BLOB_BYTES -- an escape takes six bytes at most
   end
-  if #text <= M.BLOB_BYTES then
-    return true
+  return type(value) == "table"
+end
+
+-- The reference that stands for a value, where its JSON is long; else nil, or nil, message, code.
+local function moved_out(value, path, record, blobs)
+  if not may_be_large(value) then
+    return nil
+  end
+  local text, message, code = json.encode(value)
+  if not text or #text <= BLOB_BYTES then
+    return nil, message, code
   end
   local digest = core.sha256(text)
   blobs[#blobs + 1] = { digest, text }
   record.blobs = record.blobs or json.array({})
   record.blobs[#record.blobs + 1] = path
-  holder[key] = { sha256 = digest, bytes = #text }
-  return true
+  return { sha256 = digest, bytes = #text }
+end
+
+local function shallow(table_of)
+  local copy = {}
+  for key, value in pairs(table_of) do
+    copy[key] = value
+  end
+  return copy
 end
 
 -- A copy of the record with its large values replaced by references.
 local function split(record)
-  local copy, blobs = {}, {}
-  for key, value in pairs(record) do
-    copy[key] = value
-  end
+  local copy, blobs = shallow(record), {}
   for _, name in ipairs(HOLDERS) do
-    if type(copy[name]) == "table" then
-      local holder = {}
-      for key, value in pairs(copy[name]) do
-        holder[key] = value
-      end
-      copy[name] = holder
-      for key in pairs(copy[name]) do
-        local ok, message, code = move_out(holder, key, { name, key }, copy, blobs)
-        if not ok then
-          return nil, message, code
-        end
+    local given = record[name]
+    for key, value in pairs(type(given) == "table" and given or {}) do
+      local reference, message, code = moved_out(value, { name, key }, copy, blobs)
+      if message then
+        return nil, message, code
+      elseif reference then
+        copy[name] = copy[name] == given and shallow(given) or copy[name]
+        copy[name][key] = reference
       end
     end
   end
-  if copy.out ~= nil then
-    local ok, message, code = move_out(copy, "out", { "out" }, copy, blobs)
-    if not ok then
-      return nil, message, code
-    end
+  local reference, message, code = moved_out(copy.out, { "out" }, copy, blobs)
+  if message then
+    return nil, message, code
   end
+  copy.out = reference or copy.out
   return copy, blobs
 end
 
@@ -87,6 +96,8 @@ function M.encode(record)
   local small, blobs, kind = split(record)
   if not small then
     return nil, blobs, kind
+  elseif #blobs == 0 then
+    return text, nil
   end
   text, message, code = json.encode(small)
   return text, text and blobs or message, code

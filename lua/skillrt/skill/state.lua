@@ -57,7 +57,7 @@ function M.copy(value)
   local source = view.target(value) or value
   local out = {}
   for key, item in pairs(source) do
-    out[key] = M.copy(item)
+    out[key] = type(item) == "table" and M.copy(item) or item
   end
   return json.is_array(source) and json.array(out) or out
 end
@@ -69,8 +69,11 @@ local function equal(a, b)
     return false
   end
   for key, item in pairs(a) do
-    if not equal(item, b[key]) then
-      return false
+    local other = b[key]
+    if item ~= other or math.type(item) ~= math.type(other) then
+      if type(item) ~= "table" or not equal(item, other) then
+        return false
+      end
     end
   end
   for key in pairs(b) do
@@ -134,7 +137,13 @@ function M.merge(old, patch)
     end
   end
   for key, value in pairs(patch) do
-    out[key] = M.merge(out[key], value)
+    if type(value) == "table" then
+      out[key] = M.merge(out[key], value)
+    elseif value == null then
+      out[key] = nil
+    else
+      out[key] = value
+    end
   end
   return out
 end
