@@ -65,7 +65,6 @@ return function(measure)
       parts[i] = ('"k%d":%d'):format(i, i % 10)
     end
     local text = '{"data":{' .. table.concat(parts, ",") .. "}}"
-    parts = nil
     local function seconds(run)
       collectgarbage()
       local start = os.clock()
