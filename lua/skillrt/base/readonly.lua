@@ -61,13 +61,14 @@ local function refuse(_, key)
   )
 end
 
+local type, versions_read = type, versions.read
+
 local function read(view, key)
-  local tree, snapshot = trees[view], snapshots[view]
-  local value
+  local snapshot, value = snapshots[view], nil
   if snapshot and snapshot.changed then
-    value = versions.read(snapshot, tree, key)
+    value = versions_read(snapshot, trees[view], key)
   else
-    value = tree[key]
+    value = trees[view][key]
   end
   if type(value) == "table" then
     return M.of(value, snapshot)

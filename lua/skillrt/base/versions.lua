@@ -183,17 +183,21 @@ end
 ---Nobody reads the snapshot any more for this holder; one that nobody holds shows what is there now.
 ---@param snapshot skillrt.Snapshot
 function Versions:release(snapshot)
-  assert(snapshot.count > 0, "a snapshot was released more often than held")
-  snapshot.count = snapshot.count - 1
-  if snapshot.count > 0 then
+  local count = snapshot.count - 1
+  if count < 0 then
+    error("a snapshot was released more often than held", 2)
+  end
+  snapshot.count = count
+  if count > 0 then
     return
   end
+  local holders = self.holders - 1
   snapshot.changed, self.held[snapshot.epoch] = false, nil
+  self.holders, self.spare = holders, snapshot
   if self.latest == snapshot then
     self.latest = nil
   end
-  self.holders, self.spare = self.holders - 1, snapshot
-  if self.holders == 0 and self.kept > 0 then
+  if holders == 0 and self.kept > 0 then
     self.cells, self.kept, self.sweep_at = {}, 0, SWEEP_LEAST
   end
 end

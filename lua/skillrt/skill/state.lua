@@ -265,7 +265,8 @@ end
 ---Holds the present tree for a step that may read it again later, whatever changes meanwhile.
 ---@return table held  a view; where nobody holds it any more, it shows what is there then
 function State:hold()
-  return view.of(self.root, self.past:hold())
+  local snapshot, root = self.past:hold(), self.root
+  return snapshot.views[root] or view.of(root, snapshot)
 end
 
 ---@param held table  what `hold` or `hold_undone` gave
