@@ -64,7 +64,8 @@ end
 local type, versions_read = type, versions.read
 
 local function read(view, key)
-  local snapshot, value = snapshots[view]
+  local snapshot = snapshots[view]
+  local value
   if snapshot and snapshot.changed then
     value = versions_read(snapshot, trees[view], key)
   else

@@ -8,7 +8,9 @@ local value = require "skillrt.expr.value"
 local M = {}
 
 local error, type, string = error, type, string
-local truthy, length = value.truthy, value.length
+local truthy, length, is_null = value.truthy, value.length, value.is_null
+
+local EQUALITIES <const> = { ["==="] = true, ["!=="] = true, ["=="] = true, ["!="] = true }
 
 -- doubles below this, and their sums, are exact, and neither infinite nor NaN
 local SMALL <const> = 2 ^ 53
@@ -240,15 +242,36 @@ local function equality(node, text)
   return function(state) return left(state) ~= constant end
 end
 
+-- `==` and `!=`: the same where both are of one kind; null and undefined equal each other only.
+local function loose_equality(node, text)
+  local right, wanted, left = node.right, node.operator == "==", value_of(node.left, text)
+  if right.type == "literal" and (right.kind == "null" or right.kind == "undefined") then
+    return function(state)
+      local v = left(state)
+      return (v == nil or is_null(v)) == wanted
+    end
+  end
+  local constant = plain_literal(right)
+  if constant == nil then return nil end
+  local kind = type(constant)
+  return function(state)
+    local v = left(state)
+    if v == constant then return wanted end
+    if v == nil or type(v) == kind then return not wanted end
+    error "values of two kinds"
+  end
+end
+
 function values.binary(node, text)
   local op = node.operator
   if op == "===" or op == "!==" then return equality(node, text) end
+  if op == "==" or op == "!=" then return loose_equality(node, text) end
   return comparison(node, text) or calculation(node, text)
 end
 
 function tests.binary(node, text)
   local op = node.operator
-  if op == "===" or op == "!==" or comparisons[op] then return values.binary(node, text) end
+  if EQUALITIES[op] or comparisons[op] then return values.binary(node, text) end
   return nil
 end
 

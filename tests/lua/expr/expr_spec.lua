@@ -311,3 +311,32 @@ describe("evaluating a condition", function()
     assert.error_matches(function() expr.compile(nil) end, "condition is a string")
   end)
 end)
+
+describe("== and != with a literal", function()
+  local values = { cjson.null, false, true, 0, 1, 1.0, -1, 2 ^ 60, 0 / 0, "", "1", "a", "true", list(), list("a"), {} }
+
+  it("answer as the exact ones do, of values of every kind, and as quickly as === (F31)", function()
+    for _, literal in ipairs { "null", "undefined", "1", "0", "''", "'a'", "'1'", "true", "false" } do
+      for _, operator in ipairs { "==", "!=" } do
+        local quick = condition("k " .. operator .. " " .. literal)
+        local exact = condition("[k].some(x => x " .. operator .. " " .. literal .. ")") -- an arrow: never quick
+        assert.is_function(quick:quickly())
+        assert.is_nil(exact:quickly())
+        for i = 0, #values do
+          local state = { k = values[i] }
+          assert.equal((exact(state)), (quick(state)), ("%s of value %d"):format(quick.text, i))
+        end
+      end
+    end
+    local function cost(text)
+      local one, count = condition(text), 0
+      one { status = "b" }
+      debug.sethook(function() count = count + 1 end, "", 1)
+      one { status = "b" }
+      debug.sethook()
+      return count
+    end
+    assert.is_true(cost "status == 'a'" <= 1.5 * cost "status === 'a'")
+    assert.is_true(cost "status != null" <= 1.5 * cost "status === 'a'")
+  end)
+end)
