@@ -2,15 +2,19 @@
 -- returns is the same in whatever order replies come.
 local skillrt = require "skillrt"
 
--- Calls that may be repeated and calls that may not, by their names.
-local function say(ctx, name)
-  local reply, message, class = ctx.await {
-    kind = "command", argv = { "printf", name }, idempotent = not name:find "^once",
-  }
-  if not reply then
+-- What a call or a combinator gave; its failure goes on with its class.
+local function must(value, message, class)
+  if value == nil then
     error { message = message, class = class }
   end
-  return reply.stdout
+  return value
+end
+
+-- Calls that may be repeated and calls that may not, by their names.
+local function say(ctx, name)
+  return must(ctx.await {
+    kind = "command", argv = { "printf", name }, idempotent = not name:find "^once",
+  }).stdout
 end
 
 local function says(ctx, name)
@@ -21,13 +25,9 @@ end
 
 local function nested(ctx, at_once, names)
   return ctx.map(names or { "a", "once-b" }, function(name)
-    local texts, message, class = ctx.map({ 1, 2 }, function(part)
+    return must(ctx.map({ 1, 2 }, function(part)
       return say(ctx, name .. "-" .. part)
-    end)
-    if not texts then
-      error { message = message, class = class }
-    end
-    return texts
+    end))
   end, { max_parallel = at_once })
 end
 
@@ -37,7 +37,7 @@ local SHAPES = {
   within = function(ctx)
     return ctx.all {
       -- a question about a call in doubt would have to wait for the deadline: all may be repeated
-      function() return ctx.within(1e7, function() return nested(ctx, 4, { "a", "b" }) end) end,
+      function() return must(ctx.within(1e7, function() return must(nested(ctx, 4, { "a", "b" })) end)) end,
     }
   end,
   first = function(ctx)
@@ -53,11 +53,11 @@ local SHAPES = {
   spawn = function(ctx)
     local one = ctx.spawn(function() return say(ctx, "a.1") .. say(ctx, "a.2") end)
     local two = ctx.spawn(function() return say(ctx, "once-b.1") .. say(ctx, "once-b.2") end)
-    return { one:await(), two:await() }
+    return { must(one:await()), must(two:await()) }
   end,
   loop = function(ctx)
     return ctx.loop(0, function(value, round)
-      local texts = ctx.all { says(ctx, "a." .. round), says(ctx, "once-b." .. round) }
+      local texts = must(ctx.all { says(ctx, "a." .. round), says(ctx, "once-b." .. round) })
       return value + #texts, round == 2
     end)
   end,
