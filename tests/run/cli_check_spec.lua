@@ -92,10 +92,16 @@ describe("skillrt check", function()
     end
   end)
 
-  it("reports PASS on a fresh folder, and less for what is missing", function()
+  it("does not pass a fresh folder before somebody has filled it in, and gives less for what is missing", function()
     local folder <close> = kit.folder()
     generated(folder)
     local done = kit.run(folder, { "check", "case", "--report" })
+    assert.truthy(done.out:find("case: REVIEW (79 of 100), autonomous", 1, true), done.out)
+    assert.truthy(done.out:find("action-scan.md is as it was generated", 1, true), done.out)
+    for _, name in ipairs { "phases/actions/action-scan.md", "phases/actions/action-report.md" } do
+      folder.file("case/" .. name, folder.read("case/" .. name) .. "\nRead every file below src and list its faults.\n")
+    end
+    done = kit.run(folder, { "check", "case", "--report" })
     assert.truthy(done.out:find("case: PASS (100 of 100), autonomous", 1, true), done.out)
     for _, name in ipairs { "phases/actions/action-scan.md", "phases/state-schema.md", "specs/action-catalog.md",
       "phases/orchestrator.md" } do

@@ -152,6 +152,18 @@ describe("what a skill's documents state and skillrt does not do", function()
     assert.is_nil(run.out:find("Skipping", 1, true), run.out)
   end)
 
+  it("runs one role of a router, or SKILL.md where none is asked for", function()
+    local folder <close> = kit.folder()
+    put(folder, "sorter/SKILL.md", SKILL .. "Load the matching file.\n")
+    put(folder, "sorter/roles/reader.md", "# Reader\n\nRead.\n")
+    put(folder, "sorter/roles/writer/role.md", "# Writer\n\nWrite.\n")
+    local run = kit.run(folder, { "run", "sorter", "--agent", agent(folder), "--work-dir", "w", "--set", "role=writer" })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(run.out:find("Executing: writer", 1, true) and not run.out:find("Executing: run\n", 1, true), run.out)
+    run = kit.run(folder, { "run", "sorter", "--agent", agent(folder), "--work-dir", "v" })
+    assert.truthy(run.out:find("Executing: run\n", 1, true) and not run.out:find("Executing: reader", 1, true), run.out)
+  end)
+
   it("blocks an action whose precondition is prose, and the run says its words (F28, F31)", function()
     local folder <close> = kit.folder()
     prose(folder)
@@ -171,5 +183,43 @@ describe("what a skill's documents state and skillrt does not do", function()
     run = kit.run(folder, { "run", "sorter", "--agent", program, "--work-dir", "v" })
     assert.equal(1, run.code)
     assert.truthy((run.out .. run.err):find("sorted.md was neither returned nor written", 1, true), run.out)
+  end)
+end)
+
+describe("values of a config", function()
+  local CONFIG = [[{ "skill_name": "demo", "display_name": "D", "description": "d", "triggers": ["d"],
+  "execution_mode": "autonomous", "autonomous_config": { "actions": [{ "id": "action-a", "name": "A" }] },
+  "x_skillrt": { "initial_state": { "nest": { "a": {}, "b": [] }, "top": {}, "list": [] } } }]]
+
+  it("stay objects and lists, from the config to the state and the prompt (R43, F70)", function()
+    local folder <close> = kit.folder()
+    folder.file("skill-config.json", CONFIG)
+    local program = agent(folder, "#!/bin/sh\ncat > " .. folder.path .. "/seen\necho '{\"status\":\"completed\"}'\n")
+    local run = kit.run(folder, { "run", "skill-config.json", "--agent", program, "--work-dir", "w" })
+    assert.equal(0, run.code, run.out .. run.err)
+    for _, text in ipairs { folder.read "w/state.json", folder.read "seen" } do
+      local plain = text:gsub("%s", "")
+      assert.truthy(plain:find('"nest":{"a":{},"b":[]}', 1, true), text)
+      assert.truthy(plain:find('"top":{}', 1, true) and plain:find('"list":[]', 1, true), text)
+    end
+  end)
+
+  it("may name an input by the phase that makes it (R13, F6)", function()
+    local folder <close> = kit.folder()
+    folder.file("skill-config.json", [[{ "skill_name": "demo", "display_name": "D", "description": "d", "triggers": ["d"],
+      "execution_mode": "sequential", "sequential_config": { "phases": [
+        { "id": "api", "name": "A", "output": "api.md" }, { "id": "b", "name": "B", "output": "b.md" },
+        { "id": "c", "name": "C", "output": "c.md", "input": ["api"] }] } }]])
+    local loaded = assert(require("skillrt.document.load").load(folder.path .. "/skill-config.json", { agent = "true" }))
+    assert.same({ "api.md" }, loaded.phases[3].input)
+  end)
+
+  it("are read through a symbolic link to the folder too", function()
+    local folder <close> = kit.folder()
+    prose(folder)
+    assert(os.execute(("ln -s sorter '%s/linked'"):format(folder.path)))
+    local checked = kit.run(folder, { "check", "linked" })
+    assert.is_nil((checked.out .. checked.err):find("neither a folder", 1, true), checked.out)
+    assert.equal(0, kit.run(folder, { "run", "linked", "--agent", agent(folder), "--work-dir", "w" }).code)
   end)
 end)

@@ -184,6 +184,16 @@ case("reach.shadowed", "`count` (priority 5) may run whenever `look` (priority 0
   skill({ { id = "count", priority = 5, repeatable = true, when = "n < 3", effects = { "n++" } },
     { id = "look", when = "n < 2", priority = 6 },
     { id = "stop", when = "n >= 3", terminal = true } }, { state = { n = 0 } }))
+case("reach.limit", "max_iterations = 5, and ten steps to the end",
+  skill({ { id = "count", when = "n < 10", max_runs = 20, effects = { "n++" } },
+    { id = "stop", when = "n >= 10", terminal = true } }, { state = { n = 0 }, limits = { max_iterations = 5 } }),
+  skill({ { id = "count", when = "n < 10", max_runs = 20, effects = { "n++" } },
+    { id = "stop", when = "n >= 10", terminal = true } }, { state = { n = 0 }, limits = { max_iterations = 12 } }))
+case("reach.unset", "`action-complete` waits for `approved`, and no effect names it",
+  skill({ { id = "read", effects = { "done=true" } },
+    { id = "action-complete", when = { "done", "approved" } } }, { state = { done = false, approved = false } }),
+  skill({ { id = "read", effects = { "done=true" } }, { id = "ask", when = "done" },
+    { id = "action-complete", when = { "done", "approved" } } }, { state = { done = false, approved = false } }))
 local many = {}
 for i = 1, 14 do
   many[i] = { id = "a" .. i }

@@ -27,6 +27,17 @@ function M.is_absolute(path)
   return path:sub(1, 1) == "/"
 end
 
+---Whether a path is a folder, or a symbolic link to one.
+---@param path string
+---@return boolean
+function M.is_folder(path)
+  local info = M.stat(path)
+  if info and info.kind == "link" then
+    info = M.stat(path:gsub("/+$", "") .. "/.")
+  end
+  return info ~= nil and info.kind == "directory"
+end
+
 ---Joins a base and a relative path; an absolute second part stands alone.
 ---@param base string
 ---@param path string

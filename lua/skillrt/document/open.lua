@@ -19,7 +19,7 @@ function M.load(path, options)
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
   local info = files.stat(path)
-  local ours = info and (info.kind == "directory" or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
+  local ours = info and (files.is_folder(path) or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
   if not ours and options and (options.agent or options.agents) then
     return require("skillrt.document.load").script(path, options)
   elseif not ours then

@@ -101,6 +101,10 @@ code("reach.loop", "warning", "nothing that a condition reads changes, so the ru
   "give it an effect that ends the loop, or a max_runs")
 code("reach.shadowed", "warning", "whenever it may run, an action of higher priority is taken instead",
   "raise its priority, or narrow the conditions of the other")
+code("reach.limit", "warning", "the run stops at max_iterations and completes never",
+  "raise max_iterations, or take fewer steps")
+code("reach.unset", "warning", "every action declares what it changes, and none changes this: the run waits for ever",
+  "name the key in the effect of the action that sets it, or have it given as input")
 code("reach.bound", "note", "what is reported holds; beyond the bound there may be more",
   "split the skill, or read the bound as it is")
 

@@ -12,6 +12,7 @@ local M = {}
 
 local MAX_PROMPT = 1 << 20
 local MAX_TOLD = 5
+local MAX_LINE <const> = 4000 -- a longer one was made by a program
 
 local MARKS = { "TODO", "TBD", "FIXME" }
 
@@ -64,7 +65,7 @@ local function scan(path, text, blocks, found, is_step)
   end
   local told = 0
   passages.each(blocks, function(passage)
-    if told >= MAX_TOLD or passage.example or passage.quote then
+    if told >= MAX_TOLD or passage.example or passage.quote or #passage.text > MAX_LINE then
       return
     end
     local name = placeholder_in(passage, text, is_step)

@@ -96,7 +96,8 @@ local function never_at_all(self, step)
     told_never(self, step, ("nobody makes %s true%s"):format(quoted(terms), #step.terms > #terms and all_else or ""),
       steps)
   else
-    told_never(self, step, ("its conditions never hold together: %s"):format(conditions_of(step)), steps)
+    local what = #step.terms == 1 and "%s never holds" or "its conditions never hold together: %s"
+    told_never(self, step, what:format(conditions_of(step)), steps)
   end
 end
 
@@ -276,6 +277,61 @@ local function check_bound(self)
   end
 end
 
+local function check_limit(self)
+  local at = self.result.ends.completed
+  local steps = at and search.path(self.result, at) or {}
+  local most = self.space.model.limits.max_iterations
+  if #steps > most then
+    local what = "the shortest way to the end takes %d steps, and the run stops after %d"
+    self.found:add("reach.limit", self.space.model.place(), what:format(#steps, most), { steps = steps })
+  end
+end
+
+-- Whether all that changes the state is declared: then a key that no effect names stays as it is.
+local function is_declared(model)
+  for _, action in ipairs(model.actions) do
+    if not action.terminal and (#action.effects == 0 or action.given.run) then
+      return false
+    end
+  end
+  return #model.actions > 0 and not model.judged
+end
+
+-- The action that reads a key which no effect names.
+local function reader_of(model, variable)
+  for _, action in ipairs(model.actions) do
+    for _, condition in ipairs(action.when) do
+      for _, key in ipairs(type(condition) == "table" and condition.reads or {}) do
+        if key == variable.path[1] then
+          return action
+        end
+      end
+    end
+  end
+end
+
+local function check_unset(self, options)
+  local model = self.space.model
+  if not self.result.ends.completed or not self.result.complete or not is_declared(model) then
+    return
+  end
+  local closed = space_of.of(setmetatable({ closed = true }, { __index = model }))
+  local result = search.run(closed, options)
+  if next(result.ends) or not result.complete then
+    return -- it ends, well or not
+  end
+  for _, name in ipairs(closed.names) do
+    local variable = closed.variables[name]
+    local reader = variable.after and variable.path[1] and model.state[variable.path[1]] ~= nil
+      and reader_of(model, variable)
+    if reader then
+      local what = 'the run completes only if somebody sets "%s", which action "%s" waits for, and no effect names it'
+      self.found:add("reach.unset", reader.place(), what:format(variable.path[1], reader.id))
+      return
+    end
+  end
+end
+
 -- Phases with a condition that nothing before them can make true.
 local function check_phases(self)
   for _, phase in ipairs(self.space.phases) do
@@ -319,6 +375,8 @@ function M.check(model, found, options)
   check_goal(self)
   check_blocked(self)
   check_loops(self)
+  check_limit(self)
+  check_unset(self, options)
   check_bound(self)
   return { states = self.result.looked, complete = self.result.complete }
 end

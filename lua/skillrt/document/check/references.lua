@@ -212,7 +212,10 @@ local function code_only(text)
     local c = text:sub(start, start)
     local stop
     if c == "/" then
-      stop = text:match("^//[^\n]*()", start) or text:match("^/%*.-%*/()", start)
+      stop = text:match("^//[^\n]*()", start)
+      if text:find("^/%*", start) then
+        stop = (select(2, text:find("*/", start + 2, true)) or #text) + 1
+      end
     elseif c == "`" then
       stop = text:find("`", start + 1, true)
       stop = stop and stop + 1 or #text + 1

@@ -5,6 +5,7 @@
 -- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
 -- cmd/check.
 local files_of = require "skillrt.base.files"
+local manifest = require "skillrt.document.write.manifest"
 
 local M = {}
 
@@ -96,14 +97,34 @@ local function has_todo(result, path)
   return false
 end
 
+-- Documents of steps and specs that are as they were generated: nobody has said in them how the work
+-- is done.
+local OUTLINED = { phase = true, action = true }
+
+local function outlines_of(result)
+  local tree = result.subject.tree
+  local made = tree and tree:has(manifest.NAME) and manifest.read(tree.dir)
+  local digests, specs = made and made.files or {}, {}
+  for _, spec in ipairs(result.subject.specs or {}) do
+    specs[spec.path] = true
+  end
+  return function(one)
+    local may_be = OUTLINED[one.kind] or specs[one.path]
+    return may_be and digests[one.path] ~= nil and tree:has(one.path)
+      and digests[one.path] == files_of.digest(files_of.read(files_of.join(tree.dir, one.path)) or "")
+  end
+end
+
 local function check_files(result, list)
+  local is_outline = outlines_of(result)
   local tree = result.subject.tree or setmetatable({ path = result.subject.path }, Alone)
   local out = { total = #list, existing = 0, with_content = 0, with_todos = 0, details = {} }
   for i, one in ipairs(list) do
     local text = tree:has(one.path) and tree:read(one.path)
     local row = { path = one.path, exists = text and true or false, bytes = text and #text or 0 }
     row.has_content = row.exists and #text:gsub("%s", "") >= MIN_CONTENT
-    row.has_todos = row.exists and has_todo(result, one.path)
+    row.outline = row.exists and is_outline(one) or false
+    row.has_todos = row.exists and (row.outline or has_todo(result, one.path))
     out.existing = out.existing + (row.exists and 1 or 0)
     out.with_content = out.with_content + (row.has_content and 1 or 0)
     out.with_todos = out.with_todos + (row.has_todos and 1 or 0)
@@ -150,6 +171,14 @@ local FAMILY = {
 
 local COST = { error = 25, warning = 5, note = 0 }
 
+local function outlines_in(files)
+  local count = 0
+  for _, row in ipairs(files.details) do
+    count = count + (row.outline and 1 or 0)
+  end
+  return count
+end
+
 local function scores_of(result, files, contents)
   local scores = { references = 100, behaviour = 100 }
   for _, finding in ipairs(result.findings) do
@@ -158,6 +187,7 @@ local function scores_of(result, files, contents)
   end
   scores.files = files.total > 0 and 100 * files.with_content // files.total or 0
   scores.contents = contents.total > 0 and 100 * contents.passed // contents.total or 100
+  scores.contents = scores.contents * (files.total - outlines_in(files)) // math.max(files.total, 1)
   if not result.subject.model then
     scores.contents, scores.behaviour = contents.total > 0 and scores.contents or 0, 0
   end
@@ -178,8 +208,11 @@ local function score_of(scores)
   return sum // count
 end
 
-local function summary_of(result, scores)
+local function summary_of(result, scores, outlines)
   local score = score_of(scores)
+  if outlines > 0 then
+    score = math.min(score, M.PASS - 1) -- what nobody has filled in does not pass
+  end
   local status = score >= M.PASS and "PASS" or score >= M.REVIEW and "REVIEW" or "FAIL"
   if not result.subject.model then
     status = "FAIL" -- nothing in it can run
@@ -213,6 +246,8 @@ function M.of(result, now)
   for i, row in ipairs(files.details) do
     if not row.has_content then
       files.details[i].issue = row.exists and "says nothing" or "is missing"
+    elseif row.outline then
+      files.details[i].issue = "is as it was generated: nobody has said how the work is done"
     end
   end
   return {
@@ -222,7 +257,7 @@ function M.of(result, now)
     file_checks = files,
     content_checks = contents,
     scores = scores,
-    summary = summary_of(result, scores),
+    summary = summary_of(result, scores, outlines_in(files)),
   }
 end
 

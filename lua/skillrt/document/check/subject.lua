@@ -69,7 +69,7 @@ function M.of(given, found)
   local info, message, code = files.stat(given)
   if not info then
     return nil, message, code
-  elseif info.kind ~= "directory" and given:find "%.lua$" then
+  elseif not files.is_folder(given) and given:find "%.lua$" then
     return from_script(given, found)
   end
   local document

@@ -49,7 +49,6 @@ local function text_of(section)
   return #out > 0 and table.concat(out, "\n") or nil
 end
 
--- `a` and what else stands in an item of a list of preconditions.
 -- The items below one, as one condition: any of them is enough.
 local function any_below(section, at, is_field)
   local list, head = {}, section[at]
@@ -70,6 +69,7 @@ local function any_below(section, at, is_field)
   return told, k
 end
 
+-- `a` and what else stands in an item of a list of preconditions.
 local function read_preconditions(section, is_field, read)
   read.preconditions, read.preconditions_line = {}, section.heading.line
   local at = 1

@@ -105,6 +105,37 @@ local function phases_of(config, options, agents)
   return list
 end
 
+-- Inputs may be named by the phase that makes them; the rules know its output only.
+local function with_inputs(raw)
+  local own = type(raw) == "table" and object(raw.sequential_config).phases or nil
+  local outputs, out = {}, {}
+  for i, phase in ipairs(type(own) == "table" and own or {}) do
+    if type(phase) ~= "table" or type(phase.id) ~= "string" then
+      return raw
+    end
+    local copy = setmetatable({}, getmetatable(phase))
+    for key, value in pairs(phase) do
+      copy[key] = value
+    end
+    local list = type(phase.input) == "table" and json.array {} or nil
+    for k, name in ipairs(list and phase.input or {}) do
+      list[k] = outputs[name] or name
+    end
+    copy.input = list or phase.input
+    out[i] = copy
+    outputs[phase.id] = type(phase.output) == "string" and phase.output or phase.id .. ".json"
+  end
+  if #out == 0 then
+    return raw
+  end
+  local given = {}
+  for key, value in pairs(raw) do
+    given[key] = value
+  end
+  given.sequential_config = { phases = json.array(out) }
+  return given
+end
+
 local function paths_of(documents)
   local paths = {}
   for i, document in ipairs(documents) do
@@ -162,7 +193,7 @@ end
 ---@return skillrt.generate.Finding[] findings
 function M.definition(raw, options)
   options = options or {}
-  local config, message, code, findings = config_of.normalise(raw)
+  local config, message, code, findings = config_of.normalise(with_inputs(raw))
   if not config then
     return nil, message, code, findings
   end

@@ -7,20 +7,23 @@
 local condition = require "skillrt.document.load.condition"
 local graphs = require "skillrt.document.load.flow.graphs"
 local mentions_of = require "skillrt.document.load.flow.mentions"
+local modes_of = require "skillrt.document.load.flow.modes"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
 local statements = require "skillrt.document.load.flow.statements"
 local tables = require "skillrt.document.load.flow.tables"
+local trim = require("skillrt.base.text").trim
 local words = require "skillrt.document.load.words"
 
 local M = {}
 
 local MAX_TOLD <const> = 12
 local MAX_QUOTE <const> = 120
+local MAX_LINE <const> = 1000 -- a longer one is no sentence about phases
 
 ---@class skillrt.load.Flow
 ---@field conditions table<integer, string[]>  by phase
----@field modes { order: string[], by_phase: table<integer, table<string, boolean>>, default: string? }
+---@field modes skillrt.load.Modes
 ---@field parallel table<integer, boolean>
 ---@field outputs table<integer, string>
 ---@field order integer[]?  of a table that names all phases
@@ -28,7 +31,7 @@ local Flow = {}
 Flow.__index = Flow
 
 local function quoted(text)
-  text = text:match "^%s*(.-)%s*$":gsub("%s+", " ")
+  text = trim(text):gsub("%s+", " ")
   if utf8.len(text) and utf8.len(text) > MAX_QUOTE then
     text = text:sub(1, utf8.offset(text, MAX_QUOTE) - 1) .. "..."
   end
@@ -95,16 +98,6 @@ function Flow:add_condition(index, text, place)
   end
 end
 
-function Flow:add_mode(index, mode)
-  local modes = self.modes
-  if not modes.seen[mode] then
-    modes.seen[mode] = true
-    modes.order[#modes.order + 1] = mode
-  end
-  modes.by_phase[index] = modes.by_phase[index] or {}
-  modes.by_phase[index][mode] = true
-end
-
 local YES = { yes = true, y = true, ["\u{2713}"] = true, ["\u{2705}"] = true, ["true"] = true, ["\u{662F}"] = true }
 
 function Flow:read_row(row, place)
@@ -114,7 +107,7 @@ function Flow:read_row(row, place)
       self:tell("choice", { row.index }, place, row.mode)
     end
     for _, mode in ipairs(modes or {}) do
-      self:add_mode(row.index, mode)
+      modes_of.add(self.modes, row.index, mode)
     end
     self.modes.default = self.modes.default or default
   end
@@ -168,7 +161,7 @@ function Flow:read_table(block, file)
       self:tell("choice", {}, { file = file, line = row.line }, row.text)
     end
     for _, index in ipairs(row.mode and row.phases or {}) do
-      self:add_mode(index, row.mode)
+      modes_of.add(self.modes, index, row.mode)
     end
     self.modes.default = self.modes.default or row.default and row.mode or nil
   end
@@ -186,6 +179,9 @@ function Flow:read_missing(one, file)
 end
 
 local function only_if(text)
+  if #text > MAX_LINE then
+    return nil
+  end
   local plain = text:gsub("[*_]", ""):gsub("^>%s*", "")
   for _, pattern in ipairs(words.ONLY_IF) do
     if plain:find(pattern) and plain:find "[:\u{FF1A}]" then
@@ -225,7 +221,7 @@ function Flow:read_shapes(blocks, file, own)
     if text then
       self.used[file .. ":" .. passage.line] = true
       self:add_condition(under, text, place)
-    elseif not own and statements.is_plain_group(passage.text) then
+    elseif not own and #passage.text <= MAX_LINE and statements.is_plain_group(passage.text) then
       local named = self.mentions:of(passage.text)
       for _, index in ipairs(is_run(named) and named or {}) do
         self.parallel[index], self.covered.parallel[index] = true, true
@@ -240,6 +236,9 @@ local function leads_on(named, own)
 end
 
 function Flow:judge(text, place, own, heading)
+  if #text > MAX_LINE then
+    return
+  end
   text = text:gsub("`([^`]*)`", function(code)
     return not code:find "phases/" and "" or nil
   end)
@@ -281,7 +280,7 @@ function Flow:read_code(block, file)
       line = line + 1
       local bare = text:gsub("\u{2192}", "->"):gsub(BOXES, ""):gsub("\u{25BC}", ""):gsub("[|`+]", "")
       bare = bare:gsub("^[%s>-]*", "")
-      if #self.mentions:of(bare) > 0 then
+      if #bare <= MAX_LINE and #self.mentions:of(bare) > 0 then
         self:judge(bare, { file = file, line = line }, nil, false)
       end
     end
@@ -326,7 +325,7 @@ end
 ---@return skillrt.load.Flow
 function M.read(tree, phases, found)
   local self = setmetatable({ tree = tree, found = found, mentions = mentions_of.new(phases), conditions = {},
-    parallel = {}, outputs = {}, modes = { order = {}, seen = {}, by_phase = {} }, told = {}, used = {},
+    parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {},
     covered = { loop = {}, choice = {}, condition = {}, parallel = {} } }, Flow)
   local documents = { #phases > 0 and { "SKILL.md" } or nil }
   for i, one in ipairs(phases) do
@@ -347,35 +346,8 @@ function M.read(tree, phases, found)
   for _, one in ipairs(documents) do
     self:read_statements(one.blocks, one[1], one[2])
   end
-  self:tell_modes()
+  modes_of.tell(self.modes, found)
   return self
-end
-
-function Flow:tell_modes()
-  local modes = self.modes
-  if #modes.order == 0 or modes.default then
-    return
-  end
-  local what = ("its phases run by mode (%s), and no document says which is the default"):format(
-    table.concat(modes.order, ", "))
-  local why = "a run that does not say its mode is refused"
-  self.found:note("flow-mode", { file = "SKILL.md" }, what, why, ("run it with --set mode=%s"):format(modes.order[1]))
-end
-
--- The condition that a phase runs in some modes only; nil: in all.
-function Flow:mode_condition(index)
-  local modes, parts = self.modes, {}
-  local set = modes.by_phase[index]
-  for _, mode in ipairs(set and modes.order or {}) do
-    if set[mode] then
-      parts[#parts + 1] = ("input.mode === '%s'"):format(mode)
-      if mode == modes.default then
-        table.insert(parts, 1, "!input.mode")
-      end
-    end
-  end
-  local count = #parts - (set and set[modes.default or ""] and 1 or 0)
-  return count > 0 and count < #modes.order and table.concat(parts, " || ") or nil
 end
 
 ---What the flow says of one phase, put into its entry of a config.
@@ -384,7 +356,7 @@ end
 function Flow:apply(index, phase)
   local all = { table.unpack(self.conditions[index] or {}) }
   all[#all + 1] = phase.condition
-  all[#all + 1] = self:mode_condition(index)
+  all[#all + 1] = modes_of.condition(self.modes, index)
   if #all > 1 then
     phase.condition = "(" .. table.concat(all, ") && (") .. ")"
   else

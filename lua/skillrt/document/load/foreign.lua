@@ -9,8 +9,7 @@ local M = {}
 
 -- Keys of which one is enough to say that a JSON object is meant for us.
 local CONFIG_KEYS = { "skill_name", "execution_mode", "sequential_config", "autonomous_config", "context_strategy",
-  "phases_to_run", "x_skillrt", "termination_conditions", "state_schema", "phases", "actions", "display_name",
-  "triggers", "allowed_tools" }
+  "phases_to_run", "x_skillrt", "termination_conditions", "state_schema" }
 
 local JSON_KINDS = {
   { "chain_id", "a chain of nodes" },
@@ -50,13 +49,21 @@ function M.json(value)
   if type(value) ~= "table" or json.is_array(value) or next(value) == nil then
     return nil -- an empty or wrong config is told what it lacks
   end
+  if value.team_name ~= nil and value.execution_mode == nil then
+    return "a team's configuration"
+  end
   for _, key in ipairs(CONFIG_KEYS) do
     if value[key] ~= nil then
       return nil
     end
   end
-  return first_of(value, JSON_KINDS) or value.name == nil and value.description == nil and "data of another program"
-    or nil
+  for _, key in ipairs { "phases", "actions" } do -- a list of things with ids
+    local list = value[key]
+    if type(list) == "table" and type(list[1]) == "table" and list[1].id ~= nil then
+      return nil
+    end
+  end
+  return first_of(value, JSON_KINDS) or "data of another program"
 end
 
 ---What a decoded YAML mapping is, if it is none of ours.

@@ -168,7 +168,7 @@ function M.read(path, options)
   if not info then
     return nil, message, code
   end
-  local dir = info.kind == "directory" and (path:gsub("(.)/+$", "%1")) or folder_of(path)
+  local dir = files.is_folder(path) and (path:gsub("(.)/+$", "%1")) or folder_of(path)
   local agent = dir and agent_in(dir)
   if dir and not agent then
     return require("skillrt.document.load.folder").read(dir, { agents = agents })
@@ -230,15 +230,15 @@ end
 ---@return skillrt.load.Finding[]? findings
 function M.load(path, options)
   options = options or {}
-  local info = files.stat(path)
+  local is_folder = files.is_folder(path)
   local script = path:gsub("(.)/+$", "%1") .. "/skill.lua"
-  if info and info.kind == "directory" then
+  if is_folder then
     local whole, why, kind = check_whole((path:gsub("(.)/+$", "%1")))
     if not whole then
       return nil, why, kind
     end
   end
-  if info and info.kind == "directory" and options.script ~= false and files.stat(script) then
+  if is_folder and options.script ~= false and files.stat(script) then
     return M.script(script, options)
   end
   local document, message, code = M.read(path, options)

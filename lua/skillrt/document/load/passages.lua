@@ -4,6 +4,8 @@
 -- Knows Markdown and no skills. Called by the readers of flow and references, and by check/prompts.
 local M = {}
 
+local MAX_LINE <const> = 4000 -- a longer one is taken as it stands
+
 ---@class skillrt.load.Passage
 ---@field kind "heading"|"item"|"text"|"row"|"comment"
 ---@field text string
@@ -87,7 +89,7 @@ end
 ---@param text string
 ---@return string
 function M.without_code(text)
-  return text:find("`", 1, true) and (text:gsub("(`+)[^`].-%1", " ")) or text
+  return #text <= MAX_LINE and text:find("`", 1, true) and (text:gsub("(`+)[^`].-%1", " ")) or text
 end
 
 return M

@@ -92,6 +92,23 @@ local function program_of(line)
   return first
 end
 
+local MAX_SPAN <const> = 300
+
+-- Each code span of a text, with what stands between it and the one before.
+local function each_span(text, visit)
+  local at = 1
+  while true do
+    local open = text:find("`", at, true)
+    local close = open and text:find("`", open + 1, true)
+    if not close then
+      return
+    elseif close > open + 1 and close - open <= MAX_SPAN then
+      visit(text:sub(math.max(at, open - MAX_SPAN), open - 1), text:sub(open + 1, close - 1))
+    end
+    at = close + 1
+  end
+end
+
 local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
 
 local function check_lines(tree, file, blocks, tell)
@@ -103,17 +120,17 @@ local function check_lines(tree, file, blocks, tell)
     if passage.example or passage.quote or passage.kind == "comment" or made and passage.kind ~= "text" then
       return
     end
-    for before, code in passage.text:gmatch "([^`]*)`([^`]+)`" do
+    each_span(passage.text, function(before, code)
       local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
       if path and not is_made(before) then
         tell(path, { file = file, line = passage.line })
       end
-    end
+    end)
   end, function(block, example)
     local line = block.line
     for text in ((SHELLS[block.lang] and not example and block.text or "") .. "\n"):gmatch "(.-)\n" do
       line = line + 1
-      local path = missing_path(tree, program_of(text) or "")
+      local path = #text <= MAX_SPAN * 4 and missing_path(tree, program_of(text) or "")
       if path then
         tell(path, { file = file, line = line })
       end

@@ -221,6 +221,36 @@ local function mode_of(raw, self, actions)
   return "sequential"
 end
 
+-- The roles a router chooses among: roles/NAME.md, or roles/NAME/role.md.
+local function roles_in(tree)
+  local out = {}
+  for _, path in ipairs(tree.paths) do
+    local name = path:match "^roles/([^/]+)%.md$" or path:match "^roles/([^/]+)/role%.md$"
+    if name and names.id(name) and name ~= "run" and name:lower() ~= "readme" then
+      out[#out + 1] = { name = name, path = path }
+    end
+  end
+  return #out > 1 and out or {}
+end
+
+-- Each role is a step that runs where it is asked for; SKILL.md runs where none is.
+local function add_roles(self, phases)
+  local roles, shown = roles_in(self.tree), {}
+  for i, role in ipairs(roles) do
+    local condition = ("input.role === '%s'"):format(role.name)
+    phases[#phases + 1] = { id = role.name, name = role.name, output = role.name .. ".md", condition = condition }
+    self.prompts[role.name], shown[i] = role.path, role.name
+    self.free_outputs[#phases], self.free_inputs[#phases] = true, true
+    self.places[("sequential_config.phases[%d]"):format(#phases)] = { file = role.path, line = 1 }
+  end
+  if #roles > 0 then
+    phases[1].condition = "!input.role"
+    local what = ("its roles (%s) are alternatives"):format(table.concat(shown, ", "))
+    self.found:note("router", { file = "SKILL.md", line = 1 }, what, "without one SKILL.md is what runs",
+      ("run one with --set role=%s"):format(shown[1]))
+  end
+end
+
 -- A folder that is only a SKILL.md is one step.
 local function one_step(self, raw)
   if not self.skill_md then
@@ -233,6 +263,7 @@ local function one_step(self, raw)
   end
   raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }
   self.free_outputs, self.free_inputs = { true }, { true }
+  add_roles(self, raw.sequential_config.phases)
   self.prompts.run = "SKILL.md"
   local what = "no phases and no actions: SKILL.md is run as one step"
   self.found:note("one-step", { file = "SKILL.md", line = 1 }, what)

@@ -98,6 +98,24 @@ describe("the search through the state space", function()
     assert.equal("reach.goal", finding(definition, "reach.goal").code)
   end)
 
+  it("counts to twenty in twenty steps, and to a thousand without a false word (F33)", function()
+    local actions = {}
+    for i = 1, 20 do
+      actions[i] = { id = "step-" .. i, when = "n === " .. i - 1, effects = { "n++" } }
+    end
+    actions[21] = { id = "stop", when = "n >= 20", terminal = true }
+    local chain = check.check(skill(actions, { state = { n = 0 } }))
+    assert.same({}, chain.findings)
+    assert.is_true(chain.states <= 25, chain.states)
+    for _, most in ipairs { 20, 50, 99, 1000 } do
+      local result = check.check(skill({
+        { id = "count", when = "n < " .. most, repeatable = true, effects = { "n++" } },
+        { id = "stop", when = "n >= " .. most, terminal = true },
+      }, { state = { n = 0 }, limits = { max_iterations = 2000 } }))
+      assert.same({}, result.findings[1] and { result.findings[1].what } or {}, most)
+    end
+  end)
+
   it("knows pending before the first action and running after it (F38, R94)", function()
     local first = { id = "first", priority = 1 }
     local passed = finding(skill { first, { id = "late", when = "status === 'pending'" } }, "reach.shadowed")
@@ -176,7 +194,7 @@ describe("the search through the state space", function()
     for i = 1, 1000 do
       actions[i] = { id = "a" .. i, priority = i % 10, when = i > 1 and ("completed_actions.includes('a%d')"):format(i - 1) or nil }
     end
-    local result = check.check(skill(actions))
+    local result = check.check(skill(actions, { limits = { max_iterations = 1000 } }))
     assert.equal(1001, result.states)
     assert.is_true(result.complete)
     assert.same({ error = 0, warning = 0, note = 0 }, result.counts)

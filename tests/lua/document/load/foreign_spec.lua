@@ -24,6 +24,8 @@ describe("a document of another kind", function()
       ["package.json"] = { '{ "name": "x", "dependencies": {} }', "a package.json" },
       ["chain.json"] = { '{ "chain_id": "x", "nodes": {} }', "a chain of nodes" },
       ["other.json"] = { '{ "a": 1 }', "data of another program" },
+      ["team-config.json"] = { '{ "team_name": "x", "skill_name": "x", "roles": [] }', "a team's configuration" },
+      ["index.json"] = { '{ "name": "x", "description": "d", "phases": 4, "triggers": [] }', "data of another program" },
       ["compose.yml"] = { "services:\n  web: {}\n", "a compose file" },
       ["ci.yml"] = { "on: push\njobs: {}\n", "a GitHub workflow" },
     } do
@@ -34,7 +36,8 @@ describe("a document of another kind", function()
   end)
 
   it("is ours with one key of ours: what it lacks is told", function()
-    for _, text in ipairs { "{}", '{ "execution_mode": "sequential" }', '{ "skill_name": "demo" }' } do
+    for _, text in ipairs { "{}", '{ "execution_mode": "sequential" }', '{ "skill_name": "demo" }',
+      '{ "actions": [{ "id": "a" }] }', '{ "phases": [{ "id": "a" }] }' } do
       local _, told = findings(text, "x.json")
       assert.is_nil(told:find("skillrt does not run these", 1, true), told)
     end
@@ -87,6 +90,7 @@ describe("the keys of a config", function()
       ["x_skillrt.termination"] = own.termination.properties, ["x_skillrt.hybrid"] = own.hybrid.properties,
       ["x_skillrt.actions.*"] = own.actions.additionalProperties.properties,
       ["x_skillrt.phases.*"] = own.phases.additionalProperties.properties,
+      ["autonomous_config"] = schema.properties.autonomous_config.properties,
       ["phases[]"] = (schema["$defs"] or schema.definitions).phase.properties,
       ["actions[]"] = (schema["$defs"] or schema.definitions).action.properties,
     } do

@@ -51,6 +51,19 @@ local function amount(value)
   return (value == nil or value == json.null) and 0 or nil, false
 end
 
+-- The next value that way which is told apart, where the one beside it is not: several steps lead there.
+local function beyond_gap(variable, size, is_list, step)
+  local best, bits
+  for k, other in ipairs(variable.values) do
+    local other_size, other_list = amount(other)
+    local away = other_size and other_list == is_list and other ~= json.null and (other_size - size) * step
+    if away and away > 0 and (not best or away < best) then
+      best, bits = away, 1 << (variable.class[k] - 1)
+    end
+  end
+  return bits or 0
+end
+
 -- The classes of all values that lie `step` further; at the end of what is told apart it stays.
 local function moved(variable, step)
   local targets = {}
@@ -69,6 +82,10 @@ local function moved(variable, step)
     for _, other in ipairs(variable.values) do
       local other_size, other_list = amount(other)
       last = last and not (other_size and other_list == is_list and other_size > size)
+    end
+    if bits == 0 and size and (type(value) == "number" or is_list) then
+      bits = beyond_gap(variable, size, is_list, step)
+      last = true
     end
     if bits == 0 or last then
       bits = bits | own -- "many" stays many, or becomes countable

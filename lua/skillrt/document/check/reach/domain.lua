@@ -8,8 +8,8 @@ local trim_end = require("skillrt.base.text").trim_end
 
 local M = {}
 
-M.MAX_CLASSES = 16
-local MAX_RANGE = 16
+M.MAX_CLASSES = 60 -- they are bits of one word
+local MAX_RANGE = 40
 local MAX_LENGTH = 8
 local MAX_PRODUCT = 1024
 

@@ -156,6 +156,10 @@ local function settle(variable, effects, model)
     return
   end
   variable.after = domain.all(variable)
+  if model.closed and not state.is_reserved(key) and key ~= "input"
+    and (model.state[key] ~= nil or model.schema[key]) then
+    variable.after = 1 << (variable.init - 1) -- what no effect names stays as it is
+  end
   if not state.is_reserved(key) and moves(variable, effects) then
     variable.after = nil
   end

@@ -4,6 +4,8 @@
 -- Knows phases by number and path, nothing of what is said of them. Called by flow.lua and flow/*.
 local M = {}
 
+local MAX_TEXT <const> = 1000 -- a longer line names nothing
+
 ---@class skillrt.load.Mentions
 ---@field phases skillrt.load.PhaseFile[]
 local Mentions = {}
@@ -88,6 +90,9 @@ local WORDS = { "[Pp]hases?%s*()%*?%*?%d", "PHASES?%s*()%d", "\u{9636}\u{6BB5}%s
 ---@return integer? at
 function Mentions:of(text)
   local out, seen, first = {}, {}, nil
+  if #text > MAX_TEXT then
+    return out
+  end
   local function add(index)
     if not seen[index] then
       seen[index] = true

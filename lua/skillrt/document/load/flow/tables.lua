@@ -37,9 +37,11 @@ end
 ---@field parallel string?
 ---@field output string?
 
+local MAX_CELL <const> = 1000
+
 local function path_in(cells)
   for _, cell in ipairs(cells) do
-    local path = cell:match "%]%(%s*([^%s()]+%.md)" or cell:match "([%w_./-]+%.md)"
+    local path = #cell <= MAX_CELL and (cell:match "%]%(%s*([^%s()]+%.md)" or cell:match "([%w_./-]+%.md)")
     if path and path:find "phases/" then
       return path:match "phases/.*$"
     end
@@ -89,6 +91,9 @@ end
 -- "plan (default)" or "plan, verify": the names, which of them is the default; nil: it is prose.
 local function modes_in(cell)
   local out, default = {}, nil
+  if #cell > MAX_CELL then
+    return nil
+  end
   local text = plain(cell):lower():gsub("%s+mode%f[%W]", "")
   for part in (text:gsub("%f[%w]and%f[%W]", ","):gsub("\u{3001}", ",") .. ","):gmatch "([^,/+]*)[,/+]" do
     local name, more = part:match "^%s*%-*([%w_-]+)%s*(.-)%s*$"

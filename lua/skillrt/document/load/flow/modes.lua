@@ -1,0 +1,60 @@
+-- document/load/flow/modes.lua: phases that run in some modes only: which, and the condition that says so.
+--
+-- The mode is what a run is given as `--set mode=NAME`. Knows phases by their place. Called by flow.lua.
+local M = {}
+
+---@class skillrt.load.Modes
+---@field order string[]   as they are first named
+---@field seen table<string, boolean>
+---@field by_phase table<integer, table<string, boolean>>
+---@field default string?
+
+---@return skillrt.load.Modes
+function M.new()
+  return { order = {}, seen = {}, by_phase = {} }
+end
+
+---@param modes skillrt.load.Modes
+---@param index integer  of the phase
+---@param mode string
+function M.add(modes, index, mode)
+  if not modes.seen[mode] then
+    modes.seen[mode] = true
+    modes.order[#modes.order + 1] = mode
+  end
+  modes.by_phase[index] = modes.by_phase[index] or {}
+  modes.by_phase[index][mode] = true
+end
+
+---The condition that a phase runs in its modes only; nil: it runs in all.
+---@param modes skillrt.load.Modes
+---@param index integer
+---@return string?
+function M.condition(modes, index)
+  local parts, count, set = {}, 0, modes.by_phase[index]
+  for _, mode in ipairs(set and modes.order or {}) do
+    if set[mode] then
+      count = count + 1
+      parts[#parts + 1] = ("input.mode === '%s'"):format(mode)
+      if mode == modes.default then
+        table.insert(parts, 1, "!input.mode")
+      end
+    end
+  end
+  return count > 0 and count < #modes.order and table.concat(parts, " || ") or nil
+end
+
+---Tells modes of which none is the default: a run has to be given one.
+---@param modes skillrt.load.Modes
+---@param found skillrt.load.Findings
+function M.tell(modes, found)
+  if #modes.order == 0 or modes.default then
+    return
+  end
+  local what = ("its phases run by mode (%s), and no document says which is the default"):format(
+    table.concat(modes.order, ", "))
+  local why = "a run that does not say its mode is refused"
+  found:note("flow-mode", { file = "SKILL.md" }, what, why, ("run it with --set mode=%s"):format(modes.order[1]))
+end
+
+return M
