@@ -20,6 +20,7 @@ describe("a document of another kind", function()
   it("is named as what it is, and nothing of it is told besides", function()
     for name, case in pairs {
       ["triage.md"] = { "---\non: push\npermissions: read-all\n---\n# T\n", "a GitHub agentic workflow" },
+      ["moved.md"] = { "---\nredirect: other/plan.md\n---\n", "a redirect to another document" },
       ["notes.md"] = { "# Notes\n", "a document without front matter, neither a command nor an agent's file" },
       ["package.json"] = { '{ "name": "x", "dependencies": {} }', "a package.json" },
       ["chain.json"] = { '{ "chain_id": "x", "nodes": {} }', "a chain of nodes" },
