@@ -13,11 +13,9 @@ static struct faulty *self_of(const struct sys *sys) {
   return sys->self;
 }
 
-/* Whether this call is the plan's. */
 static bool plan_met(struct faulty_plan *plan, enum faulty_call call) {
   if (!(plan->mask & FAULTY_BIT(call))) return false;
-  plan->seen++;
-  return plan->seen == plan->n || (plan->how == FAULTY_FROM && plan->seen > plan->n);
+  return ++plan->seen == plan->n || (plan->how == FAULTY_FROM && plan->seen > plan->n);
 }
 
 /* Counts the call; takes the mutex. */

@@ -99,6 +99,8 @@ function M.markdown(text)
   end
   if has "on" and (has "permissions" or has "safe%-outputs" or has "engine" or has "tools" or has "network") then
     return nil, "a GitHub agentic workflow"
+  elseif has "redirect" then
+    return nil, "a redirect to another document"
   elseif has "name" and (has "tools" or has "model" or has "color") then
     return "agent"
   end

@@ -20,6 +20,7 @@ describe("a document of another kind", function()
   it("is named as what it is, and nothing of it is told besides", function()
     for name, case in pairs {
       ["triage.md"] = { "---\non: push\npermissions: read-all\n---\n# T\n", "a GitHub agentic workflow" },
+      ["moved.md"] = { "---\nredirect: other/plan.md\n---\n", "a redirect to another document" },
       ["notes.md"] = { "# Notes\n", "a document without front matter, neither a command nor an agent's file" },
       ["package.json"] = { '{ "name": "x", "dependencies": {} }', "a package.json" },
       ["chain.json"] = { '{ "chain_id": "x", "nodes": {} }', "a chain of nodes" },
@@ -90,6 +91,7 @@ describe("the keys of a config", function()
       ["x_skillrt.termination"] = own.termination.properties, ["x_skillrt.hybrid"] = own.hybrid.properties,
       ["x_skillrt.actions.*"] = own.actions.additionalProperties.properties,
       ["x_skillrt.phases.*"] = own.phases.additionalProperties.properties,
+      ["autonomous_config"] = schema.properties.autonomous_config.properties,
       ["phases[]"] = (schema["$defs"] or schema.definitions).phase.properties,
       ["actions[]"] = (schema["$defs"] or schema.definitions).action.properties,
     } do
