@@ -2,6 +2,7 @@
  * which their replies can come (at random where there are too many), killed or without power at
  * every point of each and taken up again, they come to the same end, and nobody who may be called
  * once is called twice. The agents themselves count (support/programs.h). */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,18 @@ static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *
   crash_survey(c, where);
 }
 
+/* A program that cannot be started now has done nothing, and is started again. */
+static void cannot_start(struct crash *c, struct order *o, uint64_t n, const char *order) {
+  char where[256];
+  snprintf(where, sizeof where, "%s, start %lu fails", order, (unsigned long)n);
+  crash_fresh(c);
+  o->at = 0;
+  faulty_fail(c->faulty, FAULTY_BIT(FAULTY_SPAWN), n, EAGAIN, FAULTY_ONCE);
+  crash_episode(c, false, NULL);
+  o->random = true;
+  crash_survey(c, where);
+}
+
 /* One order, undisturbed and killed at every point. */
 static void in_order(struct crash *c, struct order *o) {
   char order[200];
@@ -93,10 +106,15 @@ static void in_order(struct crash *c, struct order *o) {
     return;
   }
   uint64_t stride = crash_stride(calls, CRASH_ALL);
+  uint64_t starts = crash_calls(c, FAULTY_BIT(FAULTY_SPAWN));
   struct order kept = *o;
   for (uint64_t n = 1 + (crash_seed() + (uint64_t)c->points) % stride; n <= calls && !c->hung;
        n += stride) {
     killed_at(c, o, n, order);
+    *o = kept;
+  }
+  for (uint64_t n = 1; n <= starts && !c->hung; n++) {
+    cannot_start(c, o, n, order);
     *o = kept;
   }
 }

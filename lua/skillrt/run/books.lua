@@ -50,7 +50,7 @@ M.FORMAT = 2
 
 ---@return skillrt.Books
 function M.new()
-  local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0 }
+  local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, begun = {} }
   for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins" }) do
     self[field] = {}
   end
@@ -120,6 +120,31 @@ function apply.run(self, record)
   self.state = state.new(initial)
 end
 
+-- The numbers of a kind's steps as they began; those that are over go when they are met at the end.
+local function begun_of(self, kind)
+  local begun = self.begun[kind]
+  if not begun then -- books that were read back
+    begun = {}
+    for number, step in pairs(self.steps) do
+      begun[#begun + 1] = step.kind == kind and number or nil
+    end
+    table.sort(begun)
+    self.begun[kind] = begun
+  end
+  return begun
+end
+
+local function note_begun(self, kind, number)
+  local begun = begun_of(self, kind)
+  if #begun > 2 * self.open + 16 then
+    self.begun[kind] = nil
+    begun = begun_of(self, kind)
+  end
+  if begun[#begun] ~= number then
+    begun[#begun + 1] = number
+  end
+end
+
 function apply.start(self, record)
   local kind = record.phase and "phase" or "action"
   local id = record.phase or record.action
@@ -145,16 +170,18 @@ function apply.start(self, record)
     after = self.finished,
   }, Step)
   self.open = self.open + 1
+  note_begun(self, kind, record.step)
 end
 
-local function latest(steps, kind)
-  local found
-  for _, one in pairs(steps) do
-    if one.kind == kind and (not found or one.number > found.number) then
-      found = one
+local function latest(self, kind)
+  local begun = begun_of(self, kind)
+  for i = #begun, 1, -1 do
+    local step = self.steps[begun[i]]
+    if step then
+      return step
     end
+    begun[i] = nil
   end
-  return found
 end
 
 -- The step is over: nobody looks at its state any more.
@@ -167,7 +194,7 @@ local function close_step(self, step)
   if self.state.root[field] == step.id then
     local other
     if self.open > 0 then
-      other = latest(self.steps, step.kind)
+      other = latest(self, step.kind)
     end
     self.state:set(field, other and other.id)
   end

@@ -274,13 +274,14 @@ local function redeliver(self)
     local known = step.known[place]
     if known and not self.taken[place] then
       local call = self.calls[place]
-      if not call then
+      if call then
+        self.taken[place] = true
+        self.world.give(call, known)
+        self:advance()
+      elseif step.attempt == 1 then
         self:diverge(place, known.to or "a call", "nothing")
         return
-      end
-      self.taken[place] = true
-      self.world.give(call, known)
-      self:advance()
+      end -- of a further attempt: a slot that a failed call gave free is taken again; it comes when it leaves
     end
   end
 end
@@ -288,7 +289,7 @@ end
 ---Whether all that was recorded has been given back; else the step has diverged.
 ---@return boolean
 function Execution:is_used_up()
-  if self.live then
+  if self.live or self.step.attempt > 1 then
     return true
   end
   for _, place in ipairs(self.step.order) do

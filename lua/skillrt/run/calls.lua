@@ -130,8 +130,11 @@ end
 ---A call may leave: what is under way, in doubt or asleep already is taken up.
 ---@param call skillrt.Call
 function Calls:leave(call)
-  local open = call.step.calls[call.place]
-  if call.kind == "sleep" then
+  local open, known = call.step.calls[call.place], call.step.known[call.place]
+  if known and not call.execution.taken[call.place] then -- what a further attempt keeps
+    call.execution.taken[call.place] = true
+    self:give(call, known)
+  elseif call.kind == "sleep" then
     sleep(self, call)
   elseif open then
     take_up(self, call, open)

@@ -18,24 +18,18 @@ function M.part(key)
   return text:find("^%d*$") and "=" .. text or text
 end
 
----Whether something at `place` comes behind `other`, or is it, for the branch that `other` is in: what
----runs beside it in other branches does not.
+---Whether something at `place` comes behind `other` in the branch that `other` is in, or is it, or lies
+---below: other branches run beside it, whatever their places.
 ---@param place string
 ---@param other string
 ---@return boolean
 function M.is_behind(place, other)
-  local next_part = other:gmatch("[^.]+")
-  local is_position = true
-  for part in place:gmatch("[^.]+") do
-    local wanted = next_part()
-    if wanted == nil then
-      return true -- below it
-    elseif part ~= wanted then
-      return is_position and math.tointeger(part) > math.tointeger(wanted)
-    end
-    is_position = not is_position
+  local prefix, position = other:match("^(.-)(%d+)$")
+  if place:sub(1, #prefix) ~= prefix then
+    return false
   end
-  return next_part() == nil
+  local own = math.tointeger(place:match("^%d+", #prefix + 1))
+  return own ~= nil and own >= math.tointeger(position)
 end
 
 ---Whether a place lies below another.

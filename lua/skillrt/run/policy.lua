@@ -23,6 +23,7 @@ local resume = setmetatable({}, { __index = function(_, key) return require("ski
 local M = {}
 
 local wall_ms = core.wall_ms
+local PATIENCE_MS <const> = 60 * 1000
 
 ---@class skillrt.Run  what never changes while a run is open
 ---@field skill table
@@ -217,6 +218,12 @@ local function decide_end(self, status, reason, message)
   return drain(self)
 end
 
+-- Whether a time is near: a question does not wait for a deadline of tomorrow.
+local function is_due_soon(due)
+  local at = due:earliest()
+  return at ~= nil and at - wall_ms() < PATIENCE_MS
+end
+
 ---What now?
 function Policy:choose()
   if self.stopped then
@@ -244,7 +251,7 @@ function Policy:choose()
   elseif kind == "ask" then
     self.question = what
   end
-  local busy = next(self.numbers.under_way) ~= nil or self.calls.due:earliest() ~= nil
+  local busy = next(self.numbers.under_way) ~= nil or is_due_soon(self.calls.due)
   if not busy and self.calls.doubts[1] then
     return ask_person(self, questions.of_doubt(self.calls.doubts[1], #self.calls.doubts), "needs_decision")
   elseif not busy and self.question then

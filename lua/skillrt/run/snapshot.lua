@@ -22,7 +22,7 @@ M.ENDING = '"t":"books"}'
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
 
-local APART <const> = { steps = true, open = true, state = true }
+local APART <const> = { steps = true, open = true, state = true, begun = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations",
@@ -77,7 +77,7 @@ local function restore(books, entry)
   for field, value in pairs(entry.books) do
     books[field] = value
   end
-  books.steps, books.open, books.at = {}, 0, entry.at
+  books.steps, books.open, books.at, books.begun = {}, 0, entry.at, {}
   books.state = state.new(entry.state)
   for _, step in ipairs(entry.steps or {}) do
     step.root, step.undo = books.state:hold_undone(step.undo), nil

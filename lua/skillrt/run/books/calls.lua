@@ -52,7 +52,8 @@ function M.result(step, record, seq)
   local call = step.calls[place]
   local known = { digest = record.digest or call and call.digest, seq = seq, result = not seq and record or nil }
   known.acted = call and not call.idem and (call.kind == "http" or call.kind == "command") and not record.unsent or nil
-  known.answered = not record.unsent and not record.unknown or nil
+  known.canceled = record.failed and record.failed.class == "canceled" or nil
+  known.answered = not record.unsent and not record.unknown and not known.canceled or nil
   known.own, known.to = record.own, call and call.to
   if call then
     step.calls[place] = nil
@@ -93,8 +94,9 @@ function M.drop(step, blamed)
         generations[at] = (generations[at] or 0) + 1
       end
     end
-    without(step, function(at)
-      return places.is_behind(at, place)
+    without(step, function(at) -- what was given up may be waited for again: nothing is decided yet
+      local known = step.known[at]
+      return places.is_behind(at, place) or (known and known.canceled)
     end)
   end
 end
