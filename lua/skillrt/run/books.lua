@@ -120,11 +120,10 @@ function apply.run(self, record)
   self.state = state.new(initial)
 end
 
--- The numbers of a kind's steps as they began; those that are over go when they are met at the end.
+-- The numbers of a kind's steps as they began; what is over goes when it is met at the end.
 local function begun_of(self, kind)
-  local begun = self.begun[kind]
-  if not begun then -- books that were read back
-    begun = {}
+  local begun = self.begun[kind] or {}
+  if not self.begun[kind] then -- books that were read back
     for number, step in pairs(self.steps) do
       begun[#begun + 1] = step.kind == kind and number or nil
     end

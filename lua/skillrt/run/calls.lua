@@ -71,7 +71,7 @@ function Calls:declare(execution, branch, request)
     kind = request.kind,
     to = digest.target(request),
     digest = digest.of(request, self.run),
-    idem = digest.is_idempotent(request),
+    idem = request.idempotent == true,
     attempt = 1,
     order = self.order,
   }

@@ -121,8 +121,9 @@ function M.map(execution, branch, list, perform, options, what)
   local function over(one, ok, a, b, c)
     local index, value, failure = one.index, outcome_of(one, ok, a, b, c)
     ended = ended + 1
-    results[index] = failure and false or value
+    results[index] = value
     if failure then
+      results[index] = false
       failures, first = failures or {}, first or failure
       failures[index] = failure
     end
@@ -152,9 +153,6 @@ function M.map(execution, branch, list, perform, options, what)
   end
   wait_for(execution, scope)
   if first and options.on_error == "settle" then
-    for index = 1, count do
-      results[index] = results[index] == nil and false or results[index]
-    end
     return results, failures
   elseif first then
     return fail(branch, first)

@@ -6,6 +6,7 @@
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local request_of = require("skillrt.agent.request")
 
 local M = {}
 
@@ -74,29 +75,6 @@ function M.target(request)
   return (to:gsub("//[^/@]*@", "//"):gsub("[?#].*$", ""))
 end
 
----Whether a request may be made again when nobody knows whether it was executed.
----@param request table
----@return boolean
-function M.is_idempotent(request)
-  if request.idempotent ~= nil then
-    return request.idempotent
-  end
-  return request.kind == "sleep" or (request.kind == "http" and request.method == "GET")
-end
-
--- The key a request carries: the author's own, or ours.
-local function keyed(headers, key)
-  local all = {}
-  for name, value in pairs(headers or {}) do
-    all[name] = value
-    if name:lower() == "idempotency-key" then
-      key = value
-    end
-  end
-  all["Idempotency-Key"] = all["Idempotency-Key"] or key
-  return all, key
-end
-
 ---The task in the core's form, and its key.
 ---@param request table
 ---@param key string
@@ -106,7 +84,11 @@ end
 function M.task(request, key, run)
   local task = setmetatable({}, { __index = request })
   if request.kind == "http" then
-    task.headers, key = keyed(request.headers, key)
+    task.headers = {}
+    for name, value in pairs(request.headers) do
+      task.headers[name] = value
+    end
+    key = request_of.keyed(task, key)
   elseif request.kind == "command" and run.elsewhere then -- where the run was begun, wherever it is resumed
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
   end

@@ -4,38 +4,15 @@
 -- Pure: a recorded reply means the same again. Knows expectations, nothing of attempts.
 
 local expect = require("skillrt.agent.expect")
+local failure = require("skillrt.agent.failure")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
 local retry = require("skillrt.skill.retry")
 
 local M = {}
 
-local CLASSES <const> = {
-  timeout = "timeout",
-  canceled = "canceled",
-  too_large = "invalid_output",
-  broken = "transient",
-  refused = "permanent",
-  killed = "transient",
-}
-
 -- What a server says that did not begin.
 local NOT_EXECUTED <const> = { [429] = true, [503] = true, [529] = true }
-local MISSING <const> = { "No such file", "no such file", "not found", "ermission denied", "ENOENT", "EACCES" }
-
--- A program that is not there will not be there the next time either.
-local function is_missing_program(kind, reply)
-  if kind ~= "command" or reply.status ~= "broken" then
-    return false
-  end
-  for _, sign in ipairs(MISSING) do
-    if (reply.message or ""):find(sign, 1, true) then
-      return true
-    end
-  end
-  return false
-end
-
 -- The exchange itself did not go well.
 local function of_transport(request, reply)
   local executed = "perhaps"
@@ -44,7 +21,7 @@ local function of_transport(request, reply)
   elseif reply.status == "too_large" then
     executed = "answered"
   end
-  local class = is_missing_program(request.kind, reply) and "permanent" or CLASSES[reply.status] or "permanent"
+  local class = failure.of_transport(request.kind, reply)
   local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
   return nil, { class = class, message = why, executed = executed }
 end

@@ -83,7 +83,17 @@ local ACTION = with({
   repeatable = { kind = "boolean" },
   terminal = {},
   optional = { kind = "boolean" },
+  each = { kind = { "string", "function", "table" } },
 })
+
+-- How an action that is performed for each item of a list says so.
+local EACH = {
+  items = { kind = { "string", "function" }, required = true },
+  as = { kind = "text" },
+  max_parallel = { kind = "positive" },
+  on_error = { enum = { "finish", "stop" } },
+  key = { kind = "function" },
+}
 
 local PHASE = with({
   input = { kind = "text", list = true },
@@ -229,6 +239,15 @@ local function check_runs(action, definition, where)
   return nil
 end
 
+local function check_each(action, where)
+  local each, message = action.each, nil
+  if each ~= nil then
+    each = type(each) == "table" and each or { items = each }
+    action.each, message = schema.record(each, EACH, where .. ': field "each"')
+  end
+  return message
+end
+
 local function label(kind, definition, index)
   local id = type(definition) == "table" and definition.id
   return type(id) == "string" and ("%s %s"):format(kind, names.show(id)) or ("%s %d"):format(kind, index)
@@ -272,7 +291,7 @@ function M.new(definition, index, ctx)
   if not action then
     return nil, message
   end
-  message = check_runs(action, definition, where) or performer(action, ctx.agents, where)
+  message = check_runs(action, definition, where) or performer(action, ctx.agents, where) or check_each(action, where)
   return not message and action or nil, message
 end
 

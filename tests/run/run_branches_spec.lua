@@ -1,0 +1,256 @@
+-- run_branches_spec.lua: branches of a step as scripts use them: what they give, what fails them, what a
+-- further attempt keeps. That nothing is done twice, whatever is killed, proves test_crash_orders.
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+local json = skillrt.json
+
+local function run(perform, more)
+  local d = { limits = { max_errors = 1 }, retry = { base = 0.001, jitter = false }, actions = { { id = "a", run = perform } } }
+  for key, value in pairs(more or {}) do
+    d[key] = value
+  end
+  local dir = R.folder() .. "/run"
+  local result = assert(R.run(d, { work_dir = dir }))
+  return result, dir
+end
+
+local function echo(ctx, text, more)
+  local request = { kind = "command", argv = { "printf", "%s", text } }
+  for key, value in pairs(more or {}) do
+    request[key] = value
+  end
+  local reply, message, class = ctx.await(request)
+  return reply and reply.stdout, message, class
+end
+
+local function fail(ctx, code)
+  return ctx.await { kind = "command", argv = { "sh", "-c", "exit " .. code } }
+end
+
+describe("branches", function()
+  after_each(R.clean)
+
+  it("give their results in the order of the items, nested too, with calls bounded", function()
+    local out, most, now = nil, 0, 0
+    local result, dir = run(function(_, ctx)
+      out = ctx.map({ "a", "b", "c" }, function(name)
+        return ctx.map({ 1, 2 }, function(part)
+          return echo(ctx, name .. part)
+        end)
+      end, { max_parallel = 2 })
+      return { out = out }
+    end)
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    assert.same({ { "a1", "a2" }, { "b1", "b2" }, { "c1", "c2" } }, result.state.out)
+    for _, record in ipairs(R.records(dir)) do
+      now = now + (record.t == "call" and 1 or record.t == "result" and -1 or 0)
+      most = math.max(most, now)
+    end
+    assert.equal(2, most)
+  end)
+
+  it("fail as a whole by default, after the others; settle gives both; stop ends the rest", function()
+    local seen = {}
+    local result, dir = run(function(_, ctx)
+      local list, message, class = ctx.all { function() return echo(ctx, "x") end, function() return fail(ctx, 3) end }
+      seen.all = { list == nil, message ~= nil, class }
+      local results, failures = ctx.map({ 0, 4 }, function(code) return fail(ctx, code) end, { on_error = "settle" })
+      seen.settle = { results[1] ~= false, results[2], failures[2].class, failures[1] }
+      ctx.map({ 1, 2 }, function(i)
+        if i == 2 then
+          return ctx.sleep(100)
+        end
+        echo(ctx, "x")
+        return nil, "no", "permanent"
+      end, { on_error = "stop" })
+      return { over = true }
+    end)
+    assert.is_true(result.state.over, json.encode(result.state.errors))
+    assert.same({ true, true, "permanent" }, seen.all)
+    assert.same({ true, false, "permanent" }, seen.settle)
+    local results = R.records(dir, "result")
+    assert.equal("canceled", results[#results].failed.class)
+  end)
+
+  it("race: the first that succeeds, or a deadline; the losers are dropped or given up", function()
+    local result = run(function(_, ctx)
+      local value, index = ctx.first {
+        function() return fail(ctx, 1) end, function() return echo(ctx, "won") end, function() return ctx.sleep(100) end,
+      }
+      local late, message, class = ctx.within(0.02, function() return ctx.sleep(100) end)
+      local soon = ctx.within(100, function() return echo(ctx, "soon") end)
+      return { won = { value, index }, late = { late == nil, message ~= nil, class }, soon = soon }
+    end)
+    assert.same({ { "won", 2 }, { true, true, "timeout" }, "soon" }, { result.state.won, result.state.late, result.state.soon })
+  end)
+
+  it("are spawned, awaited and canceled by their handle", function()
+    local result = run(function(_, ctx)
+      local one = ctx.spawn(function(text) return echo(ctx, text) end, "one")
+      local two = ctx.spawn(function() return ctx.sleep(100) end)
+      two.cancel()
+      local gone, message = two.await()
+      return { one = one.await(), gone = { gone == nil, message } }
+    end)
+    assert.same({ "one", { true, "canceled" } }, { result.state.one, result.state.gone })
+  end)
+
+  it("go through stages, and rounds; what a local function gave is kept", function()
+    local ran = 0
+    local result, dir = run(function(_, ctx)
+      local piped = ctx.pipeline({ 1, 2 }, function(n) return n * 10 end, function(n, item, index)
+        return echo(ctx, ("%d.%d.%d"):format(n, item, index))
+      end)
+      local kept = ctx.once("kept", function()
+        ran = ran + 1
+        return { ran = ran }
+      end)
+      local sum = ctx.loop(0, function(value, round)
+        echo(ctx, tostring(round))
+        return value + round, round == 3
+      end)
+      return { piped = piped, kept = kept, sum = sum }
+    end)
+    assert.same({ { "10.1.1", "20.2.2" }, { ran = 1 }, 6 }, { result.state.piped, result.state.kept, result.state.sum })
+    local keep
+    for i, record in ipairs(R.records(dir)) do
+      keep = record.t == "round" and record.n == 2 and i or keep
+    end
+    assert.is_number(keep)
+    assert.equal(1, ran)
+  end)
+
+  it("are told apart by key, which must not be given twice", function()
+    local result, dir = run(function(_, ctx)
+      ctx.map({ "x.y", "z" }, function(name) return echo(ctx, name) end, { key = function(name) return name end })
+      local ok, message = pcall(ctx.map, { 1, 2 }, print, { key = function() return "same" end })
+      return { ok = ok, message = message }
+    end)
+    assert.same({ "1.x%2Ey.1", "1.z.1" }, { R.records(dir, "call")[1].c, R.records(dir, "call")[2].c })
+    assert.is_false(result.state.ok)
+    assert.matches("for items 1 and 2", result.state.message)
+  end)
+
+  it("keep what they have when the step is tried again: only the call that failed is made anew (F19)", function()
+    local folder = R.folder()
+    local function counted(name, code)
+      return { kind = "command", idempotent = true, argv = { "sh", "-c", ("echo %s >> %s/ran; %s"):format(name, folder, code) } }
+    end
+    local result = run(function(_, ctx)
+      ctx.await(counted("first", "true"))
+      local list, message = ctx.map({ "p", "q" }, function(name)
+        return ctx.await(counted(name, name == "q" and ("test -e %s/ok || { touch %s/ok; exit 75; }"):format(folder, folder) or "true"))
+      end, { max_parallel = 1 })
+      if not list then
+        return nil, message, "transient"
+      end
+      return { done = true }
+    end)
+    assert.is_true(result.state.done, json.encode(result.state.errors))
+    assert.equal("first\np\nq\nq\n", R.read(folder .. "/ran"))
+  end)
+
+  it("do not make again what acted: then the step fails at once", function()
+    local folder = R.folder()
+    local result, dir = run(function(_, ctx)
+      ctx.await { kind = "command", argv = { "sh", "-c", ("echo x >> %s/ran"):format(folder) } }
+      return nil, "try again", "transient"
+    end)
+    assert.equal("failed", result.status)
+    assert.equal("x\n", R.read(folder .. "/ran"))
+    assert.matches("call 1 may have acted", R.records(dir, "fail")[1].message)
+  end)
+
+  it("may not wait inside ctx.once, nor inside a coroutine of the script's own", function()
+    local result = run(function(_, ctx)
+      local ok, message = pcall(ctx.once, "x", function() return ctx.sleep(0) end)
+      return { ok = ok, message = message }
+    end)
+    assert.is_false(result.state.ok)
+    assert.matches("must not wait", result.state.message)
+  end)
+end)
+
+describe("an action with each", function()
+  after_each(R.clean)
+
+  it("is performed once for each item of a list, and its updates are merged in their order", function()
+    local result = run(nil, { state = { files = { "a.c", "b.c" } }, actions = {
+      { id = "size", each = "files", run = function(_, ctx, item, index)
+        return { sizes = { [item] = #assert(echo(ctx, item)) + index } }
+      end },
+      { id = "name", each = { items = function() return { "x", "y" } end, as = "names", max_parallel = 1 },
+        agent = skillrt.agent.command { "printf", "%s-%s", "{item}", "{index}" } },
+    } })
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    assert.same({ { ["a.c"] = 4, ["b.c"] = 5 }, { "x-1", "y-2" } }, { result.state.sizes, result.state.names })
+  end)
+
+  it("refuses what is no list, and unknown fields", function()
+    local result = run(nil, { state = { n = 1 }, actions = { { id = "a", each = "n", run = function() end } } })
+    assert.matches("is 1, not a list", result.state.errors[1].message)
+    local ok, message = pcall(skillrt.skill, { name = "s", actions = { { id = "a", each = { item = "x" }, run = print } } })
+    assert.is_false(ok)
+    assert.matches('each": unknown field "item"', message)
+  end)
+end)
+
+describe("updates of parallel steps", function()
+  after_each(R.clean)
+
+  it("meet as the schema says; of other fields the last one counts, and is said", function()
+    local both = function(_, available)
+      local ids = {}
+      for i = 1, #available do
+        ids[i] = available[i].id
+      end
+      return ids
+    end
+    local function add(name)
+      return function(state)
+        local list = { table.unpack(state.found) }
+        list[#list + 1] = name
+        return { found = list, sum = state.sum + 1, word = name }
+      end
+    end
+    local result, dir = run(nil, { strategy = both, state = { found = { "old" }, sum = 0, word = "" },
+      schema = { found = { type = "string[]", merge = "append" }, sum = { type = "integer", merge = "sum" } },
+      actions = { { id = "a", run = add "a" }, { id = "b", run = add "b" } } })
+    assert.same({ { "old", "a", "b" }, 2, "b" }, { result.state.found, result.state.sum, result.state.word })
+    assert.same({ "word" }, R.records(dir, "done")[2].replaced)
+  end)
+end)
+
+describe("a run", function()
+  after_each(R.clean)
+
+  it("is blocked, not done, where the action that ends it never ran (F28)", function()
+    local result = run(nil, { actions = { { id = "a", run = function() end },
+      { id = "end", when = "ready === true", terminal = true, run = function() end } } })
+    assert.same({ "paused", "blocked" }, { result.status, result.reason })
+    assert.matches("end: ready === true", result.message)
+  end)
+
+  it("keeps limits, ends and errors in every mode (R73, F29)", function()
+    local function phases(count)
+      local list = {}
+      for i = 1, count do
+        list[i] = { id = "p" .. i, run = function() return i, { n = i } end }
+      end
+      return list
+    end
+    local result = run(nil, { actions = {}, phases = phases(4), limits = { max_iterations = 2 } })
+    assert.same({ "failed", "max_iterations", 2 }, { result.status, result.reason, result.steps })
+    result = run(nil, { actions = {}, phases = phases(4), terminate = { { when = "n === 2", reason = "two" } } })
+    assert.same({ "completed", "two", 2 }, { result.status, result.reason, result.steps })
+    result = run(nil, { actions = {}, on_error = "continue", limits = { max_errors = 2, max_retries = 0 }, phases = {
+      { id = "a", run = R.fails() }, { id = "b", run = R.fails() }, { id = "c", run = function() return 1 end } } })
+    assert.same({ "failed", "error_limit", 2 }, { result.status, result.reason, result.steps })
+  end)
+
+  it("fails a phase whose condition cannot be asked, instead of skipping it", function()
+    local result = run(nil, { actions = {}, phases = { { id = "a", when = function() error "lost" end, run = function() return 1 end } } })
+    assert.equal("failed", result.status)
+    assert.matches("its condition cannot be asked", result.state.errors[1].message)
+  end)
+end)
