@@ -5,7 +5,6 @@
 return {
   name = "priority",
   description = "the runnable action with the highest priority; among equals the first declared",
-  repeatable = true,
   select = function(_, available)
     local first = available[1]
     if first then

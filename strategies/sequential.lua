@@ -6,7 +6,6 @@ return {
   name = "sequential",
   description = "the runnable action declared first, whatever its priority",
   order = "declaration",
-  repeatable = true,
   select = function(_, available)
     local first = available[1]
     if first then

@@ -31,7 +31,6 @@ return {
   description = "pending: action-init; pending_items: action-process; needs_review: action-review; "
     .. "else action-complete",
   decides_end = true, -- what comes after everything else is action-complete
-  repeatable = true,
   select = function(state, available, ctx)
     local options = ctx and ctx.options or {}
     local wanted = {}

@@ -32,7 +32,6 @@ function Scheduler.new(run, journal, steps, mode)
     max_parallel = run.skill.limits.max_parallel,
     queue = NONE,
     head = 1,
-    concurrent = run.skill.strategy.concurrent == true,
   }, Scheduler)
 end
 
@@ -107,10 +106,10 @@ function Scheduler:choose()
     local status, reason, text = fill(self)
     if status then
       kind, what, why, message = self.mode:over(status, reason, text)
-    elseif self.head <= #self.queue or (self.books.open > 0 and not self.concurrent) then
+    elseif self.head <= #self.queue or self.books.open > 0 then
       return "wait"
     end
-    if not kind and self.books.open == 0 then
+    if not kind then
       kind, what, why, message = over(self)
     end
     if not kind and not self.queue[1] then
@@ -119,9 +118,6 @@ function Scheduler:choose()
         self.queue, self.head = what, 1
         kind = nil
       elseif kind == "none" then
-        if self.books.open > 0 then
-          return "wait"
-        end
         kind, what, why, message = self.mode:over(self.ends:nothing_left(what))
       end
     end

@@ -14,7 +14,6 @@ local STRATEGY_FIELDS = {
   select = { kind = "function" },
   order = { enum = { "priority", "declaration" } },
   options = { kind = "table" },
-  repeatable = { kind = "boolean" },
 }
 
 ---Gives `skill.strategy` its normal form.

@@ -22,7 +22,6 @@ local ORDERS = { priority = true, declaration = true }
 ---@field order "priority"|"declaration"
 ---@field description string?
 ---@field decides_end boolean?  asked also when nothing is runnable
----@field repeatable boolean?   asked again about the same state it chooses the same
 ---@field options table?  given to select as ctx.options
 ---@field path string?    the file it came from
 ---@field text string?    what was read there; its digest is pinned by the journal
@@ -105,7 +104,6 @@ local function normal(value, name, where)
     select = value.select,
     options = value.options,
     decides_end = value.decides_end == true or nil,
-    repeatable = value.repeatable == true or nil,
   }
 end
 
