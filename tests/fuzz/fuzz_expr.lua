@@ -1,9 +1,10 @@
 -- fuzz_expr.lua: mutates conditions: compiling, evaluating and explaining never raise, and never take long.
 --
--- Run from the tree: lua5.4 tests/fuzz/fuzz_expr.lua [SECONDS [SEED]] (or FUZZ_SECONDS).
+-- Run from the tree after make: lua5.4 tests/fuzz/fuzz_expr.lua [SECONDS [SEED]] (or FUZZ_SECONDS).
 -- Ends with 1 and prints the text when one breaks the rules.
 -- luacheck: no max line length
 package.path = "./lua/?.lua;./lua/?/init.lua;./?.lua;" .. package.path
+package.cpath = ("%s/lib/?.so;"):format(os.getenv "SKILLRT_BUILD" or "build/release") .. package.cpath
 local expr = require "skillrt.expr"
 local fuzz = require "tests.support.fuzz_texts"
 local generator = require "tests.support.expr_generator"

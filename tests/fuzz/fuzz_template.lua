@@ -1,9 +1,10 @@
 -- fuzz_template.lua: mutates templates and renders them: render never raises and always ends soon.
 --
--- Run from the tree: lua5.4 tests/fuzz/fuzz_template.lua [SECONDS [SEED]] (or FUZZ_SECONDS).
+-- Run from the tree after make: lua5.4 tests/fuzz/fuzz_template.lua [SECONDS [SEED]] (or FUZZ_SECONDS).
 -- Ends with 1 and prints the template when one breaks the rules.
 -- luacheck: no max line length
 package.path = "./lua/?.lua;./lua/?/init.lua;./?.lua;" .. package.path
+package.cpath = ("%s/lib/?.so;"):format(os.getenv "SKILLRT_BUILD" or "build/release") .. package.cpath
 local fuzz = require "tests.support.fuzz_texts"
 local template = require "skillrt.template"
 

@@ -59,7 +59,8 @@ function M.in_skillrt(folder, script, again)
   local agent = { kind = "command", stdin = "{prompt}", parse = "json", argv = {
     "lua5.4", here .. "/tests/support/scripted_agent.lua",
     folder .. "/answers.json", folder .. "/asked", folder .. "/names.json" },
-    env = { SKILLRT_CPATH = ("%s/%s/lib/?.so"):format(here, BUILD):gsub("^.*//", "/") },
+    env = { SKILLRT_CPATH = ("%s/%s/lib/?.so"):format(here, BUILD):gsub("^.*//", "/"),
+      LD_PRELOAD = true, ASAN_OPTIONS = true }, -- the core of a build with ASan needs its runtime first
   }
   local skill = assert(skillrt.from_config(folder .. "/skill/skill-config.json", {
     folder = folder .. "/skill", agents = { ["*"] = agent },
