@@ -169,6 +169,14 @@ describe("branches", function()
     assert.is_false(result.state.ok)
     assert.matches("must not wait", result.state.message)
   end)
+
+  it("wait again after ctx.once raised", function()
+    local result = run(function(_, ctx)
+      local ok = pcall(ctx.once, "x", function() error "no" end)
+      return { ok = ok, said = echo(ctx, "after") }
+    end)
+    assert.same({ false, "after" }, { result.state.ok, result.state.said }, json.encode(result.state.errors))
+  end)
 end)
 
 describe("an action with each", function()

@@ -53,8 +53,8 @@ function M.once(journal, execution, branch, name, fn)
     return journal:reread(known).value
   end
   branch.in_once = name
+  local reset <close> = setmetatable({}, { __close = function() branch.in_once = nil end }) -- fn may raise
   local value, message, class = fn()
-  branch.in_once = nil
   if value == nil and type(message) == "string" then
     return nil, message, class
   end
