@@ -241,6 +241,26 @@ describe("a function that runs again after a crash", function()
     assert.equal(0, #R.records(copy, "resume")) -- nothing was written
   end)
 
+  it("is not gone on with when it asks for nothing where it asked before", function()
+    local waits = true
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        if waits then
+          ctx.await { kind = "command", argv = { "cat" }, stdin = "x" }
+          ctx.await { kind = "command", argv = { "cat" }, stdin = "y" }
+        end
+        return { over = true }
+      end } } }
+    end
+    local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
+    assert(R.run(definition(), { work_dir = dir }))
+    R.cut(dir, copy, 6) -- up to the first result
+    waits = false
+    local result, message, code = skillrt.resume(copy, { skill = R.skill(definition()) })
+    assert.same({ nil, "changed" }, { result, code })
+    assert.matches("diverged at call 1", message)
+  end)
+
   it("sees the state and context as they were when its step began, not what others changed since (F36)", function()
     local function definition()
       return {

@@ -187,10 +187,11 @@ function Steps:after(step, ok, first, a, b, c)
     execution.by_thread[step.thread] = nil
   end
   self:over(step, ok, a, b, c)
+  execution = step.execution -- it may have come into being only now, for what is recorded and not asked for
   if execution and not execution.ended then
     execution:replay() -- of what it began and did not wait for, calls may be out
-    self:look(step)
   end
+  self:look(step)
 end
 
 ---Whether a step asked for something else than before; then the run cannot go on.
