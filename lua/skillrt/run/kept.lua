@@ -53,7 +53,7 @@ function M.once(journal, execution, branch, name, fn)
     return journal:reread(known).value
   end
   branch.in_once = name
-  local reset <close> = setmetatable({}, { __close = function() branch.in_once = nil end }) -- fn may raise
+  local _ <close> = setmetatable({}, { __close = function() branch.in_once = nil end }) -- fn may raise
   local value, message, class = fn()
   if value == nil and type(message) == "string" then
     return nil, message, class
