@@ -261,6 +261,32 @@ describe("a function that runs again after a crash", function()
     assert.matches("diverged at call 1", message)
   end)
 
+  it("is not gone on with when it asks no more for what had left and may have acted", function()
+    local asks = 2
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        for _ = 1, asks do
+          ctx.await { kind = "command", argv = { "cat" }, stdin = "x" }
+        end
+        return { over = true }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    assert(R.run(definition(), { work_dir = dir }))
+    for _, case in ipairs { { of = "1", asks = 0 }, { of = "2", asks = 1 } } do
+      local copy = R.folder() .. "/cut"
+      for keep, record in ipairs(R.records(dir)) do
+        if record.t == "call" and record.c == case.of then
+          R.cut(dir, copy, keep)
+        end
+      end
+      asks = case.asks
+      local result, message, code = skillrt.resume(copy, { skill = R.skill(definition()) })
+      assert.same({ nil, "changed" }, { result, code }, case.of)
+      assert.matches("diverged at call " .. case.of .. ": it was cat, and is nothing now", message)
+    end
+  end)
+
   it("sees the state and context as they were when its step began, not what others changed since (F36)", function()
     local function definition()
       return {

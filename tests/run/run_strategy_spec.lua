@@ -232,6 +232,19 @@ describe("a hybrid run", function()
     assert.equal(3, #R.json(dir .. "/execution-state.json").phases_completed)
   end)
 
+  it("counts the iterations of its loop, not its phases", function()
+    local steps = {
+      { id = "work", when = "ready", run = mark("work", { worked = true }) },
+      { id = "more", when = "worked", run = mark("more") },
+    }
+    local d = definition { actions = steps, limits = { max_iterations = 2 } }
+    table.insert(d.phases, 2, { id = "02-next", run = mark("next") })
+    local result = run(d)
+    assert.equal("completed", result.status, result.message)
+    assert.equal("init next work more end last", table.concat(trace, " "))
+    assert.equal(2, result.state.iteration_count)
+  end)
+
   it("stops without the trailing phases when the loop failed, or runs them if told so (F7)", function()
     local failing = { { id = "work", run = function() error "no" end } }
     local result = run(definition { actions = failing })

@@ -286,20 +286,36 @@ local function redeliver(self)
   end
 end
 
----Whether all that was recorded has been given back; else the step has diverged.
----@return boolean
-function Execution:is_used_up()
-  if self.live or self.step.attempt > 1 then
-    return true
-  end
-  for _, place in ipairs(self.step.order) do
-    local known = self.step.known[place]
-    if known and not self.taken[place] then
-      self:diverge(place, known.to or "a call", "nothing")
-      return false
+-- The first place where a call had left that nobody asks for now: it may have acted.
+local function left_alone(self)
+  local found
+  for place in pairs(self.step.calls) do
+    if not self.calls[place] and (not found or place < found) then
+      found = place
     end
   end
-  return true
+  return found
+end
+
+---Whether all that was recorded has been given back, and all that had left been asked for; else the step
+---has diverged.
+---@return boolean
+function Execution:is_used_up()
+  local step = self.step
+  if not self.live and step.attempt == 1 then
+    for _, place in ipairs(step.order) do
+      local known = step.known[place]
+      if known and not self.taken[place] then
+        self:diverge(place, known.to or "a call", "nothing")
+        return false
+      end
+    end
+  end
+  local place = left_alone(self)
+  if place then
+    self:diverge(place, step.calls[place].to or "a call", "nothing")
+  end
+  return not place
 end
 
 ---Runs what can run, gives back what is recorded, and lets leave what has not left.

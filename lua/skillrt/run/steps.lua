@@ -20,7 +20,7 @@ local printable = record.printable
 ---@field run table
 ---@field journal skillrt.Journal
 ---@field calls skillrt.Calls
----@field begin integer[]  engine's numbers of functions to be performed once their start is durable
+---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.__index = Steps
 Steps.printable = printable
@@ -94,7 +94,7 @@ function Steps:start(id)
     t = "start",
     step = number,
     [kind] = id,
-    n = books.state.root.iteration_count + 1,
+    n = books.state.root.iteration_count + (self.mode:counts(id) and 1 or 0),
   }, true)
   if not ok then
     error(message, 0)
@@ -244,7 +244,7 @@ end
 function Steps:over(step, ok, a, b, c)
   local execution = step.execution
   if not execution then
-    if next(step.known) == nil then
+    if next(step.known) == nil and next(step.calls) == nil then
       return self:finish(step, ok, a, b, c)
     end
     execution = self:execution_of(step) -- it awaits nothing now
