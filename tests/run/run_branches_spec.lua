@@ -72,6 +72,42 @@ describe("branches", function()
     assert.equal("canceled", results[#results].failed.class)
   end)
 
+  it("let nothing new leave while a run ends: what is under way ends and is recorded", function()
+    local function wait(ctx, seconds)
+      return ctx.await { kind = "command", argv = { "sleep", seconds } }
+    end
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({
+      limits = { max_iterations = 2, max_parallel = 2 },
+      strategy = function() return { "quick", "slow", "third" } end,
+      actions = {
+        { id = "quick", run = function(_, ctx) wait(ctx, "0.05") end },
+        { id = "slow", run = function(_, ctx) wait(ctx, "0.2") wait(ctx, "0") end },
+        { id = "third", run = function() end },
+      },
+    }, { work_dir = dir }))
+    assert.equal("max_iterations", result.reason, result.message)
+    local calls = {}
+    for i, record in ipairs(R.records(dir, "call")) do
+      calls[i] = record.step .. "/" .. record.c
+    end
+    assert.same({ "1/1", "2/1" }, calls)
+    assert.equal(2, #R.records(dir, "result"))
+  end)
+
+  it("try a call again as the skill says where the call itself says less", function()
+    local result, dir = run(function(_, ctx)
+      ctx.await { kind = "command", argv = { "sh", "-c", "kill -9 $$" }, idempotent = true, retry = { max = 2 } }
+      return { over = true }
+    end, { retry = { base = 0.04, factor = 1, jitter = false } })
+    assert.is_true(result.state.over, json.encode(result.state.errors))
+    local waits = {}
+    for i, record in ipairs(R.records(dir, "attempt")) do
+      waits[i] = record.retry
+    end
+    assert.same({ 40, 40 }, waits)
+  end)
+
   it("race: the first that succeeds, or a deadline; the losers are dropped or given up", function()
     local result = run(function(_, ctx)
       local value, index = ctx.first {

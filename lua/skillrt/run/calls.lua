@@ -215,11 +215,8 @@ local function give_failed(call, failed)
   call.execution:deliver(call, nil, failed.message, failed.class, { call = call.place, status = failed.class })
 end
 
----Gives a recorded result back.
----@param call skillrt.Call
----@param known table  of the books
-function Calls:give(call, known)
-  local entry = self.journal:reread(known)
+-- Gives the branch what a record says its call came to.
+local function give_result(call, entry)
   if entry.failed then
     give_failed(call, entry.failed)
   elseif call.kind == "sleep" then
@@ -229,6 +226,13 @@ function Calls:give(call, known)
   end
 end
 
+---Gives a recorded result back.
+---@param call skillrt.Call
+---@param known table  of the books
+function Calls:give(call, known)
+  give_result(call, self.journal:reread(known))
+end
+
 -- The call is over: recorded, then given back.
 local function settle(self, call, entry)
   entry.t = "result"
@@ -236,13 +240,7 @@ local function settle(self, call, entry)
   call.number = nil
   self:emit(call, entry)
   call.execution.taken[call.place] = true
-  if entry.failed then
-    give_failed(call, entry.failed)
-  elseif call.kind == "sleep" then
-    call.execution:deliver(call, given(call, entry.reply))
-  else
-    give_reply(call, entry.reply)
-  end
+  give_result(call, entry)
 end
 
 -- When the next attempt of a call follows; nil: there is none.
@@ -254,7 +252,10 @@ local function next_attempt(self, call, failure)
   local skill = self.run.skill
   local own = setmetatable({ max_retries = settings.max or skill.limits.max_retries }, {
     __index = function(_, name)
-      return settings[name] == nil and skill.retry[name] or settings[name]
+      if settings[name] == nil then
+        return skill.retry[name]
+      end
+      return settings[name] -- false, too
     end,
   })
   return retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)

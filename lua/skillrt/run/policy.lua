@@ -13,7 +13,6 @@ local numbers_of = require("skillrt.run.numbers")
 local questions = require("skillrt.run.questions")
 local scheduler = require("skillrt.run.scheduler")
 local snapshot = require("skillrt.run.snapshot")
-local state = require("skillrt.skill.state")
 local steps_of = require("skillrt.run.steps")
 local views = require("skillrt.run.views")
 
@@ -204,9 +203,21 @@ local function go(self)
   return "go", taken(performing), taken(starting), taken(cancels), at and math.max(0, at - wall_ms()), nil
 end
 
+-- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
+local function keep_back(self)
+  local steps, calls = self.steps, self.calls
+  for _, list in ipairs({ steps.performing, calls.starting }) do
+    for _, number in ipairs(list) do
+      self.numbers:forget(number)
+    end
+  end
+  steps.performing, calls.starting = {}, {}
+end
+
 -- Nothing new leaves; when nothing is under way any more the run stops.
 local function drain(self)
   local over = self.draining
+  keep_back(self)
   if next(self.numbers.under_way) == nil then
     return stop_with(self, over[1], over[2], over[3])
   end
@@ -361,7 +372,5 @@ function Policy:stop(why)
     self:forget()
   end
 end
-
-Policy.copy_state = state.copy
 
 return M
