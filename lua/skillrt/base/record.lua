@@ -2,7 +2,7 @@
 --
 -- A value over 64 KiB is written once under its SHA-256; the record names the places in
 -- `blobs`, so a value of the user's that looks like a reference is never taken for one.
--- Knows nothing of what records mean (ledger.lua does). Called by policy.lua and the log.
+-- Knows nothing of what records mean (run/books.lua does). Called by policy.lua and the log.
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")

@@ -2,7 +2,7 @@
 --
 -- Keeps a revision per top-level key, so that conditions and fingerprints are worked out
 -- again only for what changed, and gives scripts a view they cannot write to. Knows nothing
--- of actions, journals or agents. Called by ledger.lua and the modes.
+-- of actions, journals or agents. Called by run/books.lua and the modes.
 
 local json = require("skillrt.base.json")
 local versions = require("skillrt.base.versions")
