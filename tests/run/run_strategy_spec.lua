@@ -136,6 +136,93 @@ describe("a strategy", function()
   end)
 end)
 
+describe("a concurrent strategy", function()
+  after_each(R.clean)
+
+  -- What began and ended, in the journal's order.
+  local function story(dir)
+    local ids, out = {}, {}
+    for _, record in ipairs(R.records(dir)) do
+      if record.t == "start" then
+        ids[record.step] = record.action
+        out[#out + 1] = "+" .. record.action
+      elseif record.t == "done" then
+        out[#out + 1] = "-" .. ids[record.step]
+      end
+    end
+    return table.concat(out, " ")
+  end
+
+  local function sleeper(id, seconds, more)
+    local one = { id = id, run = function(_, ctx)
+      ctx.sleep(seconds)
+      return { [id] = true }
+    end }
+    for key, value in pairs(more or {}) do
+      one[key] = value
+    end
+    return one
+  end
+
+  local function definition(asked)
+    return {
+      limits = { max_parallel = 2 },
+      strategy = {
+        concurrent = true,
+        select = function(_, available)
+          asked[#asked + 1] = #available
+          return available[1] and available[1].id
+        end,
+      },
+      actions = {
+        sleeper("long", 0.3), sleeper("short", 0.05), sleeper("next", 0.05, { when = "short" }),
+        sleeper("last", 0, { when = "long && next" }),
+      },
+    }
+  end
+
+  it("is asked again while steps run, whenever there is room; what runs is not offered twice", function()
+    local asked = {}
+    local result, dir = run(definition(asked))
+    assert.equal("completed", result.status, result.message)
+    assert.equal("+long +short -short +next -next -long +last -last", story(dir))
+    assert.same({ 2, 1, 1, 1 }, asked) -- and not while nothing could be chosen
+  end)
+
+  it("is asked once where it chooses nothing, until a step is over", function()
+    local asked = 0
+    local d = definition {}
+    d.strategy.select = function(state, available)
+      asked = asked + 1
+      return (asked == 1 or state.long) and available[1] and available[1].id or nil, "not yet"
+    end
+    local result, dir = run(d)
+    assert.equal("completed", result.status, result.message)
+    assert.matches("^%+long %-long %+short", story(dir))
+    assert.equal(5, asked)
+  end)
+
+  it("goes on after a stop with what was under way, and offers it no second time", function()
+    local dir = R.folder() .. "/run"
+    assert(R.run(definition {}, { work_dir = dir }))
+    local wanted = R.json(dir .. "/state.json")
+    for keep = 1, #R.records(dir) - 1 do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      local result = assert(skillrt.resume(copy, { skill = R.skill(definition {}) }))
+      assert.same({ "completed", 4 }, { result.status, #wanted.completed_actions })
+      assert.equal(4, #R.json(copy .. "/state.json").completed_actions, "cut behind record " .. keep)
+      assert.equal(4, select(2, story(copy):gsub("%+", "")))
+    end
+  end)
+
+  it("must say so by true or false", function()
+    assert.matches('concurrent"? must be true or false, not "yes"', select(2, pcall(run, {
+      strategy = { concurrent = "yes", select = function() end }, actions = { sleeper("a", 0) },
+    })))
+  end)
+end)
+
 describe("a strategy that asks a person", function()
   after_each(R.clean)
 

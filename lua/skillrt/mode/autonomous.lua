@@ -54,6 +54,11 @@ function M.new(skill, books, ctx)
     quick = when.quick,
   }, skill.strategy.order, built_in)
   books.state:ignore(self.available:unread(EACH_STEP))
+  if skill.strategy.concurrent then
+    for _, step in pairs(books.steps) do
+      self:began(step.id)
+    end
+  end
   return self
 end
 
@@ -138,6 +143,20 @@ function Autonomous:may_begin(id)
   return not is_spent(self.books, one) and when.holds(one, self.books.state.root)
 end
 
+---Whether more is chosen while steps run.
+---@return boolean
+function Autonomous:is_concurrent()
+  return self.skill.strategy.concurrent == true
+end
+
+---A step of this action began: where more is chosen meanwhile, it is not offered a second time.
+---@param id string
+function Autonomous:began(id)
+  if self.skill.strategy.concurrent then
+    self.available:hold_back(id)
+  end
+end
+
 ---Whether there is something that a strategy could choose.
 ---@return boolean
 function Autonomous:could_choose()
@@ -165,6 +184,9 @@ end
 ---@param id string
 function Autonomous:finished(id)
   local one = self.by_id[id]
+  if one and self.skill.strategy.concurrent then
+    self.available:give_back(id)
+  end
   if one and is_spent(self.books, one) then
     self.available:recheck(id)
   end

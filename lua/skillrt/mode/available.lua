@@ -98,6 +98,9 @@ function M.new(actions, rules, by, built_in)
     update = methods.update, -- own fields are found without a call of __index
     unread = methods.unread,
     recheck = methods.recheck,
+    hold_back = methods.hold_back,
+    give_back = methods.give_back,
+    held = {}, -- by rank: the tests of those that are held back
     has = methods.has,
     get = methods.get,
   }, Available)
@@ -206,6 +209,36 @@ function methods:recheck(id)
     self.tests[rank] = nil
     if self.open[rank] then
       set(self, rank, false)
+    end
+  end
+end
+
+---It may not be chosen for now, whatever its condition says.
+---@param id string
+function methods:hold_back(id)
+  local rank = self.ranks[id]
+  if not rank or self.tests[rank] == nil then
+    return
+  end
+  self.held[rank], self.tests[rank] = self.tests[rank], nil
+  if self.open[rank] then
+    set(self, rank, false)
+  end
+end
+
+---It may be chosen again, if its condition holds.
+---@param id string
+function methods:give_back(id)
+  local rank = self.ranks[id]
+  local test = self.held[rank]
+  if test == nil then
+    return
+  end
+  self.held[rank] = nil
+  if not self.rules.spent(self.order[rank]) then
+    self.tests[rank] = test
+    if not self.fresh then
+      check(self, rank)
     end
   end
 end

@@ -90,6 +90,15 @@ function Hybrid:is_looping()
   return not self.books.loop_end and self.before:is_through()
 end
 
+---Whether more is chosen while steps run: in the loop, if its strategy does.
+function Hybrid:is_concurrent()
+  return self:is_looping() and self.loop:is_concurrent()
+end
+
+function Hybrid:began(id)
+  self.loop:began(id)
+end
+
 function Hybrid:counts(id)
   return self.loop:find(id) ~= nil
 end

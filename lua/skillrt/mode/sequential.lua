@@ -162,6 +162,15 @@ function Sequential.is_looping()
   return true
 end
 
+---Whether more is chosen while steps run: phases that run at once are named together.
+---@return boolean
+function Sequential.is_concurrent()
+  return false
+end
+
+---A phase began.
+function Sequential.began() end
+
 function Sequential.counts()
   return true
 end

@@ -64,6 +64,7 @@ local function fill(self)
     self.head = self.head + 1
     if self.head == 2 or self.mode:may_begin(id) then -- the others may have changed what it stands on
       self.steps:go(self.steps:start(id))
+      self.mode:began(id)
     end
   end
   if self.head > #queue and queue[1] then
@@ -96,6 +97,17 @@ local function over(self)
   end
 end
 
+-- Whether the mode names no more now: named steps have yet to begin, or steps run and it waits for their
+-- end, or it was asked since one of them ended.
+local function must_wait(self)
+  if self.head <= #self.queue then
+    return true
+  elseif self.books.open == 0 then
+    return false
+  end
+  return self.books.open >= self.max_parallel or not self.mode:is_concurrent() or self.asked_at == self.books.finished
+end
+
 ---@return "wait"|"stop"|"ask" kind
 ---@return any what
 ---@return string? why
@@ -106,17 +118,25 @@ function Scheduler:choose()
     local status, reason, text = fill(self)
     if status then
       kind, what, why, message = self.mode:over(status, reason, text)
-    elseif self.head <= #self.queue or self.books.open > 0 then
+    elseif must_wait(self) then
       return "wait"
     end
     if not kind then
       kind, what, why, message = over(self)
+      if kind and self.books.open > 0 then
+        return "wait" -- what has begun is ended first
+      end
     end
     if not kind and not self.queue[1] then
       kind, what, why, message = self.mode:choose()
       if kind == "start" then
         self.queue, self.head = what, 1
         kind = nil
+      elseif self.books.open > 0 then
+        self.asked_at = self.books.finished
+        if kind == "none" then
+          return "wait"
+        end
       elseif kind == "none" then
         kind, what, why, message = self.mode:over(self.ends:nothing_left(what))
       end

@@ -13,6 +13,7 @@ local STRATEGY_FIELDS = {
   path = { kind = "text" },
   select = { kind = "function" },
   order = { enum = { "priority", "declaration" } },
+  concurrent = { kind = "boolean" },
   options = { kind = "table" },
 }
 

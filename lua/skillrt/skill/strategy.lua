@@ -22,6 +22,7 @@ local ORDERS = { priority = true, declaration = true }
 ---@field order "priority"|"declaration"
 ---@field description string?
 ---@field decides_end boolean?  asked also when nothing is runnable
+---@field concurrent boolean?   asked again while steps run and there is room for more
 ---@field options table?  given to select as ctx.options
 ---@field path string?    the file it came from
 ---@field text string?    what was read there; its digest is pinned by the journal
@@ -96,6 +97,8 @@ local function normal(value, name, where)
   elseif value.order ~= nil and not ORDERS[value.order] then
     local problem = '%s: order must be "priority" or "declaration", not %s'
     return nil, problem:format(where, names.show(value.order)), "invalid"
+  elseif value.concurrent ~= nil and type(value.concurrent) ~= "boolean" then
+    return nil, ("%s: concurrent must be true or false, not %s"):format(where, names.show(value.concurrent)), "invalid"
   end
   return {
     name = type(value.name) == "string" and value.name or name,
@@ -104,6 +107,7 @@ local function normal(value, name, where)
     select = value.select,
     options = value.options,
     decides_end = value.decides_end == true or nil,
+    concurrent = value.concurrent or nil,
   }
 end
 
