@@ -9,6 +9,7 @@ package.cpath = ("./build/%s/lib/?.so;"):format(mode) .. package.cpath
 
 local exit_codes = require "skillrt.cli.exit_codes"
 local help = require "skillrt.cli.help"
+local limits = require "skillrt.skill.limits"
 local version = require("skillrt.core").version
 
 local out = {}
@@ -88,6 +89,16 @@ for _, row in ipairs(exit_codes.TABLE) do
   put ".TP"
   put(".B " .. row.code)
   say(row.text)
+end
+section "LIMITS"
+say "A skill says them as limits = { NAME = ... }; a configuration in x_skillrt.limits."
+for _, row in ipairs(limits.TABLE) do
+  put ".TP"
+  put(".B " .. roff(row.name))
+  local default = row.default ~= nil and ("; default %s"):format(row.default) or ""
+  local ends = row.status and ("; the run ends %s (%s), exit code %d"):format(row.status, row.reason,
+    limits.code(row)) or ""
+  say((row.text:gsub("`", "")) .. default .. ends)
 end
 section "SIGNALS"
 say [[SIGINT and SIGTERM pause the run within 100 ms, also inside an endless loop of the script, and

@@ -79,6 +79,9 @@ manual: all ## write docs/skillrt.1 from the commands' own tables
 requirements: ## write docs/requirements.md from the tests' own names
 	@$(LUA) tests/requirements.lua > docs/requirements.md.new || { rm docs/requirements.md.new; exit 1; }
 	mv docs/requirements.md.new docs/requirements.md
+.PHONY: limits
+limits: ## write the limits into docs/schema and docs/scripting.md from their table
+	$(LUA) docs/limits.lua
 .PHONY: corpus
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua

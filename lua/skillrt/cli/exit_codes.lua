@@ -1,6 +1,8 @@
 -- cli/exit_codes.lua: the one table of exit codes, and which of them an end of a run has.
 --
--- Shown by --help and the manual. Called by cmd/*.
+-- Those of limits come from skill/limits.lua. Shown by --help and the manual.
+
+local limits = require("skillrt.skill.limits")
 
 local M = {}
 
@@ -11,7 +13,7 @@ M.TABLE = {
   { code = 2, name = "usage", text = "nothing was done: wrong usage, a bad script or an unusable directory" },
   { code = 3, name = "person", text = "paused: waits for a person's answer or decision" },
   { code = 4, name = "aborted", text = "the run was aborted" },
-  { code = 5, name = "paused", text = "paused for another reason: blocked, a limit, a full disk" },
+  { code = 5, name = "paused", text = "paused for another reason: blocked, a full disk" },
   { code = 6, name = "busy", text = "another process holds the run" },
   { code = 7, name = "damaged", text = "the journal is damaged, or of a newer format" },
   { code = 8, name = "changed", text = "refused: the script, a prompt, a strategy or state.json was changed" },
@@ -25,6 +27,20 @@ M.TABLE = {
 for _, row in ipairs(M.TABLE) do
   M[row.name] = row.code
 end
+
+-- Limits that have a code of their own stand between those below and those above.
+local function add_limits()
+  local place = 1
+  while M.TABLE[place].code < 10 do
+    place = place + 1
+  end
+  for _, row in ipairs(limits.by_code()) do
+    local text = ("paused at the limit %s"):format(row.name)
+    table.insert(M.TABLE, place, { code = row.code, name = row.reason, text = text })
+    place = place + 1
+  end
+end
+add_limits()
 
 local BY_STATUS = { completed = M.completed, failed = M.failed, aborted = M.aborted, paused = M.paused }
 
@@ -40,7 +56,8 @@ function M.of_result(result)
   elseif result.status == "paused" and result.question then
     return M.person
   end
-  return BY_STATUS[result.status] or M.paused
+  local limit = result.status == "paused" and limits.ended_by(result.reason)
+  return limit and limits.code(limit) or BY_STATUS[result.status] or M.paused
 end
 
 ---The code of a run that could not be opened.

@@ -5,6 +5,7 @@
 
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")
+local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 
 local M = {}
@@ -78,6 +79,17 @@ function M.exit_text()
   return table.concat(lines, "\n")
 end
 
+-- Limits of a skill, where a command has to do with them.
+local function limits_text()
+  local lines = { "Limits of a skill (limits = { NAME = ... }) and their defaults:" }
+  for _, row in ipairs(limits.TABLE) do
+    local default = row.default ~= nil and (" (%s)"):format(row.default) or ""
+    local text = row.text:gsub("`", "") .. default
+    lines[#lines + 1] = ("  %-18s %s"):format(row.name, wrapped(text, (" "):rep(21)))
+  end
+  return table.concat(lines, "\n")
+end
+
 ---@return string
 function M.overview()
   local lines = {
@@ -114,6 +126,10 @@ function M.text(command)
     lines[#lines + 1] = ("  %-24s %s"):format(left, wrapped(option.help, (" "):rep(27)))
   end
   lines[#lines + 1] = ("  %-24s %s"):format("--help", "shows this")
+  if command.shows_limits then
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = limits_text()
+  end
   if not command.own_codes then
     lines[#lines + 1] = ""
     lines[#lines + 1] = M.exit_text()

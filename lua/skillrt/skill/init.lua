@@ -8,6 +8,7 @@ local action = require("skillrt.skill.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
 local declared = require("skillrt.skill.declared")
 local json = require("skillrt.base.json")
+local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
@@ -67,19 +68,7 @@ local FIELDS = {
   phases = { kind = "table", list = true, default = {} },
   terminate = {},
   strategy = { kind = { "string", "function", "table" }, default = "priority" },
-  limits = {
-    fields = {
-      max_iterations = { kind = "positive", default = 100 },
-      max_errors = { kind = "positive", default = 3 },
-      max_retries = { kind = "count", default = 3 },
-      max_parallel = { kind = "positive", default = 4 },
-      no_progress = { kind = "count", default = 3 },
-      step_timeout = { kind = "seconds" },
-      run_timeout = { kind = "seconds" },
-      max_prompt_state = { kind = "positive", default = 65536 },
-      max_prompt_specs = { kind = "count", default = 65536 },
-    },
-  },
+  limits = { fields = limits.fields() },
   retry = {
     fields = {
       base = { kind = "amount", default = 0.5 },
@@ -112,10 +101,10 @@ local MEANT = {
   termination = "terminate",
   termination_conditions = "terminate",
   interaction_mode = "interaction",
-  max_iterations = "limits = { max_iterations = ... }",
-  max_errors = "limits = { max_errors = ... }",
-  max_retries = "limits = { max_retries = ... }",
 }
+for _, name in ipairs(limits.names()) do
+  MEANT[name] = ("limits = { %s = ... }"):format(name)
+end
 
 ---Whether only the runtime writes a state field (F34, F35).
 ---@param name string

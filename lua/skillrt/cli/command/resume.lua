@@ -4,6 +4,7 @@ return {
   name = "resume",
   summary = "Goes on with a run that paused or was interrupted; finished steps are not repeated",
   arguments = { { name = "DIR", help = "the directory of the run" } },
+  shows_limits = true,
   options = {
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },

@@ -7,6 +7,7 @@ local M = {
   summary = "Runs a skill to its end, or until it pauses",
   description = "The word run may be left out. A SCRIPT that calls skill:run itself is fine too.",
   arguments = { { name = "SCRIPT", help = "a Lua script that returns a skill, a skill's folder or configuration" } },
+  shows_limits = true,
   options = {
     { name = "work-dir", value = "DIR", help = "where the run lives; default: runs/NAME-ID" },
     {

@@ -6,6 +6,7 @@
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
 local json = require "skillrt.base.json"
+local limits_table = require "skillrt.skill.limits"
 local skill_of = require "skillrt.skill"
 local state = require "skillrt.skill.state"
 local words = require "skillrt.skill.ends"
@@ -209,8 +210,8 @@ function M.of(given, found, place)
     schema = type(given.schema) == "table" and given.schema or {},
     agents = type(given.agents) == "table" and given.agents or {},
     strategy = strategy_of(given.strategy),
-    limits = { max_errors = tonumber(limits.max_errors) or 3,
-      max_iterations = tonumber(limits.max_iterations) or 100 },
+    limits = { max_errors = tonumber(limits.max_errors) or limits_table.default "max_errors",
+      max_iterations = tonumber(limits.max_iterations) or limits_table.default "max_iterations" },
     is_skill = skill_of.is(given),
     is_reserved = state.is_reserved,
     place = place,

@@ -5,6 +5,7 @@
 local fields = require "skillrt.document.generate.fields"
 local findings_of = require "skillrt.document.generate.findings"
 local json = require "skillrt.base.json"
+local limits = require "skillrt.skill.limits"
 local actions_of = require "skillrt.document.generate.config_actions"
 local phases_of = require "skillrt.document.generate.config_phases"
 
@@ -148,8 +149,6 @@ for key in ("hybrid limits termination timeouts_s actions phases initial_state h
   OWN[#OWN + 1] = key
 end
 
-local LIMITS = { "max_iterations", "max_errors", "max_retries", "attempts_per_action" }
-
 local function check_extension(config, found)
   local own = fields.object(config, "x_skillrt", "", found)
   for _, key in ipairs(OWN) do
@@ -157,7 +156,8 @@ local function check_extension(config, found)
       fields.object(own, key, "x_skillrt.", found)
     end
   end
-  for _, key in ipairs(LIMITS) do
+  fields.number(own.limits or {}, "attempts_per_action", "x_skillrt.limits.", found)
+  for _, key in ipairs(limits.names()) do
     fields.number(own.limits or {}, key, "x_skillrt.limits.", found)
   end
   local termination = own.termination or {}

@@ -3,6 +3,7 @@
 --
 -- Same value, same bytes. Called by whatever generates a document that holds JSON.
 local json = require "skillrt.base.json"
+local limits = require "skillrt.skill.limits"
 
 local M = {}
 
@@ -35,8 +36,7 @@ local KINDS = {
   extension = [[note strategy interaction_mode initial_state limits:limits timeouts_s:timeouts
     termination:termination hybrid:hybrid actions:own_actions phases:own_phases skills:tool_set agents host
     phase_detection]],
-  limits = [[max_iterations max_errors max_retries attempts_per_action max_parallel no_progress step_timeout
-    run_timeout]],
+  limits = "attempts_per_action " .. table.concat(limits.names(), " "),
   timeouts = "context_load step run",
   termination = "on_success on_error max_retries",
   hybrid = "order on_loop_failed",

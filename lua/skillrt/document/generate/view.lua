@@ -5,6 +5,7 @@
 local config_actions = require "skillrt.document.generate.config_actions"
 local config_phases = require "skillrt.document.generate.config_phases"
 local helpers = require "skillrt.document.generate.helpers"
+local limits_table = require "skillrt.skill.limits"
 local markdown = require "skillrt.document.generate.markdown"
 local words_of = require "skillrt.document.generate.words"
 
@@ -212,7 +213,10 @@ local function limits_of(config)
   if not retries and math.type(limits.attempts_per_action) == "integer" then
     retries = limits.attempts_per_action - 1
   end
-  return limits.max_iterations or 100, limits.max_errors or 3, retries or 3, termination
+  local function limit(name)
+    return limits[name] or limits_table.default(name)
+  end
+  return limit("max_iterations"), limit("max_errors"), retries or limits_table.default("max_retries"), termination
 end
 
 ---The data that all templates share.

@@ -9,6 +9,7 @@ local config_phases = require "skillrt.document.generate.config_phases"
 local files = require "skillrt.base.files"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
+local limits_table = require "skillrt.skill.limits"
 local skill = require "skillrt.skill"
 local types = require "skillrt.skill.types"
 
@@ -151,15 +152,14 @@ local function limits_of(config)
   if retries == nil and math.type(own.attempts_per_action) == "integer" then
     retries = own.attempts_per_action - 1
   end
-  return {
-    max_iterations = own.max_iterations,
-    max_errors = own.max_errors,
-    max_retries = retries,
-    max_parallel = own.max_parallel,
-    no_progress = own.no_progress,
-    step_timeout = own.step_timeout or times.step,
-    run_timeout = own.run_timeout or times.run,
-  }
+  local limits = {}
+  for _, name in ipairs(limits_table.names()) do
+    limits[name] = own[name]
+  end
+  limits.max_retries = retries
+  limits.step_timeout = limits.step_timeout or times.step
+  limits.run_timeout = limits.run_timeout or times.run
+  return limits
 end
 
 local function schema_of(config)

@@ -3,6 +3,7 @@
 -- The lists are those of docs/schema/skill-config.schema.json; a spec compares them. Called by
 -- load.lua and sources.lua.
 local json = require "skillrt.base.json"
+local limits = require "skillrt.skill.limits"
 local names = require "skillrt.base.names"
 
 local M = {}
@@ -36,8 +37,7 @@ M.KNOWN = {
   ["autonomous_config.state_schema"] = set "fields",
   ["x_skillrt"] = set [[note strategy interaction_mode initial_state limits timeouts_s termination hybrid actions phases
     skills agents host phase_detection]],
-  ["x_skillrt.limits"] = set [[max_iterations max_errors max_retries attempts_per_action max_parallel no_progress
-    step_timeout run_timeout]],
+  ["x_skillrt.limits"] = set(table.concat(limits.names(), " ") .. " attempts_per_action"),
   ["x_skillrt.timeouts_s"] = set "context_load step run",
   ["x_skillrt.termination"] = set "on_success on_error max_retries",
   ["x_skillrt.hybrid"] = set "order on_loop_failed",

@@ -1,0 +1,86 @@
+-- limits.lua: writes the table of limits (lua/skillrt/skill/limits.lua) where people and editors read it:
+-- make limits
+--
+-- docs/scripting.md has it between two marks, docs/schema/skill-config.schema.json as the properties of
+-- x_skillrt.limits. tests/lua/skill/limits_spec.lua checks that both are current.
+
+package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
+local limits = require "skillrt.skill.limits"
+
+local M = {}
+
+-- A cell for what a run does at a limit: its status, reason and exit code.
+local function ending(row)
+  if not row.status then
+    return ""
+  end
+  return ("`%s` (`%s`), %d"):format(row.status, row.reason, limits.code(row))
+end
+
+---The table of docs/scripting.md.
+---@return string
+function M.table()
+  local lines = { "| field | default | what it holds | ends the run as, exit code |", "|---|---|---|---|" }
+  for _, row in ipairs(limits.TABLE) do
+    lines[#lines + 1] = ("| `limits.%s` | %s | %s | %s |"):format(row.name, row.default or "none", row.text, ending(row))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function scalar(value)
+  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+end
+
+-- { key, value } in JSON, as it is indented in the schema.
+local function object(pairs_of, indent)
+  local lines = {}
+  for i, pair in ipairs(pairs_of) do
+    local value = type(pair[2]) == "table" and object(pair[2], indent .. "  ") or scalar(pair[2])
+    lines[i] = ('%s  "%s": %s'):format(indent, pair[1], value)
+  end
+  return "{\n" .. table.concat(lines, ",\n") .. "\n" .. indent .. "}"
+end
+
+---The properties of x_skillrt.limits in the schema.
+---@return string
+function M.schema()
+  local rows = { { "attempts_per_action", { { "type", "integer" }, { "minimum", 1 } } } }
+  for _, row in ipairs(limits.TABLE) do
+    rows[#rows + 1] = { row.name, limits.json_schema(row) }
+  end
+  return object(rows, "          ")
+end
+
+-- Puts a text between two marks that stand once in the file.
+local function between(text, from, to, new)
+  local _, first = text:find(from, 1, true)
+  local last = first and text:find(to, first + 1, true)
+  assert(last, "there is no place for the limits")
+  return text:sub(1, first) .. new .. text:sub(last)
+end
+
+---The pages as they have to be: path and text.
+---@param read fun(path: string): string
+---@return table<string, string>
+function M.pages(read)
+  local scripting, schema = "docs/scripting.md", "docs/schema/skill-config.schema.json"
+  return {
+    [scripting] = between(read(scripting), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),
+    [schema] = between(read(schema), '"limits": {\n          "type": "object",\n          "properties": ',
+      '\n        },\n        "timeouts_s"', M.schema()),
+  }
+end
+
+local function read(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read "a"
+end
+
+if arg and arg[0] and arg[0]:find "docs/limits.lua$" then
+  for path, text in pairs(M.pages(read)) do
+    local file <close> = assert(io.open(path, "wb"))
+    assert(file:write(text))
+  end
+end
+
+return M

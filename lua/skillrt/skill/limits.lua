@@ -1,0 +1,126 @@
+-- skill/limits.lua: the one table of limits: names, kinds, defaults, units, and how a run ends at each.
+--
+-- Skills, configs, their JSON Schema, --help, the manual and the pages are made from it (make limits
+-- writes what is a file). Nothing but words and numbers; who counts and who stops is run/limits.lua.
+
+local M = {}
+
+---@class skillrt.Limit
+---@field name string
+---@field kind string           of skill/schema.lua
+---@field default any           nil: none
+---@field unit string           what is counted
+---@field text string           what it holds
+---@field status "failed"|"paused"|nil  how a run ends at it; nil: it ends none
+---@field reason string|nil     of that end
+---@field code integer|nil      the exit code that only this end has; nil: that of its status
+
+---@type skillrt.Limit[]
+M.TABLE = {
+  { name = "max_iterations", kind = "positive", default = 100, unit = "steps", status = "failed",
+    reason = "max_iterations", text = "steps of a run; of a hybrid one, of its loop" },
+  { name = "max_errors", kind = "positive", default = 3, unit = "steps", status = "failed",
+    reason = "error_limit", text = "failed steps before the run fails" },
+  { name = "max_retries", kind = "count", default = 3, unit = "attempts",
+    text = "attempts of a step after the first" },
+  { name = "max_parallel", kind = "positive", default = 4, unit = "steps", text = "steps at once" },
+  { name = "no_progress", kind = "count", default = 3, unit = "choices", status = "failed",
+    reason = "no_progress", text = "how often an action may run on the same state; 0: always" },
+  { name = "step_timeout", kind = "seconds", unit = "seconds", text = "seconds of an exchange" },
+  { name = "run_timeout", kind = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
+    code = 12, text = "seconds of a run since it was begun or resumed" },
+  { name = "max_prompt_state", kind = "positive", default = 65536, unit = "bytes",
+    text = "bytes of a state field that an agent is shown" },
+  { name = "max_prompt_specs", kind = "count", default = 65536, unit = "bytes",
+    text = "bytes of `specs` that a prompt holds; of more it names the files" },
+}
+
+---The same, by name.
+---@type table<string, skillrt.Limit>
+M.of = {}
+for _, row in ipairs(M.TABLE) do
+  M.of[row.name] = row
+end
+
+---The fields of a skill's `limits`, as skill/schema.lua checks them.
+---@return table<string, skillrt.Field>
+function M.fields()
+  local fields = {}
+  for _, row in ipairs(M.TABLE) do
+    fields[row.name] = { kind = row.kind, default = row.default }
+  end
+  return fields
+end
+
+---What a limit is where nobody said it.
+---@param name string
+---@return any
+function M.default(name)
+  return M.of[name].default
+end
+
+---The names, in the table's order.
+---@return string[]
+function M.names()
+  local list = {}
+  for i, row in ipairs(M.TABLE) do
+    list[i] = row.name
+  end
+  return list
+end
+
+---The limit a run ends at with a reason; nil: it was none.
+---@param reason string|nil
+---@return skillrt.Limit|nil
+function M.ended_by(reason)
+  for _, row in ipairs(M.TABLE) do
+    if row.reason and row.reason == reason then
+      return row
+    end
+  end
+  return nil
+end
+
+-- Exit codes of statuses, where a limit has none of its own.
+local CODES <const> = { failed = 1, paused = 5 }
+
+---The exit code of a run that ended at a limit.
+---@param row skillrt.Limit
+---@return integer
+function M.code(row)
+  return row.code or CODES[row.status]
+end
+
+---The limits that have an exit code of their own, in the order of these.
+---@return skillrt.Limit[]
+function M.by_code()
+  local list = {}
+  for _, row in ipairs(M.TABLE) do
+    list[#list + 1] = row.code and row or nil
+  end
+  table.sort(list, function(a, b)
+    return a.code < b.code
+  end)
+  return list
+end
+
+-- How a kind is told in JSON Schema.
+local KINDS <const> = {
+  positive = { { "type", "integer" }, { "minimum", 1 } },
+  count = { { "type", "integer" }, { "minimum", 0 } },
+  seconds = { { "type", "number" }, { "exclusiveMinimum", 0 } },
+}
+
+---A limit's JSON Schema: its keys and values in their order.
+---@param row skillrt.Limit
+---@return table[] pairs  { key, value }
+function M.json_schema(row)
+  local out = table.move(KINDS[row.kind], 1, #KINDS[row.kind], 1, {})
+  out[#out + 1] = { "description", row.text:gsub("`", "") .. "." }
+  if row.default ~= nil then
+    out[#out + 1] = { "default", row.default }
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,71 @@
+-- limits_spec.lua: the one table of limits, and all that is made from it.
+local exit_codes = require "skillrt.cli.exit_codes"
+local help = require "skillrt.cli.help"
+local json = require "skillrt.base.json"
+local limits = require "skillrt.skill.limits"
+local load_config = require "skillrt.document.load.config"
+local pages = require "tests.support.pages"
+local skill = require "skillrt.skill"
+
+local VALUES <const> = { positive = 7, count = 7, seconds = 7.5 }
+
+-- All limits, each with a value of its kind that is not its default.
+local function all()
+  local given = {}
+  for _, row in ipairs(limits.TABLE) do
+    given[row.name] = assert(VALUES[row.kind], row.kind)
+  end
+  return given
+end
+
+describe("the table of limits", function()
+  it("is what docs/schema and docs/scripting.md say: else run make limits", function()
+    for path, text in pairs(require("docs.limits").pages(pages.read)) do
+      assert(text == pages.read(path), path .. ": its limits are not those of the table: run make limits")
+    end
+  end)
+
+  it("has all that a skill takes, with its defaults", function()
+    local one = assert(skill.check { name = "a", limits = all(), actions = { { id = "a", run = function() end } } })
+    assert.same(all(), one.limits)
+    local plain = assert(skill.check { name = "a", actions = { { id = "a", run = function() end } } })
+    for _, row in ipairs(limits.TABLE) do
+      assert.equal(row.default, plain.limits[row.name], row.name)
+    end
+  end)
+
+  it("has all that a config may say: none is dropped in silence", function()
+    local config = {
+      skill_name = "demo", description = "d", execution_mode = "autonomous", x_skillrt = { limits = all() },
+      autonomous_config = {
+        state_schema = { fields = json.array {} },
+        actions = json.array { { id = "a", preconditions = json.array {}, effects = json.array {}, priority = 1 } },
+      },
+    }
+    local definition = assert(load_config.definition(config, { agents_required = false }))
+    assert.same(all(), definition.limits)
+  end)
+
+  it("is shown by skillrt run --help, with the defaults", function()
+    local text = help.text(require "skillrt.cli.command.run")
+    for _, row in ipairs(limits.TABLE) do
+      assert(text:find("\n  " .. row.name, 1, true), row.name)
+    end
+    assert.matches("max_errors +failed steps before the run fails %(3%)", text)
+  end)
+
+  it("has for each end a reason of its own, and for each pause an exit code of its own", function()
+    local reasons, codes = {}, {}
+    for _, row in ipairs(limits.TABLE) do
+      if row.status then
+        assert.is_nil(reasons[row.reason], row.name)
+        reasons[row.reason] = true
+        local code = exit_codes.of_result { status = row.status, reason = row.reason }
+        assert.equal(row.status == "failed" and 1 or row.code, code, row.name)
+        assert(row.status == "failed" or not codes[code], row.name)
+        codes[code] = true
+      end
+    end
+    assert.equal(5, exit_codes.of_result { status = "paused", reason = "blocked" })
+  end)
+end)
