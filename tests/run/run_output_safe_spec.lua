@@ -59,6 +59,32 @@ describe("an output file", function()
   end)
 end)
 
+describe("an output file that a failed attempt left", function()
+  after_each(R.clean)
+
+  -- A phase whose agent leaves half a file and fails the first time; then `second`.
+  local function tried_twice(second, limits)
+    local dir = R.folder() .. "/run"
+    local script = "cd " .. dir .. [[; test -e tried && { ]] .. second .. [[; exit; }; touch tried; echo half > a.json; exit 75]]
+    return assert(R.run({ limits = limits, phases = { { id = "a", output = "a.json", idempotent = true,
+      agent = sh(script) } } }, { work_dir = dir })), dir
+  end
+
+  it("is not taken for what the next attempt wrote: it is put aside", function()
+    local result, dir = tried_twice([[echo '{"status":"completed"}']], { max_retries = 1 })
+    assert.equal("failed", result.status)
+    assert.truthy(result.message:find("its output a.json was neither returned nor written", 1, true), result.message)
+    assert.equal("half\n", R.read(dir .. "/a.json.failed"))
+  end)
+
+  it("gives way to the one that the next attempt writes", function()
+    local result, dir = tried_twice([[echo whole > a.json; echo '{"status":"completed"}']])
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "whole\n", "half\n" }, { R.read(dir .. "/a.json"), R.read(dir .. "/a.json.failed") })
+    assert.equal("whole\n", result.state.outputs.a)
+  end)
+end)
+
 describe("a view", function()
   it("is not written through a context folder that somebody made a link (F13)", function()
     local folder <close> = kit.folder()

@@ -103,6 +103,26 @@ function M.settle(run, step, definition, outcome)
   return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.work_dir)
 end
 
+---An attempt failed: what it left as its output is put aside as `<output>.failed`, so that the next one is
+---not taken for its author. Called before the failure is recorded: a crash in between finds nothing, and
+---the attempt fails again.
+---@param run table  { skill, books, work_dir }
+---@param definition skillrt.Action
+---@return string? message  why it could not be
+function M.put_aside(run, definition)
+  local name = definition.output
+  local info = name and run.books.context_strategy ~= "memory" and files.stat(run.work_dir, name)
+  if not info or info.kind ~= "file" then
+    return nil -- nothing that would be taken
+  end
+  local aside = name .. ".failed"
+  local ok, message = files.rename(files.join(run.work_dir, name), files.join(run.work_dir, aside))
+  if ok and files.lasts(run.skill) then
+    ok, message = files.settle(run.work_dir, aside)
+  end
+  return not ok and message or nil
+end
+
 ---Writes outputs again that were deleted since their phase completed.
 ---@param run table  { books, work_dir }
 ---@return string[] files  that were written

@@ -9,6 +9,7 @@ local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
+local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local returned = require("skillrt.agent.returned")
 local state = require("skillrt.skill.state")
@@ -322,6 +323,7 @@ function Steps:fail(step, definition, failure)
   end
   local delay, why = attempts.next(self.run, step, definition, failure, blame)
   local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
+  self.trouble = self.trouble or output_files.put_aside(self.run, definition)
   local entry = kept.with_fresh(step, {
     t = "fail",
     step = step.number,

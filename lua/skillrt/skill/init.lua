@@ -343,7 +343,11 @@ function M.new(definition, where)
   end
   if not skill.source and (where or source) then
     skill.source = where and where:gsub(":%d+$", "") or source:sub(1, 1) == "@" and source:sub(2) or nil
-    skill.dir = skill.source and skill.source:match("^(.*)/[^/]*$") or skill.dir
+    local beside = skill.source and skill.source:match("^(.*)/[^/]*$")
+    if beside and skill ~= definition then -- a folder that the script names itself is looked for beside it
+      local given = definition.dir
+      skill.dir = not given and beside or given:sub(1, 1) == "/" and given or beside .. "/" .. given
+    end
   end
   return skill
 end
