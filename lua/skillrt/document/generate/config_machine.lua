@@ -1,10 +1,12 @@
 -- document/generate/config_machine.lua: autonomous_config.machine in its normal form: one transition table, and the
 -- conditions and effects that its actions have by it.
 --
--- Called by config_actions only.
+-- Called by config_actions and machine_md.
 local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
-local machine_of = require "skillrt.document.generate.machine"
+local machine_check = require "skillrt.skill.machine_check"
+local machine_of = require "skillrt.skill.machine"
+local of_config = require "skillrt.document.generate.machine"
 local standard = require "skillrt.document.generate.machine_standard"
 
 local M = {}
@@ -91,14 +93,11 @@ end
 
 -- Actions have their conditions, and where they lead to, by the table; how often they may run, too.
 local function derive(autonomous, machine, own_actions)
-  local by_id, terminal = {}, {}
-  for _, state in ipairs(machine.states) do
-    terminal[state.name] = state.terminal
-  end
+  local by_id = {}
   for _, action in ipairs(autonomous.actions) do
     by_id[type(action) == "table" and action.id or ""] = action
   end
-  for _, row in ipairs(machine_of.registry(machine)) do
+  for _, row in ipairs(of_config.registry(machine)) do
     local action = by_id[row.action]
     if not action then
       local text = standard.actions[row.action]
@@ -109,18 +108,39 @@ local function derive(autonomous, machine, own_actions)
     for _, effect in ipairs(type(action.effects) == "table" and action.effects or {}) do
       effects[#effects + 1] = not tostring(effect):find "^%s*state%s*=" and effect or nil
     end
-    if #row.rows == 1 or #row.to == 1 then
-      row.to = { row.rows[1].to }
-    end
-    if #row.to == 1 then
-      effects[#effects + 1] = ("%s=%s"):format(machine_of.KEY, row.to[1])
-      if terminal[row.to[1]] then
+    local to = (#row.edges == 1 or #row.to == 1) and row.edges[1].to
+    if to then
+      effects[#effects + 1] = ("%s=%s"):format(of_config.KEY, to)
+      local ends = machine.by_name[to] and machine.by_name[to].terminal
+      if ends then
         own_actions[row.action] = own_actions[row.action] or {}
-        own_actions[row.action].terminal = machine_of.TERMINAL[row.to[1]] and row.to[1] or "completed"
+        own_actions[row.action].terminal = ends
       end
     end
-    action.preconditions, action.effects = json.array { machine_of.precondition(machine, row.rows) }, effects
+    action.preconditions = json.array { machine_of.precondition(machine, row, of_config.KEY) }
+    action.effects = effects
     action.repeatable = true
+  end
+end
+
+-- Where in the config a problem of the table lies.
+local function place_of(problem, machine)
+  for i, state in ipairs(problem.state and machine.states or {}) do
+    if state == problem.state then
+      return ("%sstates[%d]"):format(WHERE, i)
+    end
+  end
+  return problem.edge and ("%stransitions[%d]"):format(WHERE, problem.edge.index)
+    or problem.class and ("%serrors[%d]"):format(WHERE, problem.class) or WHERE .. "initial"
+end
+
+local function tell(machine, found)
+  for _, problem in ipairs(machine_check.of(machine)) do
+    if problem.level == "error" then
+      found:error("machine", place_of(problem, machine), "%s", problem.message)
+    elseif problem.code ~= "no-failure" and problem.code ~= "ambiguous" then
+      found:warn("machine-way", place_of(problem, machine), "%s", problem.message)
+    end
   end
 end
 
@@ -151,18 +171,16 @@ function M.normalise(config, found)
     return
   end
   for _, state in ipairs(machine.states) do
-    state.terminal = machine_of.TERMINAL[state.name] or state.terminal == true or nil
+    state.terminal = machine_of.TERMINAL[state.name] ~= nil or state.terminal == true or nil
   end
-  for _, problem in ipairs(machine_of.problems(machine)) do
-    local key = ("%s%ss[%d]"):format(WHERE, problem.kind, problem.index)
-    if problem.kind == "state" then
-      found:warn("machine-way", key, "%s", problem.message)
-    else
-      found:error("machine", key, "%s", problem.message)
-    end
+  local whole, message = of_config.of(resolved(machine))
+  if not whole then
+    found:error("machine", WHERE:sub(1, -2), "%s", message)
+    return
   end
+  tell(whole, found)
   fields.list(autonomous, "actions", "autonomous_config.", found)
-  derive(autonomous, resolved(machine), fields.object(config.x_skillrt, "actions", "x_skillrt.", found))
+  derive(autonomous, whole, fields.object(config.x_skillrt, "actions", "x_skillrt.", found))
 end
 
 M.resolved = resolved

@@ -4,7 +4,8 @@ local config_machine = require "skillrt.document.generate.config_machine"
 local helpers = require "skillrt.document.generate.helpers"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
-local machine_of = require "skillrt.document.generate.machine"
+local machine_of = require "skillrt.skill.machine"
+local of_config = require "skillrt.document.generate.machine"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
 local standard = require "skillrt.document.generate.machine_standard"
@@ -50,7 +51,7 @@ local function state_views(machine, said)
       name_quoted = helpers.quote(state.name),
       description_cell = markdown.cell(said(state.description or state.name)),
       entry_cell = state.entry and markdown.cell(said(state.entry)) or "-",
-      exits_cell = markdown.code_list_cell(machine_of.exits(machine, state)),
+      exits_cell = markdown.code_list_cell(of_config.exits(machine, state)),
       cases = cases,
       falls = #cases == 0 or cases[#cases].test ~= false,
     }
@@ -63,7 +64,7 @@ local function registry_views(machine, shared, said)
   for _, action in ipairs(shared.actions) do
     by_id[action.id] = action
   end
-  for i, row in ipairs(machine_of.registry(machine)) do
+  for i, row in ipairs(of_config.registry(machine)) do
     out[i] = {
       id = row.action,
       from_cell = row.any and "Any" or markdown.code_list_cell(row.from),
@@ -108,22 +109,23 @@ end
 ---@param shared table
 ---@return table
 function M.data(config, shared)
-  local machine = config_machine.resolved(config.autonomous_config.machine)
+  local given = config_machine.resolved(config.autonomous_config.machine)
+  local machine = assert(of_config.of(given))
   local said, ids = translated(shared), {}
   for i, state in ipairs(machine.states) do
     ids[i] = state.name
   end
   local names = markdown.node_names(ids)
-  local rows = data_rows(machine.transitions, { "from", "action", "to", "when", "limit" })
-  local classes = data_rows(machine.errors, { "class", "recovery", "to", "limit" })
+  local rows = data_rows(given.transitions, { "from", "action", "to", "when", "limit" })
+  local classes = data_rows(given.errors, { "class", "recovery", "to", "limit" })
   local transitions, errors = ordered.encode(rows, "transition"), ordered.encode(classes, "error_class")
   return view.with(shared, {
     fence = markdown.fence(transitions .. errors),
     states = state_views(machine, said),
     registry = registry_views(machine, shared, said),
-    conditions = row_views(machine.conditions, { name_cell = "name", test_cell = "test" }),
-    error_classes = row_views(machine.errors, CLASS_CELLS),
-    diagram = table.concat(machine_of.diagram(machine, function(name)
+    conditions = row_views(given.conditions, { name_cell = "name", test_cell = "test" }),
+    error_classes = row_views(given.errors, CLASS_CELLS),
+    diagram = table.concat(of_config.diagram(machine, function(name)
       return names[name]
     end), "\n"),
     terminal_json = (ordered.encode(terminal_of(machine)):gsub("\n%s*", " ")),

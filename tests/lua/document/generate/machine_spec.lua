@@ -63,7 +63,7 @@ describe("a transition table", function()
     local normal = assert(config_of.normalise(config("standard")))
     local machine = normal.autonomous_config.machine
     local rows = {}
-    for _, row in ipairs(machine_of.registry(machine)) do
+    for _, row in ipairs(machine_of.registry(assert(machine_of.of(machine)))) do
       rows[row.action] = (row.any and "Any" or table.concat(row.from, " ")) .. " > " .. table.concat(row.to, " ")
     end
     assert.same({
@@ -75,7 +75,7 @@ describe("a transition table", function()
       complete = "verifying > completed",
       handle_error = "Any > failed collecting_context analyzing error",
     }, rows)
-    local diagram = table.concat(machine_of.diagram(machine, function(name)
+    local diagram = table.concat(machine_of.diagram(assert(machine_of.of(machine)), function(name)
       return name
     end), "\n")
     for _, edge in ipairs { "analyzing --> planning", "analyzing --> executing", "executing --> verifying",
@@ -85,14 +85,14 @@ describe("a transition table", function()
   end)
 
   it("is refused with a state that nobody declared, or one that goes on behind the end (R153, F64)", function()
-    assert.matches("transitions%[2%]: nowhere is no state", refused(function(machine)
+    assert.matches('transitions%[2%]: lock leads to "nowhere", which is no state', refused(function(machine)
       machine.transitions[2].to = "nowhere"
     end))
-    assert.matches("transitions%[4%]: leaves completed", refused(function(machine)
+    assert.matches("transitions%[4%]: again leaves completed", refused(function(machine)
       machine.states[4] = { name = "completed" }
       machine.transitions[4] = { from = "completed", action = "again", to = "open" }
     end))
-    assert.matches("errors%[1%]: lost is no state", refused(function(machine)
+    assert.matches('errors%[1%]: A leads to "lost", which is no state', refused(function(machine)
       machine.errors = { { class = "A", to = "lost" } }
     end))
     assert.matches("needs execution_mode autonomous", (select(2, config_of.normalise {
@@ -108,7 +108,7 @@ describe("a transition table", function()
     assert.matches("open is left by nothing", refused(function(machine)
       machine.transitions[3] = nil
     end))
-    assert.matches("cellar is never reached", refused(function(machine)
+    assert.matches('"cellar" is never reached', refused(function(machine)
       machine.states[4] = { name = "cellar", terminal = true }
     end))
     assert.matches("open is left by nothing where no condition holds", refused(function(machine)
