@@ -286,11 +286,11 @@ local function redeliver(self)
   end
 end
 
--- The first place where a call had left that nobody asks for now: it may have acted.
+-- The first place where a call had left that nobody asks for now: it may have acted, as a sleep never does.
 local function left_alone(self)
   local found
-  for place in pairs(self.step.calls) do
-    if not self.calls[place] and (not found or place < found) then
+  for place, call in pairs(self.step.calls) do
+    if call.kind ~= "sleep" and not self.calls[place] and (not found or place < found) then
       found = place
     end
   end

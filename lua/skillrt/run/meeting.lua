@@ -18,11 +18,8 @@ local M = {}
 ---@return string|nil problem
 ---@return string[]|nil replaced
 function M.updates(run, step, updates)
-  local books, ways = run.books, run.skill.merge or {}
-  if books.finished == step.after then
-    return updates -- nobody was beside it
-  end
-  local root, out, replaced = books.state.root, {}, nil
+  local root, ways = run.books.state.root, run.skill.merge or {}
+  local out, replaced = {}, nil
   for key, value in pairs(updates) do
     local way = ways[key]
     if way then

@@ -4,6 +4,7 @@
 -- skill and the books, no agents, no journal.
 -- Called by steps.lua.
 
+local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local meeting = require("skillrt.run.meeting")
 local names = require("skillrt.base.names")
@@ -14,6 +15,8 @@ local types = require("skillrt.skill.types")
 
 local M = {}
 
+local wall_ms = core.wall_ms
+
 ---The class of a result that cannot be used. What an agent gave may be better another time; a function
 ---that awaited nothing gives the same again.
 ---@param step skillrt.Step
@@ -23,80 +26,78 @@ function M.unusable(step)
 end
 
 -- Names of fields that were found good before: scripts update the same few again and again.
-local PLAIN_MOST = 4096
-local plain, plain_count = {}, 0
+local GOOD_MOST <const> = 4096
+local good, good_count = {}, 0
 
-local function remember_plain(key)
-  if plain[key] or not utf8.len(key) then
-    return
-  elseif plain_count >= PLAIN_MOST then
-    plain, plain_count = {}, 0
-  end
-  plain[key], plain_count = true, plain_count + 1
-end
-
-local math_type = math.type
-
-local function is_plain_text_or_flag(value)
-  if type(value) == "string" then
-    return #value <= record.BLOB_BYTES and utf8.len(value) ~= nil
-  end
-  return type(value) == "boolean"
-end
-
--- Only known names and values that nothing has to be done to: they are taken as they are.
-local function are_simple(updates)
-  if getmetatable(updates) then
+-- Whether a field may bear this name: true, false for one of the runtime's own, or nil and why not.
+local function judge_name(key)
+  if type(key) ~= "string" then
+    return nil, ("updates must be named fields, found the key %s"):format(tostring(key))
+  elseif key:find(".", 1, true) then
+    return nil, ("update %q: a dotted key is not a path; return nested tables instead"):format(key)
+  elseif state.is_reserved(key) then
     return false
-  end
-  for key, value in next, updates do
-    local kind = plain[key] and math_type(value) or nil
-    if kind == "float" then
-      if value - value ~= 0 then -- NaN and the infinities less themselves are NaN
-        return false
-      end
-    elseif kind ~= "integer" and not (plain[key] and is_plain_text_or_flag(value)) then
-      return false
+  elseif utf8.len(key) then -- what is no text the encoder will refuse
+    if good_count >= GOOD_MOST then
+      good, good_count = {}, 0
     end
+    good[key], good_count = true, good_count + 1
   end
   return true
 end
 
--- The updates that may be merged, the reserved names that were left out, or what is wrong.
+-- The updates without the reserved names, which were left out; an empty Lua table for a declared list is
+-- a list. The author's own table stays as it is.
+local function taken(updates, declared, refused)
+  local out = {}
+  for key, value in pairs(updates) do
+    out[key] = value
+    if type(value) == "table" and next(value) == nil and declared and (declared[key] or ""):sub(-2) == "[]" then
+      out[key] = json.array({})
+    end
+  end
+  for i = 1, #refused do
+    out[refused[i]] = nil
+  end
+  table.sort(refused)
+  return out
+end
+
+local NONE <const> = {} -- nothing is refused; never written to
+
+-- The updates that may be merged, the reserved names that were left out, or what is wrong; and whether they
+-- hold tables, and nothing but numbers and flags.
 ---@return table|nil kept
 ---@return string|nil problem
 ---@return table|nil refused
 ---@return boolean|nil has_tables
+---@return boolean|nil simple
 local function judge_updates(skill, updates)
-  local declared_types = skill.schema
-  local kept, refused, has_tables = {}, nil, false
+  local declared, refused, has_tables, simple = skill.schema, nil, false, true
   for key, value in pairs(updates) do
-    if type(key) ~= "string" then
-      return nil, ("updates must be named fields, found the key %s"):format(tostring(key))
-    elseif key:find(".", 1, true) then
-      return nil,
-        ("update %q: a dotted key is not a path; return nested tables instead"):format(key)
-    elseif state.is_reserved(key) then
-      refused = refused or json.array({})
-      refused[#refused + 1] = key
-    else
-      remember_plain(key)
-      local declared = declared_types and declared_types[key]
-      if declared and not types.fits(declared, value) then
-        return nil, ("update %q: declared as %s, got %s"):format(key, declared, types.describe(value))
+    if not good[key] then
+      local ok, problem = judge_name(key)
+      if problem then
+        return nil, problem
+      elseif not ok then
+        refused = refused or json.array({})
+        refused[#refused + 1] = key
       end
-      -- An empty Lua table for a list stays a list.
-      if type(value) == "table" and next(value) == nil and declared and declared:sub(-2) == "[]" then
-        value = json.array(value)
-      end
-      kept[key] = value
-      has_tables = has_tables or type(value) == "table"
+      simple = simple and good[key]
+    end
+    local kind = type(value)
+    if kind ~= "number" or value - value ~= 0 then -- NaN and the infinities less themselves are NaN
+      simple = kind == "boolean" and simple
+      has_tables = has_tables or kind == "table"
+    end
+    if declared and declared[key] and not types.fits(declared[key], value) and not state.is_reserved(key) then
+      return nil, ("update %q: declared as %s, got %s"):format(key, declared[key], types.describe(value))
     end
   end
-  if refused then
-    table.sort(refused)
+  if refused or has_tables or getmetatable(updates) then
+    updates = taken(updates, declared, refused or NONE)
   end
-  return kept, nil, refused, has_tables
+  return updates, nil, refused, has_tables, simple
 end
 
 -- An empty table replaces a list by a list, not by an object, also deep inside.
@@ -141,10 +142,9 @@ end
 
 -- The updates and the context apart: an agent may set keys of the context among its updates, as
 -- `context = { key = value }` (R6, R49); they are merged, never taken for the whole of it.
-local function split_context(outcome)
-  local updates, context = outcome.updates or {}, outcome.context
+local function split_context(updates, context)
   local among = updates.context
-  if among == nil or type(among) ~= "table" or json.is_array(among) then
+  if type(among) ~= "table" or json.is_array(among) then
     return updates, context
   end
   local rest, merged = {}, {}
@@ -193,8 +193,8 @@ local function preview(root, updates)
   })
 end
 
-local function add_output(run, step, definition, outcome, entry)
-  local output, file, message, code = output_files.settle(run, step, definition, outcome)
+local function add_output(run, step, definition, words, entry)
+  local output, file, message, code = output_files.settle(run, step, definition, words)
   if message then
     return message, code
   end
@@ -209,65 +209,74 @@ local function add_output(run, step, definition, outcome, entry)
   return nil
 end
 
--- The end of a step whose function gave a few plain values and nothing else, as most do.
-local function settle_plain(run, step, definition, updates)
-  if run.books.finished ~= step.after or step.kind ~= "action" or run.skill.schema
-    or step.context or definition.output or #definition.effects > 0
-    or not are_simple(updates) then
-    return nil
+local NOTHING <const> = {} -- a step that said nothing besides; never written to
+
+-- What a step gave besides its updates: words, its output, keys of the context.
+---@return table|nil failure
+local function add_words(run, step, definition, words, entry, context)
+  local problem
+  if step.context or context then
+    entry.context, problem = judge_context(step, context)
+    if problem then
+      return { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+    end
   end
-  return { t = "done", step = step.number, set = next(updates) ~= nil and updates or nil, at = 0, ms = 0 }
+  entry.summary = words.summary and record.printable(words.summary)
+  entry.why = words.concerns and record.printable(words.concerns)
+  entry.partial = words.status == "partial" or nil
+  if not entry.partial then
+    local message, code = add_output(run, step, definition, words, entry)
+    if message then -- a disk that does not take it is no fault of the step: what it gave is kept
+      return { class = "invalid_output", message = ("%s: %s"):format(step.id, message), here = code ~= nil }
+    end
+  end
 end
 
----Turns an outcome into the `done` record of its step.
+---Turns what a step gave into its `done` record.
 ---@param run table  { skill, books, work_dir }
 ---@param step skillrt.Step
 ---@param definition table
----@param outcome table  { status, updates, summary, output, output_file, context, concerns }
----@param own boolean?  what a function of the script returned: nothing but updates, if it is an action's
+---@param updates table|nil
+---@param words table|nil    what it gave besides: { status, summary, output, output_file, context, concerns }
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
----@return boolean? simple  the record holds nothing but simple updates
-function M.settle(run, step, definition, outcome, own)
-  local plain_end = own and settle_plain(run, step, definition, outcome.updates or {})
-  if plain_end then
-    return plain_end, nil, true
+---@return boolean? simple    the record holds nothing but numbers and flags
+function M.settle(run, step, definition, updates, words)
+  local context, kept, problem, refused, has_tables, simple, replaced
+  updates = updates or NOTHING
+  if updates.context ~= nil or (words and words.context) then
+    updates, context = split_context(updates, words and words.context)
   end
-  local given, context = split_context(outcome)
-  local updates, problem, refused, has_tables = judge_updates(run.skill, given)
-  if updates and (step.context or context) then
-    context, problem = judge_context(step, context)
+  kept, problem, refused, has_tables, simple = judge_updates(run.skill, updates)
+  if kept and run.books.finished ~= step.after then -- others were beside it
+    kept, problem, replaced = meeting.updates(run, step, kept)
   end
-  local replaced
-  if updates and not problem then
-    updates, problem, replaced = meeting.updates(run, step, updates)
-  end
-  if problem then
+  if not kept then
     return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
   end
-  local root = run.books.state.root
-  updates = has_tables and keep_lists(root, updates) or updates
+  local root, at = run.books.state.root, wall_ms()
+  kept = has_tables and keep_lists(root, kept) or kept
   local entry = {
     t = "done",
     step = step.number,
-    set = next(updates) ~= nil and updates or nil,
+    set = next(kept) ~= nil and kept or nil,
     refused = refused,
     replaced = replaced,
-    summary = outcome.summary and record.printable(outcome.summary),
-    why = outcome.concerns and record.printable(outcome.concerns),
-    partial = outcome.status == "partial" or nil,
-    context = context,
+    at = at,
+    ms = at - step.started_at,
   }
-  if not entry.partial then
-    local message, code = add_output(run, step, definition, outcome, entry)
-    if message then -- a disk that does not take it is no fault of the step: what it gave is kept
-      return nil, { class = "invalid_output", message = ("%s: %s"):format(step.id, message), here = code ~= nil }
+  if words or context or step.context or definition.output or step.kind == "phase" then
+    local failure = add_words(run, step, definition, words or NOTHING, entry, context)
+    if failure then
+      return nil, failure
     end
+    simple = false
   end
   if #definition.effects > 0 then
-    entry.missed = broken_effects(definition, root, preview(root, updates))
+    entry.missed = broken_effects(definition, root, preview(root, kept))
+    simple = false
   end
-  return entry
+  return entry, nil, simple
 end
 
 return M

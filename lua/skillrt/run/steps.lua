@@ -259,45 +259,50 @@ function Steps:over(step, ok, a, b, c)
   end)
 end
 
+-- What a function raised, as a failure.
+local function raised(step, problem)
+  local _, message, class, call = returned.raised(step.id, problem)
+  local failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
+  if type(problem) ~= "table" or type(problem.message) ~= "string" then
+    failure.traceback = debug.traceback(step.thread, failure.message)
+  end
+  coroutine.close(step.thread) -- its to-be-closed variables are closed now
+  return failure
+end
+
 ---What the step's function gave becomes its end, or a failure.
 function Steps:finish(step, ok, a, b, c)
   local definition = self:definition_of(step)
-  local result, failure
+  local words
   if not ok then
-    local _, message, class, call = returned.raised(step.id, a)
-    failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
-    if type(a) ~= "table" or type(a.message) ~= "string" then
-      failure.traceback = debug.traceback(step.thread, failure.message)
-    end
-    coroutine.close(step.thread) -- its to-be-closed variables are closed now
+    return self:fail(step, definition, raised(step, a))
   elseif definition.agent or definition.each then -- an outcome already
-    result, failure = a, a == nil and b ~= nil and { message = b, class = c or "permanent" } or nil
-    result = result or (not failure and { status = "completed" })
-  elseif b == nil and c == nil and step.kind == "action" and (a == nil or type(a) == "table") then
-    result = { status = "completed", updates = a } -- as most do; whatever else, returned.lua says what it means
+    words = a
+  elseif b ~= nil or c ~= nil or step.kind == "phase" or (a ~= nil and type(a) ~= "table") then
+    words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
   else
-    result, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
-    failure = not result and { message = b, class = c } or nil
+    return self:settle(step, definition, a) -- updates or nothing, as most do
   end
-  if result then
-    self:settle(step, definition, result)
-  else
-    self:fail(step, definition, failure)
+  if words == nil and b ~= nil then
+    return self:fail(step, definition, { message = b, class = c or "permanent" })
   end
+  self:settle(step, definition, words and words.updates, words)
 end
 
-function Steps:settle(step, definition, result)
-  local entry, failure, simple = outcome.settle(self.run, step, definition, result)
+-- The end of a step becomes its record, where nothing is wrong with what it gave.
+function Steps:settle(step, definition, updates, words)
+  local entry, failure, simple = outcome.settle(self.run, step, definition, updates, words)
   if not entry and failure.here then
     self.trouble = failure.message -- the step stays open: a resume writes again what it gave
     return nil
   elseif not entry then
     return self:fail(step, definition, failure)
   end
-  entry.at = self.run.core.wall_ms()
-  entry.ms = entry.at - step.started_at
-  simple = simple and not step.fresh
-  local ok, message = self.journal:emit(kept.with_fresh(step, entry), simple)
+  if step.fresh then
+    kept.with_fresh(step, entry)
+    simple = false
+  end
+  local ok, message = self.journal:emit(entry, simple)
   if not ok then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
