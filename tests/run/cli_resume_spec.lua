@@ -216,6 +216,51 @@ describe("skillrt answer", function()
     assert.truthy(run.out:find("Executing: right", 1, true), run.err)
   end)
 
+  it("takes the number of one of several questions, and one answer for all", function()
+    local folder <close> = kit.folder()
+    folder.file("d.lua", [[
+      local skillrt = require "skillrt"
+      local agents, actions = { sh = skillrt.agent.command { "sh", "-c", "[ -e go ] || exec sleep 60; echo {}" } }, {}
+      for i = 1, 3 do
+        actions[i] = { id = "pay" .. i, agent = "sh", prompt = "do it now" }
+      end
+      return skillrt.skill { name = "doubts", state = {}, agents = agents, actions = actions,
+        strategy = function(_, available)
+          local ids = {}
+          for i = 1, #available do ids[i] = available[i].id end
+          return ids
+        end }]])
+    local run = kit.start(folder, { "d.lua", "--work-dir", "w" })
+    assert.truthy(run.says "Executing: pay3")
+    os.execute "sleep 0.2"
+    run.signal "KILL"
+    run.wait()
+    folder.file("go", "")
+    run = kit.run(folder, { "resume", "w" })
+    assert.equal(3, run.code, run.err)
+    for i = 1, 3 do
+      assert.truthy(run.out:find(("%d) pay%d: pay%d: its request to sh"):format(i, i, i), 1, true), run.out)
+    end
+    assert.truthy(run.err:find("skillrt answer w 1 retry|skip|fail", 1, true), run.err)
+    run = kit.run(folder, { "status", "w" })
+    assert.truthy(run.out:find("questions  1) pay1", 1, true), run.out)
+    run = kit.run(folder, { "answer", "w", "retry" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("3 questions are open (1, 2, 3); say which one is answered", 1, true), run.err)
+    run = kit.run(folder, { "answer", "w", "7", "retry" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("question 7 is not open; open: 1, 2, 3", 1, true), run.err)
+    run = kit.run(folder, { "answer", "w", "2", "now" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find('question 2: there is no option "now"; there are: 1 (retry)', 1, true), run.err)
+    run = kit.run(folder, { "answer", "w", "2", "skip" })
+    assert.equal(3, run.code, run.err)
+    assert.truthy(run.out:find("Skipping pay2", 1, true), run.out)
+    run = kit.run(folder, { "answer", "w", "--all", "retry" })
+    assert.equal(0, run.code, run.err)
+    assert.equal(2, count(run.out, "Completed: pay"))
+  end)
+
   it("says that no question is open", function()
     local folder <close> = kit.folder()
     folder.file("phases.lua", PHASES)

@@ -95,7 +95,7 @@ describe("on a terminal", function()
     screen.type(kit.program .. " ask.lua --work-dir w; echo code $?")
     screen.shows "  1. To the left\n  2. right\nanswer (empty: later)>"
     screen.type "7"
-    screen.shows "there is no option 7"
+    screen.shows "there is no option \"7\""
     screen.type "1"
     screen.shows "[Iteration 1] Completed: left"
     screen.type "left"

@@ -67,7 +67,7 @@ describe("a request in doubt", function()
     assert.equal(1, ran())
     local refused, message = resume(copy, folder, make, { answer = "perhaps" })
     assert.is_nil(refused)
-    assert.matches("retry, skip, fail", message)
+    assert.matches("there are: 1 %(retry%), 2 %(skip%), 3 %(fail%)", message)
     result = assert(resume(copy, folder, make))
     assert.equal("needs_decision", result.reason)
     result = assert(resume(copy, folder, make, { answer = "retry" }))
@@ -161,13 +161,63 @@ describe("a request in doubt", function()
       end
     end
     local result = assert(resume(copy, folder, make))
-    assert.equal(1, result.question.step)
-    result = assert(resume(copy, folder, make, { answer = "skip" }))
-    assert.equal(2, result.question.step)
+    assert.same({ 1, 2 }, { result.questions[1].step, result.questions[2].step }) -- both at once
+    assert.equal("2 questions are open", result.message)
+    local refused, message = resume(copy, folder, make, { answer = "skip" })
+    assert.is_nil(refused)
+    assert.matches("2 questions are open %(1, 2%); say which one", message)
+    refused, message = resume(copy, folder, make, { answers = {
+      { question = 1, value = "skip" }, { question = 2, value = "perhaps" },
+    } })
+    assert.is_nil(refused)
+    assert.matches('question 2: there is no option "perhaps"', message)
+    result = assert(resume(copy, folder, make, { answer = "skip", question = 1 }))
+    assert.same({ 1, 2 }, { #result.questions, result.questions[1].q })
+    assert.equal("p", result.state.phases_skipped[1].id)
+    refused, message = resume(copy, folder, make, { answer = "skip", question = 1 })
+    assert.is_nil(refused)
+    assert.matches("question 1 is not open; open: 2", message)
+    local questions = result.questions
+    refused, message = resume(copy, folder, make, { answers = {
+      { question = 2, value = "retry", nonce = questions[1].nonce .. "x" },
+    } })
+    assert.is_nil(refused)
+    assert.matches("meant for a question 2 that is over", message)
     result = assert(resume(copy, folder, make, { answer = "retry" }))
     assert.equal("completed", result.status)
     assert.equal("p", result.state.phases_skipped[1].id)
     assert.equal("q", result.state.phases_completed[1].id)
+  end)
+
+  it("is asked about together with the others: one answer for all that take it", function()
+    local function make(folder)
+      local agent = skillrt.agent.command { "sh", "-c", ("printf x >> %s/ran"):format(folder) }
+      local phases = {}
+      for i = 1, 5 do
+        phases[i] = { id = "p" .. i, parallel = true, output = i .. ".txt", agent = agent }
+      end
+      return { phases = phases, limits = { max_parallel = 5 } }
+    end
+    local folder = R.folder()
+    local dir, copy, sends = folder .. "/run", folder .. "/cut", 0
+    assert(R.run(make(folder), { work_dir = dir }))
+    for keep, record in ipairs(R.records(dir)) do
+      sends = sends + (record.t == "call" and 1 or 0)
+      if sends == 5 then
+        R.cut(dir, copy, keep)
+        break
+      end
+    end
+    local result = assert(resume(copy, folder, make, { books_bytes = 1 })) -- with all the books in a record
+    assert.equal(5, #result.questions)
+    assert.equal(5, #assert(resume(copy, folder, make)).questions) -- nothing is asked twice
+    assert.equal(5, #R.records(copy, "ask"))
+    local refused, message = resume(copy, folder, make, { answer_all = "perhaps" })
+    assert.is_nil(refused)
+    assert.matches('no open question can be answered by "perhaps"', message)
+    result = assert(resume(copy, folder, make, { answer_all = "retry" }))
+    assert.equal("completed", result.status)
+    assert.equal(("x"):rep(10), R.read(folder .. "/ran"))
   end)
 
   it("does not arise from a request that waits for its next attempt (F19)", function()

@@ -78,9 +78,9 @@ local function can_ask(args)
 end
 
 -- The answer of whoever sits there; nil: none.
-local function ask(question)
-  local report = require("skillrt.report.question")
-  for _, line in ipairs(report.lines(question)) do
+local function ask(one, number)
+  local question = one.question
+  for _, line in ipairs(require("skillrt.report.question").lines(question, number)) do
     output.write(line .. "\n")
   end
   for _ = 1, 3 do
@@ -88,19 +88,32 @@ local function ask(question)
     local text = output.read_line()
     if not text then
       output.write("\n")
-      return nil
+      return nil, true
     end
     text = trim(text)
     if text == "" then
       return nil
     end
-    local value, message = report.value(question, text)
+    local value, message = require("skillrt.run.question").value(question, text)
     if value ~= nil then
-      return value
+      return { question = one.q, value = value, nonce = one.nonce }
     end
-    output.write(message .. "\n")
+    output.write(text_of.escape(message) .. "\n")
   end
   return nil
+end
+
+-- What is said about the open questions, one after the other; nothing once somebody wants to go.
+local function ask_all(open)
+  local answers = {}
+  for _, one in ipairs(open) do
+    local answer, gone = ask(one, #open > 1 and one.q or nil)
+    answers[#answers + 1] = answer
+    if gone then
+      break
+    end
+  end
+  return answers[1] and answers or nil
 end
 
 local function show_json(result, code)
@@ -112,8 +125,8 @@ end
 local function show(result, args, started)
   local closing = require("skillrt.report.closing")
   local dir = text_of.path(result.work_dir, core.files.current())
-  if result.question and not result.question_shown and not args.quiet then
-    for _, line in ipairs(require("skillrt.report.question").lines(result.question)) do
+  if result.questions and not result.question_shown and not args.quiet then
+    for _, line in ipairs(require("skillrt.report.question").all(result.questions)) do
       output.write(line .. "\n")
     end
   end
@@ -137,13 +150,13 @@ end
 ---@return integer exit_code
 function M.tell(result, args, started)
   while result.question and not result.interrupted and not result.in_memory and can_ask(args) do
-    local answer = ask(result.question)
-    if answer == nil then
+    local answers = ask_all(result.questions)
+    if not answers then
       result.question_shown = true
       break
     end
     local next_result, message, code, traceback = require("skillrt.document.reopen").go_on(result.work_dir, {
-      answer = answer,
+      answers = answers,
       accept_changes = args.accept_changes,
       agent = require("skillrt.cli.agent").read(args.agent),
       watcher = require("skillrt.report.watch").new(args, true),

@@ -19,6 +19,8 @@ local M = {}
 ---@class skillrt.Argument
 ---@field name string        as it is called in help: SCRIPT; args has it in lower case
 ---@field help string
+---@field many boolean?      one or more words: args has a list
+---@field usage string?      in place of the name in the usage line
 
 ---@class skillrt.Command
 ---@field name string

@@ -10,20 +10,19 @@ local M = {}
 ---@class skillrt.report.End
 ---@field status string
 ---@field reason string?
----@field question table?
+---@field questions table[]?
 ---@field failed_step string?
 ---@field in_memory boolean?
 
--- The options of a question in words for a command line: "retry|skip|fail".
-local function answers(question)
+-- What answers the open questions, in words for a command line: "retry|skip|fail", "3 VALUE".
+local function answers(questions)
+  local one = questions[1]
   local ids = {}
-  for i, option in ipairs(question.options or {}) do
+  for i, option in ipairs(one.question.options or {}) do
     ids[i] = tostring(option.id)
   end
-  if #ids == 0 or #ids > 6 then
-    return "VALUE"
-  end
-  return table.concat(ids, "|")
+  local words = (#ids == 0 or #ids > 6) and "VALUE" or table.concat(ids, "|")
+  return #questions > 1 and ("%d %s"):format(one.q, words) or words
 end
 
 ---What to type next, and why; nil: nothing is left to do.
@@ -35,8 +34,9 @@ function M.next(run, dir)
   local where = text_of.escape(text_of.shell(dir))
   if run.in_memory or run.reason == "store_lost" then
     return nil
-  elseif run.question then
-    return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.question))), "answers the question"
+  elseif run.questions then
+    return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.questions))),
+      #run.questions == 1 and "answers the question" or ("answers the first of %d questions"):format(#run.questions)
   elseif run.status == "failed" and run.failed_step then
     return ("skillrt retry %s"):format(where),
       ("tries %s again"):format(text_of.escape(run.failed_step))

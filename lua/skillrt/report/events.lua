@@ -31,6 +31,7 @@ function M.result(result)
     steps = result.steps,
     work_dir = result.work_dir,
     question = result.question,
+    questions = result.questions and json.array(result.questions) or nil,
     state = result.in_memory and result.state or nil,
   }
 end

@@ -1,20 +1,26 @@
--- report/question.lua: an open question as people see it, and their answer as the run takes it.
+-- report/question.lua: open questions as people see them: one with its options, several as a list.
 --
--- The answer is the option's id or its number; without options any text. Called by
--- cli/ending.lua, cmd/answer.lua and report/status.lua.
+-- Which values answer one says run/question.lua. Called by cli/ending.lua and report/status.lua.
 
 local text_of = require("skillrt.report.text")
 
 local M = {}
 
-local SHOWN = 200
+local SHOWN <const> = 200
+local WHOLE <const> = 5 -- so many questions are shown with their options
+
+local function head_of(question)
+  local header = question.header
+  return header and header ~= "" and text_of.escape(tostring(header)) .. ": " or ""
+end
 
 ---The lines of a question.
----@param question table  { header, question, options = { { id, label, description } }, more }
+---@param question table  { header, question, options = { { id, label, description } }, edit, default, more }
+---@param number integer?  said where there are several
 ---@return string[]
-function M.lines(question)
+function M.lines(question, number)
   local list = {}
-  local head = question.header and question.header ~= "" and text_of.escape(tostring(question.header)) .. ": " or ""
+  local head = (number and ("%d) "):format(number) or "") .. head_of(question)
   for i, line in ipairs(text_of.lines(tostring(question.question or ""))) do
     list[#list + 1] = (i == 1 and head or "  ") .. line
   end
@@ -32,36 +38,37 @@ function M.lines(question)
   return list
 end
 
-local function taken(options)
+-- A question in one line, with what answers it.
+local function in_short(question, number)
   local ids = {}
-  for i = 1, math.min(#options, 20) do
-    ids[i] = ("%d (%s)"):format(i, text_of.escape(tostring(options[i].id)))
-  end
-  return table.concat(ids, ", ") .. (#options > 20 and ", ..." or "")
-end
-
----What an answer means: an option's id by its name or number.
----@param question table
----@param text string
----@return any value
----@return string? message
-function M.value(question, text)
-  local options = question.options or {}
-  if #options == 0 then
-    return text
-  end
-  for _, option in ipairs(options) do
-    if tostring(option.id) == text then
-      return option.id
+  for i, option in ipairs(question.options or {}) do
+    ids[i] = tostring(option.id)
+    if i == 6 then
+      break
     end
   end
-  local chosen = text:find("^%d+$") and options[tonumber(text)]
-  if chosen then
-    return chosen.id
-  elseif (question.more or 0) ~= 0 then
-    return text -- one of those that are not listed; the run checks it
+  local answers = #ids > 0 and #ids < 6 and (" [%s]"):format(text_of.escape(table.concat(ids, "|"))) or ""
+  local first = text_of.lines(tostring(question.question or ""))[1] or ""
+  return ("%d) %s%s%s"):format(number, head_of(question), first, answers)
+end
+
+---The lines of all open questions.
+---@param open table[]  { q, question }
+---@return string[]
+function M.all(open)
+  if #open == 1 then
+    return M.lines(open[1].question)
   end
-  return nil, ("there is no option %s; there are: %s"):format(text_of.escape(text), taken(options))
+  local list = {}
+  for _, one in ipairs(open) do
+    if #open > WHOLE then
+      list[#list + 1] = in_short(one.question, one.q)
+    else
+      local lines = M.lines(one.question, one.q)
+      table.move(lines, 1, #lines, #list + 1, list)
+    end
+  end
+  return list
 end
 
 return M

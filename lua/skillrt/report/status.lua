@@ -3,6 +3,7 @@
 -- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
 -- cmd/status.lua.
 
+local asked = require("skillrt.run.books.asked")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local books_of = require("skillrt.run.books")
@@ -43,6 +44,24 @@ local function open_steps(books)
   return list
 end
 
+-- What people are asked, for programs too: the number is what an answer names.
+local function open_questions(books, open)
+  local list = {}
+  for i, one in ipairs(open) do
+    local step = one.step and books.steps[one.step]
+    list[i] = {
+      q = one.q,
+      question = one.question,
+      nonce = one.nonce,
+      step = one.step,
+      id = step and step.id or nil,
+      asked_at = one.at and books_of.iso(one.at) or nil,
+      until_ = one.due and books_of.iso(one.due) or nil,
+    }
+  end
+  return list
+end
+
 -- Who advances the run; or that it was interrupted: the journal says it goes on, nobody does.
 local function holder_of(dir)
   local pid, host, since = core.holder(dir)
@@ -59,6 +78,7 @@ function M.of(dir, books, report)
   local last = errors[#errors]
   local holder = holder_of(dir)
   local running = books.status == "executing" or books.status == "pending"
+  local open = asked.list(books)
   local status = {
     skill = books.skill,
     run_id = books.run_id,
@@ -79,7 +99,8 @@ function M.of(dir, books, report)
     errors = #errors,
     last_error = last,
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
-    question = books.question,
+    question = open[1] and open[1].question,
+    questions = open[1] and core.json.array(open_questions(books, open)) or nil,
     records = report.last,
     edited = report.view_edited or nil,
   }
@@ -96,7 +117,7 @@ function M.next(books, status, dir)
   local command = closing.next({
     status = status.status,
     reason = status.reason,
-    question = books.question,
+    questions = status.questions,
     failed_step = books.last_failed and books.last_failed.id,
   }, dir)
   return command
@@ -153,7 +174,7 @@ function M.lines(status, books)
   add(out, "skill", ("%s (%s)"):format(escape(tostring(status.skill)), escape(tostring(status.mode))))
   add(out, "run", escape(tostring(status.run_id)))
   add(out, "status", state_line(status))
-  if status.message and status.status ~= "completed" and not status.question then
+  if status.message and status.status ~= "completed" and not status.questions then
     for i, line in ipairs(text_of.lines(tostring(status.message))) do
       add(out, i == 1 and "because" or "", line)
     end
@@ -168,9 +189,9 @@ function M.lines(status, books)
     add(out, "open", step_line(step))
   end
   add_error(out, status)
-  if status.question then
-    for i, line in ipairs(question.lines(status.question)) do
-      add(out, i == 1 and "question" or "", line)
+  if status.questions then
+    for i, line in ipairs(question.all(status.questions)) do
+      add(out, i == 1 and (#status.questions > 1 and "questions" or "question") or "", line)
     end
   end
   if status.edited then

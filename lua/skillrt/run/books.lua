@@ -11,6 +11,7 @@ local state = require("skillrt.skill.state")
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
+local asked = later("skillrt.run.books.asked")
 local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
 local old = later("skillrt.run.books.old")
@@ -303,12 +304,8 @@ function apply.skip(self, record)
   self.state:append("phases_skipped", { id = id, reason = record.why, skipped_at = M.iso(record.at) })
 end
 
-function apply.ask(self, record)
-  self.question, self.answer = record.question, nil
-end
-
 function apply.answer(self, record)
-  self.question = nil
+  asked.close(self, record.q)
   if record.c then
     calls.answer(self.steps[record.step], record)
   elseif record.step then -- of a journal that is older than calls
@@ -389,6 +386,8 @@ function M.apply(self, record, seq)
   elseif OF_CALLS[kind] then
     calls[kind](self.steps[record.step], record, seq)
     self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
+  elseif kind == "ask" then
+    asked.ask(self, record)
   elseif old[kind] then
     old[kind](self, record)
   else

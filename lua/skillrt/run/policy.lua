@@ -4,6 +4,7 @@
 -- first, then what decides that a run ends, then the mode for the next step. Called by C
 -- (csrc/lua/script.c) under pcall; made by runner.lua.
 
+local asked = require("skillrt.run.books.asked")
 local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -153,9 +154,11 @@ local function stop_with(self, status, reason, message)
   return "stop", status, reason
 end
 
-local function ask_person(self, question, reason)
-  assert(self:emit({ t = "ask", question = question }))
-  return stop_with(self, "paused", reason, question.question)
+-- Waits for a person without a process.
+local function wait_for_person(self, reason)
+  local open = asked.list(self.books)
+  local text = #open == 1 and open[1].question.question or ("%d questions are open"):format(#open)
+  return stop_with(self, "paused", reason, text)
 end
 
 -- What is due now: sleeps that are over, attempts whose wait is over.
@@ -175,6 +178,15 @@ local function ring(self)
       self.steps:rang(what)
     end
     at = due:earliest()
+  end
+end
+
+-- What a person said when the run was opened: it was checked before.
+local function take_answers(self)
+  local answers = self.answers
+  self.answers = nil
+  for _, answer in ipairs(answers) do
+    assert(questions.take(self, answer))
   end
 end
 
@@ -247,6 +259,9 @@ function Policy:choose()
   if self.calls.due[1] then
     ring(self)
   end
+  if self.answers then
+    take_answers(self)
+  end
   local status, reason, message = limits.reached(self.run, self.session)
   if status then
     return decide_end(self, status, reason, message)
@@ -255,18 +270,19 @@ function Policy:choose()
     return decide_end(self, "paused", "output_failed", self.steps.trouble)
   elseif self.calls.doubts[1] then
     questions.decide(self)
+    questions.ask_about_doubts(self)
   end
   local kind, what, why, text = self.scheduler:choose()
   if kind == "stop" then
     return decide_end(self, what, why, text)
   elseif kind == "ask" then
-    self.question = what
+    questions.ask_for_mode(self, what)
   end
   local busy = next(self.numbers.under_way) ~= nil or is_due_soon(self.calls.due)
   if not busy and self.calls.doubts[1] then
-    return ask_person(self, questions.of_doubt(self.calls.doubts[1], #self.calls.doubts), "needs_decision")
-  elseif not busy and self.question then
-    return ask_person(self, self.question, "waiting_for_person")
+    return wait_for_person(self, "needs_decision")
+  elseif not busy and self.books.choice then
+    return wait_for_person(self, "waiting_for_person")
   end
   return go(self)
 end

@@ -1,9 +1,14 @@
--- run/questions.lua: what is asked about calls in doubt: first of the skill's on_indoubt, then of a person.
+-- run/questions.lua: what a run asks: about calls in doubt first of the skill's on_indoubt, then of a person;
+-- and what a person's answers do.
 --
--- Knows calls; how a question is shown knows report/question.lua. Called by policy.lua.
+-- One mechanism for all questions: each is in the books until it is answered (books/asked.lua); which values
+-- answer it says question.lua, how it is shown report/question.lua. Called by policy.lua and resume.lua.
 
+local asked = require("skillrt.run.books.asked")
 local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local question_of = require("skillrt.run.question")
 
 local M = {}
 
@@ -87,24 +92,127 @@ function M.decide(policy)
   calls.doubts = left
 end
 
----The question about a call in doubt.
----@param call skillrt.Call
----@param count integer  how many there are
----@return table question
-function M.of_doubt(call, count)
-  local more = count > 1 and (" (%d more after this one)"):format(count - 1) or ""
+-- The question about a call in doubt.
+local function of_doubt(call)
   return {
-    step = call.step.number,
-    c = call.place,
-    header = "In doubt",
-    question = ("%s: its request to %s may have been executed: %s. Send it again?%s"):format(call.step.id, call.to,
-      call.doubt, more),
+    header = call.step.id,
+    question = ("%s: its request to %s may have been executed: %s. Send it again?"):format(call.step.id, call.to,
+      call.doubt),
     options = {
       { id = "retry", label = "retry", description = "send it again with the same idempotency key" },
       { id = "skip", label = "skip", description = "go on without its result" },
       { id = "fail", label = "fail", description = "count it as failed" },
     },
   }
+end
+
+-- A few characters that no other question of this run has, for those who answer late.
+local function nonce(policy)
+  return policy.run.core.uuid():sub(1, 8)
+end
+
+---Asks a person about each call in doubt that nobody was asked about yet.
+---@param policy skillrt.Policy
+function M.ask_about_doubts(policy)
+  for _, call in ipairs(policy.calls.doubts) do
+    local open = call.step.calls[call.place]
+    if not (open.asked and asked.of(policy.books, open.asked)) then
+      local q = (policy.books.asked or 0) + 1
+      assert(policy:emit({ t = "ask", q = q, step = call.step.number, c = call.place, question = of_doubt(call),
+        nonce = nonce(policy) }))
+    end
+  end
+end
+
+---Asks what the mode wants to know before it chooses; what is asked already stays.
+---@param policy skillrt.Policy
+---@param question table
+function M.ask_for_mode(policy, question)
+  local books = policy.books
+  local open = books.choice and asked.of(books, books.choice)
+  local function told(one)
+    return json.encode(one, { sorted = true })
+  end
+  if not open or told(open.question) ~= told(question) then
+    local q = (books.asked or 0) + 1
+    assert(policy:emit({ t = "ask", q = q, question = question, nonce = nonce(policy) }))
+  end
+end
+
+-- "2 and 5", "1, 2, 3 and 40 more"
+local function numbers_of(open)
+  local list = {}
+  for i = 1, math.min(#open, 10) do
+    list[i] = tostring(open[i].q)
+  end
+  return table.concat(list, ", ") .. (#open > 10 and (" and %d more"):format(#open - 10) or "")
+end
+
+---The open question that an answer names, or the only one; nil and why there is none.
+---@param books skillrt.Books
+---@param answer table  { question = its number, nonce }
+---@return table|nil question
+---@return string? message
+function M.named(books, answer)
+  local open, q = asked.list(books), answer.question
+  if #open == 0 then
+    return nil, "no question is open in this run"
+  elseif q == nil and #open > 1 then
+    return nil, ("%d questions are open (%s); say which one is answered"):format(#open, numbers_of(open))
+  end
+  local one = q == nil and open[1] or asked.of(books, q)
+  if not one then
+    return nil, ("question %s is not open; open: %s"):format(names.show(q), numbers_of(open))
+  elseif answer.nonce and answer.nonce ~= one.nonce then
+    return nil, ("the answer was meant for a question %d that is over"):format(one.q)
+  end
+  return one
+end
+
+---The same, where the value is one that the question takes.
+---@param books skillrt.Books
+---@param answer table  { question, nonce, value }
+---@return table|nil question
+---@return string? message
+function M.find(books, answer)
+  local one, message = M.named(books, answer)
+  if not one then
+    return nil, message
+  elseif answer.value == false and not one.step then
+    return one -- the person gave up
+  end
+  local why = question_of.refusal(one.question, answer.value)
+  if why then
+    return nil, ("question %d: %s"):format(one.q, why)
+  end
+  return one
+end
+
+---A person's answer: recorded, and done what it says.
+---@param policy skillrt.Policy
+---@param answer table  as above
+---@return boolean|nil taken
+---@return string? message
+function M.take(policy, answer)
+  local one, why = M.find(policy.books, answer)
+  if not one then
+    return nil, why
+  end
+  assert(policy:emit({ t = "answer", q = one.q, value = answer.value, step = one.step, c = one.c }))
+  if one.step then
+    local step, calls = policy.books.steps[one.step], policy.calls
+    local call = step.execution and step.execution.calls[one.c]
+    for i = #calls.doubts, 1, -1 do
+      if calls.doubts[i] == call then
+        table.remove(calls.doubts, i)
+      end
+    end
+    if call then
+      calls:decide(call, answer.value)
+      policy.steps:go_on(step)
+    end
+  end
+  return true
 end
 
 return M

@@ -3,10 +3,13 @@
 -- Refuses what must not go on (a finished run, changed files), then records what was decided.
 -- Knows the policy and its books, no files. Called by policy.lua.
 
+local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
+local question_of = require("skillrt.run.question")
+local questions = require("skillrt.run.questions")
 local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
@@ -128,28 +131,33 @@ local function take_rewind(policy)
   assert(policy:emit({ t = "rewind", phases = phases, loop = loop or nil }))
 end
 
--- An answer must be one that the question offers; false: the person gave up.
-local function check_answer(policy)
-  local question, answer = policy.books.question, policy.session.answer
-  if not question then
-    refuse("invalid", "%s: no question is open in this run", policy.run.work_dir)
+-- What a person says: one answer, several, or one for all questions that offer it. Each must be one that its
+-- question takes.
+local function answers_of(policy)
+  local session, list = policy.session, {}
+  if session.answer ~= nil then
+    list[1] = { question = session.question, value = session.answer, nonce = session.nonce }
   end
-  local ids = {}
-  for i, option in ipairs(question.options or {}) do
-    if option.id == answer then
-      return
+  table.move(session.answers or {}, 1, #(session.answers or {}), #list + 1, list)
+  local wanted = session.answer_all
+  for _, one in ipairs(wanted ~= nil and asked.list(policy.books) or {}) do
+    list[#list + 1] = not question_of.refusal(one.question, wanted) and { question = one.q, value = wanted } or nil
+  end
+  if wanted ~= nil and #list == 0 then
+    refuse("invalid", "%s: no open question can be answered by %s", policy.run.work_dir, names.show(wanted))
+  end
+  local seen = {}
+  for _, answer in ipairs(list) do
+    local question, why = questions.find(policy.books, answer)
+    if not question then
+      refuse("invalid", "%s: %s", policy.run.work_dir, why)
+    elseif seen[question.q] then
+      refuse("invalid", "%s: question %d is answered twice", policy.run.work_dir, question.q)
     end
-    ids[i] = option.id
+    seen[question.q] = true
+    answer.question = question.q -- the only open one may not be the only one later
   end
-  if #ids > 0 and (answer ~= false or question.step) and not (question.more and question.more > 0) then
-    refuse(
-      "invalid",
-      "%s: %s is no answer to its question; it must be one of %s",
-      policy.run.work_dir,
-      names.show(answer),
-      table.concat(ids, ", ")
-    )
-  end
+  return list[1] and list or nil
 end
 
 ---One record read back where state.json was edited: what it showed then may lie before the newest books.
@@ -219,26 +227,12 @@ function M.begin(policy)
   end
   check_format(policy)
   check_status(policy)
-  if policy.session.answer ~= nil then
-    check_answer(policy)
-  end
+  policy.answers = answers_of(policy)
   local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
   check_pins(policy)
   assert(policy:emit({ t = "resume", by = policy.session.by }))
   if base then
     take_edit(policy, base)
-  end
-  if policy.session.answer ~= nil then
-    assert(policy:emit({
-      t = "answer",
-      value = policy.session.answer,
-      step = books.question.step,
-      c = books.question.c,
-    }))
-  end
-  if policy.session.decide and books.question and books.question.step then
-    local question = books.question
-    assert(policy:emit({ t = "answer", value = policy.session.decide, step = question.step, c = question.c }))
   end
   if policy.session.from then
     take_rewind(policy)

@@ -7,6 +7,7 @@ local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
+local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
@@ -47,7 +48,8 @@ M.last = nil
 ---@field steps integer   steps that are over
 ---@field work_dir string
 ---@field trouble string?  what went wrong in the engine itself: a full disk, an error in a question
----@field question table? what a person has to answer before the run goes on
+---@field question table? what a person has to answer before the run goes on; the oldest
+---@field questions table[]?  all of them: { q = its number, question, nonce, step, c, due }
 ---@field in_memory boolean   there is no work directory to go on from
 ---@field interrupted boolean  stopped from outside
 ---@field failed_step string? the last action or phase that failed
@@ -60,12 +62,14 @@ end
 local function result_of(run, self)
   local status, reason, message = run:status()
   local books = self.books
+  local open = asked.list(books)
   return {
     status = status,
     reason = reason,
     message = message or books.message,
     state = state.copy(books.state and books.state.root or {}),
-    question = books.question,
+    question = open[1] and open[1].question,
+    questions = open[1] and open,
     run_id = books.run_id,
     steps = self.lost and self.durable_steps or books.finished,
     work_dir = self.work_dir,
@@ -229,9 +233,14 @@ local function edited_state(work_dir)
   return { state = value, seq = seq }
 end
 
+-- What a resume may say that is for this session only.
+local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
+  "retry", "from", "decide", "yes" }
+
 ---Opens the run in `options.work_dir` again, without waiting for it.
 ---@param skill skillrt.Skill
----@param options table  { work_dir, accept_changes, accept_edits, answer, retry, from, watcher }
+---@param options table  { work_dir, accept_changes, accept_edits, answer, question, answers, answer_all, retry, from,
+---                        watcher }; answers: { { question = number, value, nonce }, ... }
 ---@return userdata|nil run
 ---@return table|string report_or_message
 ---@return skillrt.Policy|string self_or_code
@@ -255,7 +264,7 @@ function M.take_up(skill, options)
     return nil, message, code
   end
   parts.run.work_dir = absolute(options.work_dir)
-  for _, name in ipairs({ "accept_changes", "accept_edits", "answer", "retry", "from", "decide", "yes" }) do
+  for _, name in ipairs(OF_SESSION) do
     parts.session[name] = options[name]
   end
   if options.accept_edits then

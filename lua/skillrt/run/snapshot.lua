@@ -3,6 +3,7 @@
 -- Such a record is written now and then, with the steps and calls that are under way, so that going on
 -- with a run costs the same however many steps it had. Knows the books and record payloads, no files.
 
+local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
@@ -22,7 +23,7 @@ M.ENDING = '"t":"books"}'
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
 
-local APART <const> = { steps = true, open = true, state = true, begun = true }
+local APART <const> = { steps = true, open = true, state = true, begun = true, questions = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations",
@@ -66,7 +67,13 @@ function M.whole(books)
   for i, step in ipairs(steps) do
     steps[i] = written(books, step)
   end
-  return { t = "books", books = all, steps = steps[1] and steps or nil, state = books.state.root }
+  return {
+    t = "books",
+    books = all,
+    steps = steps[1] and steps or nil,
+    questions = asked.written(books),
+    state = books.state.root,
+  }
 end
 
 -- Takes over what such a record tells, whatever the books said before.
@@ -87,6 +94,7 @@ local function restore(books, entry)
     books.steps[step.number] = books_of.step(step)
     books.open = books.open + 1
   end
+  asked.restore(books, entry.questions)
 end
 
 ---@class skillrt.Snapshot

@@ -1,13 +1,48 @@
--- cli/command/answer.lua: `skillrt answer DIR VALUE`: answers the open question of a run, and goes on.
+-- cli/command/answer.lua: `skillrt answer DIR [N] VALUE`: answers an open question of a run, and goes on.
+
+-- Which question is meant, by its number where there are several, and the answer.
+local function read(args, books)
+  local open = require("skillrt.run.books.asked").list(books)
+  local words = args.value
+  if #open == 0 then
+    return nil, ("no question is open in this run (it is %s)"):format(books.status)
+  elseif #words > 2 then
+    return nil, "too many words; an answer of several words is one argument: 'like this'"
+  elseif args.all then
+    return #words == 1 and { all = words[1] } or nil, "--all takes one answer, and no number"
+  end
+  local number = #words == 2 and math.tointeger(tonumber(words[1])) or nil
+  if #words == 2 and not number then
+    return nil, ("%s is no number of a question"):format(require("skillrt.base.names").show(words[1]))
+  end
+  local answer = { question = number, value = words[#words] }
+  local questions = require("skillrt.run.questions")
+  local one, why = questions.named(books, answer)
+  if not one then
+    return nil, why
+  end
+  local value, problem = require("skillrt.run.question").value(one.question, answer.value)
+  if value == nil then
+    return nil, #open > 1 and ("question %d: %s"):format(one.q, problem) or problem
+  end
+  return { question = one.q, value = value, nonce = one.nonce }
+end
 
 return {
   name = "answer",
-  summary = "Answers the open question of a run, and goes on with it",
+  summary = "Answers an open question of a run, and goes on with it",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
-    { name = "VALUE", help = "the id of an option or its number; a text where there are no options" },
+    {
+      name = "VALUE",
+      many = true,
+      usage = "[N] VALUE",
+      help = "the id of an option or its number; a text where there are no options. N: which question, where several "
+        .. "are open (skillrt status lists them)",
+    },
   },
   options = {
+    { name = "all", help = "the answer is for every open question that offers it" },
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
@@ -21,14 +56,16 @@ return {
     local books, message, code = require("skillrt.run.look").books(args.dir)
     if not books then
       return ending.refused(message, code, nil, args.dir)
-    elseif not books.question then
-      local problem = "%s: no question is open in this run (it is %s)"
-      return ending.refused(problem:format(args.dir, books.status), "invalid")
     end
-    local value, why = require("skillrt.report.question").value(books.question, args.value)
-    if value == nil then
+    local answer, why = read(args, books)
+    if not answer then
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
-    return ending.go_on(args.dir, { answer = value, accept_changes = args.accept_changes, yes = args.yes }, args)
+    return ending.go_on(args.dir, {
+      answers = not answer.all and { answer } or nil,
+      answer_all = answer.all,
+      accept_changes = args.accept_changes,
+      yes = args.yes,
+    }, args)
   end,
 }

@@ -1,0 +1,111 @@
+-- run/books/asked.lua: what the books know of questions that wait for a person: each has a number that no
+-- other question of the run has, and a nonce.
+--
+-- Part of books.lua: the records `ask` and `answer`. A question belongs to a call, or to the mode that
+-- chooses; it is open until it is answered or what it belongs to is over.
+
+local M = {}
+
+local NONE <const> = {}
+
+-- Whether what a question belongs to still waits for it.
+local function is_open(books, question)
+  if not question.step then
+    return true
+  end
+  local step = books.steps[question.step]
+  local call = step and step.calls[question.c]
+  return call ~= nil and (call == question or call.asked == question.q)
+end
+
+---A question opens.
+---@param books skillrt.Books
+---@param record table  { q, question, nonce, step, c, due }
+function M.ask(books, record)
+  local q = record.q or (books.asked or 0) + 1
+  record.q, books.asked = q, math.max(books.asked or 0, q)
+  books.questions = books.questions or {}
+  if record.step then
+    local call = books.steps[record.step].calls[record.c]
+    if call then
+      call.asked = q
+    end
+  else
+    books.answer = nil
+    if books.choice then -- the mode asks one thing at a time
+      books.questions[books.choice] = nil
+    end
+    books.choice = q
+  end
+  books.questions[q] = record
+end
+
+---A question is over: answered, or what it belonged to is.
+---@param books skillrt.Books
+---@param q integer|nil  nil: of a journal without numbers, which had one open
+function M.close(books, q)
+  if not q then
+    books.questions = nil
+  elseif books.questions then
+    books.questions[q] = nil
+  end
+  if not q or books.choice == q then
+    books.choice = nil
+  end
+end
+
+---The question with a number, if it is open.
+---@param books skillrt.Books
+---@param q integer
+---@return table|nil question  { q, question, nonce, step, c, due, at }
+function M.of(books, q)
+  local question = (books.questions or NONE)[q]
+  return question and is_open(books, question) and question or nil
+end
+
+---All open questions, oldest first.
+---@param books skillrt.Books
+---@return table[]
+function M.list(books)
+  local list = {}
+  for _, question in pairs(books.questions or NONE) do
+    if is_open(books, question) then
+      list[#list + 1] = question
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.q < b.q
+  end)
+  return list
+end
+
+---The open questions, for a record of all the books: those of `ask` calls stand with their calls.
+---@param books skillrt.Books
+---@return table[]|nil
+function M.written(books)
+  local list = {}
+  for _, question in ipairs(M.list(books)) do
+    list[#list + 1] = question.t ~= "call" and question or nil
+  end
+  return list[1] and list or nil
+end
+
+---Takes them back from such a record.
+---@param books skillrt.Books  its steps are there
+---@param list table[]|nil
+function M.restore(books, list)
+  local questions = {}
+  for _, question in ipairs(list or NONE) do
+    questions[question.q] = question
+  end
+  for _, step in pairs(books.steps) do
+    for _, call in pairs(step.calls) do
+      if call.kind == "ask" then
+        questions[call.q] = call
+      end
+    end
+  end
+  books.questions = next(questions) and questions or nil
+end
+
+return M
