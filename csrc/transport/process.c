@@ -162,6 +162,14 @@ static void tell_started(struct child *child) {
   if (start[0]) exchange->started(exchange, child->pid, start);
 }
 
+/* What is missing, or not to be had, stays so; a shortage may pass. */
+static bool may_pass(const struct error *e) {
+  static const int lasting[] = {ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENOEXEC};
+  for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+    if (e->number == lasting[i]) return false;
+  return e->code == ERROR_SYSTEM || e->code == ERROR_MEMORY;
+}
+
 static void child_begin(struct child *child) {
   const struct sys *sys = child->owner->sys;
   struct error e;
@@ -173,7 +181,7 @@ static void child_begin(struct child *child) {
     tell_started(child);
     return;
   }
-  child->verdict = REPLY_BROKEN;
+  child->verdict = may_pass(&e) ? REPLY_BROKEN : REPLY_REFUSED;
   child->message = e;
   child_discard(child);
   child_reply(child);

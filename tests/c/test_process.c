@@ -99,44 +99,44 @@ static void test_surroundings(void) {
   }
 }
 
-static void check_broken(const char *program, const char *cwd, bool path, const char *message) {
+static void check_refused(const char *program, const char *cwd, bool path, const char *message) {
   BENCH(b);
   struct error e;
   if (!path) strings_clear(&b.task.env, sys_real());
   if (cwd) CHECK(task_set(&b.task, &b.task.cwd, cwd, &e));
   bench_argv(&b, program, NULL, NULL);
   bench_run(&b);
-  CHECK(b.got.reply.status == REPLY_BROKEN && !b.got.reply.sent);
+  CHECK(b.got.reply.status == REPLY_REFUSED && !b.got.reply.sent); /* and stays so */
   CHECK_STR(b.got.reply.message, message);
   bench_close(&b);
 }
 
 static void test_missing(void) {
   TEST("a missing command says what to install or to check") {
-    check_broken("no-such-program", NULL, true,
+    check_refused("no-such-program", NULL, true,
                  "no-such-program: command not found in PATH; install it or name it by its full "
                  "path");
   }
   TEST("a missing command without a PATH says so") {
-    check_broken("no-such-program", NULL, false,
+    check_refused("no-such-program", NULL, false,
                  "no-such-program: command not found, and its environment has no PATH; allow PATH "
                  "or name it by its full path");
   }
   TEST("a wrong path to a program says so") {
-    check_broken("/no/such/program", NULL, true,
+    check_refused("/no/such/program", NULL, true,
                  "/no/such/program: no such program; check the path, and the interpreter its "
                  "first line names");
   }
   TEST("a file that is not executable says so") {
-    check_broken("/etc/passwd", NULL, true,
+    check_refused("/etc/passwd", NULL, true,
                  "/etc/passwd: not executable; check its mode (chmod +x)");
   }
   TEST("a missing working folder is named, not mistaken for a missing command") {
-    check_broken("true", "/no/such/folder", true,
+    check_refused("true", "/no/such/folder", true,
                  "true: its working folder /no/such/folder: No such file or directory");
   }
   TEST("a working folder that is a file is named") {
-    check_broken("true", "/etc/passwd", true,
+    check_refused("true", "/etc/passwd", true,
                  "true: its working folder /etc/passwd is not a folder");
   }
   TEST("an empty argv is refused before anything is sent") {

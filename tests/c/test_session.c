@@ -200,7 +200,7 @@ static void test_ends(void) {
     add(&tasks[0].env, "PATH=/bin");
     CHECK(transport->ops->send(transport, &got[0].exchange, &tasks[0], &e));
     capture_wait(&got[0], &loop);
-    CHECK(got[0].reply.status == REPLY_BROKEN);
+    CHECK(got[0].reply.status == REPLY_REFUSED);
     CHECK_STR(got[0].reply.message,
               "two: no-such-program: command not found in PATH; install it or "
               "name it by its full path");

@@ -120,7 +120,7 @@ local function arrived_badly(kind, reply, request)
   local code = reply.code or 0
   if reply.status ~= "ok" then
     local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
-    return { class = failure.of_transport(kind, reply), message = why, form = false }
+    return { class = failure.of_transport(reply), message = why, form = false }
   elseif kind == "http" and (code < 200 or code > 299) then
     local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
     local from = request.shown and " from " .. request.shown or ""

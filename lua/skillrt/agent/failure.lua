@@ -41,22 +41,10 @@ local TRANSPORT = {
   killed = "transient",
 }
 
--- What the system says of a program that will not start the next time either.
-local NEVER_STARTS = { "No such file", "no such file", "not found", "ermission denied", "ENOENT", "EACCES" }
-
 ---The class of an exchange that did not end well.
----@param kind string  of the request
 ---@param reply table
 ---@return skillrt.FailureClass
-function M.of_transport(kind, reply)
-  local why = reply.message or ""
-  if reply.status == "broken" and kind == "command" then
-    for _, sign in ipairs(NEVER_STARTS) do
-      if why:find(sign, 1, true) then
-        return "permanent"
-      end
-    end
-  end
+function M.of_transport(reply)
   return TRANSPORT[reply.status] or "permanent"
 end
 

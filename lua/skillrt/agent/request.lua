@@ -64,6 +64,16 @@ M.FIELDS = {
     ok_codes = { kind = "count", list = true, default = { 0 } },
     max_output = { kind = "positive" },
   }),
+  session = with({
+    session = { kind = "text", required = true },
+    argv = { kind = "string", list = true, required = true },
+    message = { kind = "string", required = true },
+    id = {},
+    framed = { kind = "boolean" },
+    env = { kind = "string", map = true },
+    cwd = { kind = "text" },
+    max_reply = { kind = "positive" },
+  }),
   sleep = with({ seconds = { kind = "number", required = true } }),
 }
 
@@ -116,7 +126,8 @@ function CHECKS.http(request)
   request.idempotent = first_of(request.idempotent, SAFE[request.method])
 end
 
-function CHECKS.command(request)
+-- A program and what it finds around it.
+local function check_program(request)
   if #request.argv == 0 or request.argv[1] == "" then
     return "argv names no program"
   end
@@ -130,7 +141,25 @@ function CHECKS.command(request)
       end
     end
   end
+end
+
+function CHECKS.command(request)
   request.shown = request.shown or request.argv[1]
+  return check_program(request)
+end
+
+function CHECKS.session(request)
+  local id = request.id
+  request.shown = request.shown or request.session
+  local named, problem = names.id(request.session)
+  if not named then
+    return "session " .. problem
+  elseif id ~= nil and type(id) ~= "string" and math.type(id) ~= "integer" then
+    return ("id must be a text or a whole number, not %s"):format(names.show(id))
+  elseif not request.framed and request.message:find("\n", 1, true) then
+    return "message must be one line; or set framed = true"
+  end
+  return check_program(request)
 end
 
 function CHECKS.sleep(request)
@@ -167,7 +196,7 @@ end
 function M.check(request)
   local fields = M.FIELDS[request.kind]
   if not fields then
-    return nil, ('kind must be "http", "command" or "sleep", not %s; or name an agent'):format(names.show(request.kind))
+    return nil, ('kind must be "http", "command", "session" or "sleep", not %s; or name an agent'):format(names.show(request.kind))
   end
   local checked, message = schema.record(request, fields, "its request")
   if not checked then

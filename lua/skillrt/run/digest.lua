@@ -4,13 +4,14 @@
 -- Declared is what a request says before credentials, keys and the run's own paths and id are in it: a
 -- resume from another folder, with another key, makes the same call. Pure but for SHA-256.
 
+local command = require("skillrt.agent.command")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local request_of = require("skillrt.agent.request")
 
 local M = {}
 
-local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd" }
+local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message" }
 local SECRET <const> = {
   authorization = true,
   cookie = true,
@@ -19,7 +20,10 @@ local SECRET <const> = {
   ["x-api-key"] = true,
 }
 -- What a program finds around it, wherever it runs.
-local AROUND <const> = { PATH = true, HOME = true, LANG = true, LC_ALL = true, TMPDIR = true, TERM = true }
+local AROUND <const> = {}
+for _, name in ipairs(command.ALLOWED) do
+  AROUND[name] = true
+end
 
 -- Takes the run's own paths and id out of a text.
 local function placeless(text, run)
@@ -89,7 +93,7 @@ function M.task(request, key, run)
       task.headers[name] = value
     end
     key = request_of.keyed(task, key)
-  elseif request.kind == "command" and run.elsewhere then -- where the run was begun, wherever it is resumed
+  elseif request.argv and run.elsewhere then -- where the run was begun, wherever it is resumed
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
   end
   return task, key

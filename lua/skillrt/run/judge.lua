@@ -14,14 +14,14 @@ local M = {}
 -- What a server says that did not begin.
 local NOT_EXECUTED <const> = { [429] = true, [503] = true, [529] = true }
 -- The exchange itself did not go well.
-local function of_transport(request, reply)
+local function of_transport(reply)
   local executed = "perhaps"
   if reply.sent == false or reply.status == "refused" then
     executed = "no"
   elseif reply.status == "too_large" then
     executed = "answered"
   end
-  local class = failure.of_transport(request.kind, reply)
+  local class = failure.of_transport(reply)
   local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
   return nil, { class = class, message = why, executed = executed }
 end
@@ -47,7 +47,7 @@ end
 ---@return any value_or_failure  { class, message, executed = "no"|"answered"|"perhaps", retry_after_ms }
 function M.of(request, reply)
   if reply.status ~= "ok" then
-    return of_transport(request, reply)
+    return of_transport(reply)
   end
   local own = request.judge and of_script(request.judge, reply)
   if own then

@@ -202,7 +202,7 @@ describe("an exchange that broke", function()
 
   it("because the program is missing is not tried again", function()
     local one = agent.command({ "no-such-program" })
-    local _, failure = perform(one, { status = "broken", message = "no-such-program: No such file or directory" })
+    local _, failure = perform(one, { status = "refused", message = "no-such-program: No such file or directory" })
     assert.equal("permanent", failure.class)
   end)
 end)

@@ -1,0 +1,107 @@
+-- run_session_spec.lua: programs one talks to, as scripts use them: they stay between calls, are shared by
+-- the steps of a run, and a resume starts them anew.
+local R = require "tests.support.runs"
+local json = require "skillrt.base.json"
+local skillrt = require "skillrt"
+
+local PROGRAM = { "lua5.4", "tests/support/session_program.lua", "lines" }
+local next_id = 0
+
+-- Says something to the program and gives what it answers.
+local function say(ctx, what, more)
+  next_id = next_id + 1
+  local request = {
+    kind = "session", session = "peer", argv = PROGRAM, id = next_id, expect = "json",
+    message = json.encode { ["do"] = what, id = next_id },
+  }
+  for key, value in pairs(more or {}) do
+    request[key] = value
+  end
+  local reply, message, class = ctx.await(request)
+  return reply and reply.value, message, class
+end
+
+describe("a session", function()
+  before_each(function() next_id = 0 end)
+  after_each(R.clean)
+
+  it("keeps its program from call to call and from step to step", function()
+    local function count(_, ctx)
+      return { counted = say(ctx, "echo").count, again = say(ctx, "echo").count }
+    end
+    local result = assert(R.run({
+      actions = { { id = "one", run = count }, { id = "two", when = "again", run = count } },
+    }, { work_dir = R.folder() .. "/run" }))
+    assert.same({ 3, 4 }, { result.state.counted, result.state.again }, json.encode(result.state.errors))
+  end)
+
+  it("gives each call its own answer, whatever order they come in", function()
+    local result, dir = nil, R.folder() .. "/run"
+    result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
+      local both = ctx.all { function() return say(ctx, "hold") end, function() return say(ctx, "free") end }
+      return { first = both[1].first, second = both[2].second }
+    end } } }, { work_dir = dir }))
+    assert.same({ true, true }, { result.state.first, result.state.second }, json.encode(result.state.errors))
+    local order = {}
+    for i, record in ipairs(R.records(dir, "result")) do
+      order[i] = record.c
+    end
+    assert.same({ "1.2.1", "1.1.1" }, order)
+  end)
+
+  it("begins anew with a resume: what was answered stands, what had left is made again if it may be", function()
+    local idempotent = true
+    local function definition()
+      return { actions = { { id = "one", run = function(_, ctx)
+        local first = say(ctx, "echo", { idempotent = idempotent })
+        local second = say(ctx, "echo", { idempotent = idempotent })
+        return { counts = { first.count, second.count } }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    for _, may in ipairs { true, false } do
+      idempotent, next_id = may, 0
+      local one = dir .. tostring(may)
+      assert.same({ 1, 2 }, assert(R.run(definition(), { work_dir = one })).state.counts)
+      local copy = R.folder() .. "/cut"
+      for keep, record in ipairs(R.records(one)) do
+        if record.t == "call" and record.c == "2" then
+          R.cut(one, copy, keep)
+        end
+      end
+      next_id = 0
+      local result = assert(skillrt.resume(copy, { skill = R.skill(definition()) }))
+      if may then
+        assert.same({ 1, 1 }, result.state.counts) -- of another program
+      else
+        assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
+      end
+    end
+  end)
+
+  it("that breaks off leaves its call in doubt; one that cannot begin fails it", function()
+    local seen
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
+      seen = { say(ctx, "echo", { session = "none", argv = { "/no/such/program" } }) }
+      say(ctx, "die")
+    end } } }, { work_dir = dir }))
+    assert.same({ nil, "permanent" }, { seen[1], seen[3] }, seen[2])
+    assert.matches("/no/such/program", seen[2])
+    assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
+    assert.matches("ended with exit code 3", R.records(dir, "doubt")[1].message)
+  end)
+
+  it("is checked before it begins", function()
+    local problems = {}
+    assert(R.run({ actions = { { id = "one", run = function(_, ctx)
+      for i, more in ipairs { { message = "a\nb" }, { session = "a b" }, { id = 1.5 }, { argv = {} } } do
+        problems[i] = select(2, pcall(say, ctx, "echo", more))
+      end
+    end } } }, { work_dir = R.folder() .. "/run" }))
+    assert.matches("message must be one line", problems[1])
+    assert.matches("session must be letters", problems[2])
+    assert.matches("id must be a text or a whole number, not 1.5", problems[3])
+    assert.matches("argv names no program", problems[4])
+  end)
+end)
