@@ -113,7 +113,8 @@ static bool start_explain(const struct child *child, int failed, struct error *e
         "%s: no such program; check the path, and the interpreter its first line names",
         child->name);
   if (failed == EACCES)
-    return error_set(e, ERROR_INVALID, "%s: not executable; check its mode (chmod +x)", child->name);
+    return error_set(e, ERROR_INVALID, "%s: not executable; check its mode (chmod +x)",
+                     child->name);
   return error_system(e, failed, "%s: cannot be started", child->name);
 }
 

@@ -114,30 +114,30 @@ static void check_refused(const char *program, const char *cwd, bool path, const
 static void test_missing(void) {
   TEST("a missing command says what to install or to check") {
     check_refused("no-such-program", NULL, true,
-                 "no-such-program: command not found in PATH; install it or name it by its full "
-                 "path");
+                  "no-such-program: command not found in PATH; install it or name it by its full "
+                  "path");
   }
   TEST("a missing command without a PATH says so") {
     check_refused("no-such-program", NULL, false,
-                 "no-such-program: command not found, and its environment has no PATH; allow PATH "
-                 "or name it by its full path");
+                  "no-such-program: command not found, and its environment has no PATH; allow PATH "
+                  "or name it by its full path");
   }
   TEST("a wrong path to a program says so") {
     check_refused("/no/such/program", NULL, true,
-                 "/no/such/program: no such program; check the path, and the interpreter its "
-                 "first line names");
+                  "/no/such/program: no such program; check the path, and the interpreter its "
+                  "first line names");
   }
   TEST("a file that is not executable says so") {
     check_refused("/etc/passwd", NULL, true,
-                 "/etc/passwd: not executable; check its mode (chmod +x)");
+                  "/etc/passwd: not executable; check its mode (chmod +x)");
   }
   TEST("a missing working folder is named, not mistaken for a missing command") {
     check_refused("true", "/no/such/folder", true,
-                 "true: its working folder /no/such/folder: No such file or directory");
+                  "true: its working folder /no/such/folder: No such file or directory");
   }
   TEST("a working folder that is a file is named") {
     check_refused("true", "/etc/passwd", true,
-                 "true: its working folder /etc/passwd is not a folder");
+                  "true: its working folder /etc/passwd is not a folder");
   }
   TEST("an empty argv is refused before anything is sent") {
     BENCH(b);

@@ -36,8 +36,8 @@ describe("a session", function()
   end)
 
   it("gives each call its own answer, whatever order they come in", function()
-    local result, dir = nil, R.folder() .. "/run"
-    result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
       local both = ctx.all { function() return say(ctx, "hold") end, function() return say(ctx, "free") end }
       return { first = both[1].first, second = both[2].second }
     end } } }, { work_dir = dir }))

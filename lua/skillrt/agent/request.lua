@@ -196,7 +196,8 @@ end
 function M.check(request)
   local fields = M.FIELDS[request.kind]
   if not fields then
-    return nil, ('kind must be "http", "command", "session" or "sleep", not %s; or name an agent'):format(names.show(request.kind))
+    local known = 'kind must be "http", "command", "session" or "sleep", not %s; or name an agent'
+    return nil, known:format(names.show(request.kind))
   end
   local checked, message = schema.record(request, fields, "its request")
   if not checked then
