@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "skillrt: %s\n", message ? message : "an error that is not a text");
     code = 70;
   }
-  if (the_limits) limits_calm(the_limits);
+  if (the_limits) limits_calm(the_limits, NULL);
   close_at_end(L);
   return code;
 }

@@ -2,14 +2,18 @@
  *
  * A host opens a run, steps it from its own loop, and closes it:
  *
+ *   struct skillrt_options options = {.size = sizeof options, .script = "skill.lua"};
  *   struct skillrt *run = skillrt_open(&options, error, sizeof error);
  *   while (skillrt_step(run) == SKILLRT_RUNNING)
  *     ... wait until skillrt_fd(run) is readable or skillrt_timeout_ms(run) has passed ...
  *   puts(skillrt_status(run));
  *   skillrt_close(run);
  *
- * No globals, no signal handlers, no exit, no output of its own. Each run has a Lua state of
- * its own; different runs may live on different threads, one run on one thread at a time. */
+ * One with many runs opens a skillrt_host first: its runs share a loop, connections and one Lua
+ * state, in which the runtime is loaded once. A host and its runs belong to one thread; what may be
+ * called from others says so. Different hosts, and runs without one, may live on different threads.
+ *
+ * No globals, no signal handlers, no exit, no output of its own. */
 #ifndef SKILLRT_H
 #define SKILLRT_H
 
@@ -21,7 +25,34 @@ extern "C" {
 #endif
 
 struct skillrt;
+struct skillrt_host;
 struct sys; /* base/sys.h: the world, for tests; a host leaves it NULL */
+
+/* "1.0.0". Callable from any thread. */
+const char *skillrt_version(void);
+
+/* ---- hosts ---- */
+
+struct skillrt_host_options {
+  size_t size;             /* sizeof(struct skillrt_host_options): what is not known is as 0 */
+  const char *http_module; /* path of skillrt/http.so; NULL: looked for on Lua's package.cpath */
+  bool never_block;        /* slow disks wait on a thread of the pool, however few runs there are */
+  const struct sys *sys;   /* NULL: the real world */
+};
+
+/* NULL with a message in `error`. Options may be NULL. */
+struct skillrt_host *skillrt_host_open(const struct skillrt_host_options *, char *error,
+                                       size_t size);
+/* Does what all runs of the host can do now, without waiting; how many go on. */
+size_t skillrt_host_step(struct skillrt_host *);
+/* Readable when skillrt_host_step has work. Valid until skillrt_host_close; never read from it. */
+int skillrt_host_fd(const struct skillrt_host *);
+/* Milliseconds after which it has work anyhow; 0: now, -1: no limit. */
+int skillrt_host_timeout_ms(const struct skillrt_host *);
+/* Closes the runs that are still open, too. NULL is fine. */
+void skillrt_host_close(struct skillrt_host *);
+
+/* ---- runs ---- */
 
 enum skillrt_state {
   SKILLRT_RUNNING, /* call skillrt_step again when its descriptor or its timeout says so */
@@ -29,44 +60,105 @@ enum skillrt_state {
 };
 
 struct skillrt_options {
-  const char *script;      /* path of the Lua script; NULL on resume: the one the journal names */
-  const char *work_dir;    /* the run's directory; NULL: runs/<skill>-<run id> */
-  bool resume;             /* go on with the run in work_dir */
-  bool accept_changes;     /* on resume: go on although pinned files changed */
-  const char *answer;      /* on resume: the answer to the open question, or NULL */
-  const char *input_json;  /* a JSON object, the skill's input; NULL: {} */
-  const char *http_module; /* path of skillrt/http.so; NULL: looked for on Lua's package.cpath */
+  size_t size;               /* sizeof(struct skillrt_options): what is not known is as 0 */
+  struct skillrt_host *host; /* NULL: the run has a loop and a Lua state of its own */
+  const char *script;        /* path of the script, folder or configuration; NULL on resume: the one
+                                the journal names */
+  const char *script_text;   /* the Lua script itself; `script` is its name then. A resume needs it
+                                again */
+  size_t script_size;        /* of script_text, in bytes */
+  const char *work_dir;      /* the run's directory; NULL: runs/<skill>-<run id> */
+  const char *input_json;    /* a JSON object, the skill's input; NULL: {} */
+  const char *const *args;   /* ctx.args; ends with NULL; or NULL */
+  const char *agent;         /* who performs steps without an agent, as for --agent */
+  const char *strategy;      /* in place of the skill's own: a path or a name */
+  const char *durability;    /* "power" or "process"; NULL: as the skill says */
+  const char *context;       /* "file" or "memory"; NULL: as the skill says */
+  bool resume;               /* go on with the run in work_dir; the next seven belong to it */
+  bool retry;                /* try its last failed step again */
+  bool accept_changes;       /* although pinned files changed */
+  bool accept_edits;         /* take over a state.json that was edited by hand */
+  bool yes;                  /* with accept_changes: recorded calls may be forgotten */
+  const char *answer;        /* to the open question */
+  const char *from;          /* run the phases from this one on again */
+  const char *decide;        /* calls in doubt: "retry", "skip" or "fail" */
+  const char *http_module;   /* path of skillrt/http.so; NULL: the host's */
+  bool own_state;            /* in a host: a Lua state of its own */
+  size_t memory_limit;       /* bytes of that state; where it is met the run pauses
+                                (out_of_memory). 0: none. Without a host, too */
   /* Called for every record once it is durable: one line of JSON, without a newline. A `start` of
-   * a function may come when it was written: a power cut, and nothing else, can take it back. It
-   * must not call skillrt_close. NULL: nobody listens. */
+   * a function may come when it was written: a power cut, and nothing else, can take it back.
+   * NULL: nobody listens. Neither of the two may step or close anything. */
   void (*on_record)(void *data, const char *json, size_t size);
+  /* Bytes of a call under way, and the action or phase it belongs to: some may be missing where
+   * they come faster than they are taken. NULL: nobody listens. */
+  void (*on_progress)(void *data, const char *id, const char *bytes, size_t size);
   void *data;
-  const struct sys *sys; /* NULL: the real world */
+  const struct sys *sys; /* of a run without a host; NULL: the real world */
 };
 
 /* Opens a run: loads the script, takes the lock, recovers the journal. NULL with a message
- * ("what: why; what to do") in `error`. Nothing has been performed yet. */
+ * ("what: why; what to do") in `error`. Nothing has been performed yet. The options are not needed
+ * any more when it returns. */
 struct skillrt *skillrt_open(const struct skillrt_options *options, char *error, size_t size);
 
-/* Does what can be done now, without waiting. */
+/* Does what can be done now, without waiting; in a host for all its runs. */
 enum skillrt_state skillrt_step(struct skillrt *run);
+/* Whether it has stopped; of a run in a host after skillrt_host_step. */
+bool skillrt_stopped(const struct skillrt *run);
 /* Readable when skillrt_step has work. Valid until skillrt_close; never read from it. */
 int skillrt_fd(const struct skillrt *run);
 /* Milliseconds after which skillrt_step has work anyhow; 0: now, -1: no limit. */
 int skillrt_timeout_ms(const struct skillrt *run);
 
-/* Asks the run to stop and stay resumable. Callable from a signal handler and from any thread
- * until skillrt_close; takes effect in a later skillrt_step, inside a Lua function within some
- * 10,000 instructions. Programs under way have 2 s from SIGTERM to SIGKILL; the run has stopped
- * when they are gone. One that comes after the end is none. */
+/* Asks the run to stop and stay resumable; others of its host go on. Callable from a signal handler
+ * and from any thread until skillrt_close; takes effect in a later skillrt_step, inside a Lua
+ * function within some 10,000 instructions. Programs under way have 2 s from SIGTERM to SIGKILL;
+ * the run has stopped when they are gone. One that comes after the end is none. */
 void skillrt_stop(struct skillrt *run);
 
 /* Once stopped: "completed", "failed", "aborted", "paused"; before: "". Valid until close. */
 const char *skillrt_status(const struct skillrt *run);
 /* "task_completed", "error_limit", "user_exit" ... */
 const char *skillrt_reason(const struct skillrt *run);
-/* More about the reason for people, or "". */
+/* More about the reason for people, or "". Valid until the next call on the run. */
 const char *skillrt_message(const struct skillrt *run);
+
+enum skillrt_status_code {
+  SKILLRT_GOING, /* it has not stopped */
+  SKILLRT_COMPLETED,
+  SKILLRT_FAILED,
+  SKILLRT_ABORTED,
+  SKILLRT_PAUSED
+};
+enum skillrt_status_code skillrt_status_code(const struct skillrt *run);
+
+enum skillrt_reason_code {
+  SKILLRT_NO_REASON,    /* it has not stopped */
+  SKILLRT_OTHER_REASON, /* the skill's own: skillrt_reason has its name */
+  SKILLRT_TASK_COMPLETED,
+  SKILLRT_ALL_PHASES_COMPLETED,
+  SKILLRT_USER_EXIT,
+  SKILLRT_WAITING_FOR_PERSON, /* a question is open */
+  SKILLRT_NEEDS_DECISION,     /* a call may have been executed, and nobody knows */
+  SKILLRT_BLOCKED,
+  SKILLRT_NO_ACTION_SELECTED,
+  SKILLRT_NO_PROGRESS,
+  SKILLRT_MAX_ITERATIONS,
+  SKILLRT_ERROR_LIMIT,
+  SKILLRT_PHASE_FAILED,
+  SKILLRT_RUN_TIMEOUT,
+  SKILLRT_STRATEGY_ERROR,
+  SKILLRT_SCRIPT_ERROR,
+  SKILLRT_OUTPUT_FAILED,
+  SKILLRT_STORE_FAILED,
+  SKILLRT_STORE_LOST,
+  SKILLRT_SYNC_FAILED,
+  SKILLRT_OUT_OF_MEMORY,
+  SKILLRT_INTERNAL
+};
+enum skillrt_reason_code skillrt_reason_code(const struct skillrt *run);
+
 /* The directory of the run, absolute. */
 const char *skillrt_work_dir(const struct skillrt *run);
 /* The state as one line of JSON; belongs to the run, valid until the next call on it. NULL

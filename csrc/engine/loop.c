@@ -22,6 +22,7 @@ struct loop {
   size_t ready;
   unsigned nested; /* loop_turns under way */
   bool inside;     /* in uv_run */
+  bool offload;
   _Atomic(struct loop_member *) signaled;
 };
 
@@ -190,6 +191,14 @@ void loop_signal(struct loop_member *m) {
 
 size_t loop_members(const struct loop *l) {
   return l->members;
+}
+
+void loop_offload(struct loop *l, bool always) {
+  l->offload = always;
+}
+
+bool loop_is_shared(const struct loop *l) {
+  return l->offload || l->members > 1;
 }
 
 struct transports *loop_transports(struct loop *l) {

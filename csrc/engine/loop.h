@@ -27,6 +27,9 @@ void loop_turn(struct loop *, bool wait);
 void loop_wake(struct loop *);
 struct uv_loop_s *loop_uv(struct loop *);
 
+/* Whether slow work leaves its thread even where nobody else would be held up. */
+void loop_offload(struct loop *, bool always);
+
 /* The same for who waits for this member. A member whose turn waits for another turns the others
  * meanwhile; deep inside such waits the others have to wait, so that they end. */
 struct loop_member;
@@ -50,6 +53,7 @@ void loop_ready(struct loop_member *); /* please turn me; idempotent */
 /* The same, safe in a signal handler and from another thread. */
 void loop_signal(struct loop_member *);
 size_t loop_members(const struct loop *);
+bool loop_is_shared(const struct loop *); /* slow work must leave its thread */
 struct transports *loop_transports(struct loop *);
 
 #endif

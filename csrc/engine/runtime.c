@@ -114,7 +114,7 @@ static bool offload(void *data, void (*work)(void *), void (*after)(void *), voi
 
 static bool busy(void *data) {
   const struct runtime *r = data;
-  return loop_members(r->loop) > 1;
+  return loop_is_shared(r->loop);
 }
 
 static void wake(void *data) {

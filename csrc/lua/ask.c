@@ -29,7 +29,7 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   assert(lua_gettop(L) == AT_POLICY && "a question inside a question");
   if (!lua_checkstack(L, 24))
     return error_set(error, ERROR_MEMORY, "not enough memory for the script");
-  if (!limits_enter(script->limits, L))
+  if (!limits_enter(script->limits, L, &script->interrupt))
     return error_set(error, ERROR_LIMIT, "runs nested too deep");
   lua_sethook(L, NULL, 0, 0);
   if (!question->own) limits_bound(script->limits, L);
@@ -41,9 +41,10 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   if (status != LUA_OK) {
     raised_take(L, status, error);
     if (script->said.code >= ERROR_LOST) error->code = script->said.code;
-    if (error->code == ERROR_STOPPED && limits_interrupted(script->limits)) {
-      limits_calm(script->limits); /* before L is left: what it is asked next, it has to answer */
-      limits_notice(script->limits);
+    if (error->code == ERROR_STOPPED && interrupt_why(&script->interrupt)) {
+      /* before L is left: what it is asked next, it has to answer */
+      limits_calm(script->limits, &script->interrupt);
+      interrupt_notice(&script->interrupt);
     }
     lua_settop(L, -2);
   }

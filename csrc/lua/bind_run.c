@@ -4,6 +4,7 @@
  * closes; it is a to-be-closed value. All runs of one Lua state share one loop. Called by
  * bind_core.c; used by lua/skillrt/run/runner.lua and skillrt.c. */
 #include "lua/bind.h"
+#include "lua/bind_loop.h"
 #include "lua/bind_store.h"
 
 #include <lauxlib.h>
@@ -14,49 +15,12 @@
 #include "lua/script.h"
 
 #define RUN_TYPE "skillrt.run"
-#define LOOP_TYPE "skillrt.loop"
 
 struct run {
   struct script script;
   struct runtime *runtime;
   bool told; /* of an interruption */
 };
-
-/* ---- the loop ---- */
-
-struct loop_box {
-  struct loop *loop;
-};
-
-static const char loop_key;
-
-static int loop_collect(lua_State *L) {
-  struct loop_box *box = lua_touserdata(L, 1);
-  if (box->loop) limits_watch(limits_of(L), NULL);
-  loop_close(box->loop);
-  box->loop = NULL;
-  return 0;
-}
-
-/* Pushes the userdata that owns the loop; a run keeps it as its user value, so that it is
- * collected after the run. */
-static struct loop *push_loop(lua_State *L, struct error *error) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &loop_key) == LUA_TUSERDATA)
-    return ((struct loop_box *)lua_touserdata(L, -1))->loop;
-  lua_pop(L, 1);
-  struct loop_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  box->loop = NULL;
-  if (luaL_newmetatable(L, LOOP_TYPE)) {
-    lua_pushcfunction(L, loop_collect);
-    lua_setfield(L, -2, "__gc");
-  }
-  lua_setmetatable(L, -2);
-  if (!loop_open(bind_sys(L), &box->loop, error)) return NULL;
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
-  limits_watch(limits_of(L), box->loop);
-  return box->loop;
-}
 
 /* ---- options ---- */
 
@@ -106,7 +70,7 @@ static int core_open(lua_State *L) {
   read_options(L, 2, &options);
   lua_settop(L, 2);
   struct error error = {0};
-  options.loop = push_loop(L, &error); /* before the run, so that it is finalized after it */
+  options.loop = bind_loop(L, &error); /* before the run, so that it is finalized after it */
   if (!options.loop) return bind_fail(L, &error);
   struct run *run = lua_newuserdatauv(L, sizeof *run, 1);
   memset(run, 0, sizeof *run);
@@ -128,24 +92,31 @@ static int core_open(lua_State *L) {
   return 2;
 }
 
-struct runtime *run_runtime(lua_State *L, int at) {
+struct run *run_at(lua_State *L, int at) {
   struct run *run = luaL_checkudata(L, at, RUN_TYPE);
   luaL_argcheck(L, run->runtime, at, "the run is closed");
-  return run->runtime;
+  return run;
 }
 
 static struct run *check_run(lua_State *L) {
-  run_runtime(L, 1);
-  return lua_touserdata(L, 1);
+  return run_at(L, 1);
+}
+
+struct runtime *run_runtime(const struct run *run) {
+  return run->runtime;
+}
+
+struct interrupt *run_interrupt(struct run *run) {
+  return &run->script.interrupt;
 }
 
 /* A stop from outside is meant for each run that is turned or waited for. */
 static void pass_on_stop(struct run *run) {
-  struct limits *limits = run->script.limits;
-  if (run->told || !limits_interrupted(limits)) return;
+  const char *why = interrupt_why(&run->script.interrupt);
+  if (run->told || !why) return;
   run->told = true;
-  limits_notice(limits);
-  runtime_stop(run->runtime, limits_why(limits));
+  interrupt_notice(&run->script.interrupt);
+  runtime_stop(run->runtime, why);
 }
 
 static int run_step(lua_State *L) {
@@ -167,8 +138,7 @@ static int run_wait(lua_State *L) {
   return 0;
 }
 
-bool run_turn(lua_State *L, int at) {
-  struct run *run = lua_touserdata(L, at);
+bool run_turn(struct run *run) {
   pass_on_stop(run);
   loop_turn(runtime_loop(run->runtime), false);
   return runtime_stopped(run->runtime);
@@ -216,23 +186,23 @@ static int run_stats(lua_State *L) {
 }
 
 static int run_loop(lua_State *L) {
-  struct run *run = check_run(L);
-  (void)run;
   struct error error;
-  struct loop *loop = push_loop(L, &error);
+  check_run(L);
+  struct loop *loop = bind_loop(L, &error);
   lua_pushinteger(L, loop_fd(loop));
   lua_pushinteger(L, loop_timeout_ms(loop));
   return 2;
 }
 
-static int run_close(lua_State *L) {
-  struct run *run = luaL_checkudata(L, 1, RUN_TYPE);
-  if (run->runtime) {
-    struct runtime *runtime = run->runtime;
-    run->runtime = NULL;
-    runtime_close(runtime);
-  }
+void run_close(lua_State *L, struct run *run) {
+  struct runtime *runtime = run->runtime;
+  run->runtime = NULL;
+  runtime_close(runtime);
   script_clear(&run->script, L);
+}
+
+static int run_collect(lua_State *L) {
+  run_close(L, luaL_checkudata(L, 1, RUN_TYPE));
   return 0;
 }
 
@@ -240,14 +210,14 @@ int bind_run(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"step", run_step},   {"wait", run_wait},     {"stop", run_stop},
       {"event", run_event}, {"status", run_status}, {"stats", run_stats},
-      {"loop", run_loop},   {"close", run_close},   {NULL, NULL}};
+      {"loop", run_loop},   {"close", run_collect}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", core_open}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, run_close);
+    lua_pushcfunction(L, run_collect);
     lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, run_close);
+    lua_pushcfunction(L, run_collect);
     lua_setfield(L, -2, "__close");
   }
   lua_pop(L, 1);

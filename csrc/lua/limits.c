@@ -2,7 +2,6 @@
 #include "lua/limits.h"
 
 #include <lauxlib.h>
-#include <stdatomic.h>
 
 #include "engine/loop.h"
 
@@ -13,13 +12,14 @@ enum {
 };
 
 struct limits {
-  lua_State *entered[DEPTH]; /* for the thread that runs Lua only */
+  struct {
+    lua_State *L;
+    struct interrupt *interrupt;
+  } entered[DEPTH]; /* for the thread that runs Lua only */
   atomic_int depth;
   bool polled;
   _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
-  _Atomic(const char *) why;   /* NULL: not interrupted */
-  atomic_bool raising;         /* what is entered has not heard of it yet */
-  atomic_bool noticed;
+  struct interrupt all;
 };
 
 static const char limits_key;
@@ -33,10 +33,42 @@ struct limits *limits_of(lua_State *L) {
   *limits = (struct limits){.polled = false};
   atomic_store(&limits->depth, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  limits->entered[0] = lua_tothread(L, -1);
+  limits->entered[0].L = lua_tothread(L, -1);
+  limits->entered[0].interrupt = &limits->all;
   lua_pop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &limits_key);
   return limits;
+}
+
+/* ---- flags ---- */
+
+void interrupt_set(struct interrupt *i, const char *why) {
+  if (atomic_exchange(&i->why, why)) return; /* it is on its way, or over */
+  atomic_store(&i->raising, true);
+}
+
+const char *interrupt_why(const struct interrupt *i) {
+  const char *why = NULL;
+  for (; i && !why; i = i->above)
+    why = atomic_load(&i->why);
+  return why;
+}
+
+static bool is_raising(const struct interrupt *i) {
+  while (i && !atomic_load(&i->raising))
+    i = i->above;
+  return i != NULL;
+}
+
+void interrupt_notice(struct interrupt *i) {
+  for (; i; i = i->above)
+    if (atomic_load(&i->why)) atomic_store(&i->noticed, true);
+}
+
+/* ---- hooks ---- */
+
+struct interrupt *limits_current(struct limits *limits) {
+  return limits->entered[atomic_load(&limits->depth) - 1].interrupt;
 }
 
 static void raise_hook(lua_State *L, lua_Debug *where);
@@ -45,14 +77,15 @@ static void raise_hook(lua_State *L, lua_Debug *where);
 static void raise_in_all(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
   for (int i = 0; i < depth; i++)
-    lua_sethook(limits->entered[i], raise_hook, LUA_MASKCOUNT, 1);
+    if (interrupt_why(limits->entered[i].interrupt))
+      lua_sethook(limits->entered[i].L, raise_hook, LUA_MASKCOUNT, 1);
 }
 
 /* From here on at every instruction of all that is entered: a script's pcall may catch one. */
 static void raise_hook(lua_State *L, lua_Debug *where) {
   (void)where;
   struct limits *limits = limits_of(L);
-  limits_notice(limits);
+  interrupt_notice(limits_current(limits));
   raise_in_all(limits);
   lua_createtable(L, 0, 2);
   lua_pushliteral(L, "interrupted");
@@ -63,7 +96,7 @@ static void raise_hook(lua_State *L, lua_Debug *where) {
 }
 
 static void poll_hook(lua_State *L, lua_Debug *where) {
-  if (atomic_load(&limits_of(L)->raising)) raise_hook(L, where);
+  if (is_raising(limits_current(limits_of(L)))) raise_hook(L, where);
 }
 
 static void usual_hook(const struct limits *limits, lua_State *L) {
@@ -81,7 +114,7 @@ static bool is_ours(lua_Hook hook) {
 void limits_bound(struct limits *limits, lua_State *L) {
   lua_Hook hook = lua_gethook(L);
   if (hook && !is_ours(hook)) return;
-  if (limits_interrupted(limits))
+  if (interrupt_why(limits_current(limits)))
     lua_sethook(L, raise_hook, LUA_MASKCOUNT, GRACE);
   else if (hook != (limits->polled ? poll_hook : NULL)) /* else it goes on counting */
     usual_hook(limits, L);
@@ -89,13 +122,14 @@ void limits_bound(struct limits *limits, lua_State *L) {
 
 void limits_poll(struct limits *limits) {
   limits->polled = true;
-  limits_bound(limits, limits->entered[0]);
+  limits_bound(limits, limits->entered[0].L);
 }
 
-bool limits_enter(struct limits *limits, lua_State *L) {
+bool limits_enter(struct limits *limits, lua_State *L, struct interrupt *interrupt) {
   int depth = atomic_load(&limits->depth);
   if (depth >= DEPTH) return false;
-  limits->entered[depth] = L;
+  limits->entered[depth].L = L;
+  limits->entered[depth].interrupt = interrupt ? interrupt : limits_current(limits);
   atomic_store(&limits->depth, depth + 1);
   return true;
 }
@@ -105,39 +139,34 @@ void limits_leave(struct limits *limits) {
   if (depth > 1) atomic_store(&limits->depth, depth - 1);
 }
 
+/* ---- the whole Lua state ---- */
+
 void limits_watch(struct limits *limits, struct loop *loop) {
   atomic_store(&limits->loop, loop);
 }
 
 void limits_interrupt(struct limits *limits, const char *why) {
-  if (atomic_exchange(&limits->why, why)) return; /* it is on its way, or over */
-  atomic_store(&limits->raising, true);
+  if (limits_interrupted(limits)) return;
+  interrupt_set(&limits->all, why);
   if (!limits->polled) raise_in_all(limits);
   struct loop *loop = atomic_load(&limits->loop);
   if (loop) loop_wake(loop);
 }
 
 bool limits_interrupted(const struct limits *limits) {
-  return atomic_load(&limits->why) != NULL;
-}
-
-const char *limits_why(const struct limits *limits) {
-  return atomic_load(&limits->why);
+  return atomic_load(&limits->all.why) != NULL;
 }
 
 bool limits_noticed(const struct limits *limits) {
-  return atomic_load(&limits->noticed);
+  return atomic_load(&limits->all.noticed);
 }
 
-void limits_notice(struct limits *limits) {
-  atomic_store(&limits->noticed, true);
-}
-
-void limits_calm(struct limits *limits) {
+void limits_calm(struct limits *limits, struct interrupt *interrupt) {
   int depth = atomic_load(&limits->depth);
-  atomic_store(&limits->raising, false);
+  for (struct interrupt *i = interrupt ? interrupt : &limits->all; i; i = i->above)
+    atomic_store(&i->raising, false);
   for (int i = 0; i < depth; i++)
-    if (lua_gethook(limits->entered[i]) == raise_hook) usual_hook(limits, limits->entered[i]);
+    if (lua_gethook(limits->entered[i].L) == raise_hook) usual_hook(limits, limits->entered[i].L);
 }
 
 static int not_resumed(lua_State *L, const char *why) {
@@ -153,7 +182,7 @@ static int noted_resume(lua_State *L) {
   int count = lua_gettop(L) - 1, results;
   if (!lua_checkstack(co, count)) return not_resumed(L, "too many arguments to resume");
   struct limits *limits = limits_of(L);
-  if (!limits_enter(limits, co)) return luaL_error(L, "coroutines nested too deep");
+  if (!limits_enter(limits, co, NULL)) return luaL_error(L, "coroutines nested too deep");
   limits_bound(limits, co);
   lua_xmove(L, co, count);
   int status = lua_resume(co, L, count, &results);

@@ -1,19 +1,35 @@
 /* limits.h: stopping a script from outside, also inside an endless loop.
  *
- * To interrupt is to set an atomic flag. In a host, where that may happen in any thread, a hook
- * looks at it now and then, on the thread that runs Lua, for a tenth of a script's time; in the
- * program it happens in a signal handler on that very thread, which can set the hook when it is
- * needed. It raises a table { message = "interrupted", code = "stopped" }. Hooks are per coroutine
- * and nothing tells which one runs, so the bindings note each they enter here; coroutine.resume and
- * wrap are replaced by versions that do the same. */
+ * To interrupt is to set an atomic flag, a run's or that of all. In a host, where that may happen
+ * in any thread, a hook looks at it now and then, on the thread that runs Lua, for a tenth of a
+ * script's time; in the program it happens in a signal handler on that very thread, which can set
+ * the hook when it is needed. It raises a table { message = "interrupted", code = "stopped" }.
+ * Hooks are per coroutine and nothing tells which one runs, so the bindings note each they enter
+ * here; coroutine.resume and wrap are replaced by versions that do the same. */
 #ifndef SKILLRT_LUA_LIMITS_H
 #define SKILLRT_LUA_LIMITS_H
 
 #include <lua.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct limits;
 struct loop;
+
+/* That something is to stop: set from outside, looked at on the thread that runs Lua. What runs
+ * inside of another thing (`above`) stops with it; all else goes on. */
+struct interrupt {
+  struct interrupt *above;   /* NULL: the whole Lua state */
+  _Atomic(const char *) why; /* NULL: not interrupted */
+  atomic_bool raising;       /* what is entered has not heard of it yet */
+  atomic_bool noticed;
+};
+
+/* Async-signal-safe, from any thread. `why`: a literal. Wakes nobody. */
+void interrupt_set(struct interrupt *, const char *why);
+/* Of itself, or of what it runs inside of; NULL: it goes on. */
+const char *interrupt_why(const struct interrupt *);
+void interrupt_notice(struct interrupt *);
 
 /* The limits of this Lua state, made on first use; lives as long as the state. */
 struct limits *limits_of(lua_State *L);
@@ -24,25 +40,27 @@ int limits_install(lua_State *L);
 /* From here on interruptions may come from any thread. Once, behind limits_install. */
 void limits_poll(struct limits *);
 
-/* Between the two, L runs Lua code. Nests; false: too deep. */
-bool limits_enter(struct limits *, lua_State *L);
+/* Between the two, L runs Lua code of what `interrupt` stops; NULL: of what was entered before.
+ * Nests; false: too deep. */
+bool limits_enter(struct limits *, lua_State *L, struct interrupt *);
 /* Behind an enter of code that a script may have written: it can be interrupted. Where that has
  * been before, it may take a moment to end in order. */
 void limits_bound(struct limits *, lua_State *L);
 void limits_leave(struct limits *);
+/* What was entered last. */
+struct interrupt *limits_current(struct limits *);
 
-/* The loop that an interruption wakes; NULL: none. Whoever turns it looks whether to stop. */
+/* The loop that limits_interrupt wakes; NULL: none. Whoever turns it looks whether to stop. */
 void limits_watch(struct limits *, struct loop *);
 
-/* Async-signal-safe on the thread that runs Lua; behind limits_poll from any thread, while the Lua
- * state is open. `why`: a literal. */
+/* All of this Lua state is to stop. Async-signal-safe on the thread that runs Lua; behind
+ * limits_poll from any thread, while the Lua state is open. */
 void limits_interrupt(struct limits *, const char *why);
+/* Whether that has come, and whether Lua code or the loop has noticed. */
 bool limits_interrupted(const struct limits *);
-const char *limits_why(const struct limits *);
-/* Whether an interruption has been noticed by Lua code or by the loop. */
 bool limits_noticed(const struct limits *);
-void limits_notice(struct limits *);
-/* What runs from here on hears no more of it; the interruption itself stays known. */
-void limits_calm(struct limits *);
+/* What runs from here on hears no more of it; the interruption itself stays known. NULL: that of
+ * the whole Lua state. */
+void limits_calm(struct limits *, struct interrupt *);
 
 #endif

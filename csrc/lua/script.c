@@ -286,8 +286,8 @@ static void script_stop(void *self, const char *why) {
   struct script *script = self;
   struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;
-  limits_calm(script->limits);
-  limits_notice(script->limits);
+  limits_calm(script->limits, &script->interrupt);
+  interrupt_notice(&script->interrupt);
   ask(&question, notice_body, &ignored);
 }
 
@@ -327,6 +327,7 @@ void script_init(struct script *script, lua_State *L, int at) {
   luaL_checktype(L, at, LUA_TTABLE);
   ask_open(script, L, at);
   script->limits = limits_of(L);
+  script->interrupt.above = limits_current(script->limits);
   struct script **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
   lua_pushvalue(L, -1);

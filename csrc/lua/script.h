@@ -18,8 +18,9 @@ struct script {
   int kept;             /* registry reference of the box */
   struct script **box;  /* what read_blob, which may outlive the script, finds it by */
   struct limits *limits;
-  struct store *store; /* known since load */
-  uint64_t *numbers;   /* of the last decision, in a userdata that the policy keeps */
+  struct interrupt interrupt; /* of this run, and of the runs inside it */
+  struct store *store;        /* known since load */
+  uint64_t *numbers;          /* of the last decision, in a userdata that the policy keeps */
   size_t numbers_room;
   struct error said; /* by a C call inside the question */
 };

@@ -48,7 +48,7 @@ static int report(struct skillrt *run) {
 }
 
 int main(int count, char **words) {
-  struct skillrt_options options = {.on_record = on_record, .data = stdout};
+  struct skillrt_options options = {.size = sizeof options, .on_record = on_record, .data = stdout};
   char error[1024];
   if (count != 3) {
     fprintf(stderr, "usage: host SCRIPT DIRECTORY | host --resume DIRECTORY\n");

@@ -62,7 +62,8 @@ static struct skillrt *open_run(struct scratch *s, struct faulty *f, bool resume
   char script[600], directory[600], error[1024] = "";
   snprintf(script, sizeof script, "%.500s/s.lua", s->path);
   snprintf(directory, sizeof directory, "%.500s/run", s->path);
-  struct skillrt_options options = {.script = script,
+  struct skillrt_options options = {.size = sizeof options,
+                                    .script = script,
                                     .work_dir = directory,
                                     .resume = resume,
                                     .answer = NULL,

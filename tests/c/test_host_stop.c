@@ -22,7 +22,8 @@ static struct skillrt *open_run(const char *actions) {
                       "max_runs = 1000000, run = function(state, ctx) %s end } } }\n",
                       actions);
   scratch_write(&folder, "s.lua", text, (size_t)size);
-  struct skillrt_options options = {.script = scratch_path(&folder, "s.lua")};
+  struct skillrt_options options = {.size = sizeof options,
+                                    .script = scratch_path(&folder, "s.lua")};
   struct skillrt *run = skillrt_open(&options, error, sizeof error);
   if (!run) printf("# %s\n", error);
   return run;

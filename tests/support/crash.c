@@ -155,7 +155,8 @@ static void drive(struct crash *c, struct skillrt *run) {
 }
 
 bool crash_episode(struct crash *c, bool resume, const char *answer) {
-  struct skillrt_options options = {.script = resume ? NULL : c->script,
+  struct skillrt_options options = {.size = sizeof options,
+                                    .script = resume ? NULL : c->script,
                                     .work_dir = c->directory,
                                     .resume = resume,
                                     .answer = answer,

@@ -20,17 +20,9 @@ local function not_a_skill(path, value)
     "no_skill"
 end
 
----Runs a Lua script and gives what it returns: a skill, or a result of skill:run.
----@param path string
----@return table|nil value
----@return string? message
----@return string? code
-function M.run(path)
-  local text, message, code = files.read(path, M.MAX_SCRIPT)
-  if not text then
-    return nil, message, code
-  end
-  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), "@" .. path, "t")
+-- Runs a chunk; `path` is its name in messages.
+local function run(text, path, chunkname)
+  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), chunkname, "t")
   if not chunk then
     local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
     return nil, place, "invalid"
@@ -54,6 +46,36 @@ function M.run(path)
     return value
   end
   return not_a_skill(path, value)
+end
+
+---Runs a Lua script and gives what it returns: a skill, or a result of skill:run.
+---@param path string
+---@return table|nil value
+---@return string? message
+---@return string? code
+function M.run(path)
+  local text, message, code = files.read(path, M.MAX_SCRIPT)
+  if not text then
+    return nil, message, code
+  end
+  return run(text, path, "@" .. path)
+end
+
+---Runs a script that lies in no file. Its text is pinned with the run as a file's would be.
+---@param text string
+---@param name string  in messages
+---@return skillrt.Skill|table|nil value
+---@return string? message
+---@return string? code
+function M.run_text(text, name)
+  if #text > M.MAX_SCRIPT then
+    return nil, ("%s: larger than %d bytes"):format(name, M.MAX_SCRIPT), "limit"
+  end
+  local value, message, code, traceback = run(text, name, "=" .. name)
+  if skill.is(value) and not value.source then
+    value.script_text = { name = name, text = text }
+  end
+  return value, message, code, traceback
 end
 
 return M

@@ -46,6 +46,9 @@ local function pins_of(skill)
     end
     pin(skill.source:match("[^/]+$"), text)
   end
+  if skill.script_text then
+    pin(skill.script_text.name, skill.script_text.text)
+  end
   if skill.strategy.text then
     pin("strategy " .. skill.strategy.name, skill.strategy.text)
   end
