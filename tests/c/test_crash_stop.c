@@ -166,14 +166,15 @@ int main(void) {
                    "  actions = { { id = 'a', run = function() end } } }\n");
   }
   TEST("a stop ends a command that hangs") {
-    stops(&s, ACTION("if not go() then ctx.await { kind = 'command', argv = { 'sleep', '30' }, "
-                     "idempotent = true } end"));
+    stops(&s, ACTION("ctx.await { kind = 'command', argv = { 'sh', '-c', 'test -e $0 || exec sleep "
+                     "30', GO }, idempotent = true }"));
   }
   TEST("and one that ignores to be told, after its grace of 2 s") {
     stops_after(
         &s, 2000,
-        ACTION("if not go() then ctx.await { kind = 'command', argv = { 'sh', '-c', \"trap '' "
-               "TERM INT; sleep 30\" }, idempotent = true } end"));
+        ACTION(
+            "ctx.await { kind = 'command', argv = { 'sh', '-c', \"trap '' TERM INT; test -e $0 || "
+            "sleep 30\", GO }, idempotent = true }"));
   }
   TEST("a stop ends the wait before the next attempt (F45)") {
     stops(&s, HEAD "return skillrt.skill { name = 's', mode = 'autonomous', state = { n = 0 },\n"
@@ -182,7 +183,7 @@ int main(void) {
                    "'not yet', 'transient' end end } } }\n");
   }
   TEST("a stop ends a wait of the script's own") {
-    stops(&s, ACTION("if not go() then ctx.await { kind = 'sleep', seconds = 0.4 } end"));
+    stops(&s, ACTION("ctx.await { kind = 'sleep', seconds = 0.4 }"));
   }
   TEST("a function that loops behind a reply that came in time is stopped too") {
     stops(&s, ACTION("ctx.await { kind = 'sleep', seconds = 0.001 }\nwhile not go() do end"));
