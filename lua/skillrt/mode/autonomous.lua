@@ -34,6 +34,7 @@ function M.new(skill, books, ctx)
     ctx = ctx,
     one = {}, -- the list of a single choice
     select = skill.strategy.select,
+    concurrent = skill.strategy.concurrent == true,
     by_id = {},
   }, Autonomous)
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
@@ -54,9 +55,9 @@ function M.new(skill, books, ctx)
     quick = when.quick,
   }, skill.strategy.order, built_in)
   books.state:ignore(self.available:unread(EACH_STEP))
-  if skill.strategy.concurrent then
-    for _, step in pairs(books.steps) do
-      self:began(step.id)
+  for _, step in pairs(books.steps) do -- of a run that goes on
+    if self.by_id[step.id] then
+      self:began(self.by_id[step.id])
     end
   end
   return self
@@ -101,59 +102,61 @@ local function ask_strategy(self)
     end
     return "none", type(why) == "string" and why or nil
   end
-  if list:has(result) then
-    if not self.by_id[result] then
-      return built_in_end(result)
-    end
-    self.one[1] = result
+  local one = list:get(result)
+  if one then
+    self.one[1] = one
     return "start", self.one
+  elseif list.built_in[result] then
+    return built_in_end(result)
   end
   local ids, message = strategy.check(result, list)
   if not ids then
     return strategy_failed(self, message)
   end
-  for _, id in ipairs(ids) do
-    if not self.by_id[id] then
+  local chosen = {}
+  for i, id in ipairs(ids) do
+    chosen[i] = self.by_id[id]
+    if not chosen[i] then
       if #ids == 1 then
         return built_in_end(id)
       end
       return strategy_failed(self, ("chose %s together with others; it ends the run"):format(id))
     end
   end
-  return "start", ids
+  return "start", chosen
 end
 
 ---@return "start"|"none"|"stop"|"ask" kind
----@return string[]|string|table|nil what  ids; why; status; the question
+---@return skillrt.Action[]|string|table|nil what  those; why; status; the question
 ---@return string? reason
 ---@return string? message
 function Autonomous:choose()
-  self.available:update(self.books.state:take_dirty(), self.books.state.root)
-  if self.available.count > 0 or self.skill.strategy.decides_end then
+  local state_now, list = self.books.state, self.available
+  list:update(state_now:take_dirty(), state_now.root)
+  if list.count > 0 or self.skill.strategy.decides_end then
     return ask_strategy(self)
   end
   return "none"
 end
 
 ---Whether an action that was named before may still begin.
----@param id string
+---@param one skillrt.Action
 ---@return boolean
-function Autonomous:may_begin(id)
-  local one = self.by_id[id]
+function Autonomous:may_begin(one)
   return not is_spent(self.books, one) and when.holds(one, self.books.state.root)
 end
 
 ---Whether more is chosen while steps run.
 ---@return boolean
 function Autonomous:is_concurrent()
-  return self.skill.strategy.concurrent == true
+  return self.concurrent
 end
 
 ---A step of this action began: where more is chosen meanwhile, it is not offered a second time.
----@param id string
-function Autonomous:began(id)
-  if self.skill.strategy.concurrent then
-    self.available:hold_back(id)
+---@param one skillrt.Action
+function Autonomous:began(one)
+  if self.concurrent then
+    self.available:hold_back(one.id)
   end
 end
 
@@ -169,7 +172,7 @@ function Autonomous.is_looping()
   return true
 end
 
----Whether a step of this id is an iteration.
+---Whether a step of this is an iteration.
 ---@return boolean
 function Autonomous.counts()
   return true
@@ -181,22 +184,20 @@ function Autonomous.over(_, status, reason, message)
 end
 
 ---A step of this action is over: it may have used up its runs.
----@param id string
-function Autonomous:finished(id)
-  local one = self.by_id[id]
-  if one and self.skill.strategy.concurrent then
-    self.available:give_back(id)
+---@param one skillrt.Action
+function Autonomous:finished(one)
+  if self.concurrent then
+    self.available:give_back(one.id)
   end
-  if one and is_spent(self.books, one) then
-    self.available:recheck(id)
+  if is_spent(self.books, one) then
+    self.available:recheck(one.id)
   end
 end
 
 ---@param id string
----@return table|nil definition
----@return "action" kind
+---@return skillrt.Action|nil
 function Autonomous:find(id)
-  return self.by_id[id], "action"
+  return self.by_id[id]
 end
 
 return M

@@ -95,36 +95,37 @@ function Hybrid:is_concurrent()
   return self:is_looping() and self.loop:is_concurrent()
 end
 
-function Hybrid:began(id)
-  self.loop:began(id)
+function Hybrid:began(one)
+  if one.kind == "action" then
+    self.loop:began(one)
+  end
 end
 
-function Hybrid:counts(id)
-  return self.loop:find(id) ~= nil
+function Hybrid.counts(_, one)
+  return one.kind == "action"
 end
 
 function Hybrid:could_choose()
   return self.loop:could_choose()
 end
 
-function Hybrid:may_begin(id)
-  local phases = self.before:find(id) and self.before or self.after:find(id) and self.after
-  return (phases or self.loop):may_begin(id)
+function Hybrid:may_begin(one)
+  if one.kind == "action" then
+    return self.loop:may_begin(one)
+  end
+  return (one.trailing and self.after or self.before):may_begin()
 end
 
-function Hybrid:finished(id)
-  self.loop:finished(id)
+function Hybrid:finished(one)
+  if one.kind == "action" then
+    self.loop:finished(one)
+  end
 end
 
 ---@param id string
----@return table|nil definition
----@return string kind
+---@return skillrt.Action|nil
 function Hybrid:find(id)
-  local one = self.before:find(id) or self.after:find(id)
-  if one then
-    return one, "phase"
-  end
-  return self.loop:find(id)
+  return self.before:find(id) or self.after:find(id) or self.loop:find(id)
 end
 
 return M

@@ -77,19 +77,19 @@ local function stop_failed(self)
   return "stop", "failed", "phase_failed", last and ("%s: %s"):format(last.phase or last.action, last.message)
 end
 
--- Why a phase does not run now: "skip" or "refuse", its id, the reason; nil: it does.
+-- Why a phase does not run now: "skip" or "refuse" and the reason; nil: it does.
 local function obstacle(self, phase)
   for _, condition in ipairs(phase.when) do
     local holds, problem = when.test(condition, self.books.state.root)
     if problem then
-      return "refuse", phase.id, ("its condition cannot be asked: %s: %s"):format(when.text(condition), problem)
+      return "refuse", ("its condition cannot be asked: %s: %s"):format(when.text(condition), problem)
     elseif not holds then
-      return "skip", phase.id, "condition not met: " .. when.text(condition)
+      return "skip", "condition not met: " .. when.text(condition)
     end
   end
   local missing = missing_input(self, phase)
   if missing then
-    return "refuse", phase.id, missing
+    return "refuse", missing
   end
 end
 
@@ -99,22 +99,22 @@ local function consider(self, group)
     self.looked = self.looked + 1
     local phase = group[self.looked]
     if not is_over(self.books, phase) then
-      local kind, id, why = obstacle(self, phase)
+      local kind, why = obstacle(self, phase)
       if kind then
-        return kind, id, why
+        return kind, phase, why
       end
-      self.starting[#self.starting + 1] = phase.id
+      self.starting[#self.starting + 1] = phase
     end
   end
   if self.starting[1] then
-    local ids = self.starting
+    local phases = self.starting
     self.starting = {}
-    return "start", ids
+    return "start", phases
   end
 end
 
 ---@return "start"|"stop"|"skip"|"refuse" kind
----@return string[]|string|nil what   ids; status; or the phase
+---@return skillrt.Action[]|skillrt.Action|string|nil what  those; status; or the phase
 ---@return string? why
 ---@return string? message
 function Sequential:choose()
@@ -183,10 +183,9 @@ end
 Sequential.finished = function() end
 
 ---@param id string
----@return table|nil definition
----@return "phase" kind
+---@return skillrt.Action|nil
 function Sequential:find(id)
-  return self.by_id[id], "phase"
+  return self.by_id[id]
 end
 
 return M

@@ -13,13 +13,22 @@ local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
 local Ends = {}
 Ends.__index = Ends
 
--- The termination conditions, to be asked before each choice: those that cannot fail without ado.
+local function has_left(root)
+  return root.status == "user_exit"
+end
+
+-- The termination conditions, to be asked before each choice: those that cannot fail without ado. Of the
+-- built-in ones the others are no conditions, but always looked at.
 local function rows_of(skill)
   local rows = {}
-  for i, row in ipairs(skill.terminate) do
+  for _, row in ipairs(skill.terminate) do
     local condition = row.condition
-    local test = type(condition) == "table" and condition.is_quiet and condition.test or condition
-    rows[i] = { builtin = row.builtin, status = row.status, reason = row.reason, text = row.text, test = test }
+    if row.builtin == "user_exit" then
+      rows[#rows + 1] = { test = has_left, status = "aborted", reason = "user_exit" }
+    elseif not row.builtin then
+      local test = type(condition) == "table" and condition.is_quiet and condition.test or condition
+      rows[#rows + 1] = { test = test, status = row.status or "completed", reason = row.reason or row.text }
+    end
   end
   return rows
 end
@@ -64,12 +73,8 @@ local function terminated(self)
   local root, rows = self.books.state.root, self.rows
   for i = 1, #rows do
     local row = rows[i]
-    if row.builtin then
-      if row.builtin == "user_exit" and root.status == "user_exit" then
-        return "stop", "aborted", "user_exit"
-      end
-    elseif row.test(root) then
-      return "stop", row.status or "completed", row.reason or row.text
+    if row.test(root) then
+      return "stop", row.status, row.reason
     end
   end
 end
@@ -78,7 +83,7 @@ end
 local function abort(self)
   local books = self.books
   if self.hook and not books.runs[ABORT] and not books.failed[ABORT] then
-    return "start", { ABORT }
+    return "start", { self.hook }
   end
   local errors = books.state.root.errors
   local last = errors[#errors]
@@ -92,21 +97,20 @@ end
 ---@return string? reason
 ---@return string? message
 function Ends:reached()
-  local in_loop = not self.books.loop_end -- what ended the loop of a hybrid run does not end what trails
-  local kind, what, reason, message
-  if in_loop then
+  local books, kind, what, reason, message = self.books, nil, nil, nil, nil
+  local in_loop = not books.loop_end -- what ended the loop of a hybrid run does not end what trails
+  if in_loop and self.terminals[1] then
     kind, what, reason, message = after_terminal(self)
+  end
+  if not kind and books.retrying then
+    what = self.mode:find(books.retrying)
+    kind, what = what and "start", { what }
+  end
+  if not kind and self.rows[1] and self.mode:is_looping() then
+    kind, what, reason, message = terminated(self)
   end
   if kind then
     return kind, what, reason, message
-  elseif self.books.retrying and self.mode:find(self.books.retrying) then
-    return "start", { self.books.retrying }
-  end
-  if self.mode:is_looping() then
-    kind, what, reason, message = terminated(self)
-    if kind then
-      return kind, what, reason, message
-    end
   end
   if in_loop and limits.too_many_errors(self.run) then
     return abort(self)

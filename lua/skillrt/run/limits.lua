@@ -22,13 +22,13 @@ end
 ---Whether one more step may begin. Phases of a hybrid run do not use up the iterations of its loop.
 ---@param run skillrt.Run
 ---@param mode table
----@param id string
+---@param one skillrt.Action
 ---@return string? status
 ---@return string? reason
 ---@return string? message
-function M.before_step(run, mode, id)
+function M.before_step(run, mode, one)
   local most = run.skill.limits.max_iterations
-  if run.books.state.root.iteration_count >= most and id ~= "action-abort" and mode:counts(id) then
+  if run.books.state.root.iteration_count >= most and one.id ~= "action-abort" and mode:counts(one) then
     return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(most)
   end
 end

@@ -26,16 +26,18 @@ local function print_of(state, keys)
   return state:fingerprint(keys)
 end
 
-local function remembered(self, one, print)
-  local seen = self.seen[one.id]
-  if not seen or seen.size >= REMEMBERED then
-    seen = { size = 0, by_print = {} }
-    self.seen[one.id] = seen
-  end
-  local entry = seen.by_print[print]
+-- Notes that an action was chosen with these values; whether it was before, and the note.
+local function noted(self, one, print)
+  local seen = self.seen[one]
+  local entry = seen and seen.by_print[print]
   if not entry then
+    if not seen or seen.size >= REMEMBERED then
+      seen = { size = 0, by_print = {} }
+      self.seen[one] = seen
+    end
     seen.by_print[print] = self.books.state.progress -- most are met once
     seen.size = seen.size + 1
+    return nil
   elseif type(entry) == "number" then
     entry = { times = 1, progress = entry }
     seen.by_print[print] = entry
@@ -46,7 +48,7 @@ end
 -- The same action with the same relevant state too often.
 local function is_stuck(self, one)
   local state = self.books.state
-  local entry, seen = remembered(self, one, one.reads and print_of(state, one.reads) or 0)
+  local entry, seen = noted(self, one, one.reads and print_of(state, one.reads) or 0)
   if not entry then
     return false
   end

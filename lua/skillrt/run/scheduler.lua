@@ -9,7 +9,7 @@ local limits = require("skillrt.run.limits")
 local progress = require("skillrt.run.progress")
 
 ---@class skillrt.Scheduler
----@field queue string[]  ids that were named and have not begun
+---@field queue skillrt.Action[]  those that were named; from `head` on they have not begun
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
@@ -36,46 +36,47 @@ function Scheduler.new(run, journal, steps, mode)
 end
 
 -- A phase that cannot run: an error of its own, without an attempt (F21).
-local function refuse(self, id, why)
-  local step = self.steps:start(id)
+local function refuse(self, phase, why)
+  local step = self.steps:start(phase)
   assert(self.journal:emit({
     t = "fail",
     step = step.number,
     attempt = 1,
     class = "permanent",
-    message = ("%s: %s"):format(id, why),
+    message = ("%s: %s"):format(phase.id, why),
   }))
-  self.mode:finished(id)
+  self.mode:finished(phase)
 end
 
 -- Begins named steps while there is room; what ends the run instead, if anything does.
 local function fill(self)
-  local queue = self.queue
-  while self.head <= #queue and self.books.open < self.max_parallel do
-    local id = queue[self.head]
-    local status, reason, message = limits.before_step(self.run, self.mode, id)
+  local queue, steps, mode = self.queue, self.steps, self.mode
+  while self.books.open < self.max_parallel do
+    local one = queue[self.head]
+    if not one then
+      self.queue, self.head = NONE, 1
+      return
+    end
+    local status, reason, message = limits.before_step(self.run, mode, one)
     if not status then
-      status, reason, message = self.progress:check(self.mode:find(id))
+      status, reason, message = self.progress:check(one)
     end
     if status then
       self.queue, self.head = NONE, 1
       return status, reason, message
     end
     self.head = self.head + 1
-    if self.head == 2 or self.mode:may_begin(id) then -- the others may have changed what it stands on
-      self.steps:go(self.steps:start(id))
-      self.mode:began(id)
+    if self.head == 2 or mode:may_begin(one) then -- the others may have changed what it stands on
+      steps:go(steps:start(one))
+      mode:began(one)
     end
-  end
-  if self.head > #queue and queue[1] then
-    self.queue, self.head = NONE, 1
   end
 end
 
 -- What a mode's answer is, where it is no step: "again" if the mode is to be asked once more.
 local function carry_out(self, kind, what, why, message)
   if kind == "skip" then
-    assert(self.journal:emit({ t = "skip", phase = what, why = why }))
+    assert(self.journal:emit({ t = "skip", phase = what.id, why = why }))
   elseif kind == "refuse" then
     refuse(self, what, why)
   elseif kind == "loop" then
@@ -97,15 +98,12 @@ local function over(self)
   end
 end
 
--- Whether the mode names no more now: named steps have yet to begin, or steps run and it waits for their
--- end, or it was asked since one of them ended.
+-- Whether the mode names no more while steps run: it waits for their end, or there is no room, or it was
+-- asked since one of them ended.
 local function must_wait(self)
-  if self.head <= #self.queue then
-    return true
-  elseif self.books.open == 0 then
-    return false
-  end
-  return self.books.open >= self.max_parallel or not self.mode:is_concurrent() or self.asked_at == self.books.finished
+  local books = self.books
+  return self.queue[self.head] or not self.mode:is_concurrent() or books.open >= self.max_parallel
+    or self.asked_at == books.finished
 end
 
 ---@return "wait"|"stop"|"ask" kind
@@ -113,17 +111,20 @@ end
 ---@return string? why
 ---@return string? message
 function Scheduler:choose()
+  local books = self.books
   while true do
     local kind, what, why, message
-    local status, reason, text = fill(self)
-    if status then
-      kind, what, why, message = self.mode:over(status, reason, text)
-    elseif must_wait(self) then
-      return "wait"
+    if self.queue[1] then
+      kind, what, why = fill(self)
+      if kind then
+        kind, what, why, message = self.mode:over(kind, what, why)
+      end
     end
-    if not kind then
+    if not kind and books.open > 0 and must_wait(self) then
+      return "wait"
+    elseif not kind then
       kind, what, why, message = over(self)
-      if kind and self.books.open > 0 then
+      if kind and books.open > 0 then
         return "wait" -- what has begun is ended first
       end
     end
@@ -132,8 +133,8 @@ function Scheduler:choose()
       if kind == "start" then
         self.queue, self.head = what, 1
         kind = nil
-      elseif self.books.open > 0 then
-        self.asked_at = self.books.finished
+      elseif books.open > 0 then
+        self.asked_at = books.finished
         if kind == "none" then
           return "wait"
         end

@@ -7,6 +7,7 @@
 local attempts = require("skillrt.run.attempts")
 local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
+local core = require("skillrt.core")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
@@ -15,7 +16,7 @@ local returned = require("skillrt.agent.returned")
 local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
 
-local printable = record.printable
+local printable, wall_ms = record.printable, core.wall_ms
 
 ---@class skillrt.Steps
 ---@field run table
@@ -85,17 +86,17 @@ function Steps:definition_of(step)
 end
 
 ---Records that an action or phase was chosen.
----@param id string
+---@param definition skillrt.Action
 ---@return skillrt.Step
-function Steps:start(id)
+function Steps:start(definition)
   local books = self.books
-  local definition, kind = self.mode:find(id)
   local number = books.last_step + 1
   local ok, message = self.journal:emit({
     t = "start",
     step = number,
-    [kind] = id,
-    n = books.state.root.iteration_count + (self.mode:counts(id) and 1 or 0),
+    [definition.kind] = definition.id,
+    n = books.state.root.iteration_count + (self.mode:counts(definition) and 1 or 0),
+    at = wall_ms(),
   }, true)
   if not ok then
     error(message, 0)
@@ -309,7 +310,7 @@ function Steps:settle(step, definition, updates, words)
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
   end
-  self.mode:finished(step.id)
+  self.mode:finished(definition)
 end
 
 ---An attempt of a step failed.
@@ -319,7 +320,7 @@ end
 function Steps:fail(step, definition, failure)
   if failure.class == "skipped" then
     assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
-    return self.mode:finished(step.id)
+    return self.mode:finished(definition)
   end
   local execution = step.execution
   local blame = failure.blame or (execution and execution.main.last)
@@ -343,7 +344,7 @@ function Steps:fail(step, definition, failure)
   if delay then
     self.calls.due:put(step.retry_at, step)
   else
-    self.mode:finished(step.id)
+    self.mode:finished(definition)
   end
 end
 

@@ -18,6 +18,7 @@ expr.null, expr.is_array = json.null, json.is_array
 local M = {}
 
 ---@class skillrt.Action  an action, or a phase (with inputs, parallel)
+---@field kind "action"|"phase"
 ---@field id string
 ---@field index integer        place in the declaration, from 1
 ---@field name string
@@ -291,6 +292,7 @@ function M.new(definition, index, ctx)
   if not action then
     return nil, message
   end
+  action.kind = "action"
   message = check_runs(action, definition, where) or performer(action, ctx.agents, where) or check_each(action, where)
   return not message and action or nil, message
 end
@@ -307,7 +309,7 @@ function M.phase(definition, index, ctx)
   if not phase then
     return nil, message
   end
-  phase.priority, phase.max_runs = 0, 1
+  phase.kind, phase.priority, phase.max_runs = "phase", 0, 1
   if not phase.output then
     phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
     message = check_output(phase.output, where)

@@ -24,8 +24,8 @@ describe("an action's normal form", function()
   it("has every default filled (R41, R60)", function()
     local one = new({ id = "collect" })
     assert.same({
-      id = "collect", index = 1, name = "collect", priority = 0, when = {}, reads = {}, effects = {}, run = noop,
-      max_runs = 1, idempotent = true,
+      id = "collect", kind = "action", index = 1, name = "collect", priority = 0, when = {}, reads = {}, effects = {},
+      run = noop, max_runs = 1, idempotent = true,
     }, one)
   end)
 
