@@ -22,7 +22,8 @@ end
 function M.table()
   local lines = { "| field | default | what it holds | ends the run as, exit code |", "|---|---|---|---|" }
   for _, row in ipairs(limits.TABLE) do
-    lines[#lines + 1] = ("| `limits.%s` | %s | %s | %s |"):format(row.name, row.default or "none", row.text, ending(row))
+    lines[#lines + 1] = ("| `limits.%s` | %s | %s | %s |"):format(row.name, row.default or "none",
+      row.text, ending(row))
   end
   return table.concat(lines, "\n") .. "\n"
 end

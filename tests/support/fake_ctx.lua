@@ -15,9 +15,12 @@ end
 
 ---@param replies table[]  { status, code, body, extra } in their order; a string is a body
 function M.new(replies)
-  local ctx = { asked = {}, lines = {} }
+  local ctx = { asked = {}, lines = {}, counted = {} }
   function ctx.log(text)
     ctx.lines[#ctx.lines + 1] = text
+  end
+  function ctx.used(used)
+    ctx.counted[#ctx.counted + 1] = used
   end
   function ctx.await(request)
     ctx.asked[#ctx.asked + 1] = request

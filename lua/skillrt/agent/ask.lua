@@ -42,6 +42,7 @@ local M = {}
 ---@field context table?
 ---@field output_file string?  relative to the work directory
 ---@field concerns string?
+---@field used skillrt.Usage?  what the answer says it used
 
 local function pick(first, second)
   if first == nil then
@@ -71,6 +72,10 @@ local function read(agent, ctx, task, reply)
   local outcome, failure, left_out = agent:read(reply, task)
   if left_out then
     ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+  end
+  local used = (outcome or failure).used
+  if used then
+    ctx.used(used)
   end
   return outcome, failure
 end

@@ -7,6 +7,7 @@ local failure = require("skillrt.agent.failure")
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local usage = require("skillrt.agent.usage")
 
 local M = {}
 
@@ -41,7 +42,7 @@ local KINDS = {
 -- What an answer may hold; anything else is beside it.
 local ANSWER = {}
 for name in ([[status stateUpdates summary context output output_file concerns error errors message
-  reason retryable class]]):gmatch("%S+") do
+  reason retryable class used]]):gmatch("%S+") do
   ANSWER[name] = true
 end
 
@@ -196,13 +197,12 @@ local function misplaced(answer, task)
   return ('%s stands beside "status", where nobody reads it; write it into "%s"'):format(names.show(list[1]), place)
 end
 
----What an answer means.
----@param object table  the decoded answer
----@param task skillrt.Task
----@return skillrt.Outcome? outcome
----@return skillrt.Failure? failure
----@return string[]? left_out  names of fields that no answer has
-function M.outcome(object, task)
+-- What an answer says it used, whatever else it says; nil: nothing that can be counted.
+local function used_of(object)
+  return is_object(object.used) and usage.check(object.used) or nil
+end
+
+local function outcome_of(object, task)
   local answer, problem = typed(object)
   if not answer then
     return invalid(problem)
@@ -235,6 +235,18 @@ function M.outcome(object, task)
     output_file = file,
     concerns = failure.words(answer.concerns) or (word == "done_with_concerns" and "done with concerns") or nil,
   }, nil, left_out
+end
+
+---What an answer means; with `used`, what it says it used.
+---@param object table  the decoded answer
+---@param task skillrt.Task
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out  names of fields that no answer has
+function M.outcome(object, task)
+  local outcome, failed_so, left_out = outcome_of(object, task);
+  (outcome or failed_so).used = used_of(object)
+  return outcome, failed_so, left_out
 end
 
 -- Data is the output of a phase and the updates of an action.

@@ -7,6 +7,7 @@ local command = require("skillrt.agent.command")
 local expect = require("skillrt.agent.expect")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local usage = require("skillrt.agent.usage")
 local url_of = require("skillrt.agent.url")
 
 local M = {}
@@ -33,6 +34,7 @@ local COMMON = {
   acts = { kind = "boolean" },
   shown = { kind = "text" },
   declared = { kind = "table" },
+  usage = { kind = "table" },
 }
 
 local function with(more)
@@ -184,6 +186,10 @@ local function check_common(request)
   local ok, message = expect.check(request.expect)
   if ok and request.retry then
     request.retry, message = schema.record(request.retry, M.RETRY, "its retry")
+  end
+  if ok and not message and request.usage then
+    ok, message = usage.check(request.usage)
+    message = not ok and "usage " .. message or nil
   end
   request.idempotent = first_of(request.idempotent, request.acts == false)
   return message or check_declared(request)

@@ -4,7 +4,9 @@
 -- resumed run applies the same records as they are read back, so both arrive at the same books. The
 -- records stand in docs/steps.md and docs/architecture.md. Knows no agents, no journal file, no mode.
 
+local begun = require("skillrt.run.books.begun")
 local json = require("skillrt.base.json")
+local spent = require("skillrt.run.books.spent")
 local state = require("skillrt.skill.state")
 
 -- Loaded when a run first goes back, a step first calls, or a journal is older than calls.
@@ -43,6 +45,11 @@ local M = {}
 ---@field last_step integer
 ---@field finished integer                     steps that are over
 ---@field runs table<string, integer>          how often each action or phase completed
+---@field spent table<string, number>  what the run used up of its limits: "calls", "usage.tokens"
+---@field spent_by table<string, table<string, number>>  the same, of each action and phase
+---@field added table<string, number>|nil  what was added to limits, by their full names
+---@field active number|nil   ms that the run was open before it was opened last
+---@field opened_at integer   UTC ms, when that was
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
 
@@ -52,7 +59,7 @@ M.FORMAT = 2
 ---@return skillrt.Books
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, begun = {} }
-  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins" }) do
+  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by" }) do
     self[field] = {}
   end
   return self
@@ -104,6 +111,7 @@ function apply.run(self, record)
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
   self.context_strategy, self.started_at = record.context, record.at
   self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
+  self.opened_at = record.at
   local initial = state.copy(record.state)
   initial.skill_name = record.skill
   initial.run_id = record.run
@@ -119,30 +127,6 @@ function apply.run(self, record)
   initial.phases_completed = json.array({})
   initial.phases_skipped = json.array({})
   self.state = state.new(initial)
-end
-
--- The numbers of a kind's steps as they began; what is over goes when it is met at the end.
-local function begun_of(self, kind)
-  local begun = self.begun[kind] or {}
-  if not self.begun[kind] then -- books that were read back
-    for number, step in pairs(self.steps) do
-      begun[#begun + 1] = step.kind == kind and number or nil
-    end
-    table.sort(begun)
-    self.begun[kind] = begun
-  end
-  return begun
-end
-
-local function note_begun(self, kind, number)
-  local begun = begun_of(self, kind)
-  if #begun > 2 * self.open + 16 then
-    self.begun[kind] = nil
-    begun = begun_of(self, kind)
-  end
-  if begun[#begun] ~= number then
-    begun[#begun + 1] = number
-  end
 end
 
 function apply.start(self, record)
@@ -170,18 +154,7 @@ function apply.start(self, record)
     after = self.finished,
   }, Step)
   self.open = self.open + 1
-  note_begun(self, kind, record.step)
-end
-
-local function latest(self, kind)
-  local begun = begun_of(self, kind)
-  for i = #begun, 1, -1 do
-    local step = self.steps[begun[i]]
-    if step then
-      return step
-    end
-    begun[i] = nil
-  end
+  begun.note(self, kind, record.step)
 end
 
 -- The step is over: nobody looks at its state any more.
@@ -194,7 +167,7 @@ local function close_step(self, step)
   if self.state.root[field] == step.id then
     local other
     if self.open > 0 then
-      other = latest(self, step.kind)
+      other = begun.latest(self, step.kind)
     end
     self.state:set(field, other and other.id)
   end
@@ -328,7 +301,8 @@ function apply.stop(self, record)
   end
 end
 
-function apply.resume(self)
+function apply.resume(self, record)
+  spent.pause(self, record.at)
   self.status = self.last_step > 0 and "executing" or "pending"
   self.reason, self.message = nil, nil
   self.state:set("status", self.last_step > 0 and "running" or "pending")
@@ -365,6 +339,12 @@ function apply.note(self, record)
   end
 end
 
+-- What the function of a step said it used.
+function apply.used(self, record)
+  apply.note(self, record) -- it is said once, as lines are
+  spent.used(self, self.steps[record.step], record.used)
+end
+
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 
 -- What is told of the calls of a step, each by the function of that name in books/calls.lua.
@@ -384,7 +364,11 @@ function M.apply(self, record, seq)
   if change then
     change(self, record)
   elseif OF_CALLS[kind] then
-    calls[kind](self.steps[record.step], record, seq)
+    local step = self.steps[record.step]
+    calls[kind](step, record, seq)
+    if kind == "call" and calls.ACTS[record.kind] then
+      spent.add(self, step.id, "calls", 1)
+    end
     self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
   elseif kind == "ask" then
     asked.ask(self, record)

@@ -27,6 +27,7 @@ local retry = require("skillrt.skill.retry")
 ---@field starting integer[]  numbers of calls that leave with the next batch
 ---@field cancels integer[]
 ---@field doubts skillrt.Call[]
+---@field held skillrt.Call[]  for which a limit has no room now
 ---@field due skillrt.Due
 local Calls = {}
 Calls.__index = Calls
@@ -45,6 +46,7 @@ function Calls.new(run, journal, numbers, session)
     starting = {},
     cancels = {},
     doubts = {},
+    held = {},
     due = due.new(),
     order = 0,
   }
@@ -105,8 +107,25 @@ end
 
 local function start(self, call)
   call.doubt = nil
+  if not self.run.limits:admit(call) then
+    self.held[#self.held + 1] = call
+    return
+  end
   call.number = self.numbers:next(call)
   self.starting[#self.starting + 1] = call.number
+end
+
+---Calls that were held back leave as far as there is room for them now.
+function Calls:admit_held()
+  local held = self.held
+  if held[1] then
+    self.held = {}
+    for _, call in ipairs(held) do
+      if call.execution.calls[call.place] == call and not call.execution.ended then -- it is still waited for
+        start(self, call)
+      end
+    end
+  end
 end
 
 -- A call that had left when the run stopped.
@@ -172,6 +191,7 @@ function Calls:task(call)
     digest = call.digest,
     idem = call.idem or nil,
   })
+  self.run.limits:sent(call)
   return task
 end
 
@@ -238,6 +258,7 @@ local function settle(self, call, entry)
   entry.t = "result"
   entry.own = call.request.retry and true or nil
   call.number = nil
+  self.run.limits:over(call)
   self:emit(call, entry)
   call.execution.taken[call.place] = true
   give_result(call, entry)
@@ -261,41 +282,40 @@ local function next_attempt(self, call, failure)
   return retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
 end
 
----A reply came. Gives what the engine is to do.
+---A reply came: a result, or another attempt when its time has come, or a doubt.
 ---@param call skillrt.Call
 ---@param reply table
----@return "over"|"again" verdict
----@return integer? after_ms
 function Calls:replied(call, reply)
   clean(reply)
   if reply.status == "canceled" then
     if call.canceling then
       settle(self, call, { failed = { class = "canceled", message = "canceled" } })
     end
-    return "over" -- the run stops: it stays open in the books, and is taken up on resume
+    return -- the run stops: it stays open in the books, and is taken up on resume
   end
   local ok, failure = judge.of(call.request, reply)
   if ok then
     settle(self, call, { reply = reply })
-    return "over"
+    return
   end
   local wait = not call.canceling and next_attempt(self, call, failure)
   if wait then
     local a, message = call.attempt, record.printable(failure.message)
     wait = math.ceil(wait)
     self:emit(call, { t = "attempt", a = a, class = failure.class, message = message, retry = wait })
-    call.attempt = a + 1
-    return "again", wait
+    call.attempt, call.number = a + 1, nil
+    self.run.limits:over(call)
+    self.due:put(call.step.calls[call.place].retry_at, call)
+    return
   elseif failure.executed == "perhaps" and not call.idem and not call.canceling then
     self:doubt(call, failure.message)
-    return "over"
+    return
   end
   settle(self, call, {
     reply = reply,
     unsent = failure.executed == "no" or nil,
     unknown = failure.executed == "perhaps" or nil,
   })
-  return "over"
 end
 
 ---A sleep is over, or the wait before an attempt of a call that was taken up.
@@ -318,6 +338,7 @@ end
 ---@param said boolean?  the journal says so already
 function Calls:doubt(call, message, said)
   call.number, call.doubt = nil, record.printable(message)
+  self.run.limits:over(call)
   if not said then
     self:emit(call, { t = "doubt", message = call.doubt })
   end
@@ -351,9 +372,10 @@ function Calls:give_up(call, live)
   local open = call.step.calls[call.place]
   if not live then
     return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
-  elseif call.kind == "sleep" then
+  elseif call.kind == "sleep" or (open and open.failed and not call.number) then -- or it waits for its next attempt
     if open then
-      self:emit(call, { t = "result", failed = { class = "canceled", message = "not waited for any more" } })
+      local failed = { class = "canceled", message = "not waited for any more" }
+      self:emit(call, { t = "result", unsent = true, failed = failed })
       call.execution.taken[call.place] = true
     end
     return true
@@ -363,6 +385,7 @@ function Calls:give_up(call, live)
     return false
   elseif call.number and not open then -- its task was not asked for yet
     self.numbers:forget(call.number)
+    self.run.limits:over(call)
     return true
   end
   return not (call.number or call.doubt)

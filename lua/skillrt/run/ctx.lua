@@ -13,6 +13,7 @@ local names = require("skillrt.base.names")
 local request_of = require("skillrt.agent.request")
 local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
+local usage = require("skillrt.agent.usage")
 
 local M = {}
 
@@ -184,7 +185,7 @@ local function say(steps, step, entry)
   step.said = said
   said[place] = (said[place] or 0) + 1
   if said[place] > (step.notes[place] or 0) then
-    entry.t, entry.step, entry.c = "note", step.number, place ~= "0" and place or nil
+    entry.t, entry.step, entry.c = entry.t or "note", step.number, place ~= "0" and place or nil
     assert(steps.journal:emit(entry))
   end
 end
@@ -193,6 +194,17 @@ end
 function parts.log(_, step, _, steps)
   return function(text)
     say(steps, step, { text = steps.printable(tostring(text)) })
+  end
+end
+
+---What calls used that was not known before, by name: counted once, whoever runs again.
+function parts.used(_, step, _, steps)
+  return function(used)
+    local counted, problem = usage.check(used)
+    if not counted then
+      error("ctx.used: " .. problem, 2)
+    end
+    say(steps, step, { t = "used", used = counted })
   end
 end
 

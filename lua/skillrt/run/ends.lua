@@ -3,7 +3,6 @@
 --
 -- Reads the books, changes nothing in them; the same for all modes. Called by scheduler.lua.
 
-local limits = require("skillrt.run.limits")
 local names = require("skillrt.base.names")
 local when = require("skillrt.skill.when")
 
@@ -112,7 +111,7 @@ function Ends:reached()
   if kind then
     return kind, what, reason, message
   end
-  if in_loop and limits.too_many_errors(self.run) then
+  if in_loop and self.run.limits:too_many_errors() then
     return abort(self)
   end
 end

@@ -1,43 +1,230 @@
--- run/limits.lua: what holds a run whatever its mode: time, steps, errors.
+-- run/limits.lua: what holds a run whatever its mode: time, steps, errors, calls and what these use.
 --
--- Knows the books; counts nothing itself. Called by policy.lua and scheduler.lua.
+-- The books say what is spent; here stands what is reserved for calls that are under way, so that calls
+-- side by side cannot overshoot together. Names and units are those of skill/limits.lua; nothing is stopped
+-- here. Used by policy.lua, scheduler.lua, ends.lua and calls.lua.
 
+local calls_of = require("skillrt.run.books.calls")
 local core = require("skillrt.core")
+local names = require("skillrt.base.names")
+local spent_of = require("skillrt.run.books.spent")
+local table_of = require("skillrt.skill.limits")
 
-local M = {}
+---@class skillrt.Bound  one thing that is limited, of the run or of one action
+---@field limit skillrt.Limit
+---@field key string          "calls", "usage.tokens": how the books count it
+---@field what string|nil     of `usage`: what it counts
+---@field id string|nil       of which action or phase; nil: of all
+---@field full string         how --add names it: "calls", "fetch.usage.tokens"
+---@field most number
+
+---@class skillrt.Limits
+---@field hit table|nil  { bound, call }: a call that may not leave any more
+---@field reserved table<string, number>  by the full name of a bound
+local Limits = {}
+Limits.__index = Limits
+
+-- A number as people write it.
+local function shown(number)
+  return (math.tointeger(number) and "%d" or "%.14g"):format(math.tointeger(number) or number)
+end
+
+local function bound(self, name, most, what, id)
+  local key = what and name .. "." .. what or name
+  local full = id and id .. "." .. key or key
+  local added = self.books.added and self.books.added[full] or 0
+  return { limit = table_of.of[name], key = key, what = what, id = id, full = full, most = most + added }
+end
+
+-- What bounds calls, of the run or of one action.
+local function of_calls(self, limits, id, list)
+  if limits.calls then
+    list[#list + 1] = bound(self, "calls", limits.calls, nil, id)
+  end
+  for _, what in ipairs(names.sorted(limits.usage or {})) do
+    list[#list + 1] = bound(self, "usage", limits.usage[what], what, id)
+  end
+  return list
+end
+
+-- Bounds of the calls of actions and phases that have limits of their own.
+local function by_id(self, skill)
+  local found = {}
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if one.limits then
+        found[one.id] = of_calls(self, one.limits, one.id, table.move(self.of_run, 1, #self.of_run, 1, {}))
+      end
+    end
+  end
+  return found
+end
+
+---Made when the books are read and what is added is known.
+---@param run skillrt.Run
+---@return skillrt.Limits
+function Limits.new(run)
+  local self = setmetatable({ run = run, books = run.books, reserved = {}, releasing = {} }, Limits)
+  local limits = run.skill.limits
+  self.of_run = of_calls(self, limits, nil, {})
+  self.by_id = by_id(self, run.skill)
+  self.max_iterations = bound(self, "max_iterations", limits.max_iterations)
+  self.max_errors = bound(self, "max_errors", limits.max_errors)
+  self.run_timeout = limits.run_timeout and bound(self, "run_timeout", limits.run_timeout)
+  if self.run_timeout then
+    self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
+  end
+  return self
+end
+
+-- ---- calls ----
+
+---What of a limit is used up, in its unit.
+---@param one skillrt.Bound
+---@return number
+function Limits:spent(one)
+  local spent = self.books.spent
+  if one.id then
+    spent = self.books.spent_by[one.id] or {}
+  end
+  return spent[one.key] or 0
+end
+
+-- What a call takes of a limit, as far as it is known before it leaves.
+local function asked(one, call)
+  if not one.what then
+    return 1
+  end
+  local usage = call.request.usage
+  return usage and usage[one.what] or 0
+end
+
+-- Whether there is room for a call; where there is none for ever, the bound.
+local function room(self, bounds, call)
+  local free = true
+  for i = 1, #bounds do
+    local one = bounds[i]
+    local spent, asks = self:spent(one), asked(one, call)
+    local reserved = spent + (self.reserved[one.full] or 0)
+    if spent >= one.most or spent + asks > one.most then
+      return false, one
+    elseif reserved >= one.most or reserved + asks > one.most then
+      free = false -- it may be there when others used less than they could
+    end
+  end
+  return free
+end
+
+-- Reserves what a call takes of some bounds (1), or gives it back (-1).
+local function reserve(self, call, sign, is_meant)
+  local bounds = call.reserved
+  for i = 1, #bounds do
+    local one = bounds[i]
+    if is_meant(one) then
+      self.reserved[one.full] = (self.reserved[one.full] or 0) + sign * asked(one, call)
+    end
+  end
+end
+
+local function always()
+  return true
+end
+
+local function is_count(one)
+  return not one.what
+end
+
+local function is_usage(one)
+  return one.what
+end
+
+---Whether a call may leave now; then what it may use is reserved for it. Where it may not leave at all any
+---more, `hit` says so.
+---@param call skillrt.Call
+---@return boolean
+function Limits:admit(call)
+  local bounds = self.by_id[call.step.id] or self.of_run
+  if not bounds[1] or not calls_of.ACTS[call.kind] then
+    return true
+  end
+  local free, one = room(self, bounds, call)
+  if one then
+    self.hit = self.hit or { bound = one, call = call }
+  elseif free then
+    call.reserved, call.sent = bounds, nil
+    reserve(self, call, 1, always)
+  end
+  return free
+end
+
+---A call has left: the books count it.
+---@param call skillrt.Call
+function Limits:sent(call)
+  if call.reserved and not call.sent then
+    reserve(self, call, -1, is_count)
+    call.sent = true
+  end
+end
+
+---A call is over: what was reserved for it is free once whoever awaited it has said what it used.
+---@param call skillrt.Call
+function Limits:over(call)
+  if call.reserved then
+    self.releasing[#self.releasing + 1] = call
+  end
+end
+
+---Everybody has said what was used: what is reserved for calls that are over is free.
+function Limits:release()
+  for i, call in ipairs(self.releasing) do
+    if call.reserved then -- not twice
+      reserve(self, call, -1, call.sent and is_usage or always)
+      call.reserved = nil
+    end
+    self.releasing[i] = nil
+  end
+end
+
+-- ---- the run ----
+
+local function hit(self)
+  local one, call = self.hit.bound, self.hit.call
+  local asks = one.what and asked(one, call) or 0
+  local more = asks > 0 and (", and call %s of %s may use %s"):format(call.place, call.step.id, shown(asks)) or ""
+  local text = ("%s: %s of %s are used up%s"):format(one.full, shown(self:spent(one)), shown(one.most), more)
+  return one.limit.status, one.limit.reason, text
+end
 
 ---Whether the run has reached a limit, whatever it does.
----@param run skillrt.Run
----@param session skillrt.Session
 ---@return string? status
 ---@return string? reason
 ---@return string? message
-function M.reached(run, session)
-  if session.deadline and core.wall_ms() >= session.deadline then
-    local text = ("the run took longer than run_timeout, %g seconds"):format(run.skill.limits.run_timeout)
+function Limits:reached()
+  if self.hit then
+    return hit(self)
+  elseif self.deadline and core.wall_ms() >= self.deadline then
+    local text = ("the run took longer than run_timeout, %g seconds"):format(self.run_timeout.most)
     return "paused", "run_timeout", text
   end
 end
 
 ---Whether one more step may begin. Phases of a hybrid run do not use up the iterations of its loop.
----@param run skillrt.Run
 ---@param mode table
 ---@param one skillrt.Action
 ---@return string? status
 ---@return string? reason
 ---@return string? message
-function M.before_step(run, mode, one)
-  local most = run.skill.limits.max_iterations
-  if run.books.state.root.iteration_count >= most and one.id ~= "action-abort" and mode:counts(one) then
+function Limits:before_step(mode, one)
+  local most = self.max_iterations.most
+  if self.books.state.root.iteration_count >= most and one.id ~= "action-abort" and mode:counts(one) then
     return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(most)
   end
 end
 
 ---Whether too many steps have failed.
----@param run skillrt.Run
 ---@return boolean
-function M.too_many_errors(run)
-  return run.books.state.root.error_count >= run.skill.limits.max_errors
+function Limits:too_many_errors()
+  return self.books.state.root.error_count >= self.max_errors.most
 end
 
-return M
+return Limits

@@ -9,7 +9,7 @@ local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local journal_of = require("skillrt.run.journal")
-local limits = require("skillrt.run.limits")
+local limits_of = require("skillrt.run.limits")
 local numbers_of = require("skillrt.run.numbers")
 local questions = require("skillrt.run.questions")
 local scheduler = require("skillrt.run.scheduler")
@@ -45,7 +45,6 @@ local PATIENCE_MS <const> = 60 * 1000
 ---@field decide string?
 ---@field by string
 ---@field pins table<string, string>
----@field deadline integer?  UTC ms
 
 ---@class skillrt.Policy
 ---@field run skillrt.Run
@@ -129,12 +128,11 @@ function Policy:load(fresh)
   settle_run(self)
   local run, session = self.run, self.session
   self.mode = self.make_mode(run)
+  run.limits = limits_of.new(run)
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
   self.durable_steps = self.books.finished
-  local limit = run.skill.limits.run_timeout -- of this session: a pause of days is no work
-  session.deadline = limit and wall_ms() + math.ceil(limit * 1000)
   if not fresh then
     run.accept_changes = session.accept_changes
     self.steps.loading = true
@@ -198,7 +196,7 @@ end
 local function go(self)
   local calls, steps = self.calls, self.steps
   local performing, starting, cancels = steps.performing, calls.starting, calls.cancels
-  local first, deadline = calls.due[1], self.session.deadline
+  local first, deadline = calls.due[1], self.run.limits.deadline
   local at = first and first.at
   if deadline and (not at or deadline < at) then
     at = deadline
@@ -236,8 +234,15 @@ local function drain(self)
   return go(self)
 end
 
-local function decide_end(self, status, reason, message)
+-- `at_once`: calls under way are canceled; they stay open in the books, and count as no attempt.
+local function decide_end(self, status, reason, message, at_once)
   self.draining = { status, reason, message }
+  keep_back(self)
+  if at_once then
+    for number, what in pairs(self.numbers.under_way) do
+      self.calls.cancels[#self.calls.cancels + 1] = what.place and number or nil
+    end
+  end
   return drain(self)
 end
 
@@ -262,9 +267,14 @@ function Policy:choose()
   if self.answers then
     take_answers(self)
   end
-  local status, reason, message = limits.reached(self.run, self.session)
+  local limits = self.run.limits
+  if limits.releasing[1] then
+    limits:release()
+  end
+  self.calls:admit_held()
+  local status, reason, message = limits:reached()
   if status then
-    return decide_end(self, status, reason, message)
+    return decide_end(self, status, reason, message, reason == "run_timeout")
   end
   if self.steps.trouble then
     return decide_end(self, "paused", "output_failed", self.steps.trouble)
@@ -277,6 +287,9 @@ function Policy:choose()
     return decide_end(self, what, why, text)
   elseif kind == "ask" then
     questions.ask_for_mode(self, what)
+  end
+  if limits.hit then -- what has just begun may not call
+    return decide_end(self, limits:reached())
   end
   local busy = next(self.numbers.under_way) ~= nil or is_due_soon(self.calls.due)
   if not busy and self.calls.doubts[1] then
@@ -293,14 +306,7 @@ end
 ---@param number integer
 ---@return table task
 function Policy:request(number)
-  local call = self.numbers:of(number)
-  local task = self.calls:task(call)
-  local deadline = self.session.deadline
-  if deadline then
-    local left = math.max(0.001, (deadline - wall_ms()) / 1000)
-    task.timeout = math.min(call.request.timeout or math.huge, left)
-  end
-  return task
+  return self.calls:task(self.numbers:of(number))
 end
 
 -- An interruption from outside may come between any two instructions, and then the same number comes
@@ -314,22 +320,18 @@ end
 ---What a reply means; no reply: a step's function is to be performed.
 ---@param number integer
 ---@param reply table|nil
----@return "over"|"again" verdict
----@return integer? after_ms
+---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Policy:accept(number, reply)
   local what = self.numbers:of(number)
   if not what or was_interrupted(what, self.out) then
     self.numbers:forget(number)
     return "over" -- what is open in the books is taken up on resume
   end
-  local verdict, after = "over", nil
   if what.place then
-    verdict, after = self.calls:replied(what, reply)
-    if verdict == "over" then
-      self.numbers:forget(number)
-      if what.execution and not self.stopping then
-        self.steps:go_on(what.step)
-      end
+    self.calls:replied(what, reply)
+    self.numbers:forget(number)
+    if what.execution and not self.stopping then
+      self.steps:go_on(what.step)
     end
   elseif reply == nil then
     self.steps:perform(what)
@@ -338,7 +340,7 @@ function Policy:accept(number, reply)
     self.numbers:forget(number) -- it was canceled before it began
   end
   what.written = nil
-  return verdict, after
+  return "over"
 end
 
 ---Something came that nobody asked for just now.

@@ -5,7 +5,6 @@
 -- knows the mode, what ends a run ends.lua. Called by policy.lua.
 
 local ends_of = require("skillrt.run.ends")
-local limits = require("skillrt.run.limits")
 local progress = require("skillrt.run.progress")
 
 ---@class skillrt.Scheduler
@@ -57,7 +56,7 @@ local function fill(self)
       self.queue, self.head = NONE, 1
       return
     end
-    local status, reason, message = limits.before_step(self.run, mode, one)
+    local status, reason, message = self.run.limits:before_step(mode, one)
     if not status then
       status, reason, message = self.progress:check(one)
     end

@@ -6,6 +6,7 @@
 
 local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
+local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local ends = require("skillrt.skill.ends")
@@ -38,6 +39,7 @@ local M = {}
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it
 ---@field timeout number?      seconds
 ---@field max_retries integer?
+---@field limits table?        its own, see skill/limits.lua
 ---@field output string?       a path below the work dir
 ---@field writes_context string[]?
 ---@field optional boolean?    actions: that it never ran does not block the run
@@ -62,6 +64,7 @@ local COMMON = {
   idempotent = { kind = "boolean" },
   timeout = { kind = "seconds" },
   max_retries = { kind = "count" },
+  limits = { kind = "table" },
   output = { kind = "path" },
   writes_context = { kind = "text", list = true },
   x = {},
@@ -249,6 +252,16 @@ local function check_each(action, where)
   return message
 end
 
+local OWN_LIMITS = limits.fields(true)
+
+local function check_limits(action, where)
+  local message
+  if action.limits then
+    action.limits, message = schema.record(action.limits, OWN_LIMITS, where .. ': field "limits"')
+  end
+  return message
+end
+
 local function label(kind, definition, index)
   local id = type(definition) == "table" and definition.id
   return type(id) == "string" and ("%s %s"):format(kind, names.show(id)) or ("%s %d"):format(kind, index)
@@ -272,7 +285,9 @@ local function common(definition, fields, index, where)
   if not action.effects then
     return nil, where .. ": " .. message
   end
-  message = action.output and check_output(action.output, where) or check_prompt(action, where)
+  message = action.output and check_output(action.output, where)
+    or check_prompt(action, where)
+    or check_limits(action, where)
   return not message and action or nil, message
 end
 

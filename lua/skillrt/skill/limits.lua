@@ -9,7 +9,9 @@ local M = {}
 ---@field name string
 ---@field kind string           of skill/schema.lua
 ---@field default any           nil: none
+---@field map boolean|nil       a table from names to such values
 ---@field unit string           what is counted
+---@field action boolean|nil    actions and phases may have their own
 ---@field text string           what it holds
 ---@field status "failed"|"paused"|nil  how a run ends at it; nil: it ends none
 ---@field reason string|nil     of that end
@@ -29,6 +31,11 @@ M.TABLE = {
   { name = "step_timeout", kind = "seconds", unit = "seconds", text = "seconds of an exchange" },
   { name = "run_timeout", kind = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
     code = 12, text = "seconds of a run since it was begun or resumed" },
+  { name = "calls", kind = "positive", unit = "calls", status = "paused", reason = "call_limit", code = 10,
+    action = true, text = "calls that leave (requests, programs), each attempt" },
+  { name = "usage", kind = "amount", map = true, unit = "what is named", status = "paused", reason = "usage_limit",
+    code = 11, action = true,
+    text = "what calls report as used, by name: `usage = { tokens = 100000, dollars = 2.5 }`" },
   { name = "max_prompt_state", kind = "positive", default = 65536, unit = "bytes",
     text = "bytes of a state field that an agent is shown" },
   { name = "max_prompt_specs", kind = "count", default = 65536, unit = "bytes",
@@ -42,12 +49,15 @@ for _, row in ipairs(M.TABLE) do
   M.of[row.name] = row
 end
 
----The fields of a skill's `limits`, as skill/schema.lua checks them.
+---The fields of a skill's `limits`, as skill/schema.lua checks them; or of an action's own.
+---@param of_action boolean?
 ---@return table<string, skillrt.Field>
-function M.fields()
+function M.fields(of_action)
   local fields = {}
   for _, row in ipairs(M.TABLE) do
-    fields[row.name] = { kind = row.kind, default = row.default }
+    if row.action or not of_action then
+      fields[row.name] = { kind = row.kind, map = row.map, default = not of_action and row.default or nil }
+    end
   end
   return fields
 end
@@ -109,6 +119,7 @@ local KINDS <const> = {
   positive = { { "type", "integer" }, { "minimum", 1 } },
   count = { { "type", "integer" }, { "minimum", 0 } },
   seconds = { { "type", "number" }, { "exclusiveMinimum", 0 } },
+  amount = { { "type", "number" }, { "minimum", 0 } },
 }
 
 ---A limit's JSON Schema: its keys and values in their order.
@@ -116,6 +127,9 @@ local KINDS <const> = {
 ---@return table[] pairs  { key, value }
 function M.json_schema(row)
   local out = table.move(KINDS[row.kind], 1, #KINDS[row.kind], 1, {})
+  if row.map then
+    out = { { "type", "object" }, { "additionalProperties", out } }
+  end
   out[#out + 1] = { "description", row.text:gsub("`", "") .. "." }
   if row.default ~= nil then
     out[#out + 1] = { "default", row.default }

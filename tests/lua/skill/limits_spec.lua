@@ -7,13 +7,14 @@ local load_config = require "skillrt.document.load.config"
 local pages = require "tests.support.pages"
 local skill = require "skillrt.skill"
 
-local VALUES <const> = { positive = 7, count = 7, seconds = 7.5 }
+local VALUES <const> = { positive = 7, count = 7, seconds = 7.5, amount = 7.5 }
 
 -- All limits, each with a value of its kind that is not its default.
 local function all()
   local given = {}
   for _, row in ipairs(limits.TABLE) do
-    given[row.name] = assert(VALUES[row.kind], row.kind)
+    local value = assert(VALUES[row.kind], row.kind)
+    given[row.name] = row.map and { tokens = value } or value
   end
   return given
 end

@@ -149,6 +149,17 @@ for key in ("hybrid limits termination timeouts_s actions phases initial_state h
   OWN[#OWN + 1] = key
 end
 
+local function check_limit(given, row, found)
+  local where = "x_skillrt.limits."
+  if not row.map or given[row.name] == nil then
+    return fields.number(given, row.name, where, found)
+  end
+  local object = fields.object(given, row.name, where, found)
+  for _, name in ipairs(fields.sorted_keys(object)) do
+    fields.number(object, name, where .. row.name .. ".", found)
+  end
+end
+
 local function check_extension(config, found)
   local own = fields.object(config, "x_skillrt", "", found)
   for _, key in ipairs(OWN) do
@@ -157,8 +168,8 @@ local function check_extension(config, found)
     end
   end
   fields.number(own.limits or {}, "attempts_per_action", "x_skillrt.limits.", found)
-  for _, key in ipairs(limits.names()) do
-    fields.number(own.limits or {}, key, "x_skillrt.limits.", found)
+  for _, row in ipairs(limits.TABLE) do
+    check_limit(own.limits or {}, row, found)
   end
   local termination = own.termination or {}
   fields.number(termination, "max_retries", "x_skillrt.termination.", found)

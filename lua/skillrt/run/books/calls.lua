@@ -7,7 +7,8 @@ local places = require("skillrt.run.places")
 
 local M = {}
 
-local ACTS <const> = { http = true, command = true, session = true } -- outside of the run
+---Kinds of calls that leave the run: they may act, and limits count them.
+M.ACTS = { http = true, command = true, session = true }
 
 local function own(step, field)
   return require("skillrt.run.books").own(step, field)
@@ -53,7 +54,7 @@ function M.result(step, record, seq)
   local place = record.c
   local call = step.calls[place]
   local known = { digest = record.digest or call and call.digest, seq = seq, result = not seq and record or nil }
-  known.acted = call and not call.idem and ACTS[call.kind] and not record.unsent or nil
+  known.acted = call and not call.idem and M.ACTS[call.kind] and not record.unsent or nil
   known.canceled = record.failed and record.failed.class == "canceled" or nil
   known.answered = not record.unsent and not record.unknown and not known.canceled or nil
   known.own, known.to = record.own, call and call.to
