@@ -132,6 +132,10 @@ case("machine.falls-through", "no case for `gathered`; the default returns `fini
 case("machine.no-failure", "states up to `completed`, none called failed or aborted",
   machine { without_failure = true }, GOOD)
 case("machine.loop", "`verify` leads from `checked` back to `gathered`", machine { back = true }, GOOD)
+case("machine.leaves-end", "a row from `completed` to `work`",
+  machine { action = "| `reopen` | `completed` | `work` | again |\n" }, GOOD)
+case("machine.ambiguous", "`verify` leads from `checked` to `completed` or `work`, and no column says when",
+  machine { back = true }, GOOD)
 case("machine.undefined", "`context.complexity > threshold`, neither of them in the state",
   machine { condition = "context.complexity > threshold" }, GOOD)
 case("machine.recovery", "`return RecoveryAction.TRY_ALTERNATIVE`, which nothing takes up",

@@ -58,8 +58,6 @@ local function check_names(machine, add)
       local state = machine.by_name[from]
       if not state then
         add("unknown-state", "error", { edge = edge }, "%s leaves %s", edge.action, unknown(machine, from))
-      elseif state.terminal and edge.to ~= from then -- an end that stays is an end
-        add("leaves-end", "error", { edge = edge }, "%s leaves %s, which ends the run", edge.action, from)
       end
     end
     if not machine.by_name[edge.to] then
@@ -108,8 +106,9 @@ end
 
 -- One action of one state that leads to two, and nothing says to which.
 local function check_ambiguous(machine, add)
+  local told = {}
   for _, state in ipairs(machine.states) do
-    local first, told = {}, {}
+    local first = {}
     for _, edge in ipairs(machine_of.leaving(machine, state.name)) do
       local before = first[edge.action]
       if before and before.to ~= edge.to and before.when == nil and not told[edge.action] then
@@ -138,6 +137,16 @@ local function check_circles(machine, add)
         add("loop", "warning", { state = state, edge = edge },
           '%s comes back to itself by %s without end: nothing limits how often', state.name, edge.action)
         break
+      end
+    end
+  end
+end
+
+local function check_ends(machine, add)
+  for _, edge in ipairs(machine.edges) do
+    for _, from in ipairs(edge.from) do
+      if machine.by_name[from].terminal and edge.to ~= from then -- an end that stays is an end
+        add("leaves-end", "error", { edge = edge }, "%s leaves %s, which ends the run", edge.action, from)
       end
     end
   end
@@ -187,6 +196,7 @@ function M.of(machine)
   elseif machine.routes then
     check_routed(machine, add)
   end
+  check_ends(machine, add)
   check_ambiguous(machine, add)
   check_ways(machine, add)
   check_circles(machine, add)

@@ -74,6 +74,10 @@ code("machine.no-failure", "warning", "a run that cannot go on has no state to e
   "add the end states failed and aborted")
 code("machine.loop", "warning", "nothing says how often this edge may be taken, so it may go on for ever",
   "put a limit on the edge")
+code("machine.leaves-end", "error", "the run is over in this state, so the action never comes",
+  "remove the row, or give the state another name than that of an end")
+code("machine.ambiguous", "note", "the agent says by its state update where the action leads",
+  "give each row a condition, if the state is to decide")
 code("machine.undefined", "warning", "a name that the state does not hold is undefined when it is read",
   "add it to the state, or take it from the configuration")
 code("machine.recovery", "warning", "nothing consumes the recovery that is returned",

@@ -6,13 +6,13 @@
 local conditions = require "skillrt.document.check.conditions"
 local found_of = require "skillrt.document.check.found"
 local inputs = require "skillrt.document.check.inputs"
+local machine = require "skillrt.document.check.machine"
 local model_of = require "skillrt.document.check.model"
 local prompts = require "skillrt.document.check.prompts"
 local reach = require "skillrt.document.check.reach"
 local references = require "skillrt.document.check.references"
 local skill = require "skillrt.skill"
 local subject_of = require "skillrt.document.check.subject"
-local transitions = require "skillrt.document.check.transitions"
 
 local M = {}
 
@@ -62,7 +62,7 @@ function M.check(given, options)
     return nil, message, code
   end
   local statistics = { states = 0, complete = true }
-  transitions.check(subject, found)
+  machine.check(subject, found)
   if subject.definition then
     local model = model_of.of(subject.definition, found, subject_of.places(subject))
     subject.model = model

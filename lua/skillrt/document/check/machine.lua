@@ -1,156 +1,63 @@
--- document/check/machine.lua: the state machine a document describes: its state table, action registry, route,
--- diagram, state file and metrics, each with its lines.
+-- document/check/machine.lua: names in the documents of a state machine that nothing defines: what conditions compare,
+-- what metrics count, what recoveries are returned for (F62, F63).
 --
--- Reads; judges nothing. Called by transitions.lua.
-local drawing = require "skillrt.document.check.drawing"
-local json = require "skillrt.base.json"
-local route_of = require "skillrt.document.check.route"
-local tables = require "skillrt.document.load.tables"
+-- The table itself is joined and judged by the loader. Called by check.
+local names = require "skillrt.base.names"
 
 local M = {}
 
----@class skillrt.check.Machine
----@field file string
----@field states { name: string, line: integer, exits: string[] }[]  the state table
----@field by_state table<string, table>
----@field registry { action: string, from: string[], to: string[], any: boolean, line: integer }[]
----@field by_action table<string, table>
----@field listed boolean        the registry says from where to where
----@field route skillrt.check.Route?
----@field edges { from: string, to: string, line: integer }[]   the diagram
----@field conditions { name: string, text: string, line: integer }[]
----@field data table?           the state file's structure
----@field recoveries { name: string, line: integer }[]
----@field metrics { name: string, line: integer }[]
-
-local function plain(cell)
-  return tables.plain(cell or "")
-end
-
-local function quoted_names(cell)
-  local out = {}
-  for name in (cell or ""):gmatch "`([%w_.-]+)`" do
-    out[#out + 1] = name
+local function words_of(data, out)
+  for key, value in pairs(type(data) == "table" and data or {}) do
+    if type(key) == "string" then
+      out[key] = true
+    end
+    words_of(value, out)
   end
   return out
 end
 
-local TITLES = {
-  state = { "^state$", "^\u{72B6}\u{6001}$" },
-  action = { "^action$", "^\u{52A8}\u{4F5C}$", "^\u{884C}\u{52A8}$" },
-  from = { "from" },
-  to = { "^to", "to state" },
-  exit = { "exit", "^next", "\u{9000}\u{51FA}" },
-  condition = { "^condition$", "^\u{6761}\u{4EF6}$" },
-  evaluation = { "^evaluation$", "^expression$" },
-  metric = { "^metric$", "^\u{6307}\u{6807}$" },
-}
+local PLAIN = {}
+for word in ([[in and or not true false null passed checks length context state includes some every
+  undefined]]):gmatch "%S+" do
+  PLAIN[word] = true
+end
 
-local function columns(header)
-  local at = {}
-  for i, title in ipairs(header) do
-    local name = plain(title):lower()
-    for kind, patterns in pairs(TITLES) do
-      for _, pattern in ipairs(patterns) do
-        if name:find(pattern) and not at[kind] then
-          at[kind] = i
-        end
+---@param subject skillrt.check.Subject
+---@param found skillrt.check.Found
+function M.check(subject, found)
+  local parts, known = subject.machine and subject.machine.parts or { data = false }, {}
+  if parts.data then
+    words_of(parts.data, known)
+  end
+  for _, one in ipairs(parts.data and parts.conditions or {}) do
+    local missing = {}
+    for name in one.text:gmatch "[%a_][%w_]*" do
+      if not known[name] and not PLAIN[name] then
+        missing[#missing + 1] = name
       end
     end
-  end
-  return at
-end
-
-local function add_registry(self, row, at)
-  local from = at.from and quoted_names(row.cells[at.from]) or {}
-  local one = {
-    action = plain(row.cells[at.action]),
-    from = from,
-    to = at.to and quoted_names(row.cells[at.to]) or {},
-    any = at.from ~= nil and #from == 0,
-    line = row.line,
-  }
-  self.registry[#self.registry + 1] = one
-  self.by_action[one.action] = self.by_action[one.action] or one
-  self.listed = self.listed or (at.from ~= nil and at.to ~= nil)
-end
-
-local function read_table(self, block)
-  local at = columns(block.header)
-  for _, row in ipairs(block.rows) do
-    if at.state == 1 and not at.action then
-      local one = { name = plain(row.cells[1]), line = row.line, exits = quoted_names(row.cells[at.exit or 0]) }
-      self.states[#self.states + 1] = one
-      self.by_state[one.name] = self.by_state[one.name] or one
-    elseif at.action == 1 and ((at.from and at.to) or self.in_registry) then
-      add_registry(self, row, at)
-    elseif at.condition == 1 and at.evaluation then
-      self.conditions[#self.conditions + 1] =
-        { name = plain(row.cells[1]), text = plain(row.cells[at.evaluation]), line = row.line }
-    elseif at.metric == 1 then
-      self.metrics[#self.metrics + 1] = { name = plain(row.cells[1]), line = row.line }
+    if #missing > 0 then
+      found:add("machine.undefined", one,
+        ("%s reads %s, which the state does not hold"):format(one.name, table.concat(missing, ", ")))
     end
   end
-end
-
-local function read_code(self, block)
-  local text, line = block.text, block.line + 1
-  local route = route_of.read(text, line)
-  self.route = self.route or route
-  if block.lang == "json" then
-    local data = json.decode(text)
-    if type(data) == "table" and data.state ~= nil then
-      self.data = self.data or data
+  local metrics = parts.data and parts.data.metrics
+  for _, one in ipairs(type(metrics) == "table" and parts.metrics or {}) do
+    if metrics[one.name] == nil then
+      found:add("machine.metric", one,
+        ('the state file holds no "%s" (it has %s)'):format(one.name, table.concat(names.sorted(metrics), ", ")))
     end
   end
-  for at, name in text:gmatch "()return%s+RecoveryAction%.([%u_%d]+)" do
-    local below = select(2, text:sub(1, at - 1):gsub("\n", ""))
-    self.recoveries[#self.recoveries + 1] = { name = name, line = line + below }
+  local consumed, told = {}, {}
+  for _, edge in ipairs(subject.machine and subject.machine.table.edges or {}) do
+    consumed[edge.action] = true
   end
-  if not route and block.lang ~= "json" then
-    for _, edge in ipairs(drawing.read(text, line)) do
-      self.edges[#self.edges + 1] = edge
+  for _, one in ipairs(parts.recoveries or {}) do
+    if not consumed[one.name:lower()] and not told[one.name] then
+      told[one.name] = true
+      found:add("machine.recovery", one, ("the recovery %s is returned and consumed by nothing"):format(one.name))
     end
   end
-end
-
-local function add_graph(self, graph)
-  for _, edge in ipairs(graph.kind == "state" and graph.edges or {}) do
-    if edge.from ~= "[*]" and edge.to ~= "[*]" then
-      self.edges[#self.edges + 1] = { from = edge.from, to = edge.to, line = edge.line }
-    end
-  end
-end
-
----The machine of a document; nil where it describes none.
----@param file string
----@param blocks skillrt.load.Markdown
----@param graphs skillrt.load.Graph[]
----@return skillrt.check.Machine?
-function M.read(file, blocks, graphs)
-  local self = {
-    file = file, states = {}, by_state = {}, registry = {}, by_action = {}, edges = {}, conditions = {},
-    recoveries = {}, metrics = {},
-  }
-  for _, block in ipairs(blocks) do
-    if block.kind == "heading" then
-      local title = block.text:lower()
-      self.in_registry = title:find "registry" ~= nil or (self.in_registry and title:find "action" ~= nil)
-    elseif block.kind == "table" then
-      read_table(self, block)
-    elseif block.kind == "code" then
-      read_code(self, block)
-    end
-  end
-  if #self.registry == 0 and not (#self.states > 0 and self.route) then
-    return nil
-  end
-  for _, graph in ipairs(graphs) do
-    if graph.file == file then
-      add_graph(self, graph)
-    end
-  end
-  return self
 end
 
 return M

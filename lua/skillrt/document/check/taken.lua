@@ -2,6 +2,8 @@
 -- where they do not say it themselves.
 --
 -- Called by found.lua; shown in docs/checks.md.
+local codes = require "skillrt.document.check.codes"
+
 local M = {}
 
 ---@type table<string, { why: string, fix: string }>
@@ -44,7 +46,7 @@ M.BY_LEVEL = {
 
 ---@param finding { code: string, level: string, why: string?, fix: string? }
 function M.fill(finding)
-  local known = M.TOLD[finding.code] or M.BY_LEVEL[finding.level]
+  local known = M.TOLD[finding.code] or codes.CODES[finding.code] or M.BY_LEVEL[finding.level]
   finding.why, finding.fix = finding.why or known.why, finding.fix or known.fix
 end
 

@@ -211,19 +211,13 @@ local function add_phases(graph, model, trailing, from)
 end
 
 local function add_states(graph, subject)
-  local prose = subject.prose or {}
-  for _, one in ipairs(prose.states or {}) do
+  local machine = subject.machine and subject.machine.table or { states = {}, edges = {} }
+  for _, one in ipairs(machine.states) do
     graph:node("state " .. one.name, "state", one.name)
   end
-  for _, row in ipairs(prose.transitions or {}) do
-    for _, from in ipairs(row.any and {} or row.from) do
-      for _, to in ipairs(row.to) do
-        if from:find "%w" and to:find "%w" then -- "-" is no state
-          graph:node("state " .. from, "state", from)
-          graph:node("state " .. to, "state", to)
-          graph:edge("state " .. from, "state " .. to, "transition", row.action)
-        end
-      end
+  for _, edge in ipairs(machine.edges) do
+    for _, from in ipairs(edge.any and {} or edge.from) do
+      graph:edge("state " .. from, "state " .. edge.to, "transition", edge.action)
     end
   end
 end

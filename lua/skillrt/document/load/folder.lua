@@ -29,6 +29,7 @@ local M = {}
 ---@field tree skillrt.load.Tree?  the folder's files
 ---@field skill_md skillrt.load.SkillMd?
 ---@field prose skillrt.load.Prose?  links, graphs, registries and states of its documents
+---@field machine skillrt.load.Machine?  the state machine they describe
 ---@field phase_files skillrt.load.PhaseFile[]?
 ---@field specs { path: string, file: string, line: integer? }[]?  Phase 0 (F15)
 ---@field place fun(key: string): { file: string, line: integer? }  where a key of the config stands
@@ -281,6 +282,7 @@ function M.read(dir, options)
     tree = self.tree,
     skill_md = self.skill_md,
     prose = self.prose,
+    machine = self.machine,
     phase_files = self.phase_files,
     specs = specs,
     place = self.place,

@@ -10,7 +10,7 @@ local names = require "skillrt.base.names"
 local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
 local prose = require "skillrt.document.load.prose"
-local registry = require "skillrt.document.load.registry"
+local machine = require "skillrt.document.load.machine"
 local tree_of = require "skillrt.document.load.tree"
 local workflow = require "skillrt.document.load.workflow"
 
@@ -61,10 +61,12 @@ local function prose_actions(self)
     local place = { file = source.file, line = source.preconditions_line or source.line }
     self.places[("autonomous_config.actions[%d]"):format(#out)] = place
   end
-  if #out == 0 and #self.prose.transitions > 0 then
-    self.registry = registry.read(self.prose, self.found)
-    out = json.array(self.registry.actions)
-    for i, row in ipairs(self.registry.rows) do
+  if #out == 0 and self.machine and self.machine.runs then
+    local actions, rows, ends = machine.actions(self.machine, self.found)
+    self.registry = { ends = ends }
+    self.broken = self.broken or self.machine.broken -- a table that contradicts itself is not run (F59)
+    out = json.array(actions)
+    for i, row in ipairs(rows) do
       self.places[("autonomous_config.actions[%d]"):format(i)] = { file = row.file, line = row.line }
     end
   end
@@ -98,9 +100,9 @@ local function fill_loop(self, raw)
     own.initial_state = own.initial_state or initial
     self.untyped = true -- a document describes types, it does not promise them
   end
-  if self.registry and self.registry.first then
+  if self.registry then
     own.initial_state = own.initial_state or {}
-    own.initial_state[registry.KEY] = own.initial_state[registry.KEY] or self.registry.first
+    own.initial_state[machine.KEY] = own.initial_state[machine.KEY] or self.machine.table.initial
   end
   if autonomous.termination_conditions == nil and raw.termination_conditions == nil then
     autonomous.termination_conditions = merge.terminate(self.prose, self.found)
@@ -312,7 +314,10 @@ function M.raw(self)
   self.places, self.prompts = {}, {}
   local raw = read_files(self)
   local actions = actions_in(raw)
-  local has_actions = actions ~= nil or #self.prose.order > 0 or #self.prose.transitions > 0
+  if (object(raw.autonomous_config) or {}).machine == nil then -- else its document was made of it
+    self.machine = machine.read(self.tree, self.prose, self.found)
+  end
+  local has_actions = actions ~= nil or #self.prose.order > 0 or self.machine ~= nil and self.machine.runs
   self.phase_files = phase_md.files(self.tree, self.found, has_actions)
   for _, one in ipairs(self.phase_files) do
     self.prompts[one.id] = one.path

@@ -23,7 +23,8 @@ local function columns(header)
   local at = {}
   for i, title in ipairs(header) do
     local name = M.plain(title):lower()
-    for _, kind in ipairs { "ACTION", "CONDITIONS", "EFFECTS", "PURPOSES", "PRIORITY", "FROM", "TO", "STATE" } do
+    for _, kind in ipairs { "ACTION", "CONDITIONS", "EFFECTS", "PURPOSES", "PRIORITY", "FROM", "TO", "STATE",
+      "EXITS", "LIMIT" } do
       if words[kind][name] and not at[kind] then
         at[kind] = i
       end
@@ -38,7 +39,7 @@ local function kind_of(at)
     return "transitions"
   elseif at.ACTION and at.ACTION <= 2 and (at.CONDITIONS or at.EFFECTS or at.PURPOSES or at.PRIORITY) then
     return "actions"
-  elseif at.STATE == 1 and at.PURPOSES and not at.ACTION then
+  elseif at.STATE == 1 and (at.PURPOSES or at.EXITS) and not at.ACTION then
     return "states"
   end
   return nil
@@ -62,7 +63,15 @@ local ANY = { any = true, ["*"] = true, all = true, ["\u{4EFB}\u{610F}"] = true 
 
 local function transition(row, at, file)
   local from, to = states_in(row.cells[at.FROM] or ""), states_in(row.cells[at.TO] or "")
+  local told = at.CONDITIONS and condition.cell(row.cells[at.CONDITIONS] or "") or {}
+  local parts = {}
+  for i, one in ipairs(told) do
+    parts[i] = ("(%s)"):format(one.condition or condition.judged(one.text))
+  end
+  local limit = at.LIMIT and math.tointeger(tonumber(M.plain(row.cells[at.LIMIT] or "")))
   return {
+    when = #parts > 0 and table.concat(parts, " && ") or nil,
+    max_runs = limit and limit > 0 and limit or nil,
     action = M.plain(row.cells[at.ACTION] or ""),
     from = from,
     to = to,
@@ -106,7 +115,7 @@ end
 ---@class skillrt.load.Tables
 ---@field actions skillrt.load.Source[]  rows of catalogs
 ---@field transitions table[]
----@field states { name: string, line: integer, file: string }[]
+---@field states { name: string, exits: string[], line: integer, file: string }[]
 ---@field odd { text: string, line: integer, file: string }[]  rows that name no action by an id
 
 ---What the known tables of a document say.
@@ -126,7 +135,11 @@ function M.read(blocks, file, is_field, is_action)
         out.transitions[#out.transitions + 1] = transition(row, at, file)
       elseif kind == "states" then
         local name = M.plain(row.cells[1] or "")
-        out.states[#out.states + 1] = { name = name, line = row.line, file = file }
+        local exits = {}
+        for exit in (at.EXITS and row.cells[at.EXITS] or ""):gmatch "`([%w_.-]+)`" do
+          exits[#exits + 1] = exit
+        end
+        out.states[#out.states + 1] = { name = name, exits = exits, line = row.line, file = file }
       else
         local one, other = action(row, at, file, is_field)
         actions[#actions + 1] = one

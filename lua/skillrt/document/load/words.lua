@@ -41,4 +41,7 @@ return {
   FROM = { ["from states"] = true, ["from state"] = true, from = true, ["\u{6E90}\u{72B6}\u{6001}"] = true },
   TO = { ["to states"] = true, ["to state"] = true, to = true, ["\u{76EE}\u{6807}\u{72B6}\u{6001}"] = true },
   STATE = { state = true, ["\u{72B6}\u{6001}"] = true },
+  EXITS = { ["exit actions"] = true, exits = true, exit = true, next = true,
+    ["\u{9000}\u{51FA}\u{52A8}\u{4F5C}"] = true },
+  LIMIT = { limit = true, max = true, ["max runs"] = true, ["\u{4E0A}\u{9650}"] = true },
 }

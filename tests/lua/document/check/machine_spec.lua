@@ -1,11 +1,11 @@
 -- check_machine_spec.lua: state machines in documents: diagrams drawn in characters, routing code,
 -- and what is told where route, registry, table and diagram disagree.
 local check = require "skillrt.document.check"
-local drawing = require "skillrt.document.check.drawing"
+local drawing = require "skillrt.document.load.machine.drawing"
 local files = require "skillrt.base.files"
 local kit = require "tests.support.cli_kit"
 local machines = require "tests.support.check_machines"
-local route = require "skillrt.document.check.route"
+local route = require "skillrt.document.load.machine.route"
 
 local function edges(text)
   local out = {}
@@ -157,8 +157,8 @@ describe("a state machine in a document", function()
     has(found { without_failure = true }, "no-failure: no state says that a run failed")
   end)
 
-  it("limits edges that lead back", function()
-    has(found { back = true }, '"verify" leads from "checked" back to "gathered"')
+  it("limits edges that lead back (F61)", function()
+    has(found { back = true }, 'gathered comes back to itself by prepare without end')
   end)
 
   it("consumes its recoveries and defines what it compares", function()

@@ -1,8 +1,8 @@
--- document/check/drawing.lua: edges of a diagram drawn in characters: boxes joined by lines and arrow heads, or
+-- document/load/machine/drawing.lua: edges of a diagram drawn in characters: boxes joined by lines and arrow heads, or
 -- names with arrows between them.
 --
 -- Follows the lines from each box; where a line has arrow heads at its ends it leads there. Knows
--- no machine. Called by machine.lua.
+-- no machine. Called by load/machine.lua.
 local M = {}
 
 local MAX_CELLS = 20000
@@ -68,7 +68,7 @@ local function boxes_of(grid)
           end
           local name = table.concat(words, " "):match "([%w_.-]+)"
           if name then
-            boxes[#boxes + 1] = { name = name, top = y, bottom = bottom, left = x, right = right, line = y }
+            boxes[#boxes + 1] = { name = name, top = y, bottom = bottom, left = x, right = right}
           end
         end
       end
@@ -134,80 +134,72 @@ local function follow(grid, boxes, from, y, x, way, reach)
   end
 end
 
-local function box_edges(grid, first_line)
-  local boxes, edges, seen = boxes_of(grid), {}, {}
-  for _, box in ipairs(boxes) do
-    local function reach(target)
-      local key = box.name .. " " .. target.name
-      if not seen[key] then
-        seen[key] = true
-        edges[#edges + 1] = { from = box.name, to = target.name, line = first_line + box.line - 1 }
-      end
-    end
-    for x = box.left, box.right do
-      if opens(at(grid, box.bottom, x), DOWN) then
-        follow(grid, boxes, box, box.bottom + 1, x, DOWN, reach)
-      end
-    end
-    for y = box.top + 1, box.bottom - 1 do
-      follow(grid, boxes, box, y, box.right + 1, RIGHT, reach)
-      follow(grid, boxes, box, y, box.left - 1, LEFT, reach)
-    end
-  end
-  return edges
-end
-
--- The names of a line with the columns they begin and end at.
-local function names_in(row)
-  local out, text, x = {}, "", nil
-  for i = 1, #row + 1 do
-    local char = row[i] or " "
-    if char:find "^[%w_.-]$" then
-      text, x = text .. char, x or i
-    elseif x then
-      if text:find "%a" then
-        out[#out + 1] = { name = text, left = x, right = i - 1 }
-      end
-      text, x = "", nil
-    end
-  end
-  return out
-end
-
--- Names stand for boxes of one line: `a → b`, and lines that leave below and above them.
-local function named_edges(grid, first_line)
-  local boxes, edges, seen = {}, {}, {}
+-- Names of a line, each as a box of its own.
+local function named_boxes(grid)
+  local boxes = {}
   for y, row in ipairs(grid) do
-    local before
-    for _, one in ipairs(names_in(row)) do
-      local box = { name = one.name, top = y, bottom = y, left = one.left - 1, right = one.right + 1 }
-      boxes[#boxes + 1] = box
-      local between = before and table.concat(row, "", before.right, one.left - 1) or ""
-      if between:find "^[%s%-─]*→%s*$" or between:find "^%s*%-+>%s*$" or between:find "^%s*►%s*$" then
-        edges[#edges + 1] = { from = before.name, to = one.name, line = first_line + y - 1 }
+    local text, left = "", nil
+    for x = 1, #row + 1 do
+      local char = row[x] or " "
+      if char:find "^[%w_.-]$" then
+        text, left = text .. char, left or x
+      elseif left then
+        if text:find "%a" then
+          boxes[#boxes + 1] = { name = text, top = y, bottom = y, left = left - 1, right = x }
+        end
+        text, left = "", nil
       end
-      before = { name = one.name, right = one.right + 1 }
     end
   end
-  for _, box in ipairs(boxes) do
-    local function reach(target)
-      if not seen[box.name .. " " .. target.name] then
-        seen[box.name .. " " .. target.name] = true
-        edges[#edges + 1] = { from = box.name, to = target.name, line = first_line + box.top - 1 }
-      end
+  return boxes
+end
+
+-- Where a line may leave a node: below a box where its border opens, beside it, and below a name.
+local function exits_of(grid, box, is_named, leave)
+  for x = box.left, box.right do
+    local below = at(grid, box.bottom + 1, x)
+    if is_named and HEADS[below] == DOWN then
+      leave(box.bottom + 2, x, DOWN)
+    elseif is_named and OPEN[below] or not is_named and opens(at(grid, box.bottom, x), DOWN) then
+      leave(box.bottom + 1, x, DOWN)
     end
-    for x = box.left, box.right do
-      local below = at(grid, box.bottom + 1, x)
-      if HEADS[below] == DOWN or OPEN[below] then
-        local start = HEADS[below] and box.bottom + 2 or box.bottom + 1
-        local target = HEADS[below] and box_at(boxes, start, x)
-        if target then
-          reach(target)
-        else
-          follow(grid, boxes, box, start, x, DOWN, reach)
-        end
-      end
+  end
+  for y = box.top + 1, box.bottom - 1 do
+    leave(y, box.right + 1, RIGHT)
+    leave(y, box.left - 1, LEFT)
+  end
+end
+
+-- Arrows between two names of a line.
+local function is_arrow(grid, before, box)
+  local between = before.top == box.top and table.concat(grid[box.top], "", before.right, box.left) or ""
+  return between:find "^[%s%-─]*→%s*$" or between:find "^%s*%-+>%s*$" or between:find "^%s*►%s*$"
+end
+
+local function edges_of(grid, boxes, is_named, first_line)
+  local edges, seen = {}, {}
+  local function add(from, to)
+    local key = from.name .. " " .. to.name
+    if not seen[key] then
+      seen[key] = true
+      edges[#edges + 1] = { from = from.name, to = to.name, line = first_line + from.top - 1 }
     end
+  end
+  for i, box in ipairs(boxes) do
+    local before = is_named and boxes[i - 1]
+    if before and is_arrow(grid, before, box) then
+      add(before, box)
+    end
+    exits_of(grid, box, is_named, function(y, x, way)
+      local target = is_named and box_at(boxes, y, x)
+      if target then
+        add(box, target)
+      else
+        follow(grid, boxes, box, y, x, way, function(reached)
+          add(box, reached)
+        end)
+      end
+    end)
   end
   return edges
 end
@@ -217,16 +209,13 @@ end
 ---@param first_line integer  of its first line in the file
 ---@return { from: string, to: string, line: integer }[]
 function M.read(text, first_line)
-  if utf8.len(text) == #text then
+  if not text:find "[\u{2190}-\u{21FF}\u{2500}-\u{25FF}]" or utf8.len(text) == #text then
     return {} -- nothing is drawn in plain ASCII
-  elseif not text:find "[\u{2190}-\u{21FF}\u{2500}-\u{25FF}]" then
-    return {}
   end
   local grid = grid_of(text)
-  if text:find("┌", 1, true) and #boxes_of(grid) > 1 then
-    return box_edges(grid, first_line)
-  end
-  return named_edges(grid, first_line)
+  local boxes = text:find("┌", 1, true) and boxes_of(grid) or {}
+  local is_named = #boxes < 2
+  return edges_of(grid, is_named and named_boxes(grid) or boxes, is_named, first_line)
 end
 
 return M

@@ -1,0 +1,343 @@
+-- document/load/machine.lua: the state machine of a folder's documents as one transition table, built of its state
+-- table, registry (`| Action | From States | To States |`, R127), route and diagram. Where these contradict each other
+-- is told as they are joined (F59-F64), and a table that contradicts itself is not run.
+--
+-- The form of the table and its checks are skill/machine.lua's. Called by folder.lua and sources.lua.
+local condition = require "skillrt.document.load.condition"
+local json = require "skillrt.base.json"
+local machine_check = require "skillrt.skill.machine_check"
+local machine_of = require "skillrt.skill.machine"
+local names = require "skillrt.base.names"
+local parts_of = require "skillrt.document.load.machine.parts"
+
+local M = {}
+
+---The key of the state that names the machine's state.
+M.KEY = "state"
+
+local FAILURE = { failed = true, failure = true, error = true, aborted = true, cancelled = true }
+local STATUS = { error = "failed", failure = "failed", cancelled = "aborted" }
+
+-- Problems of the table that a reader is told, by level; the others are told as differences of its sources.
+local TOLD = {
+  forbidden = "error", unregistered = "error", ["no-route"] = "error", unreachable = "error", ["leaves-end"] = "error",
+  ["never-routed"] = "warning", loop = "warning", ["no-failure"] = "warning", ambiguous = "note",
+}
+
+---@class skillrt.load.Machine
+---@field table skillrt.Machine
+---@field parts skillrt.load.MachineParts
+---@field runs boolean      its registry says from where to where, so it can be run
+---@field broken boolean    it contradicts itself
+
+-- The states in the order they are met: state table, registry, diagrams.
+local function states_of(self)
+  local list, seen, leaves = {}, {}, {}
+  local function add(name, place)
+    if name:find "%w" and not seen[name] then -- "-" is no state
+      seen[name] = true
+      list[#list + 1] = { name = name, x = { file = place.file, line = place.line } }
+    end
+  end
+  for _, one in ipairs(self.prose.states) do
+    add(one.name, one)
+    leaves[one.name] = #one.exits > 0
+  end
+  for _, row in ipairs(self.rows) do
+    for _, name in ipairs(row.any and {} or row.from) do
+      add(name, row)
+      leaves[name] = leaves[name] or row.to[1] ~= name
+    end
+    for _, name in ipairs(row.to) do
+      add(name, row)
+    end
+  end
+  for _, edge in ipairs(self.parts.edges) do
+    add(edge.from, edge)
+    add(edge.to, edge)
+    leaves[edge.from] = true
+  end
+  for _, state in ipairs(list) do
+    state.terminal = not leaves[state.name] and (STATUS[state.name] or true) or nil
+  end
+  return list
+end
+
+-- Without From and To a registry only names actions: they lead where route and diagram do.
+local function rows_of(self)
+  local rows, known = {}, {}
+  for _, row in ipairs(self.prose.transitions) do
+    local id, problem = names.id(row.action)
+    if id then
+      rows[#rows + 1] = row
+    else
+      self.found:error("action-id", row, ("an action's name %s"):format(problem), "the row was not read", "rename it")
+    end
+  end
+  if #rows > 0 then
+    return rows
+  end
+  local next_of, route = {}, self.parts.route
+  for _, edge in ipairs(self.parts.edges) do
+    next_of[edge.from] = next_of[edge.from] or {}
+    table.insert(next_of[edge.from], edge.to)
+  end
+  for _, one in ipairs(self.parts.names) do
+    known[one.action] = names.id(one.action) and one or nil
+  end
+  for _, state in ipairs(route and route.order or {}) do
+    for _, one in ipairs(route.cases[state].to) do
+      local row = known[one.action]
+      if row then
+        rows[#rows + 1] = { action = one.action, from = { state }, to = next_of[state] or { state }, file = row.file,
+          line = row.line }
+      end
+    end
+  end
+  return rows
+end
+
+-- The condition that a test of the route's code stands for, by the table of conditions.
+local function resolved(self, test, place)
+  local tests = {}
+  for _, one in ipairs(self.parts.conditions) do
+    tests[one.name:gsub("%s*%(%s*%)$", "")] = one.text
+  end
+  local alone = test:match "^[%w_.]-([%w_]+)%s*%(%s*%)$"
+  local text = alone and tests[alone] or test:gsub("[%w_.]-([%w_]+)%s*%(%s*%)", function(name)
+    return tests[name] and ("(%s)"):format(tests[name])
+  end):gsub("%(%((.-)%)%)", "(%1)")
+  local told = condition.item(("`` %s ``"):format(text))
+  if told and told.condition then
+    return told.condition
+  end
+  local what = ("the route's test cannot be read: %s"):format(text)
+  self.found:warn("condition-unread", place, what, "what cannot be read lets nothing through",
+    "write it into a table `| Condition | Evaluation |`, as in `files.length > 0`")
+  return condition.judged(text)
+end
+
+-- What the route says, state by state; one without a case takes the default.
+local function routes_of(self, states)
+  local route, out = self.parts.route, {}
+  for _, state in ipairs(route and states or {}) do
+    local case = route.cases[state.name] or not state.terminal and route.default
+    for i, one in ipairs(case and case.to or {}) do
+      out[state.name] = out[state.name] or {}
+      local place = { file = self.parts.route_file, line = one.line }
+      local when = one.when and self.runs and resolved(self, one.when, place) or one.when and "true" or nil
+      out[state.name][i] = { action = one.action, when = when, x = place }
+    end
+  end
+  return route and out
+end
+
+-- Edges of the table: the rows of the registry, each state's in the order of its route.
+local function edges_of(self, routes)
+  local edges, tests, states = {}, {}, {}
+  for state, list in pairs(routes or {}) do
+    for _, one in ipairs(list) do
+      tests[state .. "\0" .. one.action] = one
+    end
+  end
+  for _, row in ipairs(self.rows) do
+    states[1] = row.any and "*" or nil
+    for _, from in ipairs(row.any and states or row.from) do
+      local routed = tests[from .. "\0" .. row.action]
+      for _, to in ipairs(row.to) do
+        if to:find "%w" and from:find "[%w*]" then
+          edges[#edges + 1] = { action = row.action, from = from, to = to, max_runs = row.max_runs,
+            when = row.when or routed and routed.when, x = routed and routed.x or { file = row.file, line = row.line } }
+        end
+      end
+    end
+  end
+  return edges
+end
+
+local function shown(set)
+  local list = names.sorted(set)
+  return #list > 0 and table.concat(list, ", ") or "nothing"
+end
+
+-- What each source says comes after a state; a state of failure need not be named by all.
+local function next_by(self)
+  local by = { table = {}, registry = {}, diagram = {} }
+  local function add(kind, from, to)
+    by[kind][from] = by[kind][from] or {}
+    by[kind][from][to] = from ~= to and not (FAILURE[to] and to ~= "error") or nil -- an end that stays is an end
+  end
+  for _, one in ipairs(self.prose.states) do
+    for _, to in ipairs(one.exits) do
+      add("table", one.name, to)
+    end
+  end
+  for _, row in ipairs(self.prose.transitions) do
+    for _, from in ipairs(row.any and {} or row.from) do
+      for _, to in ipairs(row.to) do
+        add("registry", from, to)
+      end
+    end
+  end
+  for _, edge in ipairs(self.parts.edges) do
+    add("diagram", edge.from, edge.to)
+  end
+  return by
+end
+
+-- Where state table, registry and diagram describe different machines (F59).
+local function tell_differing(self, states)
+  local by = next_by(self)
+  for _, state in ipairs(states) do
+    local said, first, differs = {}, nil, false
+    for _, kind in ipairs { "table", "registry", "diagram" } do
+      if next(by[kind]) then
+        local text = shown(by[kind][state.name] or {})
+        said[#said + 1] = ("%s: %s"):format(kind, text)
+        differs, first = differs or first ~= nil and text ~= first, first or text
+      end
+    end
+    if differs then
+      self.found:add("warning", "machine.differs", state.x,
+        { what = ('after "%s" comes, by the %s'):format(state.name, table.concat(said, "; by the ")) })
+    end
+  end
+end
+
+-- States without a case of their own: their work is left out, or the route throws at the end (F60, F64).
+local function tell_cases(self, states)
+  local route = self.parts.route
+  for _, state in ipairs(route and states or {}) do
+    local default = route.default and route.default.to[1]
+    if not route.cases[state.name] and not (FAILURE[state.name] and state.terminal) then
+      if default and not state.terminal then
+        self.found:add("warning", "machine.falls-through", state.x,
+          { what = ('state "%s" has no case in the route and falls to "%s"'):format(state.name, default.action) })
+      elseif not default then
+        local what = ('state "%s" has no case in the route%s'):format(state.name, route.default and ": it throws" or "")
+        self.found:add("error", "machine.no-route", state.x, { what = what })
+      end
+    end
+  end
+end
+
+local function tell_problems(self, machine)
+  for _, one in ipairs(machine_check.of(machine)) do
+    local at = one.route and one.route.x or one.edge and one.edge.x or one.state and one.state.x or machine.states[1].x
+    local level = TOLD[one.code]
+    local guessed = not self.listed and (one.code == "unreachable" or one.code == "ambiguous" or one.code == "loop")
+    if level and not guessed and one.code ~= "no-route" then -- told by tell_cases, with what the route does there
+      self.found:add(level, "machine." .. one.code, at, { what = one.message })
+    end
+    self.broken = self.broken or one.level == "error"
+  end
+end
+
+---The machine that the documents of a folder describe; nil where they describe none.
+---@param tree skillrt.load.Tree
+---@param prose skillrt.load.Prose
+---@param found skillrt.load.Findings
+---@return skillrt.load.Machine?
+function M.read(tree, prose, found)
+  local self = { prose = prose, found = found, parts = parts_of.read(tree, prose), broken = false }
+  self.listed = #prose.transitions > 0
+  self.runs = self.listed and #prose.order == 0
+  self.rows = rows_of(self)
+  local told = #self.parts.names > 0 or #prose.states > 0 and self.parts.route
+  if not self.listed and not (told and (#self.rows > 0 or #self.parts.edges > 0)) then
+    return nil
+  end
+  local states = states_of(self)
+  local routes = routes_of(self, states)
+  local machine, message = machine_of.new {
+    initial = states[1] and states[1].name, states = states, edges = edges_of(self, routes), routes = routes,
+  }
+  if not machine then
+    found:warn("state-unread", { file = prose.documents[1] }, message)
+    return nil
+  end
+  for i, state in ipairs(machine.states) do
+    states[i].terminal = state.terminal
+  end
+  tell_differing(self, machine.states)
+  tell_cases(self, machine.states)
+  tell_problems(self, machine)
+  return { table = machine, parts = self.parts, runs = self.runs, broken = self.broken, rows = self.rows }
+end
+
+-- Whether an action may run again: a way leads from where it leads to back to it.
+local function repeats(machine, row)
+  local seen, todo = {}, table.move(row.to, 1, #row.to, 1, {})
+  while #todo > 0 do
+    local name = table.remove(todo)
+    for _, edge in ipairs(not seen[name] and machine_of.leaving(machine, name) or {}) do
+      todo[#todo + 1] = edge.to
+    end
+    seen[name] = true
+  end
+  for _, from in ipairs(row.from) do
+    if seen[from] then
+      return true
+    end
+  end
+  return false
+end
+
+-- How often an action may run: as often as all of its edges together, where each has a limit.
+local function limit_of(row)
+  local sum = 0
+  for _, edge in ipairs(row.edges) do
+    if not edge.max_runs then
+      return nil
+    end
+    sum = sum + edge.max_runs
+  end
+  return sum
+end
+
+local function action_of(self, row, at, found)
+  local machine = self.table
+  local key = ("%s=%s"):format(M.KEY, row.to[1])
+  local action = {
+    id = row.action,
+    name = row.action,
+    description = at.description,
+    preconditions = json.array { machine_of.precondition(machine, row, M.KEY, machine.routes == nil) },
+    effects = json.array(#row.to == 1 and { key } or {}),
+    priority = 0,
+    max_runs = limit_of(row),
+    repeatable = not limit_of(row) and repeats(machine, row) or nil,
+  }
+  if row.any then
+    action.preconditions, action.priority, action.repeatable = json.array {}, -1, true
+    local what = ("action %s: may run in any state, and no table says when"):format(row.action)
+    found:warn("registry-any", at, what, "it runs only when nothing else can", "name the states it comes from")
+  end
+  return action
+end
+
+---The actions of a machine as a config holds them, the places of their rows, and how it ends.
+---@param self skillrt.load.Machine
+---@param found skillrt.load.Findings
+---@return table[] actions
+---@return table[] rows
+---@return table[] ends  entries for `terminate`
+function M.actions(self, found)
+  local actions, places, ends, first = {}, {}, {}, {}
+  for _, row in ipairs(self.rows) do
+    first[row.action] = first[row.action] or row
+  end
+  for i, row in ipairs((machine_of.registry(self.table))) do
+    places[i] = first[row.action]
+    actions[i] = action_of(self, row, places[i], found)
+  end
+  for _, state in ipairs(self.table.states) do
+    if state.terminal then
+      ends[#ends + 1] = { when = ("state.%s === '%s'"):format(M.KEY, (state.name:gsub("[\\']", "\\%0"))),
+        status = state.terminal, reason = state.name:sub(1, 60) }
+    end
+  end
+  return actions, places, ends
+end
+
+return M
