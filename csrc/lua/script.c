@@ -91,11 +91,14 @@ static size_t list_length(lua_State *L, int at) {
   return lua_rawlen(L, at);
 }
 
+/* What is read is taken out of the list, so that its owner can fill it again. */
 static void read_numbers(lua_State *L, int at, uint64_t *to, size_t count) {
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = count; i-- > 0;) {
     lua_rawgeti(L, at, (lua_Integer)i + 1);
     to[i] = (uint64_t)luaL_checkinteger(L, -1);
     lua_pop(L, 1);
+    lua_pushnil(L);
+    lua_rawseti(L, at, (lua_Integer)i + 1);
   }
 }
 

@@ -63,13 +63,18 @@ end
 
 local type, versions_read = type, versions.read
 
+-- What is read is mostly read from the view that was read before: it is looked up once.
+local latest, latest_tree, latest_snapshot
+
 local function read(view, key)
-  local snapshot = snapshots[view]
-  local value
+  if view ~= latest then
+    latest, latest_tree, latest_snapshot = view, trees[view], snapshots[view]
+  end
+  local snapshot, value = latest_snapshot, nil
   if snapshot and snapshot.changed then
-    value = versions_read(snapshot, trees[view], key)
+    value = versions_read(snapshot, latest_tree, key)
   else
-    value = trees[view][key]
+    value = latest_tree[key]
   end
   if type(value) == "table" then
     return M.of(value, snapshot)

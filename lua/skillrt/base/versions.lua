@@ -20,6 +20,7 @@ local SWEEP_LEAST <const> = 1024
 ---@field changed boolean         the tree is no longer what it was
 ---@field owner skillrt.Versions
 ---@field views table<table, table>  readonly.lua's, by what they show
+---@field held table|nil          state.lua's: the view of the whole tree
 
 ---@class skillrt.Versions
 ---@field epoch integer           of the newest snapshot

@@ -4,7 +4,7 @@
 -- resumed run applies the same records as they are read back, so both arrive at the same books. The
 -- records stand in docs/steps.md and docs/architecture.md. Knows no agents, no journal file, no mode.
 
-local begun = require("skillrt.run.books.begun")
+local under_way = require("skillrt.run.books.under_way")
 local json = require("skillrt.base.json")
 local spent = require("skillrt.run.books.spent")
 local state = require("skillrt.skill.state")
@@ -25,6 +25,7 @@ local M = {}
 ---@field id string             of the action or phase
 ---@field kind "action"|"phase"
 ---@field attempt integer       from 1
+---@field told boolean|nil       something is recorded of it since its start
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field after integer|nil     how many steps were over when it started
@@ -58,7 +59,7 @@ M.FORMAT = 2
 
 ---@return skillrt.Books
 function M.new()
-  local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, begun = {} }
+  local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, newest = {} }
   for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by" }) do
     self[field] = {}
   end
@@ -93,7 +94,7 @@ Step.__index = Step
 ---@return table
 function M.own(step, field)
   if step[field] == EMPTY then
-    step[field] = {}
+    step[field], step.told = {}, true
   end
   return step[field]
 end
@@ -103,6 +104,7 @@ local own = M.own
 ---@param step table
 ---@return skillrt.Step
 function M.step(step)
+  step.told = true
   return setmetatable(step, Step)
 end
 
@@ -130,8 +132,10 @@ function apply.run(self, record)
 end
 
 function apply.start(self, record)
-  local kind = record.phase and "phase" or "action"
-  local id = record.phase or record.action
+  local id, kind = record.action, "action"
+  if not id then
+    id, kind = record.phase, "phase"
+  end
   self.last_step = record.step
   local books = self.state
   if self.status ~= "executing" then
@@ -144,7 +148,7 @@ function apply.start(self, record)
   self.answer = nil -- it was for this choice
   books:set("iteration_count", record.n)
   books:set(kind == "phase" and "current_phase" or "current_action", id)
-  self.steps[record.step] = setmetatable({
+  under_way.add(self, setmetatable({
     number = record.step,
     id = id,
     kind = kind,
@@ -152,24 +156,19 @@ function apply.start(self, record)
     started_at = record.at,
     root = books:hold(),
     after = self.finished,
-  }, Step)
-  self.open = self.open + 1
-  begun.note(self, kind, record.step)
+    before = nil, -- named with the next, so that there is room
+    behind = nil,
+  }, Step))
 end
 
 -- The step is over: nobody looks at its state any more.
 local function close_step(self, step)
-  self.steps[step.number] = nil
-  self.open = self.open - 1
+  local books, newest = self.state, under_way.remove(self, step)
   self.finished = self.finished + 1
-  self.state:release(step.root)
+  books:release(step.root)
   local field = step.kind == "phase" and "current_phase" or "current_action"
-  if self.state.root[field] == step.id then
-    local other
-    if self.open > 0 then
-      other = begun.latest(self, step.kind)
-    end
-    self.state:set(field, other and other.id)
+  if books.root[field] == step.id then
+    books:set(field, newest and newest.id)
   end
 end
 

@@ -22,6 +22,18 @@ local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
 local Journal = {}
 Journal.__index = Journal
 
+-- The kinds of records that the books hold until they know where in the journal they lie.
+local HELD <const> = { result = true, round = true }
+
+-- The kinds of records that a watcher does not want to hear of.
+local function dull_of(watcher)
+  local dull = { books = true }
+  for kind in pairs(watcher and watcher.dull or {}) do
+    dull[kind] = true
+  end
+  return dull
+end
+
 ---@param run table  { books, keeps_nothing, books_bytes, watcher }
 ---@return skillrt.Journal
 function Journal.new(run)
@@ -35,18 +47,12 @@ function Journal.new(run)
     source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
-    dull = setmetatable({ books = true }, { __index = run.watcher and run.watcher.dull }),
+    dull = dull_of(run.watcher),
   }, Journal)
 end
 
 -- Encodes a record for the next batch; nothing else is changed.
-local function put(self, entry, simple)
-  entry.at = entry.at or wall_ms()
-  local out = self.out
-  if simple and self.keeps_nothing then
-    out[#out + 1] = "{}" -- it counts, and nobody will read it
-    return true
-  end
+local function put(self, entry)
   local payload, blobs, code = encode(entry)
   if not payload then
     fatal.pass_on({ message = blobs, code = code })
@@ -54,8 +60,8 @@ local function put(self, entry, simple)
   elseif blobs then
     table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
   end
+  local out, newest = self.out, self.newest
   out[#out + 1] = payload
-  local newest = self.newest
   if not newest.due or blobs or entry.t == "books" then
     newest:passed(#payload, entry.t == "books", blobs)
   else
@@ -70,18 +76,24 @@ end
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, simple)
-  local ok, message = put(self, entry, simple)
-  if not ok then
-    return nil, message
+  entry.at = entry.at or wall_ms()
+  if simple and self.keeps_nothing then
+    local out = self.out
+    out[#out + 1] = "{}" -- it counts, and nobody will read it
+  else
+    local ok, message = put(self, entry)
+    if not ok then
+      return nil, message
+    end
   end
+  local kind, watcher = entry.t, self.watcher
   self.count = self.count + 1
-  local kind = entry.t
   apply(self.books, entry)
-  if kind == "result" or kind == "round" then
+  if HELD[kind] then
     self:note_place(entry)
   end
-  if self.watcher and not self.dull[kind] then
-    self.watcher.observe(entry, self.books)
+  if watcher and not self.dull[kind] then
+    watcher.observe(entry, self.books)
   end
   return true
 end

@@ -188,29 +188,15 @@ local function take_answers(self)
   end
 end
 
-local function taken(list)
-  return list[1] and list or nil
-end
-
--- What leaves now, what is performed, what is given up, and when to ask again.
+-- What leaves now, what is performed, what is given up (whoever takes these lists empties them), and when
+-- to ask again.
 local function go(self)
-  local calls, steps = self.calls, self.steps
-  local performing, starting, cancels = steps.performing, calls.starting, calls.cancels
-  local first, deadline = calls.due[1], self.run.limits.deadline
-  local at = first and first.at
-  if deadline and (not at or deadline < at) then
-    at = deadline
+  local calls, at = self.calls, self.run.limits.deadline
+  local first = calls.due[1]
+  if first and (not at or first.at < at) then
+    at = first.at
   end
-  if performing[1] then
-    steps.performing = {}
-  end
-  if starting[1] then
-    calls.starting = {}
-  end
-  if cancels[1] then
-    calls.cancels = {}
-  end
-  return "go", taken(performing), taken(starting), taken(cancels), at and math.max(0, at - wall_ms()), nil
+  return "go", self.steps.performing, calls.starting, calls.cancels, at and math.max(0, at - wall_ms()), nil
 end
 
 -- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
@@ -246,10 +232,10 @@ local function decide_end(self, status, reason, message, at_once)
   return drain(self)
 end
 
--- Whether a time is near: a question does not wait for a deadline of tomorrow.
-local function is_due_soon(due)
-  local at = due:earliest()
-  return at ~= nil and at - wall_ms() < PATIENCE_MS
+-- Whether something is under way, or a time is near: a question does not wait for a deadline of tomorrow.
+local function is_busy(self)
+  local at = self.calls.due:earliest()
+  return next(self.numbers.under_way) ~= nil or (at ~= nil and at - wall_ms() < PATIENCE_MS)
 end
 
 ---What now?
@@ -261,24 +247,24 @@ function Policy:choose()
   elseif self.draining then
     return drain(self)
   end
-  if self.calls.due[1] then
+  local calls, steps, limits = self.calls, self.steps, self.run.limits
+  if calls.due[1] then
     ring(self)
   end
   if self.answers then
     take_answers(self)
   end
-  local limits = self.run.limits
   if limits.releasing[1] then
     limits:release()
   end
-  self.calls:admit_held()
+  calls:admit_held()
   local status, reason, message = limits:reached()
   if status then
     return decide_end(self, status, reason, message, reason == "run_timeout")
   end
-  if self.steps.trouble then
-    return decide_end(self, "paused", "output_failed", self.steps.trouble)
-  elseif self.calls.doubts[1] then
+  if steps.trouble then
+    return decide_end(self, "paused", "output_failed", steps.trouble)
+  elseif calls.doubts[1] then
     questions.decide(self)
     questions.ask_about_doubts(self)
   end
@@ -291,11 +277,9 @@ function Policy:choose()
   if limits.hit then -- what has just begun may not call
     return decide_end(self, limits:reached())
   end
-  local busy = next(self.numbers.under_way) ~= nil or is_due_soon(self.calls.due)
-  if not busy and self.calls.doubts[1] then
-    return wait_for_person(self, "needs_decision")
-  elseif not busy and self.books.choice then
-    return wait_for_person(self, "waiting_for_person")
+  local doubt = calls.doubts[1]
+  if (doubt or self.books.choice) and not is_busy(self) then
+    return wait_for_person(self, doubt and "needs_decision" or "waiting_for_person")
   end
   return go(self)
 end
@@ -312,9 +296,9 @@ end
 -- An interruption from outside may come between any two instructions, and then the same number comes
 -- again: it is performed anew only where nothing of the first time was written.
 local function was_interrupted(what, out)
-  local written = what.written
-  what.written = #out
-  return written and written ~= #out
+  local count, written = #out, what.written
+  what.written = count
+  return written and written ~= count
 end
 
 ---What a reply means; no reply: a step's function is to be performed.
@@ -322,22 +306,23 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Policy:accept(number, reply)
-  local what = self.numbers:of(number)
+  local numbers = self.numbers
+  local what = numbers:of(number)
   if not what or was_interrupted(what, self.out) then
-    self.numbers:forget(number)
+    numbers:forget(number)
     return "over" -- what is open in the books is taken up on resume
   end
   if what.place then
     self.calls:replied(what, reply)
-    self.numbers:forget(number)
+    numbers:forget(number)
     if what.execution and not self.stopping then
       self.steps:go_on(what.step)
     end
   elseif reply == nil then
     self.steps:perform(what)
-    self.numbers:forget(number)
+    numbers:forget(number)
   else
-    self.numbers:forget(number) -- it was canceled before it began
+    numbers:forget(number) -- it was canceled before it began
   end
   what.written = nil
   return "over"

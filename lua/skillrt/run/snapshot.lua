@@ -8,6 +8,7 @@ local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
+local under_way = require("skillrt.run.books.under_way")
 
 local M = {}
 
@@ -23,7 +24,7 @@ M.ENDING = '"t":"books"}'
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
 
-local APART <const> = { steps = true, open = true, state = true, begun = true, questions = true }
+local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations",
@@ -84,15 +85,14 @@ local function restore(books, entry)
   for field, value in pairs(entry.books) do
     books[field] = value
   end
-  books.steps, books.open, books.at, books.begun = {}, 0, entry.at, {}
+  books.steps, books.open, books.at, books.newest = {}, 0, entry.at, {}
   books.state = state.new(entry.state)
   for _, step in ipairs(entry.steps or {}) do
     step.root, step.undo = books.state:hold_undone(step.undo), nil
     for _, round in pairs(step.rounds or {}) do
       round.from = 1
     end
-    books.steps[step.number] = books_of.step(step)
-    books.open = books.open + 1
+    under_way.add(books, books_of.step(step))
   end
   asked.restore(books, entry.questions)
 end

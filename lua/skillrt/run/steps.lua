@@ -17,6 +17,8 @@ local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
 
 local printable, wall_ms = record.printable, core.wall_ms
+local STEP, WAIT, OVER = context.STEP, branches.WAIT, branches.OVER
+local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
 
 ---@class skillrt.Steps
 ---@field run table
@@ -110,9 +112,10 @@ end
 ---at once, as it does nothing but call.
 ---@param step skillrt.Step
 function Steps:go(step)
-  local definition = self:definition_of(step)
+  local definition = step.definition or self:definition_of(step)
   if definition.run or definition.each or self:is_script(definition.agent) then
-    self.performing[#self.performing + 1] = self.numbers:next(step)
+    local performing = self.performing
+    performing[#performing + 1] = self.numbers:next(step)
   else
     self:perform(step)
   end
@@ -148,13 +151,14 @@ end
 ---Performs a step from its beginning: what is recorded of it is given back to it.
 ---@param step skillrt.Step
 function Steps:perform(step)
-  local definition = self:definition_of(step)
+  local definition = step.definition or self:definition_of(step)
   local perform = performer(self, step, definition)
   local thread = branches.worker(self.idle)
-  step.thread, step.execution = thread, nil
-  step.cursors, step.said, step.fresh, step.context = nil, nil, nil, nil
-  local ctx = setmetatable({ [context.STEP] = step }, self.face)
-  self:after(step, coroutine.resume(thread, perform, state.view(step.root), ctx))
+  if step.thread then -- nothing is left of the attempt before, or of the replay
+    step.execution, step.cursors, step.said, step.fresh, step.context = nil, nil, nil, nil, nil
+  end
+  step.thread = thread
+  return self:after(step, resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face)))
 end
 
 ---The branches of a step, from its first wait on.
@@ -175,11 +179,15 @@ end
 -- The function's first stretch is over: it ended, or it waits.
 function Steps:after(step, ok, first, a, b, c)
   local execution = step.execution
-  if ok and first == branches.WAIT then
+  if ok and first == WAIT then
     execution:replay()
     return self:look(step)
-  elseif ok and first == branches.OVER then
-    self.idle[#self.idle + 1] = step.thread
+  elseif ok and first == OVER then
+    local idle = self.idle
+    idle[#idle + 1] = step.thread
+    if not execution and not step.told then
+      return self:finish(step, true, a, b, c)
+    end
   elseif ok then
     ok, a = false, { message = step.id .. ": run yielded; to wait, call ctx.await(request)", class = "permanent" }
   else
@@ -273,7 +281,7 @@ end
 
 ---What the step's function gave becomes its end, or a failure.
 function Steps:finish(step, ok, a, b, c)
-  local definition = self:definition_of(step)
+  local definition = step.definition
   local words
   if not ok then
     return self:fail(step, definition, raised(step, a))

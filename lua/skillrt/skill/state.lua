@@ -229,15 +229,15 @@ end
 ---@param key string
 ---@param value any
 function State:set(key, value)
-  local root = self.root
-  if root[key] ~= value or type(value) == "table" then
-    if self.past.holders > 0 then
-      self.past:keep(root, key)
-    end
-    root[key] = value
-    if not self.ignored[key] then
-      touch(self, key)
-    end
+  local root, past = self.root, self.past
+  if root[key] == value and type(value) ~= "table" then
+    return
+  elseif past.holders > 0 then
+    past:keep(root, key)
+  end
+  root[key] = value
+  if not self.ignored[key] then
+    touch(self, key)
   end
 end
 
@@ -265,8 +265,13 @@ end
 ---Holds the present tree for a step that may read it again later, whatever changes meanwhile.
 ---@return table held  a view; where nobody holds it any more, it shows what is there then
 function State:hold()
-  local snapshot, root = self.past:hold(), self.root
-  return snapshot.views[root] or view.of(root, snapshot)
+  local snapshot = self.past:hold()
+  local held = snapshot.held
+  if not held or next(held) ~= nil then -- one that rawset wrote into is not given again
+    held = view.of(self.root, snapshot)
+    snapshot.held = held
+  end
+  return held
 end
 
 ---@param held table  what `hold` or `hold_undone` gave

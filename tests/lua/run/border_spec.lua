@@ -78,7 +78,7 @@ describe("a policy in Lua", function()
     local one, two = replies[1], replies[2]
     assert.same({ "ok", 3, "out\n", "err\n", true }, { one.status, one.code, one.body, one.extra, one.sent })
     assert.is_true(one.elapsed_ms >= 0 and one.retry_after_ms == -1)
-    assert.same({ "broken", false }, { two.status, two.sent })
+    assert.same({ "refused", false }, { two.status, two.sent })
     assert.match("/no/such", two.message)
   end)
 
