@@ -177,7 +177,7 @@ static int files_list(lua_State *L) {
   return 1;
 }
 
-/* stat(path) -> { kind, size, mtime_ns } or nil, message, code; stat(folder, name): below the
+/* stat(path) -> { kind, size, mtime_ns, mode } or nil, message, code; stat(folder, name): below the
  * folder, through no link */
 static int files_stat(lua_State *L) {
   const char *path = check_path(L, 1), *name = lua_isnoneornil(L, 2) ? NULL : check_path(L, 2);
@@ -191,13 +191,15 @@ static int files_stat(lua_State *L) {
   }
   if (failed < 0 || (name && !below_stat(sys, path, name, &info, &error)))
     return bind_fail(L, &error);
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 4);
   lua_pushstring(L, kind_name(info.kind));
   lua_setfield(L, -2, "kind");
   lua_pushinteger(L, info.size);
   lua_setfield(L, -2, "size");
   lua_pushinteger(L, info.mtime_ns);
   lua_setfield(L, -2, "mtime_ns");
+  lua_pushinteger(L, (lua_Integer)info.mode);
+  lua_setfield(L, -2, "mode");
   return 1;
 }
 

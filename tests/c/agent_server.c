@@ -1,6 +1,6 @@
 /* agent_server.c: the test server of tests/support/http_server.h as a program, for Lua tests:
  *
- *   agent_server [--port N] [--log FILE] [--plan FILE] [--seconds N]
+ *   agent_server [--port N] [--log FILE] [--plan FILE] [--keep DIR] [--seconds N]
  *
  * Prints "port N", then serves until its standard input ends (so that it cannot outlive the
  * test that holds the other end), a signal comes, or after N seconds (default 120). */
@@ -16,13 +16,13 @@
 static int usage(const char *what) {
   fprintf(stderr,
           "agent_server: %s\nusage: agent_server [--port N] [--log FILE] [--plan FILE] "
-          "[--seconds N]\n",
+          "[--keep DIR] [--seconds N]\n",
           what);
   return 2;
 }
 
 int main(int count, char **words) {
-  const char *log = NULL, *plan = NULL;
+  const char *log = NULL, *plan = NULL, *keep = NULL;
   int port = 0, seconds = 120;
   for (int i = 1; i < count; i += 2) {
     if (i + 1 == count) return usage("an option has no value");
@@ -32,6 +32,8 @@ int main(int count, char **words) {
       log = words[i + 1];
     else if (strcmp(words[i], "--plan") == 0)
       plan = words[i + 1];
+    else if (strcmp(words[i], "--keep") == 0)
+      keep = words[i + 1];
     else if (strcmp(words[i], "--seconds") == 0)
       seconds = atoi(words[i + 1]);
     else
@@ -39,6 +41,7 @@ int main(int count, char **words) {
   }
   struct http_server *server = http_server_start(log, plan, port);
   if (!server) return 1;
+  if (keep) http_server_keep(server, keep);
   printf("port %d\n", http_server_port(server));
   fflush(stdout);
   time_t end = time(NULL) + seconds;

@@ -118,10 +118,10 @@ describe("docs/scripting.md", function()
         told[name] = true
       end
       local function check() request.check { kind = kind } end
-      assert.same(known(check, "kind", written .. " idempotent usage expect judge retry key acts shown declared"), told, kind)
+      assert.same(known(check, "kind", written .. " idempotent usage expect judge secrets retry key acts shown declared"), told, kind)
     end
     local all = {}
-    for name in ("idempotent usage expect judge retry key acts shown declared"):gmatch "%S+" do
+    for name in ("idempotent usage expect judge secrets retry key acts shown declared"):gmatch "%S+" do
       all[name] = true
     end
     assert.same(all, named(part("What every request may say:", "A function that waits")))

@@ -1,7 +1,7 @@
 -- fake_ctx.lua: a ctx that answers requests from a list, judging replies as a run does; it remembers what
 -- was asked and what was logged.
 require "tests.support.json_shim"
-local expect = require "skillrt.agent.expect"
+local judge = require "skillrt.run.judge"
 
 local M = {}
 
@@ -22,6 +22,9 @@ function M.new(replies)
   function ctx.used(used)
     ctx.counted[#ctx.counted + 1] = used
   end
+  function ctx.once(_, fn)
+    return fn()
+  end
   function ctx.await(request)
     ctx.asked[#ctx.asked + 1] = request
     local given = replies[#ctx.asked] or error("no reply is left for request " .. #ctx.asked)
@@ -30,7 +33,7 @@ function M.new(replies)
     for key, value in pairs(given) do
       reply[key] = value
     end
-    local good, value = expect.judge(request.expect, request.kind, reply, request)
+    local good, value = judge.of(request, reply)
     if good then
       reply.value = value
       return reply

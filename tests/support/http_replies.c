@@ -269,6 +269,34 @@ static bool sse_cut(struct request *request) {
   return false;
 }
 
+static bool raw_bytes(struct request *request, const char *bytes, size_t length) {
+  size_t piece = (size_t)http_query_number(request, "piece", 65536);
+  int ms = (int)http_query_number(request, "ms", 0);
+  for (size_t at = 0; at < length; at += piece) {
+    if (!http_send(request, bytes + at, length - at < piece ? length - at : piece)) return false;
+    if (ms > 0) http_pause(request, ms);
+  }
+  char end[16];
+  if (strcmp(http_query(request, "end", end, sizeof end), "reset") != 0) return false;
+  http_pause(request, 5);
+  return http_reset_connection(request);
+}
+
+static bool raw(struct request *request) {
+  char path[4096];
+  FILE *file = fopen(http_query(request, "file", path, sizeof path), "re");
+  if (!file) return reply_text(request, 500, "", "no file");
+  fseek(file, 0, SEEK_END);
+  long length = ftell(file), cut_at = http_query_number(request, "cut", length);
+  rewind(file);
+  char *bytes = malloc((size_t)length + 1);
+  bool whole = bytes && fread(bytes, 1, (size_t)length, file) == (size_t)length;
+  fclose(file);
+  if (whole) raw_bytes(request, bytes, (size_t)(cut_at < length ? cut_at : length));
+  free(bytes);
+  return false;
+}
+
 static bool garbage(struct request *request) {
   say(request, "this is not HTTP at all\r\n\r\n");
   return false;
@@ -284,22 +312,17 @@ static const struct {
   bool whole; /* else only the beginning */
   bool (*reply)(struct request *);
 } replies[] = {
-    {"/say/", false, say_path},  {"/status/", false, status},
-    {"/echo", true, echo},       {"/head", true, head},
-    {"/counts", true, counts},   {"/plan", true, plan},
-    {"/slow", true, slow},       {"/silence", true, silence},
-    {"/half", true, half},       {"/stall", true, stall},
-    {"/reset", true, reset},     {"/chunked", true, chunked},
-    {"/cut", true, cut},         {"/trailer", true, trailer},
-    {"/trickle", true, trickle}, {"/interim", true, interim},
-    {"/eof", true, eof},         {"/eof-close", true, eof_close},
-    {"/http10", true, http10},   {"/huge", true, huge},
-    {"/headers", true, headers}, {"/line", true, line},
-    {"/fold", true, fold},       {"/gzip", true, gzip},
-    {"/bomb", true, bomb},       {"/redirect", true, redirect},
-    {"/loop", true, loop},       {"/sse", true, sse},
-    {"/sse-cut", true, sse_cut}, {"/garbage", true, garbage},
-    {"/nothing", true, nothing}, {"/reset-first", true, reset_first},
+    {"/say/", false, say_path},  {"/status/", false, status},   {"/echo", true, echo},
+    {"/head", true, head},       {"/counts", true, counts},     {"/plan", false, plan},
+    {"/slow", true, slow},       {"/silence", true, silence},   {"/half", true, half},
+    {"/stall", true, stall},     {"/reset", true, reset},       {"/chunked", true, chunked},
+    {"/cut", true, cut},         {"/trailer", true, trailer},   {"/trickle", true, trickle},
+    {"/interim", true, interim}, {"/eof", true, eof},           {"/eof-close", true, eof_close},
+    {"/http10", true, http10},   {"/huge", true, huge},         {"/headers", true, headers},
+    {"/line", true, line},       {"/fold", true, fold},         {"/gzip", true, gzip},
+    {"/bomb", true, bomb},       {"/redirect", true, redirect}, {"/loop", true, loop},
+    {"/sse", true, sse},         {"/sse-cut", true, sse_cut},   {"/garbage", true, garbage},
+    {"/raw", true, raw},         {"/nothing", true, nothing},   {"/reset-first", true, reset_first},
 };
 
 bool http_reply(struct request *request) {

@@ -33,7 +33,7 @@ struct http_server {
   struct http_counts counts;
   char *keys[MAX_KEYS];
   FILE *log;
-  char plan[512];
+  char plan[512], keep[512];
 };
 
 /* --- for the replies ---------------------------------------------------------------- */
@@ -197,6 +197,17 @@ static void count(struct request *request, const struct connection *connection) 
   pthread_mutex_unlock(&server->lock);
 }
 
+static void keep(const struct request *request) {
+  char path[640];
+  if (!*request->server->keep || request->number == 0) return;
+  snprintf(path, sizeof path, "%s/%d", request->server->keep, request->number);
+  FILE *file = fopen(path, "we");
+  if (!file) return;
+  fputs(request->head, file);
+  fwrite(request->body, 1, request->body_length, file);
+  fclose(file);
+}
+
 static void *serve(void *data) {
   struct connection *connection = data;
   struct request *request = calloc(1, sizeof *request);
@@ -210,6 +221,7 @@ static void *serve(void *data) {
     more = read_request(request, rest, &rest_length) && read_body(request, rest, rest_length);
     if (more) {
       count(request, connection);
+      keep(request);
       more = http_reply(request);
     }
     free(request->body);
@@ -274,6 +286,10 @@ struct http_server *http_server_start(const char *log, const char *plan, int por
     return NULL;
   }
   return server;
+}
+
+void http_server_keep(struct http_server *server, const char *folder) {
+  snprintf(server->keep, sizeof server->keep, "%s", folder);
 }
 
 int http_server_port(const struct http_server *server) {

@@ -8,8 +8,10 @@
  *   /echo              200, the request's body as it came
  *   /head              200, the request's head as it came
  *   /status/N          status N with a small JSON body
- *   /plan              the n-th request gets the n-th line of the plan (the last one repeats)
- *   /counts            {"requests":..,"connections":..,"keys":..}; not counted itself
+ *   /plan, /plan/...   the n-th request gets the n-th line of the plan (the last one repeats)
+ *   /raw?file=F&piece=N&ms=M&cut=K&end=reset   the bytes of the file F as the whole reply, N at a
+ *                      time, M ms apart, only the first K of them, then the connection's end or a
+ * reset /counts            {"requests":..,"connections":..,"keys":..}; not counted itself
  *   /slow?ms=N         waits before the headers    /trickle?ms=N&count=M  M chunks, N ms apart
  *   /silence           never answers                /stall   half a body, then silence
  *   /half              Content-Length 100, 50 bytes, end      /reset   the same, but a reset
@@ -40,6 +42,8 @@ struct http_counts {
  * key or -, authorization or -, bytes of body. `plan`: a file of paths for /plan. Both may be
  * NULL. `port` 0: any free one. NULL with a message on stderr if it cannot listen. */
 struct http_server *http_server_start(const char *log, const char *plan, int port);
+/* Each request from now on is kept whole, head and body, in a file of this folder: 1, 2 ... */
+void http_server_keep(struct http_server *, const char *folder);
 int http_server_port(const struct http_server *);
 struct http_counts http_server_counts(struct http_server *);
 /* Ends every connection and thread. NULL is fine. */

@@ -151,11 +151,21 @@ function M.server(plan)
   local fifo = folder .. "/in"
   assert(os.execute(("mkfifo '%s'"):format(fifo)))
   local pipe = assert(io.popen(
-    ("'%s/tests/agent_server' --log '%s' --plan '%s' --seconds 60 < '%s'"):format(BUILD, log, plan_file, fifo)))
+    ("'%s/tests/agent_server' --log '%s' --plan '%s' --keep '%s' --seconds 60 < '%s'"):format(BUILD, log, plan_file,
+      folder, fifo)))
   local hold = assert(io.open(fifo, "w")) -- it ends when this end is closed
   local port = assert(pipe:read "l"):match "port (%d+)"
   return {
     url = "http://127.0.0.1:" .. port,
+    -- The n-th request: its head, its body decoded.
+    request = function(n)
+      local text = M.read(("%s/%d"):format(folder, n))
+      local head, body = (text or ""):match "^(.-\r\n\r\n)(.*)$"
+      return head, body and body ~= "" and assert(json.decode(body)) or nil
+    end,
+    plan = function(text)
+      M.write(plan_file, text)
+    end,
     log = function()
       local lines = {}
       for line in (M.read(log) or ""):gmatch "[^\n]+" do

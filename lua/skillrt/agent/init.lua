@@ -10,7 +10,7 @@ local names = require("skillrt.base.names")
 local M = {}
 
 ---The kinds of agents: agent/<kind>.lua each.
-M.KINDS = { command = true, http = true, lua = true, chain = true }
+M.KINDS = { command = true, http = true, lua = true, chain = true, anthropic = true, openai = true }
 
 -- What every agent can be asked besides what its kind says.
 local common = {}
@@ -54,7 +54,7 @@ end
 ---@return string? message
 function M.check(value, where)
   if type(value) ~= "table" then
-    return nil, ("%s: must be made by skillrt.agent.http, command, lua or chain, not %s"):format(
+    return nil, ("%s: must be made by skillrt.agent.anthropic, openai, http, command, lua or chain, not %s"):format(
       where,
       names.show(value)
     )
@@ -64,7 +64,7 @@ function M.check(value, where)
   local kind = value.kind
   if not M.KINDS[kind] then
     local hint = type(kind) == "string" and names.suggest(kind, M.KINDS)
-      or "; make it with skillrt.agent.http, command, lua or chain"
+      or "; make it with skillrt.agent.anthropic, openai, http, command, lua or chain"
     return nil, ('%s: field "kind" is %s%s'):format(where, names.show(kind), hint)
   end
   return module_of(kind).check(value, where, M.check)
@@ -97,6 +97,23 @@ end
 ---@return table agent
 function M.http(definition)
   local agent = make("http", definition)
+  return agent
+end
+
+---A model behind the Messages API: { model =, url =, key_env =, key_file =, version =, auth =, beta =, headers =,
+---max_tokens =, system =, output = a JSON Schema, extra = more of the body, effort =, stream =, cache =, ... }.
+---@param definition table
+---@return table agent
+function M.anthropic(definition)
+  local agent = make("anthropic", definition)
+  return agent
+end
+
+---A model behind Chat Completions or Responses: { api = "chat" | "responses", model =, url =, key_env =, ... }.
+---@param definition table
+---@return table agent
+function M.openai(definition)
+  local agent = make("openai", definition)
   return agent
 end
 

@@ -35,6 +35,7 @@ local COMMON = {
   shown = { kind = "text" },
   declared = { kind = "table" },
   usage = { kind = "table" },
+  secrets = { kind = "text", list = true }, -- texts that no reply may bring into the journal
 }
 
 local function with(more)

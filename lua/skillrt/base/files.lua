@@ -38,6 +38,14 @@ function M.is_folder(path)
   return info ~= nil and info.kind == "directory"
 end
 
+---Whether somebody else than its owner may read or write a file.
+---@param path string
+---@return boolean
+function M.is_open_to_others(path)
+  local info = M.stat(path)
+  return info ~= nil and info.mode & 0x3F ~= 0 -- 077
+end
+
 ---Joins a base and a relative path; an absolute second part stands alone.
 ---@param base string
 ---@param path string

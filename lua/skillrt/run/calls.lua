@@ -4,6 +4,7 @@
 -- executed, is decided here alone (docs/steps.md, "What is made again"). Knows the books and expectations,
 -- no agents, no modes, and of coroutines only what branches.lua says.
 
+local cleaned = require("skillrt.run.cleaned")
 local digest = require("skillrt.run.digest")
 local due = require("skillrt.run.due")
 local judge = require("skillrt.run.judge")
@@ -197,19 +198,6 @@ end
 
 -- ---- replies ----
 
-local FIELDS <const> = { "body", "extra", "message" }
-
--- Bytes that are no UTF-8 are replaced: the script has to see the same now and after a crash.
-local function clean(reply)
-  for i = 1, #FIELDS do
-    local text = reply[FIELDS[i]]
-    if text and not utf8.len(text) then
-      reply[FIELDS[i]] = record.printable(text)
-    end
-  end
-  return reply
-end
-
 -- What a script is given of a reply: its own copy.
 local function given(call, reply, value)
   local out = {}
@@ -286,7 +274,7 @@ end
 ---@param call skillrt.Call
 ---@param reply table
 function Calls:replied(call, reply)
-  clean(reply)
+  cleaned.reply(reply, call.request.secrets)
   if reply.status == "canceled" then
     if call.canceling then
       settle(self, call, { failed = { class = "canceled", message = "canceled" } })

@@ -26,9 +26,12 @@ local function of_transport(reply)
   return nil, { class = class, message = why, executed = executed }
 end
 
--- What the script's own judge says of it: nothing, or the class of a failure.
+local EXECUTED <const> = { no = true, perhaps = true }
+
+-- What the script's own judge says of it: nothing, or the class of a failure, why, and whether what was asked
+-- for may not have been done after all ("no", "perhaps").
 local function of_script(own, reply)
-  local ok, class, message = pcall(own, reply)
+  local ok, class, message, executed = pcall(own, reply)
   if not ok then
     fatal.pass_on(class)
     return { class = "permanent", message = "judge failed: " .. names.show(class), executed = "answered" }
@@ -38,7 +41,8 @@ local function of_script(own, reply)
     local text = "judge must give nothing or a class of failure, not %s"
     return { class = "permanent", message = text:format(names.show(class)), executed = "answered" }
   end
-  return { class = class, message = message and tostring(message) or "judged as " .. class, executed = "answered" }
+  message = message and tostring(message) or "judged as " .. class
+  return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered" }
 end
 
 ---@param request table  checked: kind, expect, judge

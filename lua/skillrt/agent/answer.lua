@@ -1,0 +1,72 @@
+-- agent/answer.lua: what the final words of a model or a coding agent mean for its task: a text is the result
+-- of a plain task, a value that fits the schema where one was asked for, else the object of a step.
+--
+-- Pure. Knows tasks and schemas, no providers.
+
+local expect = require("skillrt.agent.expect")
+local found = require("skillrt.agent.found")
+local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
+local reply_of = require("skillrt.agent.reply")
+
+local M = {}
+
+---The outcome of a value that fits the schema.
+---@param value any
+---@param task skillrt.Task
+---@param used skillrt.Used?
+---@return skillrt.Outcome
+function M.value(value, task, used)
+  local is_updates = task.kind ~= "phase" and type(value) == "table" and not json.is_array(value)
+  return { status = "completed", output = value, updates = is_updates and value or nil, used = used }
+end
+
+local function invalid(message)
+  return nil, { class = "invalid_output", message = message, form = true }
+end
+
+local function in_schema(text, task, schema, used)
+  local value, problem = found.whole(text)
+  if value == nil then -- words around it
+    value = found.at_end(text)
+  end
+  if value == nil then
+    return invalid(problem)
+  end
+  local fits, why = json_schema.judge(schema, value)
+  if not fits then
+    return invalid(why)
+  end
+  return M.value(value, task, used)
+end
+
+---What a final text means.
+---@param text string
+---@param task skillrt.Task
+---@param schema table?
+---@param used skillrt.Used?
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out
+function M.text(text, task, schema, used)
+  if schema then
+    return in_schema(text, task, schema, used)
+  elseif task.answer == "text" then
+    local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
+    if not good then
+      return nil, problem
+    end
+    return { status = "completed", output = text, used = used }
+  end
+  local object, problem = reply_of.find(text)
+  if not object then
+    return invalid(problem)
+  end
+  local outcome, failure, left_out = reply_of.outcome(object, task)
+  if outcome then
+    outcome.used = used
+  end
+  return outcome, failure, left_out
+end
+
+return M

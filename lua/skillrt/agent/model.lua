@@ -1,0 +1,274 @@
+-- agent/model.lua: an agent that is a model: a talk of exchanges, each one call, until it gives its answer; what
+-- it wants to read is read here, an answer in the wrong form is told what was wrong.
+--
+-- How a provider writes requests and replies is its wire's (anthropic_wire.lua, openai_chat.lua,
+-- openai_responses.lua). A model costs, it does not act: every exchange may be made again.
+
+local answer_of = require("skillrt.agent.answer")
+local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
+local prompt = require("skillrt.agent.prompt")
+local provider = require("skillrt.agent.provider")
+local reading = require("skillrt.agent.reading")
+local schema = require("skillrt.skill.schema")
+local used_of = require("skillrt.agent.used")
+local wire_error = require("skillrt.agent.wire_error")
+
+local M = {}
+
+---@class skillrt.Turn  of a talk
+---@field role "user"|"model"|"results"
+---@field text string?     user
+---@field content table?   model: as the provider wrote it
+---@field results { id: string, name: string, text: string, is_error: boolean? }[]?
+
+---@class skillrt.ModelReply  what a wire reads out of a reply
+---@field text string
+---@field content table         to be sent back
+---@field calls { id: string, name: string, input: table?, problem: string? }[]
+---@field stop "end"|"tools"|"length"|"refused"|"pause"
+---@field reason string?        in the provider's own words
+---@field used skillrt.Used
+---@field model string?
+
+---@class skillrt.Wire
+---@field body fun(agent: table, talk: skillrt.Turn[], want: table): table
+---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
+---@field read fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
+
+---An agent's fields, checked; with what all models have.
+---@param definition table
+---@param fields table
+---@param where string
+---@return table? agent
+---@return string? message
+function M.check(definition, fields, where)
+  local agent, message = schema.record(definition, fields, where)
+  message = message or provider.check(agent, where)
+  if not message and agent.output then
+    local _, why = json_schema.check(agent.output, where .. ": output")
+    message = why
+    agent.output = not why and json_schema.normal(agent.output) or nil
+  end
+  if not message and agent.prices then
+    message = used_of.check_prices(agent.prices, where)
+  end
+  if message then
+    return nil, message
+  end
+  agent.kind, agent.idempotent, agent.acts = nil, true, false
+  return agent
+end
+
+-- ---- one exchange ----
+
+-- A reply is read once, though its judge and its reader both look at it.
+local function reader(wire)
+  local body, answer, failure
+  return function(reply)
+    if reply.body ~= body or not (answer or failure) then
+      body = reply.body
+      answer, failure = wire.read(reply)
+    end
+    return answer, failure
+  end
+end
+
+local function request_of(agent, task, talk, want, read)
+  local endpoint, message = provider.endpoint(agent, agent.vendor)
+  if not endpoint then
+    return nil, message
+  end
+  local body
+  body, message = json.encode(agent.wire.body(agent, talk, want), { sorted = true })
+  if not body then
+    return nil, message
+  end
+  local headers, declared = agent.wire.headers(agent, endpoint)
+  for name, value in pairs(agent.headers) do
+    headers[name], declared[name] = value, value
+  end
+  headers["Content-Type"], declared["Content-Type"] = "application/json", "application/json"
+  headers["Accept"] = agent.stream and "text/event-stream, application/json;q=0.5" or "application/json"
+  declared["Accept"] = headers["Accept"]
+  return {
+    kind = "http",
+    method = "POST",
+    url = endpoint.url,
+    shown = endpoint.shown,
+    headers = headers,
+    body = body,
+    declared = { url = endpoint.declared, headers = declared, body = body },
+    secrets = endpoint.key and { endpoint.key } or nil,
+    expect = "raw",
+    judge = function(reply)
+      if reply.code < 200 or reply.code > 299 then
+        return wire_error.of_status(reply)
+      end
+      local answer, failure = read(reply)
+      if not answer then
+        return failure.class, failure.message, failure.executed
+      end
+    end,
+    usage = used_of.most(#body, agent.max_tokens or agent.vendor.max_tokens, want.model, agent.prices),
+    idempotent = true,
+    acts = false,
+    retry = task.retry or { max = (task.action or task.phase or {}).max_retries },
+    timeout = task.timeout or agent.timeout,
+    connect_timeout = agent.connect_timeout,
+    idle_timeout = agent.idle_timeout,
+    max_reply = agent.max_reply,
+    ca_file = agent.ca_file,
+    max_redirects = 0,
+  }
+end
+
+-- What a provider says of a request that it refused.
+local function explained(agent, reply, message)
+  local value = reply and reply.status == "ok" and json.decode(reply.body or "")
+  local said = type(value) == "table" and type(value.error) == "table" and value.error or nil
+  if not said or type(said.message) ~= "string" then
+    return message
+  end
+  local kind = type(said.type) == "string" and " " .. said.type or ""
+  local text = ("HTTP %d%s: %s"):format(reply.code, kind, said.message:sub(1, 500))
+  if reply.code == 401 or reply.code == 403 then
+    text = ("%s (the key is in %s)"):format(text, agent.key_file or agent.key_env or agent.vendor.key_env)
+  end
+  return text
+end
+
+-- One call and what came back; nil, message, class.
+local function exchange(agent, ctx, task, talk, want)
+  local read = reader(agent.wire)
+  local request, problem = request_of(agent, task, talk, want, read)
+  if not request then
+    return nil, problem, "permanent"
+  end
+  local reply, message, class, bad = ctx.await(request)
+  if not reply then
+    return nil, explained(agent, bad, message), class
+  end
+  return (read(reply))
+end
+
+-- ---- the talk ----
+
+-- What an exchange may ask of us: tools to read with, and the form of the answer.
+local function wanted(agent, task)
+  local schema_wanted = task.schema or agent.output
+  return {
+    tools = agent.reads and reading.tools(task) or {},
+    schema = schema_wanted,
+    model = task.model or agent.model or agent.vendor.model,
+    effort = task.effort or agent.effort,
+  }
+end
+
+-- Performs what it asked for; gives the value of the answer where it answered by a tool.
+local function perform_calls(ctx, task, reply, want)
+  local results, value, given = {}, nil, false
+  for i, call in ipairs(reply.calls) do
+    local text, is_error
+    if call.name == M.ANSWER and want.schema then
+      local problem = call.problem
+      if not problem then
+        problem = select(2, json_schema.judge(want.schema, call.input))
+      end
+      text = problem and "This answer cannot be used: " .. problem or "taken"
+      is_error = problem ~= nil
+      if not problem then
+        value, given = call.input, true
+      end
+    else
+      text, is_error = reading.perform(ctx, task, call)
+    end
+    results[i] = { id = call.id, name = call.name, text = text, is_error = is_error or nil }
+  end
+  return results, value, given
+end
+
+---The tool by which an answer in a schema is given, where the provider has no other way.
+M.ANSWER = "answer"
+
+local function ended(agent, reply)
+  if reply.stop == "refused" then
+    return ("the model refuses: %s"):format(reply.reason or "it does not say why"), "permanent"
+  elseif reply.stop == "length" then
+    return ("its answer was cut off (%s); raise max_tokens%s"):format(reply.reason or "length",
+      agent.max_tokens and (", now %d"):format(agent.max_tokens) or ""), "permanent"
+  end
+end
+
+-- What is said to a model whose answer cannot be used.
+local function repair(task, want, problem)
+  local form = want.schema and "Give it as JSON that fits the schema, and nothing else."
+    or prompt.return_format(task)
+  local text = "Your answer cannot be used: %s.\nDo not do the work again; write your answer anew.\n%s"
+  return text:format(problem, form)
+end
+
+local function add(talk, turn)
+  talk[#talk + 1] = turn
+end
+
+---The talk, from the task to its outcome.
+---@param agent table
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.perform(agent, ctx, task)
+  local want, used, repairs = wanted(agent, task), used_of.new(), 0
+  if not want.model then
+    return nil, agent:label() .. ": names no model; write " .. agent.vendor.label .. ":MODEL", "permanent"
+  end
+  local talk = { { role = "user", text = prompt.text(task) } }
+  local function failed(message, class)
+    return nil, ("%s: %s"):format(agent:label(), message), class
+  end
+  for _ = 1, agent.max_turns do
+    local reply, message, class = exchange(agent, ctx, task, talk, want)
+    if not reply then
+      return failed(message, class)
+    end
+    ctx.used(used_of.add(used, reply.used, reply.model or want.model, agent.prices))
+    message, class = ended(agent, reply)
+    if message then
+      return failed(message, class)
+    end
+    add(talk, { role = "model", content = reply.content, empty = #reply.content == 0 })
+    local problem
+    if #reply.calls > 0 then
+      local results, value, given = perform_calls(ctx, task, reply, want)
+      if given then
+        return answer_of.value(value, task, used)
+      end
+      add(talk, { role = "results", results = results })
+      for i, result in ipairs(results) do
+        problem = problem or result.name == M.ANSWER and reply.calls[i] and result.text or nil
+      end
+    elseif reply.stop ~= "pause" then
+      local outcome, failure, left_out = answer_of.text(reply.text, task, want.schema, used)
+      if left_out then
+        ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+      end
+      if outcome or not failure.form then
+        return outcome, failure and ("%s: %s"):format(agent:label(), failure.message), failure and failure.class
+      end
+      problem = failure.message
+      add(talk, { role = "user", text = repair(task, want, problem) })
+    end
+    if problem then
+      repairs = repairs + 1
+      if repairs > agent.max_repairs then
+        return failed(problem, "invalid_output")
+      end
+      ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), problem))
+    end
+  end
+  return failed(("came to no end in %d exchanges (max_turns)"):format(agent.max_turns), "permanent")
+end
+
+return M

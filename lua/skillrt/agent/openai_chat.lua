@@ -1,0 +1,222 @@
+-- agent/openai_chat.lua: the Chat Completions API: how a talk is written, and how a completion or the chunks of
+-- one are read.
+--
+-- A stream counts when a choice said why it finished; not all that speak this API end it with [DONE]. Pure.
+
+local found = require("skillrt.agent.found")
+local json = require("skillrt.base.json")
+local wire_error = require("skillrt.agent.wire_error")
+local strict = require("skillrt.agent.openai_strict")
+
+local M = {}
+
+-- ---- written ----
+
+local function add_results(out, turn)
+  for _, result in ipairs(turn.results) do
+    local text = result.text:find("%S") and result.text or "(nothing)"
+    out[#out + 1] = { role = "tool", tool_call_id = result.id, content = result.is_error and "Error: " .. text or text }
+  end
+end
+
+local function messages_of(agent, talk)
+  local out = {}
+  if agent.system then
+    out[1] = { role = "system", content = agent.system }
+  end
+  for _, turn in ipairs(talk) do
+    local last = out[#out]
+    if turn.role == "results" then
+      add_results(out, turn)
+    elseif turn.role == "model" and not turn.empty then
+      out[#out + 1] = turn.content[1]
+    elseif turn.role == "user" and last and last.role == "user" then -- what was between them said nothing
+      last.content = last.content .. "\n\n" .. turn.text
+    elseif turn.role == "user" then
+      out[#out + 1] = { role = "user", content = turn.text }
+    end
+  end
+  return json.array(out)
+end
+
+local function format_of(agent, want)
+  if not want.schema or agent.structured == "words" then
+    return nil
+  elseif agent.structured == "object" then
+    return { type = "json_object" }
+  end
+  return { type = "json_schema",
+    json_schema = { name = "answer", schema = want.schema, strict = strict.fits(want.schema) } }
+end
+
+---@param agent table
+---@param talk skillrt.Turn[]
+---@param want table
+---@return table
+function M.body(agent, talk, want)
+  local tools = {}
+  for i, tool in ipairs(want.tools) do
+    tools[i] = { type = "function",
+      ["function"] = { name = tool.name, description = tool.description, parameters = tool.schema } }
+  end
+  local own = not agent.url and not os.getenv(agent.vendor.url_env)
+  local body = {
+    model = want.model,
+    messages = messages_of(agent, talk),
+    tools = #tools > 0 and json.array(tools) or nil,
+    response_format = format_of(agent, want),
+    stream = agent.stream or nil,
+    stream_options = agent.stream and { include_usage = true } or nil,
+    reasoning_effort = want.effort,
+    max_completion_tokens = own and agent.max_tokens or nil,
+    max_tokens = not own and agent.max_tokens or nil,
+  }
+  for key, value in pairs(agent.extra or {}) do
+    body[key] = value
+  end
+  return body
+end
+
+-- ---- read ----
+
+local function append(to, key, text)
+  if type(text) == "string" then
+    to[key] = to[key] or {}
+    to[key][#to[key] + 1] = text
+  end
+end
+
+-- Calls come in pieces, each with its index; the first piece has its id and name.
+local function add_call(self, piece, i)
+  local index = (math.tointeger(piece.index) or i - 1) + 1
+  local call = self.calls[index]
+  if not call then
+    call = { arguments = {} }
+    self.calls[index] = call
+    self.count = math.max(self.count, index)
+  end
+  local fn = piece["function"] or {}
+  call.id = type(piece.id) == "string" and piece.id ~= "" and piece.id or call.id
+  call.name = type(fn.name) == "string" and fn.name ~= "" and fn.name or call.name
+  append(call, "arguments", fn.arguments)
+end
+
+local function add_part(self, part, finish)
+  append(self, "text", part.content)
+  append(self, "refusal", part.refusal)
+  for i, piece in ipairs(type(part.tool_calls) == "table" and part.tool_calls or {}) do
+    add_call(self, piece, i)
+  end
+  self.finish = type(finish) == "string" and finish or self.finish
+end
+
+local function add_object(self, object, field)
+  if type(object.error) == "table" or type(object.error) == "string" then
+    return wire_error.of(object.error)
+  end
+  local choice = type(object.choices) == "table" and object.choices[1]
+  if type(choice) == "table" and type(choice[field]) == "table" then
+    add_part(self, choice[field], choice.finish_reason)
+  end
+  self.usage = type(object.usage) == "table" and object.usage or self.usage
+  self.model = type(object.model) == "string" and object.model or self.model
+end
+
+local function read_events(self, body)
+  local list, cut = found.events(body)
+  if not list then
+    return wire_error.broken(tostring(cut))
+  end
+  for i = 1, #list do
+    local text = list[i]
+    if text:find("^%s*%[DONE%]") then
+      return nil
+    end
+    local object, why = json.decode(text)
+    if type(object) ~= "table" then
+      return wire_error.broken("an event is no JSON object: " .. tostring(why))
+    end
+    local failure = add_object(self, object, "delta")
+    if failure then
+      return failure
+    end
+  end
+end
+
+local STOP = { stop = "end", length = "length", tool_calls = "tools", function_call = "tools",
+  content_filter = "refused" }
+
+local function used_of(usage)
+  usage = usage or {}
+  local details = type(usage.prompt_tokens_details) == "table" and usage.prompt_tokens_details or {}
+  local cached = math.tointeger(tonumber(details.cached_tokens)) or 0
+  return {
+    input = math.max(0, (math.tointeger(tonumber(usage.prompt_tokens)) or 0) - cached),
+    output = math.tointeger(tonumber(usage.completion_tokens)) or 0,
+    cache_read = cached,
+  }
+end
+
+local function whole(parts)
+  return parts and table.concat(parts) or ""
+end
+
+local function calls_of(self)
+  local calls, sent = {}, {}
+  for i = 1, self.count do
+    local one = self.calls[i]
+    if one and one.name then
+      local text = whole(one.arguments)
+      local input, why = json.decode(text ~= "" and text or "{}")
+      local is_object = type(input) == "table" and not json.is_array(input)
+      local id = one.id or ("call_%d"):format(i) -- some servers give none
+      calls[#calls + 1] = { id = id, name = one.name, input = is_object and input or nil,
+        problem = not is_object and "its arguments are no JSON object" .. (why and ": " .. why or "") or nil }
+      sent[#sent + 1] = { id = id, type = "function",
+        ["function"] = { name = one.name, arguments = is_object and text ~= "" and text or "{}" } }
+    end
+  end
+  return calls, #sent > 0 and json.array(sent) or nil
+end
+
+local function reply_of(self)
+  local text, refusal = whole(self.text), whole(self.refusal)
+  local calls, sent = calls_of(self)
+  local said = text:find("%S") and text or nil
+  local stop = refusal ~= "" and "refused" or #calls > 0 and "tools" or STOP[self.finish] or "end"
+  if self.finish == "length" then
+    stop, calls = "length", {}
+  end
+  return {
+    text = text,
+    content = (said or sent) and { { role = "assistant", content = said, tool_calls = sent } } or {},
+    calls = calls,
+    stop = stop,
+    reason = refusal ~= "" and refusal or self.finish,
+    used = used_of(self.usage),
+    model = self.model,
+  }
+end
+
+---@param reply table
+---@return skillrt.ModelReply|nil
+---@return skillrt.Failure?
+function M.read(reply)
+  local self = { calls = {}, count = 0 }
+  local failure
+  if found.is_stream(reply.extra) then
+    failure = read_events(self, reply.body or "")
+  else
+    local object, why = json.decode(reply.body or "")
+    failure = type(object) ~= "table" and wire_error.broken("the reply is no JSON object: " .. tostring(why))
+      or add_object(self, object, "message")
+  end
+  if failure then
+    return nil, failure
+  elseif not self.finish then
+    return nil, wire_error.broken("the reply ended without saying why it finished")
+  end
+  return reply_of(self)
+end
+
+return M

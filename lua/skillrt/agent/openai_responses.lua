@@ -1,0 +1,190 @@
+-- agent/openai_responses.lua: the Responses API: how a talk is written as items, and how a response is read,
+-- whole or from the event that ends its stream. Pure.
+
+local found = require("skillrt.agent.found")
+local json = require("skillrt.base.json")
+local strict = require("skillrt.agent.openai_strict")
+local wire_error = require("skillrt.agent.wire_error")
+
+local M = {}
+
+-- ---- written ----
+
+local function add_turn(out, turn)
+  if turn.role == "user" then
+    out[#out + 1] = { role = "user", content = turn.text }
+  elseif turn.role == "model" then
+    table.move(turn.content, 1, #turn.content, #out + 1, out)
+  else
+    for _, result in ipairs(turn.results) do
+      local text = result.text:find("%S") and result.text or "(nothing)"
+      out[#out + 1] = { type = "function_call_output", call_id = result.id,
+        output = result.is_error and "Error: " .. text or text }
+    end
+  end
+end
+
+local function format_of(agent, want)
+  if not want.schema or agent.structured == "words" then
+    return nil
+  elseif agent.structured == "object" then
+    return { format = { type = "json_object" } }
+  end
+  return { format = { type = "json_schema", name = "answer", schema = want.schema,
+    strict = strict.fits(want.schema) } }
+end
+
+---@param agent table
+---@param talk skillrt.Turn[]
+---@param want table
+---@return table
+function M.body(agent, talk, want)
+  local input, tools = {}, {}
+  for _, turn in ipairs(talk) do
+    add_turn(input, turn)
+  end
+  for i, tool in ipairs(want.tools) do
+    tools[i] = { type = "function", name = tool.name, description = tool.description, parameters = tool.schema,
+      strict = false }
+  end
+  local body = {
+    model = want.model,
+    instructions = agent.system,
+    input = json.array(input),
+    tools = #tools > 0 and json.array(tools) or nil,
+    text = format_of(agent, want),
+    stream = agent.stream or nil,
+    store = agent.store,
+    include = not agent.store and json.array({ "reasoning.encrypted_content" }) or nil,
+    max_output_tokens = agent.max_tokens,
+    reasoning = want.effort and { effort = want.effort } or nil,
+  }
+  for key, value in pairs(agent.extra or {}) do
+    body[key] = value
+  end
+  return body
+end
+
+-- ---- read ----
+
+local ENDS = { ["response.completed"] = true, ["response.incomplete"] = true, ["response.failed"] = true }
+
+-- The response at the end of a stream; the events before it only show its making.
+local function response_of_events(body)
+  local list, cut = found.events(body)
+  if not list then
+    return nil, wire_error.broken(tostring(cut))
+  end
+  for i = #list, 1, -1 do
+    local text = list[i]
+    if text:find("response.", 1, true) or text:find('"error"', 1, true) then
+      local event, why = json.decode(text)
+      if type(event) ~= "table" then
+        return nil, wire_error.broken("an event is no JSON object: " .. tostring(why))
+      elseif ENDS[event.type] then
+        return event.response
+      elseif event.type == "error" then
+        return nil, wire_error.of(type(event.error) == "table" and event.error or event)
+      end
+    end
+  end
+  return nil, wire_error.broken(cut and "the stream was cut inside an event"
+    or "the stream ended without response.completed")
+end
+
+local function used_of(usage)
+  usage = type(usage) == "table" and usage or {}
+  local details = type(usage.input_tokens_details) == "table" and usage.input_tokens_details or {}
+  local cached = math.tointeger(tonumber(details.cached_tokens)) or 0
+  return {
+    input = math.max(0, (math.tointeger(tonumber(usage.input_tokens)) or 0) - cached),
+    output = math.tointeger(tonumber(usage.output_tokens)) or 0,
+    cache_read = cached,
+  }
+end
+
+local ITEM = {}
+
+function ITEM.message(self, item)
+  local said
+  for _, part in ipairs(item.content) do
+    if part.type == "output_text" then
+      self.texts[#self.texts + 1] = part.text
+      said = said or part.text:find("%S") ~= nil
+    elseif part.type == "refusal" then
+      self.refusal = part.refusal
+    end
+  end
+  if said then
+    self.content[#self.content + 1] = item
+  end
+end
+
+function ITEM.function_call(self, item)
+  local input, why = json.decode(item.arguments ~= "" and item.arguments or "{}")
+  local is_object = type(input) == "table" and not json.is_array(input)
+  self.calls[#self.calls + 1] = { id = item.call_id, name = item.name, input = is_object and input or nil,
+    problem = not is_object and "its arguments are no JSON object" .. (why and ": " .. why or "") or nil }
+  self.content[#self.content + 1] = item
+end
+
+-- Reasoning is sent back only where it can be read without the provider's store.
+function ITEM.reasoning(self, item)
+  if type(item.encrypted_content) == "string" then
+    self.content[#self.content + 1] = item
+  end
+end
+
+local function reply_of(response)
+  local self = { texts = {}, content = {}, calls = {} }
+  for _, item in ipairs(response.output) do
+    local take = ITEM[item.type]
+    if take then
+      take(self, item)
+    end
+  end
+  local details = type(response.incomplete_details) == "table" and response.incomplete_details or {}
+  local stop = self.refusal and "refused" or #self.calls > 0 and "tools" or "end"
+  if response.status == "incomplete" then
+    stop = details.reason == "content_filter" and "refused" or "length"
+    self.calls = {}
+  end
+  return {
+    text = table.concat(self.texts),
+    content = self.content,
+    calls = self.calls,
+    stop = stop,
+    reason = self.refusal or details.reason,
+    used = used_of(response.usage),
+    model = type(response.model) == "string" and response.model or nil,
+  }
+end
+
+---@param reply table
+---@return skillrt.ModelReply|nil
+---@return skillrt.Failure?
+function M.read(reply)
+  local response, problem
+  if found.is_stream(reply.extra) then
+    response, problem = response_of_events(reply.body or "")
+  else
+    response, problem = json.decode(reply.body or "")
+    problem = response == nil and wire_error.broken("the reply is no JSON: " .. tostring(problem)) or nil
+  end
+  if response == nil then
+    return nil, problem
+  elseif type(response) ~= "table" then
+    return nil, wire_error.broken("the reply is no response")
+  elseif response.status == "failed" or type(response.error) == "table" then
+    return nil, wire_error.of(response.error)
+  elseif type(response.output) ~= "table" then
+    return nil, wire_error.broken("the reply is no response")
+  end
+  local ok, out = pcall(reply_of, response)
+  if not ok then
+    return nil, wire_error.broken("the response is not what it should be")
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,150 @@
+-- agent/provider.lua: where a model's provider is reached and with which key: from the agent's own fields, else
+-- from the variables that the official clients read.
+--
+-- The key of a variable that nobody named goes to the provider's own address and to the one of the
+-- environment only: an agent with an address of its own names its key. A key is in headers and nowhere else:
+-- what is declared, shown and kept has a placeholder. Knows no messages and no runs.
+
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local url_of = require("skillrt.agent.url")
+
+local M = {}
+
+---The fields that all models have.
+M.FIELDS = {
+  name = { kind = "text" },
+  model = { kind = "text" },
+  url = { kind = "text" },
+  key_env = { kind = "text" },
+  key_file = { kind = "text" },
+  headers = { kind = "string", map = true, default = {} },
+  max_tokens = { kind = "positive" },
+  system = { kind = "text" },
+  output = { kind = "table" },
+  extra = { kind = "table" },
+  effort = { kind = "text" },
+  stream = { kind = "boolean", default = true },
+  reads = { kind = "boolean", default = true },
+  max_turns = { kind = "positive", default = 50 },
+  max_repairs = { kind = "count", default = 2 },
+  prices = { kind = "table" },
+  timeout = { kind = "seconds" },
+  connect_timeout = { kind = "seconds" },
+  idle_timeout = { kind = "seconds", default = 300 },
+  max_reply = { kind = "positive", default = 64 << 20 },
+  ca_file = { kind = "text" },
+}
+
+---@class skillrt.Vendor
+---@field url string         the provider's own address
+---@field path string        what is asked below it
+---@field root string        what an address without a path is given; with always_root: every one
+---@field token_env string?
+---@field url_env string
+---@field key_env string
+---@field model string       where none is named
+---@field max_tokens integer?
+---@field label string
+
+local function variable(name)
+  local value = os.getenv(name)
+  return value ~= "" and value or nil
+end
+
+local function key_in(path)
+  local text, message = files.read(path, 65536)
+  if not text then
+    return nil, "key_file: " .. message
+  elseif files.is_open_to_others(path) then
+    return nil, ("key_file: %s can be read by others; chmod 600 it"):format(path)
+  end
+  local key = text:match("^%s*(%S+)%s*$")
+  return key, not key and ("key_file: %s must hold the key and nothing else"):format(path) or nil
+end
+
+-- The key, and whether it is a bearer token; nil without a message: none is needed.
+local function key_of(agent, vendor, own_address)
+  if agent.key_file then
+    return key_in(agent.key_file)
+  elseif agent.key_env then
+    local key = variable(agent.key_env)
+    return key, not key and ("%s is not set; it holds the key"):format(agent.key_env) or nil
+  elseif own_address then
+    return nil
+  end
+  local key = variable(vendor.key_env)
+  local token = not key and vendor.token_env and variable(vendor.token_env)
+  if token then
+    return token, nil, true
+  elseif not key and not variable(vendor.url_env) then
+    return nil, ("%s is not set; it holds the key (skillrt agents shows what is found)"):format(vendor.key_env)
+  end
+  return key
+end
+
+---@class skillrt.Endpoint
+---@field url string
+---@field declared string   the address as it is declared
+---@field shown string
+---@field key string?
+---@field is_token boolean?  it goes as a bearer token
+---@field vendors_own boolean  nobody else's address
+
+---Where to ask, and with which key.
+---@param agent table
+---@param vendor skillrt.Vendor
+---@return skillrt.Endpoint|nil
+---@return string? message
+function M.endpoint(agent, vendor)
+  local own = agent.url
+  local base = own or variable(vendor.url_env) or vendor.url
+  local head = base:gsub("/+$", "")
+  if not url_of.is_url(head) then
+    local what = own and "url" or vendor.url_env
+    return nil, ("%s %s does not begin with http:// or https://"):format(what, names.show(url_of.shown(base)))
+  end
+  local path = vendor.path
+  if head:sub(-#vendor.root) ~= vendor.root and (vendor.always_root or not head:find("^%a+://[^/]+/")) then
+    path = vendor.root .. path
+  end
+  local key, message, is_token = key_of(agent, vendor, own ~= nil)
+  if message then
+    return nil, message
+  elseif key and not url_of.is_header_value(key) then
+    return nil, "the key holds a line break or control character"
+  end
+  return {
+    url = head .. path,
+    declared = (own and url_of.shown(own) or ("{env.%s}"):format(vendor.url_env)) .. path,
+    shown = url_of.shown(head .. path),
+    key = key,
+    is_token = is_token,
+    vendors_own = head:find(vendor.url, 1, true) == 1,
+  }
+end
+
+-- Headers that are written here or by the transport.
+local OURS = { ["content-length"] = true, ["content-type"] = true, host = true, ["idempotency-key"] = true,
+  ["transfer-encoding"] = true, connection = true, accept = true }
+
+---What is wrong with the headers and the address that an agent gives.
+---@param agent table
+---@param where string
+---@return string? message
+function M.check(agent, where)
+  for _, name in ipairs(names.sorted(agent.headers)) do
+    if not url_of.is_header_name(name) or not url_of.is_header_value(agent.headers[name]) then
+      return ("%s: header %s cannot be sent"):format(where, names.show(name))
+    elseif OURS[name:lower()] then
+      return ("%s: header %s is written by skillrt; leave it out"):format(where, names.show(name))
+    end
+  end
+  if agent.url and not url_of.is_url(agent.url) then
+    return ('%s: field "url" must begin with http:// or https://, not %s'):format(where, names.show(agent.url))
+  elseif agent.key_env and not agent.key_env:find("^[%a_][%w_]*$") then
+    return ('%s: field "key_env" must be a variable\'s name, not %s'):format(where, names.show(agent.key_env))
+  end
+end
+
+return M

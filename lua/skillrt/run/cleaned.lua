@@ -1,0 +1,37 @@
+-- run/cleaned.lua: a reply before it is kept: without the secrets of its request, and all of it text.
+--
+-- Pure. Called by calls.lua.
+
+local record = require("skillrt.base.record")
+
+local M = {}
+
+local FIELDS <const> = { "body", "extra", "message" }
+
+-- A text without the secrets of its request: a server may send back what it was sent.
+local function without(text, secrets)
+  for _, secret in ipairs(secrets) do
+    if text:find(secret, 1, true) then
+      text = text:gsub(secret:gsub("%W", "%%%0"), "{key}")
+    end
+  end
+  return text
+end
+
+---A reply as it is kept. Bytes that are no UTF-8 are replaced: the script has to see the same now and after a
+---crash.
+---@param reply table  changed
+---@param secrets string[]?
+---@return table reply
+function M.reply(reply, secrets)
+  for i = 1, #FIELDS do
+    local text = reply[FIELDS[i]]
+    if text and not utf8.len(text) then
+      text = record.printable(text)
+    end
+    reply[FIELDS[i]] = text and secrets and without(text, secrets) or text
+  end
+  return reply
+end
+
+return M
