@@ -70,7 +70,7 @@ local function read(view, key)
   if view ~= latest then
     latest, latest_tree, latest_snapshot = view, trees[view], snapshots[view]
   end
-  local snapshot, value = latest_snapshot, nil
+  local snapshot, value = latest_snapshot
   if snapshot and snapshot.changed then
     value = versions_read(snapshot, latest_tree, key)
   else

@@ -13,7 +13,6 @@ local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local returned = require("skillrt.agent.returned")
-local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
 
 local printable, wall_ms = record.printable, core.wall_ms
