@@ -131,6 +131,16 @@ describe("branches", function()
     assert.same({ "one", { true, "canceled" } }, { result.state.one, result.state.gone })
   end)
 
+  it("that begin a call in the moment in which their step ends do not make it", function()
+    local result, dir = run(function(_, ctx)
+      echo(ctx, "first")
+      ctx.spawn(function() return echo(ctx, "never") end)
+      ctx.spawn(function() return true end).await() -- the one before has asked by now
+      return { ended = true }
+    end)
+    assert.same({ "completed", true, 1 }, { result.status, result.state.ended, #R.records(dir, "call") })
+  end)
+
   it("go through stages, and rounds; what a local function gave is kept", function()
     local ran = 0
     local result, dir = run(function(_, ctx)

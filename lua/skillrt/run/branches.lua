@@ -336,7 +336,11 @@ function Execution:replay()
     return a.order < b.order
   end)
   for _, call in ipairs(calls) do
-    self.world.leave(call)
+    if call.branch.dead and not self.step.known[call.place] and self.world.give_up(call, true) then
+      room.release(self, call)
+    else
+      self.world.leave(call)
+    end
   end
   self:advance() -- a call in doubt may have been decided
 end
@@ -345,12 +349,13 @@ end
 ---@param main skillrt.Branch
 ---@param drained fun()
 function Execution:drain(main, drained)
-  self.drained = drained
   self:stop_branches(function(branch)
     return branch ~= main
   end)
   if next(self.calls) == nil then
     drained()
+  else
+    self.drained = drained
   end
 end
 

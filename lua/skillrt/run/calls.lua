@@ -112,7 +112,7 @@ local function start(self, call)
     self.held[#self.held + 1] = call
     return
   end
-  call.number = self.numbers:next(call)
+  call.number, call.leaving = self.numbers:next(call), true
   self.starting[#self.starting + 1] = call.number
 end
 
@@ -182,6 +182,7 @@ end
 function Calls:task(call)
   local key = self:key_of(call.step, call.place)
   local task
+  call.leaving = nil
   task, key = digest.task(call.request, key, self.run)
   self:emit(call, {
     t = "call",
@@ -352,6 +353,14 @@ end
 
 -- ---- giving up ----
 
+-- It had left, and nobody waits for it any more.
+local function close(self, call, open)
+  local unsent = call.kind == "sleep" or open.failed ~= nil or nil
+  local failed = { class = "canceled", message = "not waited for any more" }
+  self:emit(call, { t = "result", unsent = unsent, failed = failed })
+  call.execution.taken[call.place] = true
+end
+
 ---A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
 ---@param call skillrt.Call
 ---@param live boolean
@@ -360,23 +369,23 @@ function Calls:give_up(call, live)
   local open = call.step.calls[call.place]
   if not live then
     return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
-  elseif call.kind == "sleep" or (open and open.failed and not call.number) then -- or it waits for its next attempt
-    if open then
-      local failed = { class = "canceled", message = "not waited for any more" }
-      self:emit(call, { t = "result", unsent = true, failed = failed })
-      call.execution.taken[call.place] = true
-    end
-    return true
-  elseif call.number and open and call.idem then
-    call.canceling = true
-    self.cancels[#self.cancels + 1] = call.number
-    return false
-  elseif call.number and not open then -- its task was not asked for yet
+  elseif call.leaving then -- its task was not asked for yet
     self.numbers:forget(call.number)
     self.run.limits:over(call)
-    return true
+    call.number, call.leaving, self.withdrew = nil, nil, true
+  elseif call.number or call.doubt then
+    if call.number and open and call.idem and not call.canceling then
+      call.canceling = true
+      self.cancels[#self.cancels + 1] = call.number
+    end
+    return false
+  elseif open and not (call.idem or open.failed or call.kind == "sleep") then
+    return false -- it left before a crash: it is asked about
   end
-  return not (call.number or call.doubt)
+  if open then
+    close(self, call, open)
+  end
+  return true
 end
 
 return Calls

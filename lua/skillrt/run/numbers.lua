@@ -24,6 +24,20 @@ function Numbers:of(number)
   return self.under_way[number]
 end
 
+---Takes out of a list what is not known any more.
+---@param numbers integer[]
+function Numbers:sift(numbers)
+  local kept = 0
+  for i = 1, #numbers do
+    local number = numbers[i]
+    numbers[i] = nil
+    if self.under_way[number] then
+      kept = kept + 1
+      numbers[kept] = number
+    end
+  end
+end
+
 ---It is over, or was never handed over.
 ---@param number integer
 function Numbers:forget(number)

@@ -196,6 +196,10 @@ local function go(self)
   if first and (not at or first.at < at) then
     at = first.at
   end
+  if calls.withdrew then
+    calls.withdrew = nil
+    self.numbers:sift(calls.starting)
+  end
   return "go", self.steps.performing, calls.starting, calls.cancels, at and math.max(0, at - wall_ms()), nil
 end
 
