@@ -36,8 +36,13 @@ planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its t
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
 $(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(INSIDE)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+# in the place of http.so where a test decides when replies come: what it needs lies in the program
+SCRIPTED := $(BUILD)/tests/scripted_http.so
+$(SCRIPTED): $(BUILD)/tests/c/scripted_http.o
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $< -o $@
+$(addprefix $(BUILD)/tests/test_crash_,orders kill fail moment): | $(SCRIPTED)
 # opened at run time, as a run does on its first HTTP task
-$(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop): | $(HTTP_SO)
+$(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop crash_kill crash_fail): | $(HTTP_SO)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 FUZZ_SUPPORT := tests/support/scratch.o
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(INSIDE)

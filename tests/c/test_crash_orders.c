@@ -54,7 +54,7 @@ static void describe(const struct order *o, char *to, size_t size) {
 /* Every second time it is killed again while it is taken up. */
 static void kill_again(struct crash *c, struct order *o) {
   if (draw(o, 2)) return;
-  faulty_reset(c->faulty);
+  crash_heal(c, draw(o, 2) ? 1 : 3600000);
   faulty_kill(c->faulty, FAULTY_DISK, 1 + (uint64_t)draw(o, 25), false);
   crash_episode(c, true, NULL);
 }
@@ -120,12 +120,12 @@ static void in_order(struct crash *c, struct order *o) {
 }
 
 /* All orders, of which there must be so many; or, with `drawn`, so many of them. */
-static void everywhere(const char *skill, int wanted, bool drawn) {
+static void everywhere(const char *skill, int wanted, bool drawn, int64_t jump_ms, int jumps) {
   struct crash c;
   struct order o = {.drawn = drawn, .seed = crash_seed()};
   int orders = 0;
   bool more = true;
-  CHECK(crash_init_with(&c, skill, choose, &o));
+  CHECK(crash_init_with(&c, skill, choose, &o, jump_ms, jumps));
   for (o.length = 0; more && orders < MOST && !c.hung; orders++) {
     in_order(&c, &o);
     if (drawn) o = (struct order){.drawn = true, .seed = crash_seed() + (uint64_t)orders + 1};
@@ -142,18 +142,13 @@ static void everywhere(const char *skill, int wanted, bool drawn) {
 
 static void in_shape(const char *shape, int wanted) {
   setenv("CRASH_SHAPE", shape, 1);
-  everywhere("orders_branches", wanted, false);
+  everywhere("orders_branches", wanted, false, 0, 0);
 }
 
-/* Functions have branches once the runtime has ctx.map. */
-static bool there_are_branches(void) {
-  struct crash c;
-  struct order o = {.length = 0};
-  bool there = crash_init_with(&c, "orders_probe", choose, &o) &&
-               strstr(c.wanted, "\"branches\":true") != NULL;
-  crash_clear(&c);
-  if (!there) printf("# no ctx.map: branches are not tried\n");
-  return there;
+/* At every place in the order so many ms may pass, so often. */
+static void in_time(const char *shape, int wanted, int64_t jump_ms, int jumps) {
+  setenv("CRASH_SHAPE", shape, 1);
+  everywhere("orders_branches", wanted, false, jump_ms, jumps);
 }
 
 static void branches(void) {
@@ -180,17 +175,52 @@ static void branches(void) {
   }
 }
 
+static void over_http(void) {
+  TEST("HTTP replies in every order come to one end, killed anywhere (F40)") {
+    in_shape("http", 24);
+  }
+  TEST("HTTP exchanges that are refused or break off are made again, in every order") {
+    in_shape("broken", 30);
+  }
+  TEST("commands and HTTP exchanges after each other, in every order, killed anywhere") {
+    in_shape("mixed", 6);
+  }
+}
+
+static void in_due_time(void) {
+  TEST("a deadline that is met anywhere decides as the journal says, killed anywhere") {
+    in_time("deadline", 11, 61000, 1);
+  }
+  TEST("a deadline that cancels what may be canceled, met anywhere, killed anywhere") {
+    in_time("canceled", 16, 61000, 1);
+  }
+  TEST("deadlines in a deadline, met anywhere, killed anywhere") {
+    in_time("deadlines", 56, 61000, 2);
+  }
+  TEST("calls whose time is up anywhere are made again, killed anywhere") {
+    in_time("timeout", 24, 61000, 1);
+  }
+  TEST("a sleep that ends anywhere among replies, killed anywhere") {
+    in_time("sleep", 7, 61000, 1);
+  }
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   TEST("four commands at once come to one end in every order, killed anywhere (F40, F41)") {
-    everywhere("orders_phases", 24, false);
+    everywhere("orders_phases", 24, false, 0, 0);
   }
   TEST("two functions that wait at once come to one end in every order, killed anywhere (F40)") {
-    everywhere("orders_actions", 6, false);
+    everywhere("orders_actions", 6, false, 0, 0);
   }
   TEST("six commands in four places come to one end in many orders, killed anywhere (F40)") {
-    everywhere("orders_many", getenv("SKILLRT_FULL") ? 40 : 10, true);
+    everywhere("orders_many", getenv("SKILLRT_FULL") ? 40 : 10, true, 0, 0);
   }
-  if (there_are_branches()) branches();
+  TEST("an action for each of a list comes to one end in every order, killed anywhere") {
+    everywhere("orders_each", 12, false, 0, 0);
+  }
+  branches();
+  over_http();
+  in_due_time();
   return (int)!crash_close() | check_finish();
 }

@@ -4,16 +4,15 @@
 #include <assert.h>
 #include <lauxlib.h>
 #include <lualib.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
 #include "lua/core.h"
+#include "support/clock.h"
 
-enum { STAND_STILL_MS = 10000, EPISODES = 20, SOON_MS = 5 };
+enum { STAND_STILL_MS = 10000, EPISODES = 20 };
 static const int64_t wall = 1700000000000, later = 3600000;
 
 /* ---- a world that repeats itself ---- */
@@ -102,64 +101,26 @@ static char *audit(struct crash *c, long *lost, long *duplicated) {
 
 /* ---- episodes ---- */
 
-static void wait_for(struct skillrt *run) {
-  struct pollfd readable = {.fd = skillrt_fd(run), .events = POLLIN};
-  int timeout = skillrt_timeout_ms(run);
-  if (timeout < 0 || timeout > 1000) timeout = 1000;
-  poll(&readable, 1, timeout);
-}
-
-static void nothing(uv_work_t *work) {
-  (void)work;
-}
-
-static void after_nothing(uv_work_t *work, int status) {
-  (void)work, (void)status;
-}
-
-/* Until all that was on libuv's pool, which has one thread here, is done. */
-static void drain_pool(void) {
-  static uv_loop_t loop;
-  static bool made;
-  uv_work_t work;
-  if (!made) made = uv_loop_init(&loop) == 0;
-  int failed = uv_queue_work(&loop, &work, nothing, after_nothing);
-  assert(made && !failed);
-  uv_run(&loop, UV_RUN_DEFAULT);
-}
-
-/* When the run can do nothing, not even hear of a sync, a program answers. */
-static void wait_or_answer(struct crash *c, struct skillrt *run) {
-  struct pollfd readable = {.fd = skillrt_fd(run), .events = POLLIN};
-  int timeout = skillrt_timeout_ms(run), running = programs_running(&c->programs);
-  drain_pool();
-  if (running == 0 || (timeout >= 0 && timeout <= SOON_MS))
-    wait_for(run);
-  else if (poll(&readable, 1, 0) == 0)
-    programs_answer(&c->programs, c->choose(c->chooser, running));
-}
-
 static void drive(struct crash *c, struct skillrt *run) {
-  int64_t end = sys_real()->mono_ns(sys_real()) + (int64_t)STAND_STILL_MS * 1000000;
+  int64_t end = clock_real_ns() + (int64_t)STAND_STILL_MS * 1000000;
   c->hung = false;
   while (skillrt_step(run) == SKILLRT_RUNNING) {
-    if (sys_real()->mono_ns(sys_real()) > end) {
+    if (clock_real_ns() > end) {
       c->hung = true;
       return;
     }
-    if (c->choose)
-      wait_or_answer(c, run);
-    else
-      wait_for(run);
+    crash_wait(c, run);
   }
 }
 
-bool crash_episode(struct crash *c, bool resume, const char *answer) {
+/* `answer` is to the open question, or with `all` to each call in doubt. */
+static bool episode(struct crash *c, bool resume, const char *answer, bool all) {
   struct skillrt_options options = {.size = sizeof options,
                                     .script = resume ? NULL : c->script,
                                     .work_dir = c->directory,
                                     .resume = resume,
-                                    .answer = answer,
+                                    .answer = all ? NULL : answer,
+                                    .decide = all ? answer : NULL,
                                     .input_json = resume ? NULL : c->input,
                                     .http_module = c->module,
                                     .on_record = on_record,
@@ -179,6 +140,11 @@ bool crash_episode(struct crash *c, bool resume, const char *answer) {
   return true;
 }
 
+bool crash_episode(struct crash *c, bool resume, const char *answer) {
+  return episode(c, resume, answer, false) ||
+         (answer && strstr(c->error, "questions are open") && episode(c, resume, answer, true));
+}
+
 /* Goes on until the run is completed. */
 static bool complete(struct crash *c) {
   bool resume = true;
@@ -192,13 +158,21 @@ static bool complete(struct crash *c) {
       faulty_clock(c->faulty, wall, 1);
       continue;
     }
-    if (c->hung) return false;
+    if (c->hung || strcmp(c->reason, "internal") == 0 || strcmp(c->reason, "script_error") == 0)
+      return false; /* nothing harms it any more */
     if (strcmp(c->status, "completed") == 0) return true;
     answer = strcmp(c->reason, "needs_decision") == 0 ? "retry" : NULL;
     if (answer) programs_allow(&c->programs);
     resume = true;
   }
   return false;
+}
+
+void crash_heal(struct crash *c, int64_t later_ms) {
+  const struct sys *sys = faulty_sys(c->faulty);
+  int64_t now = sys->wall_ms(sys);
+  faulty_reset(c->faulty);
+  faulty_clock(c->faulty, now + later_ms, 1);
 }
 
 /* ---- comparing ---- */
@@ -220,11 +194,19 @@ static bool same_files(struct crash *c, const char *where) {
   return true;
 }
 
+/* For people who look for the reason: CRASH_SHOW=1. */
+static void show_journal(struct crash *c) {
+  char command[800];
+  snprintf(command, sizeof command, "cut -c 59- %s/journal/*.sj | cut -c -400", c->directory);
+  fflush(stdout);
+  if (getenv("CRASH_SHOW") && system(command) != 0) printf("# %s: cannot be shown\n", command);
+}
+
 void crash_survey(struct crash *c, const char *where) {
   long lost = 0, duplicated = 0;
   c->stop_at = 0;
-  faulty_reset(c->faulty);
-  faulty_clock(c->faulty, wall + later, 1); /* what was to be waited for is long due */
+  /* What was to be waited for is long due; where time is a fake, it is not, every second time. */
+  crash_heal(c, c->choose && c->points % 2 ? 1 : later);
   c->points++;
   c->seed = 1000 + (uint64_t)c->points;
   if (!complete(c)) {
@@ -236,8 +218,14 @@ void crash_survey(struct crash *c, const char *where) {
   if (strcmp(summary, c->wanted) != 0) {
     c->different++;
     printf("# %s: came to another end: %.600s\n", where, summary);
+    show_journal(c);
   } else if (!same_files(c, where)) {
     c->different++;
+  }
+  if (c->programs.twice > c->twice) {
+    c->twice = c->programs.twice;
+    printf("# %s: something was started that may not be\n", where);
+    show_journal(c);
   }
   if (lost || duplicated) printf("# %s: %ld lost, %ld duplicated\n", where, lost, duplicated);
   c->lost += lost;
@@ -260,6 +248,7 @@ void crash_fresh(struct crash *c) {
   forget_reports(c);
   programs_clear(&c->programs);
   c->seed = 0;
+  c->jumped = 0;
 }
 
 static void remember(struct crash *c) {
@@ -301,8 +290,8 @@ static bool begin(struct crash *c, const char *name, const char *const *files) {
     c->below.kill_group = kill_fake;
     c->below.reap = reap_fake;
   }
-  snprintf(c->module, sizeof c->module, "./%s/lib/skillrt/http.so",
-           build ? build : "build/release");
+  snprintf(c->module, sizeof c->module, "./%s/%s", build ? build : "build/release",
+           c->choose ? "tests/scripted_http.so" : "lib/skillrt/http.so");
   snprintf(c->directory, sizeof c->directory, "%.500s/run", c->scratch.path);
   open_audit(c);
   crash_fresh(c);
@@ -317,9 +306,10 @@ bool crash_init(struct crash *c, const char *name, const char *input, const char
   return begin(c, name, files);
 }
 
-bool crash_init_with(struct crash *c, const char *name, int (*choose)(void *, int), void *chooser) {
+bool crash_init_with(struct crash *c, const char *name, int (*choose)(void *, int), void *chooser,
+                     int64_t jump_ms, int jumps) {
   static const char *const none[] = {NULL};
-  *c = (struct crash){.choose = choose, .chooser = chooser};
+  *c = (struct crash){.choose = choose, .chooser = chooser, .jump_ms = jump_ms, .jumps = jumps};
   return begin(c, name, none);
 }
 

@@ -32,10 +32,13 @@ struct crash {
   long kept; /* records of all the books in the journal, when it was last read */
 
   /* With `choose`, commands are fake programs, and one answers whenever the run can do nothing but
-   * wait: the one of this number among those that run. */
+   * wait: the one of this number among those that run. Instead of that so many ms may pass, so
+   * often: that is the number behind the last. Where nothing runs, time passes by itself. */
   int (*choose)(void *chooser, int running);
   void *chooser;
   struct programs programs;
+  int64_t jump_ms;
+  int jumps, jumped;
 
   struct skillrt *running; /* between its opening and its closing */
   uint64_t moment;         /* allocations since it was opened */
@@ -52,13 +55,15 @@ struct crash {
 
   /* what came of it */
   long points, lost, duplicated, refused, different;
+  int twice; /* what the programs' book had told of when it was last looked at */
 };
 
 /* Performs the undisturbed run of tests/run/skills/<name>.lua; of "<name> with books" with a record
  * of all the books before every step, from which each resume then begins to read. */
 bool crash_init(struct crash *, const char *name, const char *input, const char *const *files);
 /* The same with fake programs; the order in which they end makes no difference to compare. */
-bool crash_init_with(struct crash *, const char *name, int (*choose)(void *, int), void *chooser);
+bool crash_init_with(struct crash *, const char *name, int (*choose)(void *, int), void *chooser,
+                     int64_t jump_ms, int jumps);
 void crash_clear(struct crash *);
 /* Forgets the run and its harm: an empty folder, nothing reported, the same randomness. */
 void crash_fresh(struct crash *);
@@ -66,12 +71,17 @@ void crash_fresh(struct crash *);
 /* Opens the run (again, with `resume`), steps it until it stops, closes it. False: it could
  * not be opened, `error` says why. */
 bool crash_episode(struct crash *, bool resume, const char *answer);
+/* Nothing is harmed any more, and it is so much later. */
+void crash_heal(struct crash *, int64_t later_ms);
 /* Heals the world, goes on until the run is completed, and compares with the undisturbed one;
  * what is wrong is counted and printed with `where`. */
 void crash_survey(struct crash *, const char *where);
 /* The input of tests/run/skills/http.lua for the server of http_server.h at `port`. */
 enum { CRASH_HTTP_INPUT = 512 };
 void crash_http_input(char to[CRASH_HTTP_INPUT], int port);
+
+/* Waits for the world; with `choose`, is the world. Used by crash.c. */
+void crash_wait(struct crash *, struct skillrt *run);
 
 /* Calls of the kinds in `mask` in the undisturbed run. */
 uint64_t crash_calls(const struct crash *, unsigned mask);

@@ -34,6 +34,21 @@ local function without_moments(value)
   return value
 end
 
+-- Where a deadline decided (tests/run/skills/orders_branches.lua), the step says what the journal says of the
+-- last time it was waited for: that it had passed, or that it was no longer asked for; gives what is wrong.
+local function misjudged(state, records)
+  local claimed, sleeps, found = state.decided, {}, "reply"
+  state.decided = nil
+  for _, entry in ipairs(records) do
+    if entry.t == "call" and entry.kind == "sleep" then
+      sleeps[entry.c] = true
+    elseif entry.t == "result" and sleeps[entry.c] then
+      found = entry.failed and "reply" or "time"
+    end
+  end
+  return claimed and found ~= claimed and ("the journal says %s, the step says %s"):format(found, claimed) or nil
+end
+
 local function by_id(list)
   table.sort(list, function(a, b)
     return a.id < b.id
@@ -47,7 +62,7 @@ end
 -- What there is to know of a journal: its records as texts, the books that they all make, those
 -- that a resume makes, and what was done twice. Raises where it cannot be read.
 local function read(directory)
-  local there, over, duplicated, kept = {}, {}, 0, 0
+  local there, over, duplicated, kept = { list = {} }, {}, 0, 0
   local books, reader = books_of.new(), snapshot.new(books_of.new())
   local store, texts = {}, {}
   local function blob(digest)
@@ -59,6 +74,7 @@ local function read(directory)
     books_of.apply(books, entry, seq)
     reader:add(payload, seq, blob)
     there[json.encode(entry)] = true
+    table.insert(there.list, entry)
     kept = kept + (entry.t == "books" and 1 or 0)
     if entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
       duplicated = duplicated + (over[entry.step] and 1 or 0)
@@ -84,6 +100,10 @@ return function(directory, reported, any_order)
     end
   end
   local state = views.state(books)
+  local wrong = misjudged(state, there.list)
+  if wrong then
+    return wrong, lost, duplicated, kept
+  end
   by_id(state.phases_completed) -- parallel phases end in any order
   if any_order then
     table.sort(state.completed_actions)

@@ -74,6 +74,12 @@ void faulty_clock(struct faulty *f, int64_t wall_ms, int64_t step_ms) {
   f->wall_step = step_ms;
 }
 
+void faulty_clock_skip(struct faulty *f, int64_t ms) {
+  pthread_mutex_lock(&f->mutex);
+  if (f->wall) f->wall += ms;
+  pthread_mutex_unlock(&f->mutex);
+}
+
 size_t faulty_outstanding(const struct faulty *f) {
   return f->bytes;
 }

@@ -85,6 +85,8 @@ bool faulty_killed(const struct faulty *);
 void faulty_disk_full(struct faulty *, uint64_t n);
 /* The time that wall_ms tells, and how far it goes on per call; 0, 0: the real one. */
 void faulty_clock(struct faulty *, int64_t wall_ms, int64_t step_ms);
+/* It is so much later, or earlier. */
+void faulty_clock_skip(struct faulty *, int64_t ms);
 
 size_t faulty_outstanding(const struct faulty *); /* bytes allocated and not given back */
 size_t faulty_allocations(const struct faulty *); /* blocks of them */

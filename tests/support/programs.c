@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 enum { FIRST_PID = 0x30000000 }; /* the kernel gives none so high: no real process is ever meant */
+#define HTTP "http: an exchange"
+
+static struct programs *newest; /* the book of the last start */
 
 static int line_of(struct programs *p, const char *name) {
   for (int i = 0; i < p->lines; i++)
@@ -55,20 +58,27 @@ static struct program *find(struct programs *p, pid_t pid) {
   return NULL;
 }
 
+/* The program's ends of its output and of what tells its end; that is returned. */
+static int give_ends(struct program *program, const struct sys_spawn *what) {
+  int event = eventfd(0, EFD_CLOEXEC);
+  program->out = fcntl(what->out, F_DUPFD_CLOEXEC, 0);
+  program->ended = fcntl(event, F_DUPFD_CLOEXEC, 0);
+  assert(event >= 0 && program->out >= 0 && program->ended >= 0);
+  return event;
+}
+
 int programs_spawn(struct programs *p, const struct sys_spawn *what, pid_t *pid, int *ended) {
   struct program *program = p->list;
   while (program < p->list + PROGRAMS && program->pid)
     program++;
   assert(program < p->list + PROGRAMS && what->argv[0] && what->argv[1]);
-  int event = eventfd(0, EFD_CLOEXEC);
   int name = line_of(p, what->argv[1]);
   *program = (struct program){.pid = FIRST_PID + ++p->started, .name = name, .running = true};
-  program->out = fcntl(what->out, F_DUPFD_CLOEXEC, 0);
-  program->ended = fcntl(event, F_DUPFD_CLOEXEC, 0);
-  assert(event >= 0 && program->out >= 0 && program->ended >= 0);
+  program->http = strcmp(what->argv[0], HTTP) == 0;
+  *ended = program->http ? -1 : give_ends(program, what);
   count_start(p, &p->book[name]);
   *pid = program->pid;
-  *ended = event;
+  newest = p;
   return 0;
 }
 
@@ -77,6 +87,10 @@ static void end(struct program *program, int status) {
   if (!program->running) return;
   program->running = false;
   program->status = status;
+  if (program->http) {
+    program->pid = 0;
+    return;
+  }
   close(program->out);
   ssize_t written = write(program->ended, &one, sizeof one);
   assert(written == (ssize_t)sizeof one);
@@ -106,6 +120,24 @@ int programs_running(const struct programs *p) {
   return count;
 }
 
+static void reply_to(struct programs *p, struct program *program, struct span text) {
+  struct program_line *line = &p->book[program->name];
+  struct exchange *exchange = program->exchange;
+  struct reply reply = {.status = REPLY_OK, .sent = true, .code = 200, .body = text};
+  bool first = line->starts == 1;
+  reply.retry_after_ms = -1;
+  if (first && strncmp(line->name, "busy", 4) == 0) {
+    reply.code = 503;
+    reply.body = (struct span){"busy", 4};
+  } else if (first && strncmp(line->name, "lost", 4) == 0) {
+    reply = (struct reply){.status = REPLY_BROKEN, .sent = true, .message = "agent: reset"};
+  }
+  end(program, 0);
+  if (!exchange) return;
+  exchange->handle = NULL;
+  exchange->done(exchange, &reply);
+}
+
 void programs_answer(struct programs *p, int n) {
   pid_t after = 0;
   struct program *next = NULL;
@@ -118,10 +150,69 @@ void programs_answer(struct programs *p, int n) {
   }
   char text[PROGRAM_NAME + 8];
   int length = snprintf(text, sizeof text, "%s=ok", p->book[next->name].name);
+  if (next->http) {
+    reply_to(p, next, (struct span){text, (size_t)length});
+    return;
+  }
   ssize_t written = write(next->out, text, (size_t)length);
   (void)written; /* nobody reads it any more: EPIPE */
   end(next, 0);
 }
+
+/* ---- over HTTP ---- */
+
+struct scripted {
+  struct transport transport;
+  const struct sys *sys;
+  struct programs *programs; /* of the first exchange; NULL: there was none */
+};
+
+static bool http_send(struct transport *transport, struct exchange *exchange,
+                      const struct task *task, struct error *error) {
+  struct scripted *s = (struct scripted *)transport;
+  const char *argv[] = {HTTP, strrchr(task->target, '/') + 1, NULL};
+  pid_t pid;
+  int ended;
+  int failed = s->sys->spawn(s->sys, &(struct sys_spawn){.argv = argv, .out = -1}, &pid, &ended);
+  if (failed) return error_system(error, -failed, "agent: connect");
+  s->programs = newest;
+  struct program *program = find(newest, pid);
+  program->exchange = exchange;
+  exchange->handle = program;
+  return true;
+}
+
+/* The server goes on with it, and nobody waits for its reply. */
+static void http_cancel(struct transport *transport, struct exchange *exchange, bool at_once) {
+  (void)transport, (void)at_once;
+  struct program *program = exchange->handle;
+  struct reply reply = {.status = REPLY_CANCELED, .sent = true, .retry_after_ms = -1};
+  end(program, 0);
+  exchange->handle = NULL;
+  exchange->done(exchange, &reply);
+}
+
+static void http_close(struct transport *transport) {
+  struct scripted *s = (struct scripted *)transport;
+  for (int i = 0; s->programs && i < PROGRAMS; i++)
+    if (s->programs->list[i].pid && s->programs->list[i].http)
+      http_cancel(transport, s->programs->list[i].exchange, true);
+  sys_free(s->sys, s, sizeof *s);
+}
+
+bool programs_http_open(const struct sys *sys, struct uv_loop_s *loop, struct transport **to,
+                        struct error *error) {
+  static const struct transport_ops ops = {http_send, http_cancel, http_close, NULL, NULL};
+  struct scripted *s = sys_alloc(sys, sizeof *s);
+  (void)loop;
+  if (!s) return error_set(error, ERROR_MEMORY, "agent: no memory");
+  s->transport.ops = &ops;
+  s->sys = sys;
+  *to = &s->transport;
+  return true;
+}
+
+/* ---- what is known ---- */
 
 void programs_told(struct programs *p, const char *json, size_t size) {
   char text[PROGRAM_NAME + 8];

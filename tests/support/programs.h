@@ -1,11 +1,14 @@
-/* programs.h: programs that are none, and what an outsider knows of them.
+/* programs.h: programs and HTTP servers that are none, and what an outsider knows of them.
  *
  * What a run starts through struct sys only leaves its name (argv[1]) in a book that outlives the
  * run, and answers "NAME=ok" when the test lets it: so a test decides in which order replies come,
  * and sees who is called how often without asking skillrt. A name that begins with "once" is of a
  * call that must not be repeated: a second start counts as `twice`, unless a person said so after
  * the process died. No call may be started again when its answer was told to be durable, or when
- * one that follows it (a.2 follows a.1) was started. Used by crash.h. */
+ * one that follows it (a.2 follows a.1) was started. An HTTP exchange is a program, too: it is
+ * started through struct sys, named by the end of its URL, and what is started of it first is
+ * answered "busy" (503, nothing was done) where its name begins with that, and broken off after it
+ * was sent where it begins with "lost". Used by crash.h. */
 #ifndef SKILLRT_TESTS_PROGRAMS_H
 #define SKILLRT_TESTS_PROGRAMS_H
 
@@ -13,6 +16,7 @@
 #include <stddef.h>
 
 #include "base/sys.h"
+#include "transport/transport.h"
 
 enum { PROGRAMS = 64, PROGRAM_NAME = 48 };
 
@@ -20,7 +24,8 @@ struct program {
   pid_t pid; /* 0: free */
   int name;  /* index in the book */
   int out, ended;
-  bool running;
+  struct exchange *exchange; /* NULL: a program, or nobody waits for the reply */
+  bool http, running;
   int status;
 };
 
@@ -39,6 +44,10 @@ struct programs {
 int programs_spawn(struct programs *, const struct sys_spawn *, pid_t *pid, int *ended);
 int programs_kill(struct programs *, pid_t pid, int signal);
 int programs_reap(struct programs *, pid_t pid, int *status);
+
+/* The transport of HTTP for the newest book: what scripted_http.c hands over to. */
+__attribute__((visibility("default"))) bool
+programs_http_open(const struct sys *, struct uv_loop_s *, struct transport **, struct error *);
 
 int programs_running(const struct programs *);
 /* Lets the n-th of those that run answer and end, counted from 0 in the order of their start. */

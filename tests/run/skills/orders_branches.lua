@@ -1,5 +1,6 @@
 -- One function with branches two deep that wait together, in the shape that CRASH_SHAPE names. What it
--- returns is the same in whatever order replies come.
+-- returns is the same in whatever order replies come, but for who `decided`, which the audit asks the
+-- journal for.
 local skillrt = require "skillrt"
 
 -- What a call or a combinator gave; its failure goes on with its class.
@@ -15,6 +16,28 @@ local function say(ctx, name)
   return must(ctx.await {
     kind = "command", argv = { "printf", name }, idempotent = not name:find "^once",
   }).stdout
+end
+
+-- The same of an agent behind HTTP.
+local function post(ctx, name)
+  return must(ctx.await {
+    kind = "http", method = "POST", url = "http://agent.test/" .. name, body = name,
+    idempotent = not name:find "^once", retry = { max = 3 },
+  }).body
+end
+
+local function posts(ctx, name)
+  return function()
+    return post(ctx, name)
+  end
+end
+
+-- What a deadline decided: its function's reply came first, or the time had passed.
+local function decided(value, message, class)
+  if value == nil and class ~= "timeout" then
+    must(value, message, class)
+  end
+  return value and "reply" or "time"
 end
 
 local function says(ctx, name)
@@ -38,6 +61,74 @@ local SHAPES = {
     return ctx.all {
       -- a question about a call in doubt would have to wait for the deadline: all may be repeated
       function() return must(ctx.within(1e7, function() return must(nested(ctx, 4, { "a", "b" })) end)) end,
+    }
+  end,
+  http = function(ctx)
+    return ctx.map({ "a", "once-b" }, function(name)
+      return must(ctx.all { posts(ctx, name .. "-1"), posts(ctx, name .. "-2") })
+    end)
+  end,
+  -- one is busy at first, one breaks off when it may have begun, beside one that may not be repeated
+  broken = function(ctx)
+    return ctx.all { posts(ctx, "busy-a"), posts(ctx, "lost-b"), posts(ctx, "once-c") }
+  end,
+  mixed = function(ctx)
+    return ctx.pipeline({ "a", "once-b" },
+      function(_, item) return say(ctx, item .. ".1") end,
+      function(before, item) return before .. " " .. post(ctx, item .. ".2") end)
+  end,
+  -- what is under way when the time has passed may not be repeated: it ends by itself
+  deadline = function(ctx)
+    local how
+    local others = must(ctx.all {
+      function()
+        how = decided(ctx.within(60, function() return say(ctx, "once-a.1") .. say(ctx, "once-a.2") end))
+        return true
+      end,
+      says(ctx, "b.1"),
+    })
+    return others, how
+  end,
+  -- and here it is canceled
+  canceled = function(ctx)
+    local how
+    local others = must(ctx.all {
+      function()
+        how = decided(ctx.within(60, function()
+          return must(ctx.all { posts(ctx, "a-1"), says(ctx, "a-2") })
+        end))
+        return true
+      end,
+      posts(ctx, "once-b"),
+    })
+    return others, how
+  end,
+  -- a deadline in a deadline
+  deadlines = function(ctx)
+    local inner = ctx.map({ "a", "once-b" }, function(name)
+      ctx.within(90, function()
+        ctx.within(60, says(ctx, name .. "-1"))
+        return say(ctx, name .. "-2")
+      end)
+      return name
+    end)
+    return inner
+  end,
+  -- a call's own time-out: it may have been executed, and is made again where that may be
+  timeout = function(ctx)
+    local function slow(name)
+      return function()
+        return must(ctx.await {
+          kind = "command", argv = { "printf", name }, idempotent = true, timeout = 60, retry = { max = 3 },
+        }).stdout
+      end
+    end
+    return ctx.all { slow "a-1", slow "b-1", says(ctx, "once-c") }
+  end,
+  sleep = function(ctx)
+    return ctx.all {
+      function() must(ctx.sleep(60)) return say(ctx, "a.1") end,
+      function() return say(ctx, "once-b.1") .. say(ctx, "once-b.2") end,
     }
   end,
   first = function(ctx)
@@ -67,11 +158,11 @@ return skillrt.skill {
   name = "orders-branches", mode = "autonomous", retry = { base = 0.001, jitter = false },
   actions = {
     { id = "work", run = function(_, ctx)
-      local made, message, class = SHAPES[os.getenv "CRASH_SHAPE"](ctx)
+      local made, how, class = SHAPES[os.getenv "CRASH_SHAPE"](ctx)
       if not made then
-        return nil, message, class
+        return nil, how, class
       end
-      return { made = made }
+      return { made = made, decided = how }
     end },
   },
 }

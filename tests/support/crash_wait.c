@@ -1,0 +1,70 @@
+/* crash_wait.c: what happens while a run can do nothing but wait: the world goes on, or a fake
+ * program answers, or time passes. Called by crash.c. */
+#include <assert.h>
+#include <poll.h>
+#include <uv.h>
+
+#include "support/clock.h"
+#include "support/crash.h"
+
+enum { SOON_MS = 5 };
+
+static void wait_for(struct skillrt *run) {
+  struct pollfd readable = {.fd = skillrt_fd(run), .events = POLLIN};
+  int timeout = skillrt_timeout_ms(run);
+  if (timeout < 0 || timeout > 1000) timeout = 1000;
+  poll(&readable, 1, timeout);
+}
+
+static void nothing(uv_work_t *work) {
+  (void)work;
+}
+
+static void after_nothing(uv_work_t *work, int status) {
+  (void)work, (void)status;
+}
+
+/* Until all that was on libuv's pool, which has one thread here, is done. */
+static void drain_pool(void) {
+  static uv_loop_t loop;
+  static bool made;
+  uv_work_t work;
+  if (!made) made = uv_loop_init(&loop) == 0;
+  int failed = uv_queue_work(&loop, &work, nothing, after_nothing);
+  assert(made && !failed);
+  uv_run(&loop, UV_RUN_DEFAULT);
+}
+
+static void pass(struct crash *c, int64_t ms) {
+  clock_skip(ms);
+  faulty_clock_skip(c->faulty, ms);
+}
+
+/* The run can do nothing, not even hear of a sync. */
+static void answer_or_pass(struct crash *c, int running) {
+  int may_pass = c->jumped < c->jumps;
+  int choice = c->choose(c->chooser, running + may_pass);
+  if (choice < running) {
+    programs_answer(&c->programs, choice);
+  } else {
+    c->jumped++;
+    pass(c, c->jump_ms);
+  }
+}
+
+void crash_wait(struct crash *c, struct skillrt *run) {
+  struct pollfd readable = {.fd = skillrt_fd(run), .events = POLLIN};
+  if (!c->choose) {
+    wait_for(run);
+    return;
+  }
+  drain_pool();
+  if (poll(&readable, 1, 0) > 0) return;
+  int timeout = skillrt_timeout_ms(run), running = programs_running(&c->programs);
+  if (running > 0 && (timeout < 0 || timeout > SOON_MS))
+    answer_or_pass(c, running);
+  else if (timeout >= 0)
+    pass(c, timeout);
+  else
+    wait_for(run); /* nobody will come: it hangs */
+}
