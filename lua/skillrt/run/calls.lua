@@ -353,14 +353,6 @@ end
 
 -- ---- giving up ----
 
--- It had left, and nobody waits for it any more.
-local function close(self, call, open)
-  local unsent = call.kind == "sleep" or open.failed ~= nil or nil
-  local failed = { class = "canceled", message = "not waited for any more" }
-  self:emit(call, { t = "result", unsent = unsent, failed = failed })
-  call.execution.taken[call.place] = true
-end
-
 ---A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
 ---@param call skillrt.Call
 ---@param live boolean
@@ -383,7 +375,10 @@ function Calls:give_up(call, live)
     return false -- it left before a crash: it is asked about
   end
   if open then
-    close(self, call, open)
+    local unsent = call.kind == "sleep" or open.failed ~= nil or nil
+    local failed = { class = "canceled", message = "not waited for any more" }
+    self:emit(call, { t = "result", unsent = unsent, failed = failed })
+    call.execution.taken[call.place] = true
   end
   return true
 end
