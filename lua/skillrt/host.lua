@@ -43,7 +43,7 @@ local function loader(options)
   return function(path, more)
     local skill, message
     if options.script_text then
-      skill, message = script_of.run_text(options.script_text, path)
+      skill, message = script_of.run_text(options.script_text, path, more and more.drawn)
     else
       skill, message = open.load(path, more)
     end

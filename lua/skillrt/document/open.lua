@@ -23,7 +23,7 @@ function M.load(path, options)
   if not ours and options and (options.agent or options.agents) then
     return require("skillrt.document.load").script(path, options)
   elseif not ours then
-    return script.run(path)
+    return script.run(path, options and options.drawn)
   end
   return require("skillrt.document.load").load(path, options)
 end

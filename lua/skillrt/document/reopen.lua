@@ -40,6 +40,7 @@ function M.skill_for(work_dir, options, load)
   runner.resuming = going_on
   local ok, value, why, kind, traceback = pcall(load or open.load, options.script or first.script, {
     agent = options.agent,
+    drawn = first.load,
   })
   runner.resuming = nil
   if not ok then

@@ -3,6 +3,7 @@
 --
 -- Knows skills, no run and no other document.
 
+local environment = require("skillrt.base.environment")
 local files = require("skillrt.base.files")
 local skill = require("skillrt.skill")
 
@@ -20,14 +21,15 @@ local function not_a_skill(path, value)
     "no_skill"
 end
 
--- Runs a chunk; `path` is its name in messages.
-local function run(text, path, chunkname)
-  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), chunkname, "t")
+-- Runs a chunk in an environment of its own; `path` is its name in messages.
+local function run(text, path, chunkname, before)
+  local loaded = environment.new(path, before)
+  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), chunkname, "t", loaded.env)
   if not chunk then
     local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
     return nil, place, "invalid"
   end
-  local ok, value, why, kind = xpcall(chunk, function(raised)
+  local ok, value, why, kind = environment.during(loaded, xpcall, chunk, function(raised)
     if type(raised) == "table" and type(raised.message) == "string" then
       return raised
     elseif type(raised) == "table" and not (getmetatable(raised) or {}).__tostring then
@@ -50,28 +52,30 @@ end
 
 ---Runs a Lua script and gives what it returns: a skill, or a result of skill:run.
 ---@param path string
+---@param before table|nil  what it drew while it was loaded, when the run began that goes on now
 ---@return table|nil value
 ---@return string? message
 ---@return string? code
-function M.run(path)
+function M.run(path, before)
   local text, message, code = files.read(path, M.MAX_SCRIPT)
   if not text then
     return nil, message, code
   end
-  return run(text, path, "@" .. path)
+  return run(text, path, "@" .. path, before)
 end
 
 ---Runs a script that lies in no file. Its text is pinned with the run as a file's would be.
 ---@param text string
 ---@param name string  in messages
+---@param before table|nil  as for run
 ---@return skillrt.Skill|table|nil value
 ---@return string? message
 ---@return string? code
-function M.run_text(text, name)
+function M.run_text(text, name, before)
   if #text > M.MAX_SCRIPT then
     return nil, ("%s: larger than %d bytes"):format(name, M.MAX_SCRIPT), "limit"
   end
-  local value, message, code, traceback = run(text, name, "=" .. name)
+  local value, message, code, traceback = run(text, name, "=" .. name, before)
   if skill.is(value) and not value.source then
     value.script_text = { name = name, text = text }
   end

@@ -329,6 +329,12 @@ function apply.accept(self, record)
   self.pins = record.pins
 end
 
+function apply.pin(self, record)
+  for name, digest in pairs(record.pins) do
+    self.pins[name] = digest
+  end
+end
+
 function apply.note(self, record)
   local step = record.step and self.steps[record.step]
   if step then

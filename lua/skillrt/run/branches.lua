@@ -4,6 +4,7 @@
 -- Knows places, coroutines and what the books keep of the step; what a call is and how it leaves knows
 -- calls.lua, which it is given. A step whose function awaits nothing has no execution at all.
 
+local drawn = require("skillrt.base.drawn")
 local room = require("skillrt.run.room")
 
 local M = {}
@@ -61,6 +62,7 @@ end
 ---@field step skillrt.Step
 ---@field calls table<string, skillrt.Call>  by place: declared and not over
 ---@field live boolean  the recorded results are used up
+---@field now skillrt.Branch  the branch that runs, or ran last
 ---@field diverged table|nil  { place, before, now }
 local Execution = {}
 Execution.__index = Execution
@@ -153,12 +155,15 @@ function Execution:advance()
     return -- a branch that is running ended others: the loop below goes on with them
   end
   self.running = true
+  local drawing = drawn.step
+  drawn.step = self.step
   local resume = coroutine.resume -- the one that can be interrupted (limits.c)
   while not self.diverged and not self.ended and (self.first <= self.last or room.begin_one(self)) do
     local branch = self.runnable[self.first]
     self.runnable[self.first] = nil
     self.first = self.first + 1
     if not branch.dead then
+      self.now = branch
       local start = branch.start
       if start then
         branch.start = nil
@@ -168,7 +173,7 @@ function Execution:advance()
       end
     end
   end
-  self.running = false
+  self.running, drawn.step = false, drawing
 end
 
 ---A call of a branch; it leaves when there is room.

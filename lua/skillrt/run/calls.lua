@@ -8,6 +8,7 @@ local cleaned = require("skillrt.run.cleaned")
 local digest = require("skillrt.run.digest")
 local due = require("skillrt.run.due")
 local judge = require("skillrt.run.judge")
+local kept = require("skillrt.run.kept")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 
@@ -165,10 +166,10 @@ end
 
 ---A record of a call, with what the function drew since the last one.
 function Calls:emit(call, entry)
-  entry.step, entry.c = call.step.number, call.place
-  local fresh = call.step.fresh
-  if fresh then
-    entry.rec, call.step.fresh = fresh, nil
+  local step = call.step
+  entry.step, entry.c = step.number, call.place
+  if step.fresh or step.read then
+    kept.with_fresh(self.journal, step, entry)
   end
   local ok, message = self.journal:emit(entry)
   if not ok then

@@ -9,6 +9,7 @@ local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
+local kept = require("skillrt.run.kept")
 local names = require("skillrt.base.names")
 local request_of = require("skillrt.agent.request")
 local state = require("skillrt.skill.state")
@@ -21,35 +22,7 @@ local M = {}
 M.STEP = {}
 local STEP = M.STEP
 
--- Where a step is now: the place of the last call of the branch that runs.
-local function place_of(step)
-  local execution = step.execution
-  if not execution then
-    return "0"
-  end
-  local branch = execution:current() or execution.main
-  return branch.prefix .. branch.position
-end
-
--- The next recorded value, or a fresh one that the next record will carry.
-local function recorded(step, make)
-  local place = place_of(step)
-  local cursors = step.cursors or {}
-  step.cursors = cursors
-  local cursor = (cursors[place] or 0) + 1
-  cursors[place] = cursor
-  local known = step.values[place]
-  local value = known and known[cursor]
-  if value == nil then
-    value = make()
-    local fresh = step.fresh or {}
-    step.fresh = fresh
-    local list = fresh[place] or {}
-    fresh[place] = list
-    list[#list + 1] = value
-  end
-  return value
-end
+local place_of, recorded = kept.place_of, kept.drawn
 
 ---@class skillrt.Context
 ---@field get fun(key: string): any  read-only; as it was when the step began, or set by it
@@ -151,14 +124,14 @@ end
 ---Milliseconds since the epoch (UTC), recorded.
 function parts.now(run, step)
   return function()
-    return recorded(step, run.core.wall_ms)
+    return recorded(step, "", run.core.wall_ms)
   end
 end
 
 ---Like math.random, recorded.
 function parts.random(run, step)
   return function(low, high)
-    local unit = recorded(step, run.core.random)
+    local unit = recorded(step, "", run.core.random)
     if not low then
       return unit
     elseif not high then
@@ -174,7 +147,7 @@ end
 ---A random UUID (version 4), recorded.
 function parts.uuid(run, step)
   return function()
-    return recorded(step, run.core.uuid)
+    return recorded(step, "", run.core.uuid)
   end
 end
 
@@ -319,20 +292,35 @@ function parts.within(_, step, ctx, steps)
   end
 end
 
----Files that match, sorted, relative to input.dir (or the current folder).
-function parts.glob(run)
+---Files that match, sorted, relative to input.dir (or the current folder); recorded.
+function parts.glob(run, step, _, steps)
   return function(pattern, dir)
     if type(pattern) ~= "string" then
       error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
     end
-    return files.glob(source(run.input_dir, dir or ".", "glob"), pattern)
+    local base = source(run.input_dir, dir or ".", "glob")
+    local text, message, code = kept.read(steps.journal, step, function()
+      local list, problem, kind = files.glob(base, pattern)
+      return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, kind
+    end)
+    if not text then
+      return nil, message, code
+    end
+    local list = json.array({})
+    for name in text:gmatch("([^%z]*)%z") do
+      list[#list + 1] = name
+    end
+    return list
   end
 end
 
----The text of a file; a relative path is looked up below input.dir (or the current folder).
-function parts.read(run)
+---The text of a file; a relative path is looked up below input.dir (or the current folder); recorded.
+function parts.read(run, step, _, steps)
   return function(path)
-    return files.read(source(run.input_dir, path, "read"))
+    local from = source(run.input_dir, path, "read")
+    return kept.read(steps.journal, step, function()
+      return files.read(from)
+    end)
   end
 end
 

@@ -3,15 +3,150 @@
 --
 -- Knows the journal and what branches.lua says of a step. Used by steps.lua.
 
+local books_of = require("skillrt.run.books")
 local branches = require("skillrt.run.branches")
+local core = require("skillrt.core")
+local drawn = require("skillrt.base.drawn")
+local record = require("skillrt.base.record")
 
 local M = {}
 
----A record of a step, with what its function drew since the last one.
+---A step begins anew: what it draws is given back from the first value on.
+---@param step skillrt.Step
+function M.begin(step)
+  step.cursors, step.fresh, step.read, step.chances = nil, nil, nil, nil
+end
+
+-- Where a step is now: the place of the last call of the branch that runs; and that branch.
+local function place_of(step)
+  local execution = step.execution
+  local branch = execution and execution.now
+  if branch then
+    return branch.prefix .. branch.position, branch
+  end
+  return "0"
+end
+M.place_of = place_of
+
+-- The recorded value that a step draws now, by its kind; else where a fresh one is to be kept.
+local function next_known(step, kind, place)
+  local at = place .. kind
+  local cursors = step.cursors or {}
+  step.cursors = cursors
+  local cursor = (cursors[at] or 0) + 1
+  cursors[at] = cursor
+  local known = step.values[at]
+  return known and known[cursor], at
+end
+
+local function add(step, field, at, value)
+  local all = step[field] or {}
+  step[field] = all
+  local list = all[at] or {}
+  all[at] = list
+  list[#list + 1] = value
+end
+
+---What a step draws: recorded, or fresh, and then the next record will carry it. Inside ctx.once it is
+---neither, as that does not run again.
+---@param step skillrt.Step
+---@param kind string  "" of ctx, else one letter
+---@param make fun(): any
+---@return any
+function M.drawn(step, kind, make)
+  local place, branch = place_of(step)
+  if branch and branch.in_once then
+    return make()
+  end
+  local value, at = next_known(step, kind, place)
+  if value == nil then
+    value = make()
+    add(step, "fresh", at, value)
+  end
+  return value
+end
+drawn.recorded = M.drawn
+
+---The generators of a step's random numbers, and where it is: each branch and each round has its own.
+function drawn.chances(step)
+  local _, branch = place_of(step)
+  local prefix = branch and branch.prefix or ""
+  if branch and branch.in_once then
+    prefix = prefix .. branch.position .. "once"
+  end
+  step.chances = step.chances or {}
+  return step.chances, prefix
+end
+
+-- ---- what was read ----
+
+local INLINE <const> = 1024 -- bytes of a text that stands in the record itself
+
+local function stored(journal, held)
+  local text = held.text
+  if not text or (#text <= INLINE and utf8.len(text)) then
+    return held
+  end
+  local digest = core.sha256(text)
+  journal.blobs[#journal.blobs + 1] = { digest, text }
+  return { sha256 = digest, bytes = #text }
+end
+
+---A text of the world, recorded as `drawn` does; a long one beside the record. What is read is recorded when
+---the function waits: of a step that is over nothing has to be given back.
+---@param journal skillrt.Journal
+---@param step skillrt.Step
+---@param make fun(): string|nil, string?, string?
+---@return string|nil text
+---@return string? message
+---@return string? code
+function M.read(journal, step, make)
+  local place, branch = place_of(step)
+  if branch and branch.in_once then
+    return make()
+  end
+  local known, at = next_known(step, "r", place)
+  if not known then
+    local text, message, code = make()
+    add(step, "read", at, { text = text, message = message and record.printable(message), code = code })
+    return text, message, code
+  elseif known.sha256 then
+    local text, message, code = journal.source.read_blob(known.sha256)
+    if not text then
+      error({ message = ("what step %d has read: %s"):format(step.number, message), code = code }, 0)
+    end
+    return text
+  end
+  return known.text, known.message, known.code
+end
+
+local function keep_read(journal, step)
+  for at, list in pairs(step.read) do
+    if journal.keeps_nothing then
+      local values = books_of.own(step, "values")
+      values[at] = table.move(list, 1, #list, #(values[at] or {}) + 1, values[at] or {})
+    else
+      for i, held in ipairs(list) do
+        list[i] = stored(journal, held)
+      end
+      step.fresh = step.fresh or {}
+      step.fresh[at] = list
+    end
+  end
+end
+
+---A record of a step, with what its function drew and read since the last one.
+---@param journal skillrt.Journal
 ---@param step skillrt.Step
 ---@param entry table
 ---@return table entry
-function M.with_fresh(step, entry)
+function M.with_fresh(journal, step, entry)
+  if step.read then
+    if entry.t ~= "done" and (entry.t ~= "fail" or entry.retry) then
+      keep_read(journal, step)
+    end
+    step.read = nil
+  end
   if step.fresh then
     entry.rec, step.fresh = step.fresh, nil
   end
@@ -24,7 +159,7 @@ end
 function M.round(journal, execution, place, number, value, last)
   local step = execution.step
   local round = { t = "round", step = step.number, c = place, n = number, value = value, last = last }
-  local entry = M.with_fresh(step, round)
+  local entry = M.with_fresh(journal, step, round)
   local ok, message = journal:emit(entry)
   if not ok then
     error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
@@ -59,7 +194,7 @@ function M.once(journal, execution, branch, name, fn)
     return nil, message, class
   end
   local entry = { t = "result", step = step.number, c = place, digest = "once " .. name, value = value }
-  local ok, problem = journal:emit(M.with_fresh(step, entry))
+  local ok, problem = journal:emit(M.with_fresh(journal, step, entry))
   if not ok then
     error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
   end

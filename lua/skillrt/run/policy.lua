@@ -94,6 +94,15 @@ function Policy:emit(entry)
   return self.journal:emit(entry)
 end
 
+---A helper was loaded while the run goes on: its digest is kept as those of the first ones are.
+---@param name string
+---@param digest string
+function Policy:pin(name, digest)
+  if self.mode and not self.stopped and not self.stopping and self.books.pins[name] ~= digest then
+    assert(self:emit({ t = "pin", pins = { [name] = digest } }))
+  end
+end
+
 -- ---- load ----
 
 ---One record read back from the journal.

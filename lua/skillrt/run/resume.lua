@@ -76,7 +76,29 @@ local function check_status(policy)
   end
 end
 
+-- Helpers are loaded when the script asks for them: those that were not yet are read, those that are new
+-- are none that changed.
+local function take_helpers(policy)
+  local before, now = policy.books.pins, policy.session.pins
+  local skill, fresh = policy.run.skill, {}
+  local dir = skill.source and skill.source:match("^(.*)/[^/]*$") or "."
+  for name in pairs(before) do
+    if not now[name] and name:find("^helper ") then
+      now[name] = require("skillrt.base.environment").digest_of(name, dir)
+    end
+  end
+  for name, digest in pairs(now) do
+    if not before[name] and name:find("^helper ") then
+      fresh[name] = digest
+    end
+  end
+  if next(fresh) then
+    assert(policy:emit({ t = "pin", pins = fresh }))
+  end
+end
+
 local function check_pins(policy)
+  take_helpers(policy)
   local changed = changed_files(policy.books.pins, policy.session.pins)
   if #changed == 0 then
     return

@@ -4,6 +4,7 @@
 -- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cmd/*.
 
 local core = require("skillrt.core")
+local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
 local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
@@ -104,7 +105,18 @@ local function open(parts, options, mode)
     segment_bytes = options.segment_bytes,
     http_module = module,
   })
+  if run and skill.loaded then
+    skill.loaded.told[self] = true
+  end
   return run, report, run and self or kind
+end
+
+-- Waits for a run; a script or a step that does so goes on drawing for itself when it is over.
+local function wait_for(run)
+  local step, loading = drawn.step, drawn.loading
+  local _ <close> = setmetatable({}, { __close = function() drawn.step, drawn.loading = step, loading end })
+  drawn.step, drawn.loading = nil, nil
+  run:wait()
 end
 
 local function finish(run, report, self)
@@ -112,7 +124,7 @@ local function finish(run, report, self)
     self.watcher.opened(report, self.books, self)
   end
   local open_run <close> = run
-  open_run:wait()
+  wait_for(open_run)
   if select(2, run:status()) == "sync_failed" then
     self:forget()
   end
@@ -138,6 +150,7 @@ local function first_record(parts, given)
     args = #args > 0 and json.array(args) or nil,
     state = skill.state,
     pins = parts.session.pins,
+    load = skill.loaded and skill.loaded.drawn, -- what the script drew until now
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
     context = skill.context,
     script = skill.source and absolute(skill.source) or nil,

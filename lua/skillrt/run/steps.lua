@@ -8,6 +8,7 @@ local attempts = require("skillrt.run.attempts")
 local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")
+local drawn = require("skillrt.base.drawn")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
@@ -147,6 +148,11 @@ local function performer(self, step, definition)
   return perform
 end
 
+local function performed(self, step, drawing, ...)
+  drawn.step = drawing
+  self:after(step, ...)
+end
+
 ---Performs a step from its beginning: what is recorded of it is given back to it.
 ---@param step skillrt.Step
 function Steps:perform(step)
@@ -154,10 +160,14 @@ function Steps:perform(step)
   local perform = performer(self, step, definition)
   local thread = branches.worker(self.idle)
   if step.thread then -- nothing is left of the attempt before, or of the replay
-    step.execution, step.cursors, step.said, step.fresh, step.context = nil, nil, nil, nil, nil
+    step.execution, step.said, step.context = nil, nil, nil
+    kept.begin(step)
   end
   step.thread = thread
-  return self:after(step, resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face)))
+  local drawing = drawn.step
+  drawn.step = step
+  return performed(self, step, drawing,
+    resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face)))
 end
 
 ---The branches of a step, from its first wait on.
@@ -171,6 +181,7 @@ function Steps:execution_of(step)
     execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
       self:over(step, ok, a, b, c)
     end)
+    execution.now = execution.main
   end
   return execution
 end
@@ -206,37 +217,9 @@ end
 ---Whether a step asked for something else than before; then the run cannot go on.
 ---@param step skillrt.Step
 function Steps:look(step)
-  local execution = step.execution
-  local diverged = execution and execution.diverged
-  if not diverged then
-    return
+  if step.execution and step.execution.diverged then
+    require("skillrt.run.diverged").met(self, step)
   end
-  execution.diverged = nil
-  execution:close()
-  if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
-    diverged.now = "another " .. diverged.now
-  end
-  if self.loading and self.run.accept_changes then
-    return self:drop(step, diverged)
-  end
-  local message = "%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"
-  local text = message:format(self.run.work_dir, step.number, step.id, diverged.place, diverged.before, diverged.now)
-  if self.loading then
-    error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
-  end
-  self:fail(step, self:definition_of(step), { class = "permanent", message = text })
-end
-
----Changes are accepted: what was recorded from a place on is forgotten, and the step is replayed anew.
----@param step skillrt.Step
----@param diverged table
-function Steps:drop(step, diverged)
-  self.dropped = self.dropped or {}
-  local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
-  self.dropped[#self.dropped + 1] = text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
-    table.concat(attempts.forgotten(step, diverged.place), ", "))
-  assert(self.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
-  step.execution, step.replays = nil, true
 end
 
 ---Goes on with a step after one of its calls was over.
@@ -306,9 +289,9 @@ function Steps:settle(step, definition, updates, words)
   elseif not entry then
     return self:fail(step, definition, failure)
   end
-  if step.fresh then
-    kept.with_fresh(step, entry)
-    simple = false
+  if step.fresh or step.read then
+    kept.with_fresh(self.journal, step, entry)
+    simple = simple and not entry.rec
   end
   local ok, message = self.journal:emit(entry, simple)
   if not ok then
@@ -337,7 +320,7 @@ function Steps:fail(step, definition, failure)
   local delay, why = attempts.next(self.run, step, definition, failure, blame)
   local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
   self.trouble = self.trouble or output_files.put_aside(self.run, definition)
-  local entry = kept.with_fresh(step, {
+  local entry = kept.with_fresh(self.journal, step, {
     t = "fail",
     step = step.number,
     attempt = step.attempt,

@@ -7,6 +7,7 @@
 local action = require("skillrt.skill.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
 local declared = require("skillrt.skill.declared")
+local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
@@ -50,6 +51,7 @@ local M = {}
 ---@field documents string[]?        other files below dir that decide; pinned
 ---@field missing string[]?          names of agents nobody performs: no run starts
 ---@field project string[]?          the state keys that prompts carry; nil: all
+---@field loaded skillrt.Loaded?       the script's environment, where it has one of its own
 ---@field x any                      untouched
 
 local FIELDS = {
@@ -340,6 +342,9 @@ function M.new(definition, where)
       or where
       or (source and source:sub(1, 1) == "@" and source:sub(2))
     error(place and ("%s: %s"):format(place, message) or message, 0)
+  end
+  if drawn.loading and skill ~= definition then
+    skill.loaded = drawn.loading
   end
   if not skill.source and (where or source) then
     skill.source = where and where:gsub(":%d+$", "") or source:sub(1, 1) == "@" and source:sub(2) or nil

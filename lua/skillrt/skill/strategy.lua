@@ -130,7 +130,8 @@ local function from_file(spec, loader)
     return unknown(name, path, code)
   end
   path = path or name
-  local chunk, message = load(text, "@" .. path, "t")
+  local env = (name:find("[/.]") or path ~= name) and require("skillrt.base.environment").new(path).env or _G
+  local chunk, message = load(text, "@" .. path, "t", env)
   if not chunk then
     return nil, ("strategy %s"):format(message), "invalid"
   end

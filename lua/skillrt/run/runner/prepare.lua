@@ -49,6 +49,9 @@ local function pins_of(skill)
   if skill.script_text then
     pin(skill.script_text.name, skill.script_text.text)
   end
+  for name, digest in pairs(skill.loaded and skill.loaded.pins or {}) do
+    pins[name] = digest
+  end
   if skill.strategy.text then
     pin("strategy " .. skill.strategy.name, skill.strategy.text)
   end

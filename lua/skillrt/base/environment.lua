@@ -1,0 +1,294 @@
+-- base/environment.lua: what a script finds around it: globals of its own, Lua's libraries as copies, the
+-- recorded clock and random numbers, a fixed order of pairs, and helpers that are loaded into the same
+-- environment and noted with their digests.
+--
+-- No sandbox: a script may do what its user may. Knows scripts, no skills and no runs. Used by
+-- document/script.lua and skill/strategy.lua.
+
+local chance = require("skillrt.base.chance")
+local core = require("skillrt.core")
+local drawn = require("skillrt.base.drawn")
+local files = require("skillrt.base.files")
+local ordered = require("skillrt.base.ordered")
+
+local M = {}
+
+local MAX_HELPER <const> = 4 * 1024 * 1024
+local LIBRARIES <const> = { "coroutine", "debug", "io", "math", "os", "package", "string", "table", "utf8" }
+local FUNCTIONS <const> = {
+  "assert", "collectgarbage", "error", "getmetatable", "ipairs", "pcall", "rawequal", "rawget", "rawlen", "rawset",
+  "select", "setmetatable", "tonumber", "tostring", "type", "warn", "xpcall", "_VERSION",
+}
+
+---@class skillrt.Loaded  a script that was loaded, or is being loaded
+---@field env table
+---@field dir string                      its folder
+---@field pins table<string, string>      helpers by name, with their digests
+---@field drawn table<string, any[]>|nil  what was drawn while it was loaded, by kind
+---@field before table<string, any[]>|nil what was drawn then when the run began
+---@field told table<table, boolean>      runs that hear of helpers loaded later: pin(name, digest)
+---@field seed integer|nil                 what the script seeded its random numbers with
+local Loaded = {}
+Loaded.__index = Loaded
+
+---What the script draws while it is loaded.
+function Loaded:value(kind, make)
+  local all = self.drawn or {}
+  self.drawn = all
+  local list = all[kind] or {}
+  all[kind] = list
+  local known = self.before and self.before[kind]
+  local value = known and known[#list + 1]
+  if value == nil then
+    value = make()
+  end
+  list[#list + 1] = value
+  return value
+end
+
+local function fresh_seed()
+  return math.floor(core.random() * 2.0 ^ 53)
+end
+
+-- A seed for one place: drawn, or made of what the script gave to math.randomseed.
+local function seed_of(self, place)
+  if self.seed then
+    return math.tointeger(tonumber(core.sha256(("%d %s"):format(self.seed, place)):sub(1, 15), 16))
+  end
+  return drawn.value("s", fresh_seed)
+end
+
+-- The random numbers of whoever asks: a branch of a step has its own.
+local function generator_of(self)
+  local step = drawn.step
+  if step and not drawn.loading then
+    local list, place = drawn.chances(step)
+    if not list[place] then
+      list[place] = chance.new(seed_of(self, ("%d %s"):format(step.number, place)))
+    end
+    return list[place]
+  end
+  self.chance = self.chance or chance.new(seed_of(self, ""))
+  return self.chance
+end
+
+local function add_chance(self, math_table)
+  function math_table.random(low, high)
+    return chance.draw(generator_of(self), low, high)
+  end
+  function math_table.randomseed(seed)
+    seed = seed == nil and drawn.value("s", fresh_seed) or seed
+    seed = math.tointeger(seed) or math.floor((tonumber(seed) or 0) * 65536)
+    if drawn.step and not drawn.loading then
+      generator_of(self).state = seed
+    else
+      self.seed, self.chance = seed, chance.new(seed)
+    end
+  end
+end
+
+local function add_clock(os_table)
+  local time, date = os.time, os.date
+  local function now()
+    return core.wall_ms() // 1000
+  end
+  function os_table.time(fields)
+    if fields ~= nil then
+      return time(fields)
+    end
+    return drawn.value("t", now)
+  end
+  function os_table.date(format, at)
+    return date(format or "%c", at or os_table.time())
+  end
+  function os_table.clock()
+    return drawn.value("c", os.clock)
+  end
+end
+
+-- ---- helpers ----
+
+-- The name by which the journal knows a helper.
+local function name_of(self, path)
+  local here = files.join(files.current(), self.dir) .. "/"
+  local whole = files.join(files.current(), (path:gsub("^%./", "")))
+  here, whole = here:gsub("/%./", "/"), whole:gsub("/%./", "/")
+  return whole:sub(1, #here) == here and whole:sub(#here + 1) or whole
+end
+
+local function note(self, path, text)
+  local name, digest = "helper " .. name_of(self, path), core.sha256(text)
+  if self.pins[name] ~= digest then
+    self.pins[name] = digest
+    for run in pairs(self.told) do
+      run:pin(name, digest)
+    end
+  end
+end
+
+---The digest of a helper as it is now; nil: it cannot be read.
+---@param name string  its name in the journal
+---@param dir string   the script's folder
+---@return string|nil
+function M.digest_of(name, dir)
+  local text = files.read(files.join(dir, (name:gsub("^helper ", ""))), MAX_HELPER)
+  return text and core.sha256(text)
+end
+
+local function is_there(path)
+  return files.stat(path) ~= nil
+end
+
+-- The function that a helper's file holds; noted.
+local function chunk_of(self, path, env)
+  if not files.is_absolute(path) and not is_there(path) and is_there(files.join(self.dir, path)) then
+    path = files.join(self.dir, path)
+  end
+  local text, message = files.read(path, MAX_HELPER)
+  if not text then
+    return nil, message
+  end
+  note(self, path, text)
+  return load(text:gsub("^#[^\n]*", "", 1), "@" .. path, "t", env)
+end
+
+local function lua_file_of(self, name)
+  local beside = files.join(self.dir, "?.lua") .. ";" .. files.join(self.dir, "?/init.lua")
+  return package.searchpath(name, beside) or package.searchpath(name, self.env.package.path)
+end
+
+-- What is no Lua file of the script's: a module of ours, one in C.
+local function outside(self, name)
+  local path, cpath = package.path, package.cpath
+  package.path, package.cpath = self.env.package.path, self.env.package.cpath
+  local ok, value, where = pcall(require, name)
+  package.path, package.cpath = path, cpath
+  if not ok then
+    error(value, 3)
+  end
+  return value, where
+end
+
+local function add_loaders(self)
+  local env = self.env
+  local loaded, preload = env.package.loaded, env.package.preload
+  function env.require(name)
+    if type(name) ~= "string" then
+      error(("bad argument #1 to 'require' (string expected, got %s)"):format(type(name)), 2)
+    elseif loaded[name] ~= nil then
+      return loaded[name]
+    end
+    local ours = name == "skillrt" or name:find("^skillrt%.") or package.preload[name]
+    local path = not preload[name] and not ours and lua_file_of(self, name) or nil
+    local value, where
+    if preload[name] then
+      value, where = preload[name](name, ":preload:"), ":preload:"
+    elseif path then
+      local chunk, message = chunk_of(self, path, env)
+      if not chunk then
+        error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, message), 2)
+      end
+      value, where = chunk(name, path), path
+    else
+      value, where = outside(self, name)
+    end
+    if value ~= nil then
+      loaded[name] = value
+    elseif loaded[name] == nil then
+      loaded[name] = true
+    end
+    return loaded[name], where
+  end
+  function env.loadfile(path, _, ...)
+    return chunk_of(self, path, select("#", ...) > 0 and (...) or env)
+  end
+  function env.dofile(path)
+    local chunk, message = chunk_of(self, path, env)
+    if not chunk then
+      error(message, 2)
+    end
+    return chunk()
+  end
+  function env.load(chunk, name, _, ...)
+    return load(chunk, name, "t", select("#", ...) > 0 and (...) or env)
+  end
+end
+
+-- ---- an environment ----
+
+local function copy_of(library)
+  local copy = {}
+  for name, value in pairs(library) do
+    copy[name] = value
+  end
+  return copy
+end
+
+-- Methods of texts are looked up in Lua's own table: what a script adds to `string` is added there, what it
+-- replaces it replaces for itself.
+local function texts()
+  local own = {}
+  for name, value in pairs(string) do
+    own[name] = value
+  end
+  return setmetatable(own, {
+    __newindex = function(list, name, value)
+      rawset(list, name, value)
+      if string[name] == nil then
+        rawset(string, name, value)
+      end
+    end,
+  })
+end
+
+local function globals()
+  local env = { pairs = ordered.pairs, next = ordered.next, arg = _G.arg }
+  for _, name in ipairs(FUNCTIONS) do
+    env[name] = _G[name]
+  end
+  for _, name in ipairs(LIBRARIES) do
+    env[name] = name == "string" and texts() or copy_of(_G[name])
+  end
+  function env.print(...) -- whoever shows the run may have taken it over
+    return print(...)
+  end
+  env._G = env
+  local loaded = { _G = env }
+  for _, name in ipairs(LIBRARIES) do
+    loaded[name] = env[name]
+  end
+  env.package.loaded, env.package.preload = loaded, {}
+  return env
+end
+
+---An environment for a script.
+---@param path string  the script's
+---@param before table|nil  what it drew while it was loaded, when the run began
+---@return skillrt.Loaded
+function M.new(path, before)
+  local self = setmetatable({
+    env = globals(),
+    dir = files.dirname(path),
+    pins = {},
+    before = before,
+    told = setmetatable({}, { __mode = "k" }),
+  }, Loaded)
+  add_chance(self, self.env.math)
+  add_clock(self.env.os)
+  add_loaders(self)
+  return self
+end
+
+---Calls a function as the loading of a script: what is drawn meanwhile is kept with it.
+---@param loaded skillrt.Loaded
+---@param fn function
+---@return any ...
+function M.during(loaded, fn, ...)
+  local before = drawn.loading
+  drawn.loading = loaded
+  local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
+  local a, b, c, d = fn(...)
+  return a, b, c, d
+end
+
+return M
