@@ -5,6 +5,8 @@
 -- to write the same however many hold it. A change also marks the cells on the way down to it, so
 -- that what did not change is told from what did. Lists only grow in place. Knows no states.
 
+local single = require("skillrt.base.single")
+
 local M = {}
 
 -- In a cell's list: there was nothing. As a key: the length of a list that grew.
@@ -30,11 +32,10 @@ local SWEEP_LEAST <const> = 1024
 ---@field cells table<table, table<any, table>>  per cell: n, and n / 2 times an epoch and a value
 ---@field kept integer            old values in `cells`
 local Versions = {}
-Versions.__index = Versions
 
 ---@return skillrt.Versions
 function M.new()
-  return setmetatable({ epoch = 0, holders = 0, held = {}, cells = {}, kept = 0, sweep_at = SWEEP_LEAST }, Versions)
+  return single.of(Versions, { epoch = 0, holders = 0, held = {}, cells = {}, kept = 0, sweep_at = SWEEP_LEAST })
 end
 
 -- Where the value lies that a snapshot of this epoch sees; nil: what is there now.

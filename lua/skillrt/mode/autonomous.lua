@@ -6,6 +6,7 @@
 local available = require("skillrt.mode.available")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
+local single = require("skillrt.base.single")
 local state = require("skillrt.skill.state")
 local strategy = require("skillrt.skill.strategy")
 local when = require("skillrt.skill.when")
@@ -17,7 +18,6 @@ local EACH_STEP = { "iteration_count", "current_action" } -- what the runtime se
 
 ---@class skillrt.Autonomous
 local Autonomous = {}
-Autonomous.__index = Autonomous
 
 local function is_spent(books, one)
   return (books.runs[one.id] or 0) >= one.max_runs
@@ -28,7 +28,7 @@ end
 ---@param ctx table     what strategies see
 ---@return skillrt.Autonomous
 function M.new(skill, books, ctx)
-  local self = setmetatable({
+  local self = single.of(Autonomous, {
     skill = skill,
     books = books,
     ctx = ctx,
@@ -36,7 +36,7 @@ function M.new(skill, books, ctx)
     select = skill.strategy.select,
     concurrent = skill.strategy.concurrent == true,
     by_id = {},
-  }, Autonomous)
+  })
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
   for _, one in ipairs(skill.actions) do
     self.by_id[one.id] = one
@@ -172,11 +172,8 @@ function Autonomous.is_looping()
   return true
 end
 
----Whether a step of this is an iteration.
----@return boolean
-function Autonomous.counts()
-  return true
-end
+---How many iterations a step is, by its kind.
+Autonomous.iterations = { action = 1 }
 
 ---What follows when nothing more is to be chosen: the run is over.
 function Autonomous.over(_, status, reason, message)

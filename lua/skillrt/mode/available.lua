@@ -108,10 +108,9 @@ end
 
 local function set(self, rank, now)
   self.open[rank] = now
-  local delta = now and 1 or -1
+  local delta, blocks, groups = now and 1 or -1, self.blocks, self.groups
   local block = (rank - 1 >> SHIFT) + 1
   local group = (block - 1 >> SHIFT) + 1
-  local blocks, groups = self.blocks, self.groups
   self.count = self.count + delta
   blocks[block] = blocks[block] + delta
   groups[group] = groups[group] + delta
@@ -125,19 +124,20 @@ local function check(self, rank)
   end
 end
 
--- Asks quick tests from place `i` of the list on; whoever catches finds where it stopped in self.at.
-local function ask_quickly(self, list, i, state)
+-- Asks quick tests from place `first` of the list on; whoever catches finds where it stopped in self.at.
+local function ask_quickly(self, list, first, state)
   local tests, open = self.tests, self.open
-  for at = i, #list do
-    local rank = list[at]
-    self.at = at
+  for i = first, #list do
+    local rank = list[i]
     local test = tests[rank]
     if test then
+      self.at = i
       local now = test(state)
       if now ~= open[rank] then
         set(self, rank, now)
       end
     elseif test == false then
+      self.at = i
       check(self, rank)
     end
   end
@@ -145,12 +145,12 @@ end
 
 -- A test that gave up is not tried again: it would mostly give up again.
 local function ask(self, list, state)
-  local i = 1
-  while not pcall(ask_quickly, self, list, i, state) do
+  local first = 1
+  while not pcall(ask_quickly, self, list, first, state) do
     local rank = list[self.at]
+    first = self.at + 1
     check(self, rank)
     self.tests[rank] = false
-    i = self.at + 1
   end
 end
 
@@ -257,23 +257,21 @@ function methods:get(id)
   return rank and self.open[rank] and self.order[rank] or nil
 end
 
--- The entry of a list of counts that the i-th of all falls into, and the how manieth it is there.
-local function fall(counts, at, i)
-  while counts[at] < i do
-    i = i - counts[at]
-    at = at + 1
-  end
-  return at, i
-end
-
--- The i-th open rank. Also a[i]: i may be anything then.
+-- The i-th open rank: which group of blocks it is in, which block, which place. Also a[i]: i may be anything.
 local function nth(self, i)
   if i ~= 1 and math.type(i) ~= "integer" or i < 1 or i > self.count then
     return nil
   end
-  local group, block
-  group, i = fall(self.groups, 1, i)
-  block, i = fall(self.blocks, (group - 1 << SHIFT) + 1, i)
+  local group, groups = 1, self.groups
+  while groups[group] < i do
+    i = i - groups[group]
+    group = group + 1
+  end
+  local block, blocks = (group - 1 << SHIFT) + 1, self.blocks
+  while blocks[block] < i do
+    i = i - blocks[block]
+    block = block + 1
+  end
   local open, rank = self.open, block - 1 << SHIFT
   repeat
     rank = rank + 1

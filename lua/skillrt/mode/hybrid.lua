@@ -101,9 +101,8 @@ function Hybrid:began(one)
   end
 end
 
-function Hybrid.counts(_, one)
-  return one.kind == "action"
-end
+---How many iterations a step is, by its kind: phases do not use up those of the loop.
+Hybrid.iterations = { action = 1, phase = 0 }
 
 function Hybrid:could_choose()
   return self.loop:could_choose()

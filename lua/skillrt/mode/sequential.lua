@@ -171,9 +171,8 @@ end
 ---A phase began.
 function Sequential.began() end
 
-function Sequential.counts()
-  return true
-end
+---How many iterations a step is, by its kind.
+Sequential.iterations = { phase = 1 }
 
 function Sequential.over(_, status, reason, message)
   return "stop", status, reason, message

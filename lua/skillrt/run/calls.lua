@@ -11,6 +11,7 @@ local judge = require("skillrt.run.judge")
 local kept = require("skillrt.run.kept")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
+local single = require("skillrt.base.single")
 
 ---@class skillrt.Call
 ---@field place string
@@ -32,7 +33,6 @@ local retry = require("skillrt.skill.retry")
 ---@field held skillrt.Call[]  for which a limit has no room now
 ---@field due skillrt.Due
 local Calls = {}
-Calls.__index = Calls
 
 ---@param run table       { books, work_dir, skill }
 ---@param journal skillrt.Journal
@@ -52,7 +52,7 @@ function Calls.new(run, journal, numbers, session)
     due = due.new(),
     order = 0,
   }
-  return setmetatable(self, Calls)
+  return single.of(Calls, self)
 end
 
 -- ---- declared ----

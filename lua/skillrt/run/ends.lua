@@ -4,13 +4,13 @@
 -- Reads the books, changes nothing in them; the same for all modes. Called by scheduler.lua.
 
 local names = require("skillrt.base.names")
+local single = require("skillrt.base.single")
 local when = require("skillrt.skill.when")
 
 local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
 
 ---@class skillrt.Ends
 local Ends = {}
-Ends.__index = Ends
 
 local function has_left(root)
   return root.status == "user_exit"
@@ -36,14 +36,14 @@ end
 ---@param mode table
 ---@return skillrt.Ends
 function Ends.new(run, mode)
-  local self = setmetatable({
+  local self = single.of(Ends, {
     books = run.books,
     run = run,
     skill = run.skill,
     mode = mode,
     rows = rows_of(run.skill),
     terminals = {},
-  }, Ends)
+  })
   for _, one in ipairs(run.skill.actions) do
     self.hook = one.id == ABORT and one or self.hook
     if one.terminal or one.id == COMPLETE or one.id == ABORT then
@@ -68,8 +68,7 @@ local function after_terminal(self)
 end
 
 -- The first termination condition that holds.
-local function terminated(self)
-  local root, rows = self.books.state.root, self.rows
+local function terminated(rows, root)
   for i = 1, #rows do
     local row = rows[i]
     if row.test(root) then
@@ -96,8 +95,8 @@ end
 ---@return string? reason
 ---@return string? message
 function Ends:reached()
-  local books, kind, what, reason, message = self.books, nil, nil, nil, nil
-  local in_loop = not books.loop_end -- what ended the loop of a hybrid run does not end what trails
+  local books, rows, kind, what, reason, message = self.books, self.rows, nil, nil, nil, nil
+  local in_loop, root = not books.loop_end, books.state.root -- what ended the loop does not end what trails
   if in_loop and self.terminals[1] then
     kind, what, reason, message = after_terminal(self)
   end
@@ -105,15 +104,13 @@ function Ends:reached()
     what = self.mode:find(books.retrying)
     kind, what = what and "start", { what }
   end
-  if not kind and self.rows[1] and self.mode:is_looping() then
-    kind, what, reason, message = terminated(self)
+  if not kind and rows[1] and self.mode:is_looping() then
+    kind, what, reason, message = terminated(rows, root)
   end
-  if kind then
-    return kind, what, reason, message
-  end
-  if in_loop and self.run.limits:too_many_errors() then
+  if not kind and in_loop and root.error_count > 0 and self.run.limits:too_many_errors() then
     return abort(self)
   end
+  return kind, what, reason, message
 end
 
 -- Whether a run may end without this action having run.

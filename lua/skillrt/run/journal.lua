@@ -6,6 +6,7 @@
 
 local core = require("skillrt.core")
 local fatal = require("skillrt.base.fatal")
+local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local record = require("skillrt.base.record")
 local books_of = require("skillrt.run.books")
@@ -20,7 +21,6 @@ local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
 ---@field newest skillrt.Snapshot
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
 local Journal = {}
-Journal.__index = Journal
 
 -- The kinds of records that the books hold until they know where in the journal they lie.
 local HELD <const> = { result = true, round = true }
@@ -37,7 +37,7 @@ end
 ---@param run table  { books, keeps_nothing, books_bytes, watcher }
 ---@return skillrt.Journal
 function Journal.new(run)
-  return setmetatable({
+  return single.of(Journal, {
     books = run.books,
     keeps_nothing = run.keeps_nothing,
     out = run.out,
@@ -48,7 +48,7 @@ function Journal.new(run)
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
     dull = dull_of(run.watcher),
-  }, Journal)
+  })
 end
 
 -- Encodes a record for the next batch; nothing else is changed.

@@ -7,6 +7,7 @@
 local calls_of = require("skillrt.run.books.calls")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
+local single = require("skillrt.base.single")
 local spent_of = require("skillrt.run.books.spent")
 local table_of = require("skillrt.skill.limits")
 
@@ -22,7 +23,6 @@ local table_of = require("skillrt.skill.limits")
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
 ---@field reserved table<string, number>  by the full name of a bound
 local Limits = {}
-Limits.__index = Limits
 
 -- A number as people write it.
 local function shown(number)
@@ -64,7 +64,7 @@ end
 ---@param run skillrt.Run
 ---@return skillrt.Limits
 function Limits.new(run)
-  local self = setmetatable({ run = run, books = run.books, reserved = {}, releasing = {} }, Limits)
+  local self = single.of(Limits, { run = run, books = run.books, reserved = {}, releasing = {} })
   local limits = run.skill.limits
   self.of_run = of_calls(self, limits, nil, {})
   self.by_id = by_id(self, run.skill)
@@ -208,15 +208,15 @@ function Limits:reached()
   end
 end
 
----Whether one more step may begin. Phases of a hybrid run do not use up the iterations of its loop.
----@param mode table
+---Whether one more step may begin.
 ---@param one skillrt.Action
+---@param iterations integer  how many it is: phases of a hybrid run do not use up those of its loop
 ---@return string? status
 ---@return string? reason
 ---@return string? message
-function Limits:before_step(mode, one)
+function Limits:before_step(one, iterations)
   local most = self.max_iterations.most
-  if self.books.state.root.iteration_count >= most and one.id ~= "action-abort" and mode:counts(one) then
+  if self.books.state.root.iteration_count >= most and iterations > 0 and one.id ~= "action-abort" then
     return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(most)
   end
 end

@@ -1,13 +1,14 @@
 -- run/numbers.lua: the engine knows numbers only; here stands what each of them means while it is under
 -- way: a call, or a step to be performed. Pure.
 
+local single = require("skillrt.base.single")
+
 ---@class skillrt.Numbers
 local Numbers = {}
-Numbers.__index = Numbers
 
 ---@return skillrt.Numbers
 function Numbers.new()
-  return setmetatable({ last = 0, under_way = {} }, Numbers)
+  return single.of(Numbers, { last = 0, under_way = {} })
 end
 
 ---@param what table  a call, or a step

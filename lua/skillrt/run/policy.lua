@@ -13,6 +13,7 @@ local limits_of = require("skillrt.run.limits")
 local numbers_of = require("skillrt.run.numbers")
 local questions = require("skillrt.run.questions")
 local scheduler = require("skillrt.run.scheduler")
+local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local steps_of = require("skillrt.run.steps")
 local views = require("skillrt.run.views")
@@ -55,14 +56,13 @@ local PATIENCE_MS <const> = 60 * 1000
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
 local Policy = {}
-Policy.__index = Policy
 
 ---@param run skillrt.Run
 ---@param session skillrt.Session
 ---@param options table  { first = first record of a new run, make_mode = fun(run): table, watcher, books_bytes }
 ---@return skillrt.Policy
 function M.new(run, session, options)
-  local self = setmetatable({ run = run, session = session, books = run.books, out = {}, blobs = {} }, Policy)
+  local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {} })
   run.core, run.keeps_nothing = core, run.skill.context == "memory"
   self.work_dir, self.skill = run.work_dir, run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher

@@ -6,11 +6,11 @@
 
 local ends_of = require("skillrt.run.ends")
 local progress = require("skillrt.run.progress")
+local single = require("skillrt.base.single")
 
 ---@class skillrt.Scheduler
 ---@field queue skillrt.Action[]  those that were named; from `head` on they have not begun
 local Scheduler = {}
-Scheduler.__index = Scheduler
 
 local NONE <const> = {} -- no step is named; never written to
 
@@ -20,7 +20,7 @@ local NONE <const> = {} -- no step is named; never written to
 ---@param mode table  { choose, find, finished, is_looping, may_begin }
 ---@return skillrt.Scheduler
 function Scheduler.new(run, journal, steps, mode)
-  return setmetatable({
+  return single.of(Scheduler, {
     run = run,
     books = run.books,
     journal = journal,
@@ -31,7 +31,7 @@ function Scheduler.new(run, journal, steps, mode)
     max_parallel = run.skill.limits.max_parallel,
     queue = NONE,
     head = 1,
-  }, Scheduler)
+  })
 end
 
 -- A phase that cannot run: an error of its own, without an attempt (F21).
@@ -49,15 +49,15 @@ end
 
 -- Begins named steps while there is room; what ends the run instead, if anything does.
 local function fill(self)
-  local queue, steps, mode = self.queue, self.steps, self.mode
-  while self.books.open < self.max_parallel do
+  local queue, steps, mode, limits, books = self.queue, self.steps, self.mode, self.run.limits, self.books
+  while books.open < self.max_parallel do
     local one = queue[self.head]
     if not one then
       self.queue, self.head = NONE, 1
       return
     end
-    local status, reason, message = self.run.limits:before_step(mode, one)
-    if not status then
+    local status, reason, message = limits:before_step(one, mode.iterations[one.kind])
+    if not status and one.max_runs > 1 then
       status, reason, message = self.progress:check(one)
     end
     if status then
@@ -86,22 +86,11 @@ local function carry_out(self, kind, what, why, message)
   return true
 end
 
--- Whether the run is over before the mode is asked.
-local function over(self)
-  local kind, status, reason, message = self.ends:reached()
-  if kind == "start" then
-    self.queue, self.head = status, 1
-    return nil
-  elseif kind then
-    return self.mode:over(status, reason, message)
-  end
-end
-
 -- Whether the mode names no more while steps run: it waits for their end, or there is no room, or it was
 -- asked since one of them ended.
 local function must_wait(self)
   local books = self.books
-  return self.queue[self.head] or not self.mode:is_concurrent() or books.open >= self.max_parallel
+  return not self.mode:is_concurrent() or self.queue[self.head] or books.open >= self.max_parallel
     or self.asked_at == books.finished
 end
 
@@ -110,38 +99,42 @@ end
 ---@return string? why
 ---@return string? message
 function Scheduler:choose()
-  local books = self.books
+  local books, mode = self.books, self.mode
   while true do
     local kind, what, why, message
     if self.queue[1] then
       kind, what, why = fill(self)
       if kind then
-        kind, what, why, message = self.mode:over(kind, what, why)
+        kind, what, why, message = mode:over(kind, what, why)
       end
     end
-    if not kind and books.open > 0 and must_wait(self) then
-      return "wait"
-    elseif not kind then
-      kind, what, why, message = over(self)
-      if kind and books.open > 0 then
-        return "wait" -- what has begun is ended first
+    local busy = books.open > 0
+    if not kind then
+      if busy and must_wait(self) then
+        return "wait"
       end
-    end
-    if not kind and not self.queue[1] then
-      kind, what, why, message = self.mode:choose()
-      if kind == "start" then
-        self.queue, self.head = what, 1
-        kind = nil
-      elseif books.open > 0 then
-        self.asked_at = books.finished
-        if kind == "none" then
-          return "wait"
+      kind, what, why, message = self.ends:reached()
+      if kind == "stop" then
+        if busy then
+          return "wait" -- what has begun is ended first
         end
-      elseif kind == "none" then
-        kind, what, why, message = self.mode:over(self.ends:nothing_left(what))
+        kind, what, why, message = mode:over(what, why, message)
+      elseif not kind then
+        kind, what, why, message = mode:choose()
+        if busy and kind ~= "start" then
+          self.asked_at = books.finished
+        end
       end
     end
-    if kind and not carry_out(self, kind, what, why, message) then
+    if kind == "start" then
+      self.queue, self.head = what, 1
+    elseif kind == "none" then
+      if busy then
+        return "wait"
+      end
+      kind, what, why, message = mode:over(self.ends:nothing_left(what))
+    end
+    if kind ~= "start" and not carry_out(self, kind, what, why, message) then
       return kind, what, why, message
     end
   end

@@ -14,6 +14,7 @@ local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local returned = require("skillrt.agent.returned")
+local single = require("skillrt.base.single")
 local task_of = require("skillrt.run.task")
 
 local printable, wall_ms = record.printable, core.wall_ms
@@ -26,7 +27,6 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field calls skillrt.Calls
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
-Steps.__index = Steps
 Steps.printable = printable
 
 ---@param run table
@@ -36,7 +36,7 @@ Steps.printable = printable
 ---@param mode table
 ---@return skillrt.Steps
 function Steps.new(run, journal, calls, numbers, mode)
-  local self = setmetatable({
+  local self = single.of(Steps, {
     run = run,
     books = run.books,
     journal = journal,
@@ -45,7 +45,7 @@ function Steps.new(run, journal, calls, numbers, mode)
     mode = mode,
     performing = {},
     idle = {},
-  }, Steps)
+  })
   self.world = {
     idle = self.idle,
     leave = function(call)
@@ -91,13 +91,13 @@ end
 ---@param definition skillrt.Action
 ---@return skillrt.Step
 function Steps:start(definition)
-  local books = self.books
+  local books, kind = self.books, definition.kind
   local number = books.last_step + 1
   local ok, message = self.journal:emit({
     t = "start",
     step = number,
-    [definition.kind] = definition.id,
-    n = books.state.root.iteration_count + (self.mode:counts(definition) and 1 or 0),
+    [kind] = definition.id,
+    n = books.state.root.iteration_count + self.mode.iterations[kind],
     at = wall_ms(),
   }, true)
   if not ok then

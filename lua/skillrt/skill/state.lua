@@ -5,6 +5,7 @@
 -- of actions, journals or agents. Called by run/books.lua and the modes.
 
 local json = require("skillrt.base.json")
+local single = require("skillrt.base.single")
 local versions = require("skillrt.base.versions")
 local view = require("skillrt.base.readonly")
 local null = json.null
@@ -98,7 +99,7 @@ end
 ---@param initial table<string, any>  copied deeply
 ---@return skillrt.State
 function M.new(initial)
-  local self = {
+  local self = single.of(State, {
     root = M.copy(initial),
     revision = 0,
     progress = 0,
@@ -110,10 +111,7 @@ function M.new(initial)
     hashed_at = {},
     past = versions.new(),
     ignored = {},
-  }
-  for name, method in pairs(State) do -- own fields are found without a call of __index
-    self[name] = method
-  end
+  })
   for key in pairs(self.root) do
     touch(self, key)
   end
