@@ -151,12 +151,14 @@ int main(void) {
     everywhere("parallel with books", NULL, printed, ALLOCATIONS, 60);
     everywhere("await with books", NULL, none, ALLOCATIONS, 60);
   }
-  setenv("CRASH_SHAPE", "narrow", 1);
-  TEST("a function with branches two deep survives every failing call") {
+  setenv("CRASH_SHAPE", "every", 1);
+  TEST("maps, races, deadlines, spawned branches, loops and each survive every failing call") {
     everywhere("orders_branches", NULL, none, CALLS);
+    everywhere("orders_each", NULL, none, CALLS);
   }
-  TEST("a function with branches two deep survives failing allocations") {
+  TEST("maps, races, deadlines, spawned branches, loops and each survive failing allocations") {
     everywhere("orders_branches", NULL, none, ALLOCATIONS, 60);
+    everywhere("orders_each", NULL, none, ALLOCATIONS, 60);
   }
   return (int)!crash_close() | check_finish();
 }

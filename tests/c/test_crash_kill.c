@@ -21,6 +21,7 @@ static const struct harm harms[] = {
     {"power cut", FAULTY_DISK, true, FAULTY_STRICT, 0},
     {"torn power cut", FAULTY_DISK, true, FAULTY_TORN, 1},
     {"torn power cut", FAULTY_DISK, true, FAULTY_TORN, 2},
+    {"power cut of any sectors and names", FAULTY_DISK, true, FAULTY_ANY, 3},
 };
 
 static void at_every_point(struct crash *c, const struct harm *harm) {
@@ -101,6 +102,12 @@ int main(void) {
     everywhere("orders_branches", NULL, files);
     setenv("CRASH_SHAPE", "loop", 1);
     everywhere("orders_branches", NULL, files);
+  }
+  TEST("maps, races, deadlines, spawned branches, loops and each, killed anywhere, end the same") {
+    static const char *const files[] = {NULL};
+    setenv("CRASH_SHAPE", "every", 1);
+    everywhere("orders_branches", NULL, files);
+    everywhere("orders_each", NULL, files);
   }
   return (int)!crash_close() | check_finish();
 }

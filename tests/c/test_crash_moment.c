@@ -51,9 +51,12 @@ int main(void) {
     everywhere("parallel with books", POINTS_WITH_BOOKS);
     everywhere("await with books", POINTS_WITH_BOOKS);
   }
-  setenv("CRASH_SHAPE", "narrow", 1);
-  TEST("a function with branches two deep may be stopped at any moment (R87)") {
+  setenv("CRASH_SHAPE", "every", 1);
+  TEST("maps, races, deadlines, spawned branches and loops may be stopped at any moment (R87)") {
     everywhere("orders_branches", POINTS);
+  }
+  TEST("an action for each of a list may be stopped at any moment (R87)") {
+    everywhere("orders_each", POINTS_WITH_BOOKS);
   }
   return (int)!crash_close() | check_finish();
 }

@@ -146,6 +146,17 @@ local SHAPES = {
     local two = ctx.spawn(function() return say(ctx, "once-b.1") .. say(ctx, "once-b.2") end)
     return { must(one:await()), must(two:await()) }
   end,
+  -- one after the other, for tests that harm runs everywhere but not in every order
+  every = function(ctx)
+    local mapped = must(nested(ctx, 2))
+    local first = ctx.first { says(ctx, "c-1"), says(ctx, "c-2") } ~= nil
+    local within = must(ctx.within(1e7, says(ctx, "d")))
+    local spawned = ctx.spawn(says(ctx, "once-e"))
+    local kept = ctx.once("kept", function() return "kept" end)
+    local looped = must(ctx.loop("", function(value, round) return value .. say(ctx, "f." .. round), round == 2 end))
+    must(ctx.sleep(0.001))
+    return { mapped, first, within, must(spawned:await()), kept, looped }
+  end,
   loop = function(ctx)
     return ctx.loop(0, function(value, round)
       local texts = must(ctx.all { says(ctx, "a." .. round), says(ctx, "once-b." .. round) })
