@@ -57,7 +57,7 @@ local function loader(options)
 end
 
 local GIVEN <const> = { "work_dir", "http_module", "strategy", "durability", "context", "args" }
-local AGAIN <const> = { "script", "answer", "accept_changes", "accept_edits", "retry", "from", "decide", "yes" }
+local AGAIN <const> = { "script", "answer", "accept_changes", "accept_edits", "retry", "from", "decide", "yes", "add" }
 
 -- The options of a run as the runner has them; nil and a message.
 local function settings_of(options)

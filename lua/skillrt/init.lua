@@ -107,6 +107,7 @@ end
 ---@field accept_changes boolean?  go on although script, prompts or strategy changed
 ---@field accept_edits boolean?    take over a hand-edited state.json
 ---@field answer any               to the open question
+---@field add table<string, number>?  to limits: { calls = 50, ["usage.tokens"] = 100000 }
 ---@field from string?             run the phases from this one on again
 
 ---Goes on with a paused or interrupted run; the skill is loaded from the script that the

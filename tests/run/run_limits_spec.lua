@@ -148,3 +148,157 @@ describe("limits.usage", function()
     assert.matches("ctx.used: tokens must be a number, 0 or more, not %-1", result.message)
   end)
 end)
+
+describe("a run that ended at a limit", function()
+  after_each(R.clean)
+
+  it("goes on when the limit is raised, and says in its journal by how much", function()
+    local skill = R.skill { limits = { calls = 3 }, actions = { mapping(8, echo()) } }
+    local dir = R.folder() .. "/run"
+    local result = assert(skill:run { work_dir = dir })
+    assert.equal("calls", result.limit)
+    assert.equal("call_limit", assert(skillrt.resume(dir, { skill = skill, add = { calls = 2 } })).reason)
+    assert.equal(5, calls_of(dir))
+    assert.equal("completed", assert(skillrt.resume(dir, { skill = skill, add = { calls = 3 } })).status)
+    local added = {}
+    for i, record in ipairs(R.records(dir, "resume")) do added[i] = record.add end
+    assert.same({ { calls = 2 }, { calls = 3 } }, added)
+  end)
+
+  it("is gone on with though it failed: max_iterations, max_errors with what the end brought (R59, F29, F30)", function()
+    local function skill()
+      return R.skill { limits = { max_iterations = 3, max_errors = 2, max_retries = 0 }, actions = {
+        { id = "a", max_runs = 5, when = "n < 5", run = function(state) return { n = state.n + 1 } end },
+      }, state = { n = 0 } }
+    end
+    local dir = R.folder() .. "/run"
+    local result = assert(skill():run { work_dir = dir })
+    assert.same({ "failed", "max_iterations", 3 }, { result.status, result.reason, result.state.n })
+    local _, message = skillrt.resume(dir, { skill = skill() })
+    assert.matches("resume %S+ %-%-add max_iterations=NUMBER` raises the limit", message)
+    result = assert(skillrt.resume(dir, { skill = skill(), add = { max_iterations = 1 } }))
+    assert.same({ "failed", "max_iterations", 4 }, { result.status, result.reason, result.state.n })
+    result = assert(skillrt.resume(dir, { skill = skill(), add = { max_iterations = 9 } }))
+    assert.same({ "completed", 5 }, { result.status, result.state.n })
+  end)
+
+  it("goes on behind max_errors, and action-abort runs again when there are too many once more (F27, F30)", function()
+    local folder = R.folder()
+    local skill = R.skill { limits = { max_errors = 1, max_retries = 0 }, actions = {
+      { id = "a", run = function() return nil, R.exists(folder .. "/go") and "still no" or "no" end },
+      { id = "action-abort", run = function() return { aborted = true } end },
+    } }
+    assert.equal("error_limit", assert(skill:run { work_dir = folder .. "/run" }).reason)
+    local result = assert(skillrt.resume(folder .. "/run", { skill = skill, add = { max_errors = 1 } }))
+    assert.same({ "failed", "error_limit", 2 }, { result.status, result.reason, result.state.error_count })
+    assert.equal("a action-abort a action-abort", R.order(folder .. "/run"))
+  end)
+
+  it("opens the loop of a hybrid run again, and the phases behind it", function()
+    local skill = R.skill { mode = "hybrid", on_loop_failed = "run_finalize", state = { n = 0 },
+      limits = { max_iterations = 2 },
+      actions = { { id = "a", max_runs = 4, when = "n < 4", run = function(s) return { n = s.n + 1 } end } },
+      phases = { { id = "first", run = function() return "x" end },
+        { id = "last", trailing = true, run = function(s) return "n is " .. s.n end } } }
+    local dir = R.folder() .. "/run"
+    assert.same("max_iterations", assert(skill:run { work_dir = dir }).reason)
+    local result = assert(skillrt.resume(dir, { skill = skill, add = { max_iterations = 2 } }))
+    assert.same({ "completed", "n is 4" }, { result.status, result.state.outputs.last })
+    local order = {}
+    for i, record in ipairs(R.records(dir, "start")) do order[i] = record.phase or record.action end
+    assert.equal("first a a last a a last", table.concat(order, " "))
+  end)
+
+  it("refuses a limit that there is not, and a number that is none", function()
+    local skill = R.skill { limits = { calls = 1, usage = { tokens = 5 } }, actions = { mapping(8, echo()) } }
+    local dir = R.folder() .. "/run"
+    assert(skill:run { work_dir = dir })
+    for name, told in pairs { call = 'did you mean "calls"', run_timeout = 'no limit "run_timeout"' } do
+      local _, message, code = skillrt.resume(dir, { skill = skill, add = { [name] = 1 } })
+      assert.equal("invalid", code)
+      assert.truthy(message:find(told, 1, true), message)
+    end
+    local _, message = skillrt.resume(dir, { skill = skill, add = { calls = 1.5 } })
+    assert.matches("added to calls must be a whole number above 0, not 1.5", message)
+    assert.equal(1, calls_of(dir))
+  end)
+end)
+
+describe("limits.no_progress", function()
+  after_each(R.clean)
+
+  it("is counted over every resume, after each step, too (F33)", function()
+    local dir = R.folder() .. "/run"
+    local skill = R.skill { actions = { { id = "a", repeatable = true, run = R.sets {} } } }
+    local result = assert(skill:run { work_dir = dir })
+    assert.same({ "paused", "no_progress" }, { result.status, result.reason })
+    result = assert(skillrt.resume(dir, { skill = skill }))
+    assert.same({ "paused", "no_progress" }, { result.status, result.reason })
+    assert.equal("a a a", R.order(dir))
+    result = assert(skillrt.resume(dir, { skill = skill, add = { no_progress = 2 } }))
+    assert.same({ "paused", "no_progress" }, { result.status, result.reason })
+    assert.equal("a a a a a", R.order(dir))
+  end)
+
+  it("is counted where each session saw one step only (F33)", function()
+    local dir = R.folder() .. "/run"
+    local skill = R.skill { actions = { { id = "a", repeatable = true, run = R.sets {} } } }
+    assert(skill:run { work_dir = dir })
+    local all, sessions = #R.records(dir), 0
+    for keep = 2, all - 1 do
+      local copy = R.folder() .. "/run"
+      R.cut(dir, copy, keep)
+      local result = assert(skillrt.resume(copy, { skill = skill }))
+      assert.same({ "paused", "no_progress", "a a a" }, { result.status, result.reason, R.order(copy) })
+      sessions = sessions + 1
+    end
+    assert.is_true(sessions >= 5)
+  end)
+
+  it("sees a circle over resumes (F33)", function()
+    local dir = R.folder() .. "/run"
+    local skill = R.skill { state = { x = false }, actions = { { id = "a", repeatable = true,
+      run = function(state) return { x = not state.x } end } } }
+    assert(skill:run { work_dir = dir })
+    local before = #R.records(dir, "start")
+    assert.equal("no_progress", assert(skillrt.resume(dir, { skill = skill })).reason)
+    assert.equal(before, #R.records(dir, "start"))
+  end)
+end)
+
+describe("limits.run_timeout", function()
+  after_each(R.clean)
+
+  local function napping(more)
+    local definition = { actions = { { id = "a", limits = more.own, run = function(_, ctx)
+      for _ = 1, 3 do
+        assert(ctx.await { kind = "command", argv = { "sleep", "0.15" }, acts = false })
+      end
+      return { done = true }
+    end } }, limits = { run_timeout = more.run } }
+    return R.skill(definition)
+  end
+
+  it("counts over every resume, cancels what is under way, and counts no attempt and no error (R179)", function()
+    local dir = R.folder() .. "/run"
+    local result = assert(napping { run = 0.1 }:run { work_dir = dir })
+    assert.same({ "paused", "run_timeout" }, { result.status, result.reason })
+    for _ = 1, 5 do
+      result = assert(skillrt.resume(dir, { skill = napping { run = 0.1 } }))
+      assert.same({ "paused", "run_timeout", 0 }, { result.status, result.reason, result.state.error_count })
+    end
+    assert.equal(0, #R.records(dir, "fail"))
+    assert.equal(0, #R.records(dir, "attempt"))
+    result = assert(skillrt.resume(dir, { skill = napping { run = 0.1 }, add = { run_timeout = 60 } }))
+    assert.same({ "completed", true }, { result.status, result.state.done })
+  end)
+
+  it("may be an action's own: its steps together", function()
+    local dir = R.folder() .. "/run"
+    local result = assert(napping { own = { run_timeout = 0.2 } }:run { work_dir = dir })
+    assert.same({ "paused", "run_timeout", "a.run_timeout" }, { result.status, result.reason, result.limit })
+    assert.matches("the steps of a took longer than run_timeout, 0.2 seconds", result.message)
+    result = assert(skillrt.resume(dir, { skill = napping { own = { run_timeout = 0.2 } }, add = { ["a.run_timeout"] = 9 } }))
+    assert.equal("completed", result.status)
+  end)
+end)

@@ -62,4 +62,23 @@ function M.read(words)
   return input
 end
 
+---NAME=NUMBER, several times: a sum for each name.
+---@param words string[]|nil
+---@param option string  for messages
+---@return table<string, number>|nil amounts  nil: none was given
+---@return string? message
+function M.amounts(words, option)
+  local amounts
+  for _, word in ipairs(words or {}) do
+    local name, number = word:match("^([^=]+)=(.+)$")
+    local amount = tonumber(number)
+    if not amount then
+      return nil, ("%s %s: write LIMIT=NUMBER, such as calls=50"):format(option, names.show(word))
+    end
+    amounts = amounts or {}
+    amounts[name] = (amounts[name] or 0) + amount
+  end
+  return amounts
+end
+
 return M

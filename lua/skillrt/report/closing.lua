@@ -11,6 +11,7 @@ local M = {}
 ---@field status string
 ---@field reason string?
 ---@field questions table[]?
+---@field limit string?        that it ended at
 ---@field failed_step string?
 ---@field in_memory boolean?
 
@@ -37,6 +38,9 @@ function M.next(run, dir)
   elseif run.questions then
     return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.questions))),
       #run.questions == 1 and "answers the question" or ("answers the first of %d questions"):format(#run.questions)
+  elseif run.limit and run.limit ~= "max_errors" then
+    return ("skillrt resume %s --add %s=NUMBER"):format(where, text_of.escape(text_of.shell(run.limit))),
+      "raises the limit and goes on"
   elseif run.status == "failed" and run.failed_step then
     return ("skillrt retry %s"):format(where),
       ("tries %s again"):format(text_of.escape(run.failed_step))

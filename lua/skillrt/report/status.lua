@@ -119,6 +119,7 @@ function M.next(books, status, dir)
     reason = status.reason,
     questions = status.questions,
     failed_step = books.last_failed and books.last_failed.id,
+    limit = books.limit,
   }, dir)
   return command
 end

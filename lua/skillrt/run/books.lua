@@ -49,6 +49,9 @@ local M = {}
 ---@field spent table<string, number>  what the run used up of its limits: "calls", "usage.tokens"
 ---@field spent_by table<string, table<string, number>>  the same, of each action and phase
 ---@field added table<string, number>|nil  what was added to limits, by their full names
+---@field chosen table<string, integer>   the state's progress when an action or phase began last
+---@field same table<string, table<string, integer>>  how often an action began in a state, by its fingerprint
+---@field limit string|nil    the full name of the limit that it ended at
 ---@field active number|nil   ms that the run was open before it was opened last
 ---@field opened_at integer   UTC ms, when that was
 ---@field status string   pending executing completed failed aborted paused
@@ -60,7 +63,8 @@ M.FORMAT = 2
 ---@return skillrt.Books
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, newest = {} }
-  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by" }) do
+  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by",
+    "chosen", "same" }) do
     self[field] = {}
   end
   return self
@@ -147,6 +151,10 @@ function apply.start(self, record)
   end
   self.answer = nil -- it was for this choice
   books:set("iteration_count", record.n)
+  self.chosen[id] = books.progress
+  if record.same then
+    spent.same(self, id, record)
+  end
   books:set(kind == "phase" and "current_phase" or "current_action", id)
   under_way.add(self, setmetatable({
     number = record.step,
@@ -162,7 +170,8 @@ function apply.start(self, record)
 end
 
 -- The step is over: nobody looks at its state any more.
-local function close_step(self, step)
+local function close_step(self, step, at)
+  spent.closed(self, step, at)
   local books, newest = self.state, under_way.remove(self, step)
   self.finished = self.finished + 1
   books:release(step.root)
@@ -211,7 +220,7 @@ function apply.fail(self, record)
     end
     return
   end
-  close_step(self, step)
+  close_step(self, step, record.at)
   record_error(self, step, record, record.message)
 end
 
@@ -226,7 +235,7 @@ end
 function apply.done(self, record)
   local step = self.steps[record.step]
   local id, books = step.id, self.state
-  close_step(self, step)
+  close_step(self, step, record.at)
   if record.set then
     books:patch(record.set)
   end
@@ -267,7 +276,7 @@ function apply.skip(self, record)
   local id = step and step.id or record.phase
   self.skipped[id] = record.why
   if step then
-    close_step(self, step)
+    close_step(self, step, record.at)
     self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more
     if step.kind == "action" then
       return
@@ -288,7 +297,7 @@ function apply.answer(self, record)
 end
 
 function apply.stop(self, record)
-  self.status, self.reason, self.message = record.status, record.reason, record.message
+  self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
   if self.answer == false then -- the person gave up, and may be asked again later
     self.answer = nil
   end
@@ -301,7 +310,7 @@ function apply.stop(self, record)
 end
 
 function apply.resume(self, record)
-  spent.pause(self, record.at)
+  spent.reopened(self, record)
   self.status = self.last_step > 0 and "executing" or "pending"
   self.reason, self.message = nil, nil
   self.state:set("status", self.last_step > 0 and "running" or "pending")

@@ -60,6 +60,18 @@ local function by_id(self, skill)
   return found
 end
 
+-- What bounds the time of the steps of actions and phases that have such a limit of their own.
+local function timed(self, skill)
+  local found = {}
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      local seconds = one.limits and one.limits.run_timeout
+      found[one.id] = seconds and bound(self, "run_timeout", seconds, nil, one.id)
+    end
+  end
+  return found
+end
+
 ---Made when the books are read and what is added is known.
 ---@param run skillrt.Run
 ---@return skillrt.Limits
@@ -68,13 +80,44 @@ function Limits.new(run)
   local limits = run.skill.limits
   self.of_run = of_calls(self, limits, nil, {})
   self.by_id = by_id(self, run.skill)
-  self.max_iterations = bound(self, "max_iterations", limits.max_iterations)
-  self.max_errors = bound(self, "max_errors", limits.max_errors)
-  self.run_timeout = limits.run_timeout and bound(self, "run_timeout", limits.run_timeout)
+  self.timed = timed(self, run.skill)
+  for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout" }) do
+    self[name] = limits[name] and bound(self, name, limits[name])
+  end
   if self.run_timeout then
     self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
   return self
+end
+
+-- What may be added to, of the run or of one action: the names as --add takes them.
+local function add_names(limits, prefix, found)
+  for _, row in ipairs(table_of.TABLE) do
+    local value = row.status and limits[row.name]
+    if row.map then
+      for what in pairs(value or {}) do
+        found[prefix .. row.name .. "." .. what] = row
+      end
+    elseif value and value ~= 0 then -- 0: there is none
+      found[prefix .. row.name] = row
+    end
+  end
+end
+
+---The limits of a skill that a resume may add to, by their full names: "calls", "fetch.usage.tokens".
+---@param skill skillrt.Skill
+---@return table<string, skillrt.Limit>
+function Limits.of_skill(skill)
+  local found = {}
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if one.limits then
+        add_names(one.limits, one.id .. ".", found)
+      end
+    end
+  end
+  add_names(skill.limits, "", found)
+  return found
 end
 
 -- ---- calls ----
@@ -195,6 +238,36 @@ local function hit(self)
   return one.limit.status, one.limit.reason, text
 end
 
+-- The first action or phase whose steps took too long together, or when that will be.
+local function late_step(self, now)
+  local books, soonest = self.books, nil
+  for _, step in pairs(books.steps) do
+    local one = self.timed[step.id]
+    if one then
+      local by = books.spent_by[step.id]
+      local at = now + math.ceil(one.most * 1000 - (by and by.ms or 0) - spent_of.time_of(books, step, now))
+      if at <= now then
+        return one
+      elseif not soonest or at < soonest then
+        soonest = at
+      end
+    end
+  end
+  return nil, soonest
+end
+
+---When the time of the run, or of a step under way, is over.
+---@return integer|nil at  UTC ms
+function Limits:due()
+  if next(self.timed) == nil then
+    return self.deadline
+  end
+  local now = core.wall_ms()
+  local late, soonest = late_step(self, now)
+  soonest = late and now or soonest
+  return self.deadline and soonest and math.min(self.deadline, soonest) or self.deadline or soonest
+end
+
 ---Whether the run has reached a limit, whatever it does.
 ---@return string? status
 ---@return string? reason
@@ -202,10 +275,27 @@ end
 function Limits:reached()
   if self.hit then
     return hit(self)
-  elseif self.deadline and core.wall_ms() >= self.deadline then
-    local text = ("the run took longer than run_timeout, %g seconds"):format(self.run_timeout.most)
-    return "paused", "run_timeout", text
   end
+  local now = (self.deadline or next(self.timed)) and core.wall_ms()
+  if not now then
+    return nil
+  end
+  local late = self.deadline and now >= self.deadline and self.run_timeout
+    or next(self.timed) and late_step(self, now)
+  if late then
+    local who = late.id and "the steps of " .. late.id or "the run"
+    self.late = late
+    return "paused", "run_timeout", ("%s took longer than run_timeout, %g seconds"):format(who, late.most)
+  end
+end
+
+---The full name of the limit that a run ends at for a reason; nil: it is none.
+---@param reason string
+---@return string|nil
+function Limits:named(reason)
+  local row = table_of.ended_by(reason)
+  local one = self.hit and self.hit.bound.limit == row and self.hit.bound or self.late
+  return row and (one and one.limit == row and one.full or row.name)
 end
 
 ---Whether one more step may begin.

@@ -157,7 +157,8 @@ end
 local function stop_with(self, status, reason, message)
   self.stopped = { status, reason }
   message = message and self.steps.printable(message)
-  assert(self:emit({ t = "stop", status = status, reason = reason, message = message }))
+  local limit = self.run.limits:named(reason)
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit }))
   return "stop", status, reason
 end
 
@@ -200,7 +201,7 @@ end
 -- What leaves now, what is performed, what is given up (whoever takes these lists empties them), and when
 -- to ask again.
 local function go(self)
-  local calls, at = self.calls, self.run.limits.deadline
+  local calls, at = self.calls, self.run.limits:due()
   local first = calls.due[1]
   if first and (not at or first.at < at) then
     at = first.at

@@ -1,7 +1,8 @@
 -- run/progress.lua: whether anything moves: an action that is chosen again and again in the same state
 -- ends the run (F33).
 --
--- Knows the state's fingerprints and what an action's conditions read. Called by scheduler.lua.
+-- Knows the state's fingerprints and what an action's conditions read; how often an action began in a
+-- state, the books keep over every resume. Called by scheduler.lua.
 
 local single = require("skillrt.base.single")
 
@@ -13,7 +14,7 @@ local Progress = {}
 ---@param run skillrt.Run
 ---@return skillrt.Progress
 function Progress.new(run)
-  return single.of(Progress, { books = run.books, limit = run.skill.limits.no_progress, seen = {} })
+  return single.of(Progress, { books = run.books, limit = run.limits.no_progress.most, seen = {} })
 end
 
 -- What tells the values of some keys from others: a single plain value is told by itself.
@@ -27,40 +28,32 @@ local function print_of(state, keys)
   return state:fingerprint(keys)
 end
 
--- Notes that an action was chosen with these values; whether it was before, and the note.
+-- Notes that an action is chosen with these values; gives how far the state had moved when it was before.
 local function noted(self, one, print, progress)
   local seen = self.seen[one]
   local by_print = seen and seen.by_print
-  local entry = by_print and by_print[print]
-  if not entry then
+  local before = by_print and by_print[print]
+  if not before then
     if not seen or seen.size >= REMEMBERED then
       by_print = {}
       seen = { size = 0, by_print = by_print }
       self.seen[one] = seen
     end
-    by_print[print], seen.size = progress, seen.size + 1 -- most are met once
-    return nil
-  elseif type(entry) == "number" then
-    entry = { times = 1, progress = entry }
-    by_print[print] = entry
-  end
-  return entry, seen
-end
-
--- The same action with the same relevant state again, and maybe too often. Has anything else moved since?
--- Only then the whole state counts: it may go round in a circle.
-local function is_stuck(self, entry, seen, state)
-  if state.progress == entry.progress then
-    entry.times = entry.times + 1
-    return entry.times > self.limit
-  end
-  local whole = state:whole_fingerprint()
-  entry.whole = entry.whole or {}
-  if not entry.whole[whole] then
     seen.size = seen.size + 1
   end
-  entry.whole[whole] = (entry.whole[whole] or 0) + 1
-  return entry.whole[whole] > self.limit
+  by_print[print] = progress
+  return before
+end
+
+-- How often the action is now chosen in the same state, and what tells that state. Has anything moved since
+-- it was chosen before? Then the whole state counts: it may go round in a circle.
+local function times(state, known, before, stands_still)
+  local print = tostring(state:whole_fingerprint())
+  local count = known and known[print]
+  if not count and (before or stands_still) then
+    count = (stands_still or before == state.progress) and 1 or 0
+  end
+  return count and count + 1, print
 end
 
 ---Whether an action that was chosen and may be chosen again ends the run instead, as nothing moves.
@@ -68,17 +61,27 @@ end
 ---@return string? status
 ---@return string? reason
 ---@return string? message
+---@return table? mark  { times, print } for the record of its start, where it was chosen in this state before
 function Progress:check(one)
-  if self.limit == 0 then
+  local limit, books, keys = self.limit, self.books, one.reads
+  if limit == 0 then
     return nil
   end
-  local state, keys = self.books.state, one.reads
-  local entry, seen = noted(self, one, keys and print_of(state, keys) or 0, state.progress)
-  if not entry or not is_stuck(self, entry, seen, state) then
+  local state, id = books.state, one.id
+  local progress = state.progress
+  local before = noted(self, one, keys and print_of(state, keys) or 0, progress)
+  local stands_still = books.chosen[id] == progress -- since it began last, maybe in an earlier session
+  if not before and not stands_still and not books.same[id] then
     return nil
+  end
+  local count, print = times(state, books.same[id], before, stands_still)
+  if not count then
+    return nil
+  elseif count <= limit then
+    return nil, nil, nil, { count, print }
   end
   local message = "%s was chosen %d times and nothing that it depends on changed"
-  return "failed", "no_progress", message:format(one.id, self.limit)
+  return "paused", "no_progress", message:format(id, limit)
 end
 
 return Progress

@@ -6,6 +6,7 @@
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
+local limits_of = require("skillrt.run.limits")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local question_of = require("skillrt.run.question")
@@ -47,6 +48,41 @@ local function has_phase(policy, id)
   return false
 end
 
+-- What is added must be a limit there is, and in its unit.
+local function check_add(policy)
+  local known = limits_of.of_skill(policy.run.skill)
+  for _, full in ipairs(names.sorted(policy.session.add or {})) do
+    local row, amount = known[full], policy.session.add[full]
+    if not row then
+      refuse("invalid", "%s: this run has no limit %s%s", policy.run.work_dir, names.show(full),
+        names.suggest(full, known))
+    elseif type(amount) ~= "number" or not (amount > 0 and amount < math.huge)
+      or (row.kind ~= "seconds" and row.kind ~= "amount" and not math.tointeger(amount)) then
+      local what = (row.kind == "seconds" or row.kind == "amount") and "a number" or "a whole number"
+      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", policy.run.work_dir, full, what,
+        names.show(amount))
+    end
+  end
+end
+
+-- Whether what a failed run ended at is raised now.
+local function raises_its_limit(policy)
+  local add, limit = policy.session.add, policy.books.limit
+  return add ~= nil and limit ~= nil and add[limit] ~= nil
+end
+
+-- What can be done with a run that has failed.
+local function ways_on(policy)
+  local dir, books, ways = policy.run.work_dir, policy.books, {}
+  if books.last_failed then
+    ways[1] = ("`skillrt retry %s` tries its last failed step again"):format(dir)
+  end
+  if books.limit then
+    ways[#ways + 1] = ("`skillrt resume %s --add %s=NUMBER` raises the limit"):format(dir, books.limit)
+  end
+  return ways[1] and table.concat(ways, ", ") or ("`skillrt log %s` shows what led to it"):format(dir)
+end
+
 local function check_status(policy)
   local books, from = policy.books, policy.session.from
   if from then
@@ -65,14 +101,8 @@ local function check_status(policy)
       books.status,
       books.reason
     )
-  elseif books.status == "failed" then
-    refuse(
-      "invalid",
-      "%s: the run has failed (%s); `skillrt retry %s` tries its last failed step again",
-      policy.run.work_dir,
-      books.reason,
-      policy.run.work_dir
-    )
+  elseif books.status == "failed" and not raises_its_limit(policy) then
+    refuse("invalid", "%s: the run has failed (%s); %s", policy.run.work_dir, books.reason, ways_on(policy))
   end
 end
 
@@ -129,16 +159,33 @@ local function take_edit(policy, base)
   end
 end
 
-local function take_retry(policy)
-  local failed = policy.books.last_failed
-  local forget = json.array({})
+-- Terminal actions that are over: with them the run would end again.
+local function over_terminals(policy, but)
+  local list = json.array({})
   for _, one in ipairs(policy.run.skill.actions) do
     local over = policy.books.completed[one.id] or policy.books.failed[one.id]
-    if one.terminal and over and one.id ~= failed.id then
-      forget[#forget + 1] = one.id
+    if one.terminal and over and one.id ~= but then
+      list[#list + 1] = one.id
     end
   end
-  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = #forget > 0 and forget or nil }))
+  return list[1] and list
+end
+
+local function take_retry(policy)
+  local failed = policy.books.last_failed
+  local forget = over_terminals(policy, failed.id)
+  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = forget or nil }))
+end
+
+-- A limit that failed the run is raised: what the end brought with it is forgotten. The loop of a hybrid
+-- run goes on, and the phases behind it run again.
+local function take_raise(policy)
+  local forget, phases = over_terminals(policy), json.array({})
+  for _, phase in ipairs(policy.run.skill.phases) do
+    phases[#phases + 1] = policy.books.loop_end and phase.trailing and phase.id or nil
+  end
+  assert(policy:emit({ t = "rewind", phases = phases, loop = policy.books.loop_end and true or nil,
+    forget = forget or nil }))
 end
 
 local function take_rewind(policy)
@@ -248,11 +295,16 @@ function M.begin(policy)
     refuse("changed", "%s: is a run of %s, not of %s", policy.run.work_dir, books.skill, policy.run.skill.name)
   end
   check_format(policy)
+  check_add(policy)
   check_status(policy)
+  local raised = books.status == "failed" and raises_its_limit(policy)
   policy.answers = answers_of(policy)
   local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
   check_pins(policy)
-  assert(policy:emit({ t = "resume", by = policy.session.by }))
+  assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add }))
+  if raised then
+    take_raise(policy)
+  end
   if base then
     take_edit(policy, base)
   end

@@ -53,6 +53,7 @@ M.last = nil
 ---@field questions table[]?  all of them: { q = its number, question, nonce, step, c, due }
 ---@field in_memory boolean   there is no work directory to go on from
 ---@field interrupted boolean  stopped from outside
+---@field limit string?       the full name of the limit that it ended at, as --add takes it
 ---@field failed_step string? the last action or phase that failed
 ---@field stats table     { seq, bytes, syncs } of the journal
 
@@ -77,6 +78,7 @@ local function result_of(run, self)
     in_memory = self.skill.context == "memory",
     trouble = message,
     interrupted = status == "paused" and self.stopping ~= nil and not message,
+    limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
     stats = run:stats(),
   }
@@ -248,7 +250,7 @@ end
 
 -- What a resume may say that is for this session only.
 local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
-  "retry", "from", "decide", "yes" }
+  "retry", "from", "decide", "yes", "add" }
 
 ---Opens the run in `options.work_dir` again, without waiting for it.
 ---@param skill skillrt.Skill

@@ -56,9 +56,9 @@ local function fill(self)
       self.queue, self.head = NONE, 1
       return
     end
-    local status, reason, message = limits:before_step(one, mode.iterations[one.kind])
+    local status, reason, message, mark = limits:before_step(one, mode.iterations[one.kind])
     if not status and one.max_runs > 1 then
-      status, reason, message = self.progress:check(one)
+      status, reason, message, mark = self.progress:check(one)
     end
     if status then
       self.queue, self.head = NONE, 1
@@ -66,7 +66,7 @@ local function fill(self)
     end
     self.head = self.head + 1
     if self.head == 2 or mode:may_begin(one) then -- the others may have changed what it stands on
-      steps:go(steps:start(one))
+      steps:go(steps:start(one, mark))
       mode:began(one)
     end
   end

@@ -27,7 +27,7 @@ local KEPT_MOST <const> = 8192
 local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
-  "generations",
+  "generations", "ms",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.
@@ -74,6 +74,7 @@ function M.whole(books)
     steps = steps[1] and steps or nil,
     questions = asked.written(books),
     state = books.state.root,
+    progress = books.state.progress,
   }
 end
 
@@ -86,7 +87,11 @@ local function restore(books, entry)
     books[field] = value
   end
   books.steps, books.open, books.at, books.newest = {}, 0, entry.at, {}
+  for _, field in ipairs({ "spent", "spent_by", "chosen", "same" }) do
+    books[field] = books[field] or {} -- it was written before there were such
+  end
   books.state = state.new(entry.state)
+  books.state.progress = entry.progress or 0
   for _, step in ipairs(entry.steps or {}) do
     step.root, step.undo = books.state:hold_undone(step.undo), nil
     for _, round in pairs(step.rounds or {}) do

@@ -89,8 +89,9 @@ end
 
 ---Records that an action or phase was chosen.
 ---@param definition skillrt.Action
+---@param mark table|nil  { times, print }, where it was chosen in this very state before
 ---@return skillrt.Step
-function Steps:start(definition)
+function Steps:start(definition, mark)
   local books, kind = self.books, definition.kind
   local number = books.last_step + 1
   local ok, message = self.journal:emit({
@@ -98,6 +99,7 @@ function Steps:start(definition)
     step = number,
     [kind] = definition.id,
     n = books.state.root.iteration_count + self.mode.iterations[kind],
+    same = mark and mark[1], print = mark and mark[2],
     at = wall_ms(),
   }, true)
   if not ok then

@@ -10,6 +10,12 @@ return {
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "accept-edits", help = "take over a state.json that was edited by hand" },
+    {
+      name = "add",
+      value = "LIMIT=NUMBER",
+      many = true,
+      help = "raises a limit: calls=50, usage.tokens=100000; of an action: ID.calls=5; recorded",
+    },
     { name = "from", value = "PHASE", help = "run the phases from this one on again" },
     {
       name = "decide",
@@ -23,7 +29,12 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
+    local add, problem = require("skillrt.cli.settings").amounts(args.add, "--add")
+    if problem then
+      return require("skillrt.cli.ending").refused(problem, "invalid")
+    end
     return require("skillrt.cli.ending").go_on(args.dir, {
+      add = add,
       accept_changes = args.accept_changes,
       yes = args.yes,
       accept_edits = args.accept_edits,

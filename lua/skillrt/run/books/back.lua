@@ -24,6 +24,17 @@ local function as_set(list)
   return set
 end
 
+-- Terminal actions are as if they never had run.
+local function forget(self, ids)
+  local forgotten = as_set(ids or {})
+  for id in pairs(forgotten) do
+    self.completed[id], self.failed[id], self.runs[id] = nil, nil, nil
+  end
+  if next(forgotten) then
+    self.state:set("completed_actions", without(self.state.root.completed_actions, nil, forgotten))
+  end
+end
+
 ---A failed step is tried again: what stands in its way is forgotten.
 ---@param self skillrt.Books
 ---@param record table
@@ -34,20 +45,14 @@ function M.retry(self, record)
   if record.action then
     self.loop_end = nil
   end
-  local forgotten = as_set(record.forget or {})
-  for id in pairs(forgotten) do
-    self.completed[id], self.failed[id], self.runs[id] = nil, nil, nil
-  end
-  if next(forgotten) then
-    self.state:set("completed_actions", without(self.state.root.completed_actions, nil, forgotten))
-  end
+  forget(self, record.forget)
   self.state:set("error_count", math.max(0, self.state.root.error_count - 1))
 end
 
 ---Phases run again, as if they never had.
 ---@param self skillrt.Books
 ---@param record table
----@param close_step fun(books: skillrt.Books, step: skillrt.Step)
+---@param close_step fun(books: skillrt.Books, step: skillrt.Step, at: integer)
 function M.rewind(self, record, close_step)
   local again = as_set(record.phases)
   for id in pairs(again) do
@@ -61,7 +66,7 @@ function M.rewind(self, record, close_step)
   end
   for _, step in pairs(self.steps) do
     if again[step.id] then
-      close_step(self, step)
+      close_step(self, step, record.at)
     end
   end
   for _, list in ipairs({ "phases_completed", "phases_skipped" }) do
@@ -70,6 +75,7 @@ function M.rewind(self, record, close_step)
   if record.loop then
     self.loop_end = nil
   end
+  forget(self, record.forget)
 end
 
 return M

@@ -37,11 +37,57 @@ function M.active(books)
   return (books.active or 0) + math.max(0, books.at - (books.opened_at or books.at))
 end
 
----The run is opened again.
+---How long a step has been under way while the run was open.
 ---@param books skillrt.Books
+---@param step skillrt.Step
 ---@param at integer  UTC ms
-function M.pause(books, at)
-  books.active, books.opened_at = M.active(books), at
+---@return number ms
+function M.time_of(books, step, at)
+  local begun, opened = step.started_at, books.opened_at or 0
+  return (step.ms or 0) + math.max(0, at - (begun > opened and begun or opened))
+end
+
+---A step is over.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param at integer  UTC ms
+function M.closed(books, step, at)
+  local by, ms = books.spent_by[step.id], M.time_of(books, step, at)
+  if by then
+    by.ms = (by.ms or 0) + ms
+  else
+    books.spent_by[step.id] = { ms = ms }
+  end
+end
+
+---The run is opened again; more may be added to its limits.
+---@param books skillrt.Books
+---@param record table  { at, add }
+function M.reopened(books, record)
+  for _, step in pairs(books.steps) do
+    step.ms = M.time_of(books, step, books.at)
+  end
+  books.active, books.opened_at = M.active(books), record.at
+  for full, amount in pairs(record.add or {}) do
+    books.added = books.added or {}
+    books.added[full] = (books.added[full] or 0) + amount
+  end
+end
+
+local REMEMBERED <const> = 128 -- distinct states of an action
+
+---An action begins in a state that it began in before.
+---@param books skillrt.Books
+---@param id string
+---@param record table  { same = how often, print = of the state }
+function M.same(books, id, record)
+  local same, count = books.same[id] or {}, 0
+  for _ in pairs(same) do
+    count = count + 1
+  end
+  same = count < REMEMBERED and same or {}
+  same[record.print] = record.same
+  books.same[id] = same
 end
 
 return M
