@@ -83,7 +83,7 @@ return function(measure)
       rounds.stuck(result)
     end)
     local detail = ("%d states"):format(states)
-    return measure.finding("searching the state space", states / best * 1e6, ">=", 100, detail, "thousand states/s")
+    return measure.finding("searching the state space", states / best * 1e6, ">=", 50, detail, "thousand states/s")
   end
 
   local function checking()

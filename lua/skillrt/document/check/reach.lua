@@ -43,32 +43,11 @@ local function conditions_of(step)
   return #step.terms > 0 and quoted(step.terms) or "nothing"
 end
 
--- The terms of a step that do not hold in a state, as far as that is known.
-local function unmet(result, step, at)
-  local out = {}
-  local guard, variables = require "skillrt.document.check.reach.guard", result.space.variables
-  local fresh = at == 1 and result.via[1] == 0
-  for _, term in ipairs(step.terms) do
-    local holds = false
-    for _, constraints in ipairs(guard.term(term, variables, fresh and "first" or "may")) do
-      local fits = true
-      for _, one in ipairs(constraints) do
-        fits = fits and one.bits & 1 << (search.class(result, at, one.name) - 1) ~= 0
-      end
-      holds = holds or fits
-    end
-    if not holds then
-      out[#out + 1] = term
-    end
-  end
-  return out
-end
-
 -- The first state in which as few terms as possible are missing.
 local function nearest(result, step)
   local best, least, terms = nil, math.huge, nil
   for at = 1, math.min(result.looked, 2000) do
-    local missing = unmet(result, step, at)
+    local missing = result:unmet(step, at)
     if #missing < least then
       best, least, terms = at, #missing, missing
       if least == 0 then
@@ -88,9 +67,9 @@ end
 
 -- Proven without regard to order: some condition that nothing makes true.
 local function never_at_all(self, step)
-  local terms = relaxed.unmade(self.relaxed, step)
+  local terms = self.relaxed:unmade(step)
   local at, missing = nearest(self.result, step)
-  local steps = at and search.path(self.result, at)
+  local steps = at and self.result:path(at)
   if #terms > 0 then
     local all_else = missing and #missing == #terms and ("; %s all its other conditions hold"):format(sequence(steps))
     told_never(self, step, ("nobody makes %s true%s"):format(quoted(terms), #step.terms > #terms and all_else or ""),
@@ -104,7 +83,7 @@ end
 local function never_in_order(self, step)
   local at, missing = nearest(self.result, step)
   if at and #missing > 0 then
-    local steps = search.path(self.result, at)
+    local steps = self.result:path(at)
     told_never(self, step, ("%s it comes nearest, but %s does not hold"):format(sequence(steps), quoted(missing)),
       steps)
   else
@@ -115,7 +94,7 @@ end
 local function shadowed(self, i, step)
   local passed = self.result.passed[i]
   local other = self.space.steps[passed.by].action
-  local steps = search.path(self.result, passed.state)
+  local steps = self.result:path(passed.state)
   self.never[step.action.id] = true
   self.found:add("reach.shadowed", step.action.place(),
     ('action "%s" is never chosen: %s it may run, but "%s"%s is taken'):format(
@@ -149,8 +128,8 @@ end
 local function waiting(self, at)
   local lines = {}
   for _, step in ipairs(self.space.steps) do
-    if search.class(self.result, at, "did " .. step.action.id) == 1 and step.action.terminal ~= "failed" then
-      local terms = unmet(self.result, step, at)
+    if not self.result:did(at, step.action.id) and step.action.terminal ~= "failed" then
+      local terms = self.result:unmet(step, at)
       if #terms > 0 and #lines < 4 then
         lines[#lines + 1] = ("%s waits for %s"):format(step.action.id, quoted(terms))
       end
@@ -163,7 +142,7 @@ end
 local function waits_only_for_told(self, at)
   for _, step in ipairs(self.space.steps) do
     local action = step.action
-    if search.class(self.result, at, "did " .. action.id) == 1 and not action.terminal and not action.optional then
+    if not self.result:did(at, action.id) and not action.terminal and not action.optional then
       if not self.never[action.id] then
         return false
       end
@@ -179,7 +158,7 @@ local function check_blocked(self)
   elseif waits_only_for_told(self, at) and self.result.blocked_count == 1 and not self.has_complete then
     return
   end
-  local steps = search.path(self.result, at)
+  local steps = self.result:path(at)
   local more = self.result.blocked_count > 1 and (" (%d such states)"):format(self.result.blocked_count) or ""
   local vague = self.result.vague[at]
   local what = "the run %s blocked %s%s: %s"
@@ -190,7 +169,7 @@ end
 
 -- Why the last action is not reached.
 local function why_not(self, i, step)
-  local terms, at, missing = relaxed.unmade(self.relaxed, step), nearest(self.result, step)
+  local terms, at, missing = self.relaxed:unmade(step), nearest(self.result, step)
   if #terms > 0 then
     return ("nobody makes %s true"):format(quoted(terms)), at
   elseif missing and #missing > 0 then
@@ -209,7 +188,7 @@ local function check_goal(self)
   for i, step in ipairs(self.space.steps) do
     if step.action.terminal == "completed" then
       local reason, at = why_not(self, i, step)
-      local steps = at and search.path(self.result, at) or {}
+      local steps = at and self.result:path(at) or {}
       local what = 'no sequence of actions completes the run: "%s" is not reached, %s; the nearest it comes is %s'
       self.found:add("reach.goal", step.action.place(), what:format(step.action.id, reason, sequence(steps)),
         { steps = steps })
@@ -217,7 +196,7 @@ local function check_goal(self)
     end
   end
   local at = self.result.blocked_at
-  local steps = at and search.path(self.result, at) or {}
+  local steps = at and self.result:path(at) or {}
   local what = at and ("%s, %s"):format(sequence(steps), waiting(self, at)) or "it goes on without end"
   self.found:add("reach.goal", self.space.model.place(), "no sequence of actions completes the run: " .. what,
     { steps = steps })
@@ -228,8 +207,8 @@ local function repeats(self, i, step)
   if step.action.max_runs ~= math.huge or step.action.terminal or not self.result.chosen[i] then
     return
   end
-  for _, update in ipairs(step.updates) do
-    if not update.place.variable.did then
+  for _, change in ipairs(step.changes) do
+    if not change.variable.did then
       return
     end
   end
@@ -240,7 +219,7 @@ local function repeats(self, i, step)
     end
     free = free or term.opaque
   end
-  local steps = search.path(self.result, self.result.chosen[i])
+  local steps = self.result:path(self.result.chosen[i])
   local what = 'action "%s" may repeat without end: %s it runs, and no effect of it changes what a condition reads'
   self.found:add("reach.loop", step.action.place(), what:format(step.action.id, sequence(steps)),
     { steps = steps, level = free and "note" or nil })
@@ -252,7 +231,7 @@ local function check_loops(self)
   end
   local at = rounds.stuck(self.result)
   if at then
-    local steps = search.path(self.result, at)
+    local steps = self.result:path(at)
     local loop = rounds.loop(self.result, at)
     self.found:add("reach.loop", self.space.model.place(),
       ("the run goes round without end: %s it repeats %s"):format(sequence(steps),
@@ -269,7 +248,7 @@ local function check_bound(self)
     local result = self.result
     local bound = ("%d states, %d tests"):format(result.max_states, result.max_tests)
     if result.full then
-      bound = ("%s, %d states and parts of states in memory"):format(bound, result.max_kept)
+      bound = ("%s, %d bytes of states in memory"):format(bound, result.max_bytes)
     end
     local what = "the search stopped after %d states (bound: %s); %d found ones were not looked at"
     self.found:add("reach.bound", self.space.model.place(), what:format(result.looked, bound,
@@ -279,7 +258,7 @@ end
 
 local function check_limit(self)
   local at = self.result.ends.completed
-  local steps = at and search.path(self.result, at) or {}
+  local steps = at and self.result:path(at) or {}
   local most = self.space.model.limits.max_iterations
   if #steps > most then
     local what = "the shortest way to the end takes %d steps, and the run stops after %d"
@@ -335,7 +314,7 @@ end
 -- Phases with a condition that nothing before them can make true.
 local function check_phases(self)
   for _, phase in ipairs(self.space.phases) do
-    if #phase.terms > 0 and #phase.may == 0 and #phase.first == 0 then
+    if #phase.terms > 0 and #self.relaxed:unmade(phase) > 0 then
       self.found:add("reach.never", phase.action.place(),
         ('phase "%s" can never run: nobody makes %s true'):format(phase.action.id, quoted(phase.terms)))
     end
@@ -364,11 +343,11 @@ end
 function M.check(model, found, options)
   local space = space_of.of(model)
   local self = { space = space, found = model.judged and as_notes(found) or found, never = {} }
+  self.relaxed = relaxed.run(space)
   check_phases(self)
   if #space.steps == 0 then
     return { states = 0, complete = true }
   end
-  self.relaxed = relaxed.run(space)
   self.result = search.run(space, options)
   self.has_complete = model.by_id["action-complete"] ~= nil
   check_actions(self)

@@ -2,9 +2,9 @@
 --
 -- Asks the same terms and effects as the search through the state space, so that an edge is what
 -- the check takes it to be. Called by graph.lua.
-local guard = require "skillrt.document.check.reach.guard"
 local json = require "skillrt.base.json"
 local space_of = require "skillrt.document.check.reach.space"
+local truth = require "skillrt.document.check.reach.truth"
 
 local M = {}
 
@@ -41,15 +41,17 @@ end
 local function producers_of(steps)
   local producers = {}
   for _, step in ipairs(steps) do
-    for _, update in ipairs(step.updates) do
-      local bits, changes = 0, false
-      for class = 1, #update.place.variable.classes do
-        local target = update.targets[class]
-        bits, changes = bits | target, changes or target ~= 1 << (class - 1)
+    for _, change in ipairs(step.changes) do
+      local set, classes, changes = {}, {}, false
+      for class, targets in pairs(change.targets) do
+        for _, target in ipairs(targets) do
+          classes[#classes + 1] = not set[target] and target or nil
+          set[target], changes = true, changes or target ~= class
+        end
       end
-      local list = producers[update.place.name] or {}
-      producers[update.place.name] = list
-      list[#list + 1] = changes and { step = step, bits = bits } or nil
+      local list = producers[change.variable.name] or {}
+      producers[change.variable.name] = list
+      list[#list + 1] = changes and { step = step, classes = classes } or nil
     end
   end
   return producers
@@ -59,12 +61,10 @@ local function condition_edges(graph, space, steps, prefix)
   local producers = producers_of(steps)
   for _, step in ipairs(steps) do
     for _, term in ipairs(step.terms) do
-      for _, constraints in ipairs(term.opaque and {} or guard.term(term, space.variables, "may")) do
-        for _, one in ipairs(constraints) do
-          for _, producer in ipairs(producers[one.name] or {}) do
-            if producer.step ~= step and producer.bits & one.bits ~= 0 then
-              graph:edge(prefix .. producer.step.action.id, prefix .. step.action.id, "condition", term.text)
-            end
+      for _, name in ipairs(term.vars) do
+        for _, producer in ipairs(producers[name] or {}) do
+          if producer.step ~= step and truth.helps(term, space.variables, name, producer.classes) then
+            graph:edge(prefix .. producer.step.action.id, prefix .. step.action.id, "condition", term.text)
           end
         end
       end

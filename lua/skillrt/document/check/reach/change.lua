@@ -1,8 +1,8 @@
 -- document/check/reach/change.lua: what an effect does to a variable: the classes it may have afterwards.
 --
 -- Knows effects and variables, no actions. Called by reach/space.lua.
-local domain = require "skillrt.document.check.reach.domain"
 local json = require "skillrt.base.json"
+local values = require "skillrt.document.check.reach.values"
 
 local M = {}
 
@@ -51,87 +51,100 @@ local function amount(value)
   return (value == nil or value == json.null) and 0 or nil, false
 end
 
--- The next value that way which is told apart, where the one beside it is not: several steps lead there.
-local function beyond_gap(variable, size, is_list, step)
-  local best, bits
+-- The classes of the values that lie so far from one, or, where none does, of the nearest beyond.
+local function classes_at(variable, value, step)
+  local size, is_list = amount(value)
+  local best, out = nil, {}
   for k, other in ipairs(variable.values) do
     local other_size, other_list = amount(other)
-    local away = other_size and other_list == is_list and other ~= json.null and (other_size - size) * step
-    if away and away > 0 and (not best or away < best) then
-      best, bits = away, 1 << (variable.class[k] - 1)
+    local alike = size and other_size and other ~= json.null and (value == json.null or other_list == is_list)
+    local away = alike and (other_size - size) * (step > 0 and 1 or -1)
+    if away and away > 0 and (not best or away <= best) then
+      out = away == best and out or {}
+      best = away
+      out[variable.class[k]] = true
     end
   end
-  return bits or 0
+  return out, best
 end
 
--- The classes of all values that lie `step` further; at the end of what is told apart it stays.
+local function is_largest(variable, value)
+  local size, is_list = amount(value)
+  for _, other in ipairs(variable.values) do
+    local other_size, other_list = amount(other)
+    if size and other_size and other_list == is_list and other_size > size then
+      return false
+    end
+  end
+  return size ~= nil
+end
+
+-- What lies one step further; at the end of what is told apart, and before a gap, it may stay: "many" stays many.
 local function moved(variable, step)
   local targets = {}
   for i, value in ipairs(variable.values) do
-    local size, is_list = amount(value)
-    local bits = 0
-    for k, other in ipairs(variable.values) do
-      local other_size, other_list = amount(other)
-      local fits = size and other_size == size + step and (value == json.null or other_list == is_list)
-      if fits and other ~= json.null then
-        bits = bits | 1 << (variable.class[k] - 1)
-      end
-    end
-    local own = 1 << (variable.class[i] - 1)
-    local last = size ~= nil
-    for _, other in ipairs(variable.values) do
-      local other_size, other_list = amount(other)
-      last = last and not (other_size and other_list == is_list and other_size > size)
-    end
-    if bits == 0 and size and (type(value) == "number" or is_list) then
-      bits = beyond_gap(variable, size, is_list, step)
-      last = true
-    end
-    if bits == 0 or last then
-      bits = bits | own -- "many" stays many, or becomes countable
-    end
     local class = variable.class[i]
-    targets[class] = (targets[class] or 0) | bits
+    local out, away = classes_at(variable, value, step)
+    out[class] = out[class] or not away or away > 1 or is_largest(variable, value) or nil
+    targets[class] = targets[class] or {}
+    for target in pairs(out) do
+      targets[class][target] = true
+    end
   end
   return targets
 end
 
-local function fixed(variable, bits)
+local function listed(set)
+  local out = {}
+  for class in pairs(set) do
+    out[#out + 1] = class
+  end
+  table.sort(out)
+  return out
+end
+
+local function same_for_all(variable, classes)
   local targets = {}
   for class = 1, #variable.classes do
-    targets[class] = bits
+    targets[class] = classes
   end
   return targets
 end
 
----What an effect makes of each class of a variable: the classes possible afterwards, as bits; nil
----where it does not touch it.
+-- The classes of the values that keep the promise of an effect; all, where it says nothing of them.
+local function kept(variable, effect)
+  local set = {}
+  for i, value in ipairs(variable.values) do
+    if effect.check(nil, M.at_path(variable.path, value)) then
+      set[variable.class[i]] = true
+    end
+  end
+  return next(set) and listed(set) or values.all(variable)
+end
+
+---What an effect makes of each class of a variable: the classes possible afterwards; nil where it does not touch it.
 ---@param effect { text: string, path: string[], check: function }
 ---@param variable skillrt.check.Variable
----@return integer[]?
----@return boolean? vague  it counts beyond what is told apart, so some of the classes are a guess
+---@return integer[][]?
+---@return boolean? vague  it counts, or promises more lists than one, so some of the classes are a guess
 function M.targets(effect, variable)
   local relation = M.relation(effect.path, variable.path)
   if variable.did or variable.counter or not relation then
     return nil
-  end
-  if relation == "around" then
-    return fixed(variable, domain.all(variable))
+  elseif relation == "around" then
+    return same_for_all(variable, values.all(variable))
   elseif relation == "inside" then
-    local class = domain.class_of(variable, {})
-    return fixed(variable, class and 1 << (class - 1) or domain.all(variable))
-  end
-  local step = effect.step
-  if step then
-    return moved(variable, step == "++" and 1 or -1), true
-  end
-  local bits = 0
-  for i, value in ipairs(variable.values) do
-    if effect.check(nil, M.at_path(variable.path, value)) then
-      bits = bits | 1 << (variable.class[i] - 1)
+    local class = values.class_of(variable, {})
+    return same_for_all(variable, class and { class } or values.all(variable))
+  elseif effect.step then
+    local targets = moved(variable, effect.step == "++" and 1 or -1)
+    for class, set in pairs(targets) do
+      targets[class] = listed(set)
     end
+    return targets, true
   end
-  return fixed(variable, bits ~= 0 and bits or domain.all(variable))
+  local classes = kept(variable, effect)
+  return same_for_all(variable, classes), effect.path[#effect.path] == "length" and #classes > 1
 end
 
 return M

@@ -1,49 +1,44 @@
--- document/check/reach/space.lua: the state space of a skill's actions, packed into bits.
+-- document/check/reach/space.lua: the state space of a skill's actions.
 --
--- A state is a list of 64-bit words, most often one. A variable takes as many bits as it needs to
--- number its classes; what is asked of it is which numbers it may have. Bit 0 of the first word: a
--- step has run. Called by check/reach.lua; searched by reach/search.lua.
+-- A state is a text: its first byte says whether a step has run (2) or not (1), each further one is the class of a
+-- variable. Variables that any action may set have no place in it. Called by check/reach.lua, searched by search.lua.
 local change = require "skillrt.document.check.reach.change"
-local guard = require "skillrt.document.check.reach.guard"
 local term_of = require "skillrt.document.check.reach.term"
 local variables_of = require "skillrt.document.check.reach.variables"
 
 local M = {}
 
-local MAX_COUNTED = 12
-local COMPLETE, ABORT = "action-complete", "action-abort"
+local MAX_COUNTED <const> = 12
+local COMPLETE <const>, ABORT <const> = "action-complete", "action-abort"
 
----@class skillrt.check.Asked  what is asked of a variable
----@field word integer
----@field mask integer
----@field only integer?                   the bits that are right
----@field wants table<integer, boolean>?  these, where there are several
+---@class skillrt.check.Change  what a step does to one variable
+---@field variable skillrt.check.Variable
+---@field targets integer[][]  by class: the classes possible afterwards
+---@field place integer        its byte
+---@field vague boolean?       some of them are a guess
 
 ---@class skillrt.check.Step
----@field action table           of the model
+---@field action table         of the model
 ---@field terms skillrt.check.Term[]
----@field extra skillrt.check.Constraint[]
----@field may skillrt.check.Asked[][]  alternatives: any of them, each all of its list
----@field must skillrt.check.Asked[][]
----@field first skillrt.check.Asked[][]
----@field updates table[]        { place, targets }
+---@field place integer?       the byte that tells how often it ran, where that is bounded
+---@field most integer?        ... and its class when it has run as often as it may
+---@field changes skillrt.check.Change[]
 
 ---@class skillrt.check.Space
+---@field model skillrt.check.Model
 ---@field steps skillrt.check.Step[]   in the order in which the strategy takes them
----@field ends table[]                 { status, may, must, text }
+---@field phases skillrt.check.Step[]
+---@field ends skillrt.check.Step[]    what ends the run; its action has status and text
 ---@field variables table<string, skillrt.check.Variable>
----@field places table<string, table>
----@field words integer
----@field start integer[]
----@field goal skillrt.check.Asked[]  all work is done
+---@field names string[]
+---@field start string                 the state a run begins in
+---@field goal skillrt.check.Variable[]  all that has to be done: each in its second class
 ---@field fixed boolean                the strategy always takes the first that may run
 
 local function ranked(model)
   local list = {}
   for _, action in ipairs(model.actions) do
-    if action.id ~= ABORT then
-      list[#list + 1] = action
-    end
+    list[#list + 1] = action.id ~= ABORT and action or nil
   end
   if model.strategy == "priority" then
     table.sort(list, function(a, b)
@@ -90,152 +85,106 @@ local function effects_of(owners)
   return all
 end
 
+local function add_variable(space, variable)
+  space.variables[variable.name] = variable
+  space.names[#space.names + 1] = variable.name
+  return variable
+end
+
+-- What tells whether an action ran, and how often: its counter, and the class at which it may run no more.
 local function add_books(space, action)
-  local variables = space.variables
-  local did = "did " .. action.id
-  if not variables[did] then
-    variables[did] = { name = did, path = {}, did = action.id, values = { false, true }, class = { 1, 2 },
-      classes = { false, true }, init = 1 }
-    space.names[#space.names + 1] = did
-  end
+  local name = "did " .. action.id
+  local did = space.variables[name] or add_variable(space, { name = name, path = {}, did = action.id,
+    values = { false, true }, class = { 1, 2 }, classes = { false, true }, init = 1 })
   if action.max_runs == 1 then
-    return { { name = did, bits = 1 } }
+    return did, 2
   elseif action.max_runs > MAX_COUNTED then
-    return {}
+    return nil
   end
   local counter = { name = "runs " .. action.id, path = {}, counter = true, values = {}, class = {}, init = 1 }
   for count = 0, math.floor(action.max_runs) do
     counter.values[count + 1], counter.class[count + 1] = count, count + 1
   end
   counter.classes = counter.values
-  variables[counter.name] = counter
-  space.names[#space.names + 1] = counter.name
-  return { { name = counter.name, bits = (1 << #counter.classes - 1) - 1 } }
+  return add_variable(space, counter), #counter.classes
 end
 
--- How many bits number so many classes.
-local function width_of(count)
-  local width = 0
-  while 1 << width < count do
-    width = width + 1
-  end
-  return width
-end
-
-local function place_all(space)
-  local word, used = 1, 1 -- bit 0 of word 1 is taken
+-- Gives every variable that a state tells its byte.
+local function place_all(space, terms)
+  local start = { "\1" }
   for _, name in ipairs(space.names) do
     local variable = space.variables[name]
-    local count = #variable.classes
-    if not variable.after and count > 1 then
-      local width = width_of(count)
-      if used + width > 64 then
-        word, used = word + 1, 0
-      end
-      local bits = {}
-      for class = 1, count do
-        bits[class] = class - 1 << used
-      end
-      space.places[name] = { name = name, word = word, mask = (1 << width) - 1 << used, bits = bits,
-        variable = variable }
-      used = used + width
+    if not variable.after and #variable.classes > 1 then
+      start[#start + 1] = string.char(variable.init)
+      variable.place = #start
     end
   end
-  space.words = word
-  space.start = {}
-  for i = 1, word do
-    space.start[i] = 0
-  end
-  for _, place in pairs(space.places) do
-    space.start[place.word] = space.start[place.word] | place.bits[place.variable.init]
+  space.start = table.concat(start)
+  for _, term in ipairs(terms) do
+    term.places, term.answers = {}, { first = {}, may = {}, must = {} }
+    for _, name in ipairs(term.vars) do
+      term.places[#term.places + 1] = space.variables[name].place
+    end
+    term.only = #term.places == 1 and term.places[1] or nil
   end
 end
 
--- What a constraint asks of its variable; nil: it never holds; false: it always does.
-local function asked_of(space, constraint)
-  local place, variable = space.places[constraint.name], space.variables[constraint.name]
-  if not place then
-    return constraint.bits & 1 << (variable.init - 1) ~= 0 and false or nil
-  end
-  local wants, only, count = {}, nil, 0
-  for class = 1, #variable.classes do
-    if constraint.bits & 1 << (class - 1) ~= 0 then
-      only, count = place.bits[class], count + 1
-      wants[only] = true
-    end
-  end
-  return { word = place.word, mask = place.mask, only = count == 1 and only or nil, wants = count > 1 and wants or nil }
-end
-
-local function pack(space, alternatives)
-  local out = {}
-  for _, constraints in ipairs(alternatives) do
-    local list, possible = {}, true
-    for _, constraint in ipairs(constraints) do
-      local asked = asked_of(space, constraint)
-      possible = possible and asked ~= nil
-      list[#list + 1] = asked or nil
-    end
-    out[#out + 1] = possible and list or nil
-  end
-  return out
-end
-
-local function target_of(space, action, name)
-  local variable = space.variables[name]
+-- The effects of an action on one variable, together.
+local function targets_of(action, variable)
   if variable.did then
-    return variable.did == action.id and { 2, 2 } or nil
+    return variable.did == action.id and { { 2 }, { 2 } } or nil
   elseif variable.counter then
     local targets = {}
     for class = 1, #variable.classes do
-      targets[class] = 1 << (math.min(class + 1, #variable.classes) - 1)
+      targets[class] = { math.min(class + 1, #variable.classes) }
     end
-    return name == "runs " .. action.id and targets or nil
+    return variable.name == "runs " .. action.id and targets or nil
   end
   local targets, vague
   for _, effect in ipairs(action.changes) do
     local one, guess = change.targets(effect, variable)
     vague = vague or guess
-    if one and targets then
-      for class, bits in pairs(one) do
-        local both = (targets[class] or bits) & bits
-        one[class] = both ~= 0 and both or bits
+    for class, list in pairs(targets and one or {}) do
+      local both, known = {}, {}
+      for _, target in ipairs(targets[class] or list) do
+        known[target] = true
       end
+      for _, target in ipairs(list) do
+        both[#both + 1] = known[target] and target or nil
+      end
+      one[class] = #both > 0 and both or list
     end
     targets = one or targets
   end
   return targets, vague
 end
 
--- What an action does, as { place, targets }: only the variables its effects name.
-local function updates_of(space, action, by_key)
-  local updates, names, seen = {}, { "did " .. action.id, "runs " .. action.id }, {}
+-- What an action does: only the variables its effects name are looked at.
+local function changes_of(space, action, by_key)
+  local out, names, seen = {}, { "did " .. action.id, "runs " .. action.id }, {}
   for _, effect in ipairs(action.changes) do
-    if not seen[effect.path[1]] then
-      seen[effect.path[1]] = true
-      for _, name in ipairs(by_key[effect.path[1]] or {}) do
-        names[#names + 1] = name
-      end
+    local key = effect.path[1]
+    if not seen[key] then
+      seen[key] = true
+      table.move(by_key[key] or {}, 1, #(by_key[key] or {}), #names + 1, names)
     end
   end
   for _, name in ipairs(names) do
-    local place = space.places[name]
-    local targets, vague
-    if place then
-      targets, vague = target_of(space, action, name)
-    end
-    if targets then
-      updates[#updates + 1] = { place = place, targets = targets, vague = vague }
+    local variable = space.variables[name]
+    if variable and variable.place then
+      local targets, vague = targets_of(action, variable)
+      out[#out + 1] = targets
+        and { variable = variable, place = variable.place, targets = targets, vague = vague } or nil
     end
   end
-  return updates
+  return out
 end
 
-local function tracked_by_key(space)
+local function names_by_key(space)
   local by_key = {}
   for _, name in ipairs(space.names) do
     local variable = space.variables[name]
-    local key = not variable.did and not variable.counter and not variable.after and variable.path[1]
+    local key = variable.place and not variable.did and not variable.counter and variable.path[1]
     if key then
       by_key[key] = by_key[key] or {}
       table.insert(by_key[key], name)
@@ -244,20 +193,12 @@ local function tracked_by_key(space)
   return by_key
 end
 
-local function guards(space, owner, extra)
-  local out = { action = owner, terms = owner.terms, extra = extra }
-  for _, mode in ipairs { "first", "may", "must" } do
-    out[mode] = pack(space, guard.of(owner.terms, extra, space.variables, mode))
-  end
-  return out
-end
-
 local function goal_of(space)
   local goal = {}
   for _, step in ipairs(space.steps) do
     local action = step.action
     if action.id == COMPLETE or (not action.terminal and not action.optional) then
-      goal[#goal + 1] = asked_of(space, { name = "did " .. action.id, bits = 2 }) or nil
+      goal[#goal + 1] = space.variables["did " .. action.id]
     end
   end
   return goal
@@ -266,11 +207,8 @@ end
 -- In the first state nothing has to be guessed, not even of a condition that classes cannot follow;
 -- leading phases may have changed it.
 local function know_first(terms, model)
-  if #model.phases > 0 then
-    return
-  end
-  local initial = variables_of.initial(model)
-  for _, term in ipairs(terms) do
+  local initial = #model.phases == 0 and variables_of.initial(model)
+  for _, term in ipairs(initial and terms or {}) do
     if term.holds then
       term.initially = term.holds(initial) == true
     end
@@ -287,27 +225,28 @@ function M.of(model)
     table.move(list, 1, #list, #owners + 1, owners)
   end
   local terms, effects = collect_terms(owners), effects_of(owners)
-  local space = { steps = {}, ends = {}, phases = {}, places = {}, model = model }
+  local space = { steps = {}, ends = {}, phases = {}, model = model }
   space.variables, space.names = variables_of.of(terms, effects, model)
-  know_first(terms, model)
   space.fixed = model.strategy == "priority" or model.strategy == "sequential"
-  local extras = {}
+  know_first(terms, model)
+  local counters = {}
   for i, action in ipairs(actions) do
-    extras[i] = add_books(space, action)
+    counters[i] = { add_books(space, action) }
   end
-  place_all(space)
-  local by_key = tracked_by_key(space)
+  place_all(space, terms)
+  local by_key = names_by_key(space)
+  local function step_of(action, counter)
+    return { action = action, terms = action.terms, place = counter and counter[1] and counter[1].place,
+      most = counter and counter[2], changes = changes_of(space, action, by_key) }
+  end
   for i, action in ipairs(actions) do
-    local step = guards(space, action, extras[i])
-    step.updates = updates_of(space, action, by_key)
-    space.steps[i] = step
+    space.steps[i] = step_of(action, counters[i])
   end
   for i, phase in ipairs(model.phases) do
-    space.phases[i] = guards(space, phase, {})
-    space.phases[i].updates = updates_of(space, phase, by_key)
+    space.phases[i] = step_of(phase)
   end
   for i, one in ipairs(model.ends) do
-    space.ends[i] = guards(space, one, {})
+    space.ends[i] = { action = one, terms = one.terms, changes = {} }
   end
   space.goal = goal_of(space)
   return space

@@ -4,9 +4,9 @@
 -- action once one has run; the fields of the runtime follow the runtime. Called by
 -- reach/space.lua.
 local change = require "skillrt.document.check.reach.change"
-local domain = require "skillrt.document.check.reach.domain"
 local json = require "skillrt.base.json"
 local state = require "skillrt.skill.state"
+local values = require "skillrt.document.check.reach.values"
 
 local M = {}
 
@@ -52,9 +52,32 @@ end
 
 local KINDS = { error_count = "number", iteration_count = "number" }
 
+-- Whether some effect counts a variable up or down.
+local function counts(variable, effects)
+  for _, effect in ipairs(effects) do
+    if effect.step and change.relation(effect.path, variable.path) == "same" then
+      return true
+    end
+  end
+  return false
+end
+
+-- What begins as a number or a list stays one, where no schema says otherwise.
+local function kind_of(first, terms)
+  if type(first) == "number" then
+    return "number"
+  end
+  local is_list = type(first) == "table" and (#first > 0 or json.is_array(first))
+  for _, term in ipairs(type(first) == "table" and next(first) == nil and terms or {}) do
+    is_list = is_list or term.lengths
+  end
+  return is_list and "any[]" or nil
+end
+
 -- What terms and effects say of a variable.
 local function facts_of(variable, terms, effects, model)
   local facts = { literals = {}, items = {}, given = {} }
+  variable.counted = counts(variable, effects) or nil
   local key = variable.path[1]
   local function literal(value)
     facts.literals[#facts.literals + 1] = value
@@ -70,21 +93,22 @@ local function facts_of(variable, terms, effects, model)
       local first = lookup(model.state, term.paths[other])
       if type(first) == "number" then
         literal(first)
+      elseif term.lengths and variable.counted then -- told apart as far as the longest list it is held against
+        literal(math.max(values.LONGEST, type(first) == "table" and #first or 0))
       end
     end
   end
   for _, effect in ipairs(effects) do
     local relation = change.relation(effect.path, variable.path)
-    if relation == "same" and effect.step then
-      variable.counted = true
-    elseif relation == "same" and effect.compares then
+    if relation == "same" and effect.compares then
       literal(effect.value)
       if #effect.path == #variable.path then
         facts.given[#facts.given + 1] = effect.value
       end
     end
   end
-  facts.kind = #variable.path == 1 and (KINDS[key] or model.schema[key]) or nil
+  facts.kind = #variable.path == 1 and (KINDS[key] or model.schema[key])
+    or kind_of(lookup(model.state, variable.path), terms)
   facts.low = KINDS[key] and 0 or nil
   return facts
 end
@@ -97,13 +121,13 @@ local function add_values(variable, terms, effects, model)
   table.insert(facts.given, first == nil and json.null or first)
   if key == "status" and #variable.path == 1 then
     variable.values = { "pending", "running" }
-  elseif key == "error_count" and #variable.path == 1 and model.limits.max_errors <= domain.MAX_CLASSES then
+  elseif key == "error_count" and #variable.path == 1 and model.limits.max_errors <= values.MAX_CLASSES then
     variable.values = {}
     for count = 0, model.limits.max_errors - 1 do
       variable.values[count + 1] = count
     end
   else
-    variable.values = domain.values(facts)
+    variable.values = values.values(facts)
   end
   variable.first = first == nil and json.null or first
 end
@@ -112,13 +136,13 @@ end
 local function merged(variable, terms, variables)
   local counted = variable.counted
   variable.counted = nil
-  return counted and domain.classify(variable, terms, variables)
+  return counted and values.classify(variable, terms, variables)
 end
 
 local function classify(variable, terms, variables)
   if variable.did then
     variable.class, variable.classes = { 1, 2 }, { false, true }
-  elseif not domain.classify(variable, terms, variables) and not merged(variable, terms, variables) then
+  elseif not values.classify(variable, terms, variables) and not merged(variable, terms, variables) then
     for _, term in ipairs(terms) do
       term.opaque = true
     end
@@ -127,7 +151,7 @@ local function classify(variable, terms, variables)
       variable.class[i] = 1
     end
   end
-  variable.init = variable.did and 1 or domain.class_of(variable, variable.first) or 1
+  variable.init = variable.did and 1 or values.class_of(variable, variable.first) or 1
 end
 
 -- Whether some effect takes the variable away from its first value. Where effects only ever set it
@@ -149,16 +173,16 @@ end
 local function settle(variable, effects, model)
   local key = variable.path[1]
   if variable.did then
-    variable.after = not model.by_id[variable.did] and 1 or nil
+    variable.after = not model.by_id[variable.did] and { 1 } or nil
     return
   elseif key == "status" and #variable.path == 1 then
-    variable.after = 1 << (domain.class_of(variable, "running") - 1)
+    variable.after = { values.class_of(variable, "running") }
     return
   end
-  variable.after = domain.all(variable)
+  variable.after = values.all(variable)
   if model.closed and not state.is_reserved(key) and key ~= "input"
     and (model.state[key] ~= nil or model.schema[key]) then
-    variable.after = 1 << (variable.init - 1) -- what no effect names stays as it is
+    variable.after = { variable.init } -- what no effect names stays as it is
   end
   if not state.is_reserved(key) and moves(variable, effects) then
     variable.after = nil

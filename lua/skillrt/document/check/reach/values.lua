@@ -1,16 +1,17 @@
--- document/check/reach/domain.lua: what a variable of the state may be: values that matter, in few classes.
+-- document/check/reach/values.lua: what a variable of the state may be: values that matter, in few classes.
 --
 -- Values stand for all that no condition tells apart: null, true, each literal that is compared,
 -- a number beyond each, lists of each length that is asked for. Those on which every term agrees
--- form one class. Knows terms and effects, no actions. Called by reach/space.lua.
+-- form one class. Knows terms and effects, no actions. Called by reach/variables.lua.
 local json = require "skillrt.base.json"
 local trim_end = require("skillrt.base.text").trim_end
 
 local M = {}
 
-M.MAX_CLASSES = 60 -- they are bits of one word
+M.MAX_CLASSES = 60
 local MAX_RANGE = 40
 local MAX_LENGTH = 8
+M.LONGEST = 3 -- of a list of which no length is asked
 local MAX_PRODUCT = 1024
 
 ---@class skillrt.check.Variable
@@ -19,9 +20,10 @@ local MAX_PRODUCT = 1024
 ---@field did string?         the action whose completion it is
 ---@field values any[]        what it may be
 ---@field class integer[]     the class of each value, from 1
----@field classes integer[]   a value of each class
+---@field classes any[]       a value of each class
 ---@field init integer        the class at first
----@field after integer?      nil: tracked; else the classes possible once a step has run, as bits
+---@field after integer[]?    nil: a state tells its class; else the classes it may have once a step has run
+---@field place integer?      which byte of a state is its class
 ---@field counter boolean?    how often an action ran
 ---@field counted boolean?    some effect counts it up or down: its numbers are told apart
 
@@ -84,7 +86,7 @@ local function numbers_of(literals, low)
 end
 
 local function lists_of(term_items, literals)
-  local most = 1
+  local most = M.LONGEST - 2
   for _, value in ipairs(literals) do
     if math.type(value) == "integer" and value > most and value <= MAX_LENGTH then
       most = value
@@ -283,11 +285,15 @@ function M.class_of(variable, value)
   return nil
 end
 
----All classes as bits.
+---All classes.
 ---@param variable skillrt.check.Variable
----@return integer
+---@return integer[]
 function M.all(variable)
-  return (1 << #variable.classes) - 1
+  local out = {}
+  for class = 1, #variable.classes do
+    out[class] = class
+  end
+  return out
 end
 
 return M
