@@ -242,8 +242,8 @@ static uint64_t draw(uint64_t *seed) { /* splitmix64 */
   return z ^ (z >> 31);
 }
 
-/* Reads what every living file holds now and, where asked, removes it all. */
-static void power_read(struct faulty_power *p, const char *path, bool top, bool clear) {
+/* Reads what every living file holds now, and removes it all. */
+static void power_read(struct faulty_power *p, const char *path, bool top) {
   struct stat about;
   DIR *folder = opendir(path);
   assert(folder);
@@ -253,7 +253,7 @@ static void power_read(struct faulty_power *p, const char *path, bool top, bool 
     snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
     assert(lstat(below, &about) == 0);
     if (S_ISDIR(about.st_mode)) {
-      power_read(p, below, false, clear);
+      power_read(p, below, false);
       continue;
     }
     struct node *node = node_find(p, &about);
@@ -261,10 +261,10 @@ static void power_read(struct faulty_power *p, const char *path, bool top, bool 
       free(node->latest);
       node->latest = bytes_of(below, -1, &node->latest_length);
     }
-    if (clear) unlink(below);
+    unlink(below);
   }
   closedir(folder);
-  if (clear && !top) rmdir(path);
+  if (!top) rmdir(path);
 }
 
 /* What a cut leaves of a file whose last bytes were not synced. */
@@ -354,14 +354,8 @@ static struct node *power_root(struct faulty_power *p) {
 
 void faulty_power_restore(struct faulty_power *p, enum faulty_cut how, uint64_t seed) {
   struct node *root = power_root(p);
-  power_read(p, p->root, true, true);
+  power_read(p, p->root, true);
   power_write(root, p->root, true, how, &seed);
   power_forget(p);
   power_scan(p, p->root);
-}
-
-void faulty_power_show(struct faulty_power *p, enum faulty_cut how, uint64_t seed,
-                       const char *target) {
-  power_read(p, p->root, true, false);
-  power_write(power_root(p), target, true, how, &seed);
 }

@@ -16,7 +16,5 @@ void faulty_power_gone(struct faulty_power *, const char *path);
 void faulty_power_renamed(struct faulty_power *, const char *from, const char *to);
 void faulty_power_synced(struct faulty_power *, int fd);
 void faulty_power_restore(struct faulty_power *, enum faulty_cut, uint64_t seed);
-/* The same into the empty folder `target`; root and model stay as they are. */
-void faulty_power_show(struct faulty_power *, enum faulty_cut, uint64_t seed, const char *target);
 
 #endif

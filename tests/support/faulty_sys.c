@@ -107,8 +107,3 @@ void faulty_power_cut(struct faulty *f, enum faulty_cut how, uint64_t seed) {
   f->boot++;
   faulty_power_restore(f->power, how, seed);
 }
-
-void faulty_power_state(struct faulty *f, enum faulty_cut how, uint64_t seed, const char *target) {
-  assert(f->power);
-  faulty_power_show(f->power, how, seed, target);
-}

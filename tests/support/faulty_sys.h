@@ -106,7 +106,5 @@ enum faulty_cut {
 };
 void faulty_power(struct faulty *, const char *root); /* a cut begins another boot */
 void faulty_power_cut(struct faulty *, enum faulty_cut, uint64_t seed);
-/* Writes what a cut would leave into the empty folder `target`, again and again for one kill. */
-void faulty_power_state(struct faulty *, enum faulty_cut, uint64_t seed, const char *target);
 
 #endif
