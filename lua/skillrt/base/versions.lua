@@ -27,7 +27,7 @@ local SWEEP_LEAST <const> = 1024
 ---@class skillrt.Versions
 ---@field epoch integer           of the newest snapshot
 ---@field holders integer         snapshots that are held
----@field held table<integer, skillrt.Snapshot>  by epoch
+---@field held table<integer, skillrt.Snapshot>  by epoch; the latest, too, where nobody holds it
 ---@field latest skillrt.Snapshot|nil            the one that sees what is there now
 ---@field cells table<table, table<any, table>>  per cell: n, and n / 2 times an epoch and a value
 ---@field kept integer            old values in `cells`
@@ -144,13 +144,23 @@ function Versions:sweep()
   self.sweep_at = math.max(SWEEP_LEAST, 2 * kept, #epochs)
 end
 
+-- The snapshot of what is there now is one of what was: whoever holds it sees that, if anybody does.
+local function outdate(self, latest)
+  self.latest = nil
+  if latest.count > 0 then
+    latest.changed = true
+  else
+    self.held[latest.epoch] = nil
+  end
+end
+
 ---Keeps what a cell holds, before it or something below it changes. Only where there are holders.
 ---@param tree table
 ---@param key any
 function Versions:keep(tree, key)
   local latest, value = self.latest, tree[key]
   if latest then
-    latest.changed, self.latest = true, nil
+    outdate(self, latest)
   end
   if value == nil then
     value = ABSENT
@@ -169,20 +179,20 @@ end
 function Versions:hold()
   local latest = self.latest
   if not latest then
-    local epoch, spare = self.epoch + 1, self.spare
-    if spare and self.holders == 0 then -- one step after the other: no need of a new one
-      latest, spare.epoch = spare, epoch
-    else
-      latest = { epoch = epoch, count = 0, changed = false, owner = self, views = setmetatable({}, WEAK) }
-    end
+    local epoch = self.epoch + 1
+    latest = { epoch = epoch, count = 0, changed = false, owner = self, views = setmetatable({}, WEAK) }
     self.epoch, self.latest, self.held[epoch] = epoch, latest, latest
-    self.holders, self.spare = self.holders + 1, nil
   end
-  latest.count = latest.count + 1
+  local count = latest.count
+  latest.count = count + 1
+  if count == 0 then
+    self.holders = self.holders + 1
+  end
   return latest
 end
 
----Nobody reads the snapshot any more for this holder; one that nobody holds shows what is there now.
+---Nobody reads the snapshot any more for this holder; one that nobody holds shows what is there now, and is
+---held again where nothing changed before the eyes of others: one step after the other needs one snapshot.
 ---@param snapshot skillrt.Snapshot
 function Versions:release(snapshot)
   local count = snapshot.count - 1
@@ -194,10 +204,9 @@ function Versions:release(snapshot)
     return
   end
   local holders = self.holders - 1
-  snapshot.changed, self.held[snapshot.epoch] = false, nil
-  self.holders, self.spare = holders, snapshot
-  if self.latest == snapshot then
-    self.latest = nil
+  self.holders = holders
+  if snapshot.changed then
+    snapshot.changed, self.held[snapshot.epoch] = false, nil
   end
   if holders == 0 and self.kept > 0 then
     self.cells, self.kept, self.sweep_at = {}, 0, SWEEP_LEAST
@@ -356,10 +365,12 @@ end
 ---@param undo table<string, table>
 ---@return skillrt.Snapshot
 function Versions:hold_undone(tree, undo)
-  self.latest = nil
+  if self.latest then
+    outdate(self, self.latest)
+  end
   local snapshot = self:hold()
   if next(undo) ~= nil then
-    snapshot.changed, self.latest = true, nil
+    outdate(self, snapshot)
     keep_undone(self, tree, undo)
   end
   return snapshot

@@ -56,7 +56,7 @@ function M.new(skill, books, ctx)
   }, skill.strategy.order, built_in)
   books.state:ignore(self.available:unread(EACH_STEP))
   for _, step in pairs(books.steps) do -- of a run that goes on
-    if self.by_id[step.id] then
+    if self.concurrent and self.by_id[step.id] then
       self:began(self.by_id[step.id])
     end
   end
@@ -146,18 +146,16 @@ function Autonomous:may_begin(one)
   return not is_spent(self.books, one) and when.holds(one, self.books.state.root)
 end
 
----Whether more is chosen while steps run.
+---Whether more is chosen now, while steps run.
 ---@return boolean
-function Autonomous:is_concurrent()
-  return self.concurrent
+function Autonomous.is_concurrent()
+  return true
 end
 
----A step of this action began: where more is chosen meanwhile, it is not offered a second time.
+---A step of this action began: as more is chosen meanwhile, it is not offered a second time.
 ---@param one skillrt.Action
 function Autonomous:began(one)
-  if self.concurrent then
-    self.available:hold_back(one.id)
-  end
+  self.available:hold_back(one.id)
 end
 
 ---Whether there is something that a strategy could choose.

@@ -107,13 +107,10 @@ function M.new(actions, rules, by, built_in)
 end
 
 local function set(self, rank, now)
-  self.open[rank] = now
-  local delta, blocks, groups = now and 1 or -1, self.blocks, self.groups
-  local block = (rank - 1 >> SHIFT) + 1
-  local group = (block - 1 >> SHIFT) + 1
-  self.count = self.count + delta
-  blocks[block] = blocks[block] + delta
-  groups[group] = groups[group] + delta
+  local blocks, groups, delta = self.blocks, self.groups, now and 1 or -1
+  local block, group = (rank - 1 >> SHIFT) + 1, (rank - 1 >> 2 * SHIFT) + 1
+  self.open[rank], self.count = now, self.count + delta
+  blocks[block], groups[group] = blocks[block] + delta, groups[group] + delta
 end
 
 local function check(self, rank)
@@ -130,14 +127,13 @@ local function ask_quickly(self, list, first, state)
   for i = first, #list do
     local rank = list[i]
     local test = tests[rank]
+    self.at = i
     if test then
-      self.at = i
       local now = test(state)
       if now ~= open[rank] then
         set(self, rank, now)
       end
     elseif test == false then
-      self.at = i
       check(self, rank)
     end
   end

@@ -29,6 +29,7 @@ function M.new(skill, books, files, ctx)
     books = books,
     before = sequential.new(skill, books, files, before),
     loop = autonomous.new(skill, books, ctx),
+    concurrent = skill.strategy.concurrent == true,
     after = sequential.new(skill, books, files, after),
   }, Hybrid)
 end
@@ -90,9 +91,9 @@ function Hybrid:is_looping()
   return not self.books.loop_end and self.before:is_through()
 end
 
----Whether more is chosen while steps run: in the loop, if its strategy does.
+---Whether more is chosen now, while steps run: in the loop, if its strategy does.
 function Hybrid:is_concurrent()
-  return self:is_looping() and self.loop:is_concurrent()
+  return self:is_looping()
 end
 
 function Hybrid:began(one)

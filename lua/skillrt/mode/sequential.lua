@@ -162,14 +162,8 @@ function Sequential.is_looping()
   return true
 end
 
----Whether more is chosen while steps run: phases that run at once are named together.
----@return boolean
-function Sequential.is_concurrent()
-  return false
-end
-
----A phase began.
-function Sequential.began() end
+---Nothing is chosen while steps run: phases that run at once are named together.
+Sequential.concurrent = false
 
 ---How many iterations a step is, by its kind.
 Sequential.iterations = { phase = 1 }

@@ -272,7 +272,10 @@ function Policy:choose()
     limits:release()
   end
   calls:admit_held()
-  local status, reason, message = limits:reached()
+  local status, reason, message
+  if limits.hit or limits.deadline then
+    status, reason, message = limits:reached()
+  end
   if status then
     return decide_end(self, status, reason, message, reason == "run_timeout")
   end
@@ -321,7 +324,7 @@ end
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Policy:accept(number, reply)
   local numbers = self.numbers
-  local what = numbers:of(number)
+  local what = numbers.under_way[number]
   if not what or was_interrupted(what, self.out) then
     numbers:forget(number)
     return "over" -- what is open in the books is taken up on resume

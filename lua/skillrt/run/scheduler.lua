@@ -67,7 +67,9 @@ local function fill(self)
     self.head = self.head + 1
     if self.head == 2 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, mark))
-      mode:began(one)
+      if mode.concurrent then
+        mode:began(one)
+      end
     end
   end
 end
@@ -89,9 +91,9 @@ end
 -- Whether the mode names no more while steps run: it waits for their end, or there is no room, or it was
 -- asked since one of them ended.
 local function must_wait(self)
-  local books = self.books
-  return not self.mode:is_concurrent() or self.queue[self.head] or books.open >= self.max_parallel
-    or self.asked_at == books.finished
+  local books, mode = self.books, self.mode
+  return not mode.concurrent or self.queue[self.head] or books.open >= self.max_parallel
+    or self.asked_at == books.finished or not mode:is_concurrent()
 end
 
 ---@return "wait"|"stop"|"ask" kind

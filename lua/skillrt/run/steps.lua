@@ -141,7 +141,7 @@ local function by_agent(self, step, definition)
   end
 end
 
--- The function that performs a step, for each item of its list where it has one.
+-- The function that performs a step which is no function alone: an agent's, or for each item of a list.
 local function performer(self, step, definition)
   local perform = definition.run or by_agent(self, step, definition)
   if definition.each then
@@ -159,7 +159,10 @@ end
 ---@param step skillrt.Step
 function Steps:perform(step)
   local definition = step.definition or self:definition_of(step)
-  local perform = performer(self, step, definition)
+  local perform = definition.run
+  if not perform or definition.each then
+    perform = performer(self, step, definition)
+  end
   local thread = branches.worker(self.idle)
   if step.thread then -- nothing is left of the attempt before, or of the replay
     step.execution, step.said, step.context = nil, nil, nil
