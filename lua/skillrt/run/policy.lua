@@ -272,10 +272,7 @@ function Policy:choose()
     limits:release()
   end
   calls:admit_held()
-  local status, reason, message
-  if limits.hit or limits.deadline then
-    status, reason, message = limits:reached()
-  end
+  local status, reason, message = limits:reached()
   if status then
     return decide_end(self, status, reason, message, reason == "run_timeout")
   end
