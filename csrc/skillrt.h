@@ -52,6 +52,53 @@ int skillrt_host_timeout_ms(const struct skillrt_host *);
 /* Closes the runs that are still open, too. NULL is fine. */
 void skillrt_host_close(struct skillrt_host *);
 
+/* ---- functions of the host ----
+ *
+ * What a run asks its host for: `ctx.await { kind = "host", name = "move", input = { x = 1 } }` in
+ * a script, or an action whose agent is `skillrt.agent.host "move"`. A call is as durable as any:
+ * once answered it is never made again, and one without an answer is made again after a crash if
+ * the function is idempotent, and else in doubt. */
+
+struct skillrt_call;
+
+struct skillrt_function {
+  size_t size;      /* sizeof(struct skillrt_function) */
+  const char *name; /* copied */
+  /* A run calls it, from inside of a step. Each call is answered once, at once or later, by one of
+   * the three below: until then it is the host's, after that it is no more. */
+  void (*call)(void *data, struct skillrt_call *call);
+  /* The run does not wait any more (it stops, it was closed, the time is up): the call still has to
+   * be answered, and nobody hears it. NULL: nothing is to be done then. */
+  void (*cancel)(void *data, struct skillrt_call *call);
+  void *data;
+  bool
+      idempotent; /* it may be called again, with the same key, where nobody knows whether it was */
+};
+
+/* Before the runs that use it are opened. False with a message in `error`. */
+bool skillrt_host_function(struct skillrt_host *, const struct skillrt_function *, char *error,
+                           size_t size);
+
+/* Callable from any thread, as all on a call, until it is answered. */
+const char *skillrt_call_name(const struct skillrt_call *call);
+/* What was asked: JSON. Of an agent the task: prompt, state, action or phase, work_dir ... */
+const char *skillrt_call_input(const struct skillrt_call *call, size_t *size);
+/* The same for all attempts of this call, and for no other. */
+const char *skillrt_call_key(const struct skillrt_call *call);
+/* Whose call it is, until `cancel` is told; NULL: of a run inside a function of another. */
+struct skillrt *skillrt_call_run(const struct skillrt_call *call);
+/* Bytes for on_progress of the run. */
+void skillrt_call_progress(struct skillrt_call *call, const char *bytes, size_t size);
+
+/* It was done: a JSON text. Of an agent the state's updates, or { "status", "stateUpdates" ... }.
+ */
+void skillrt_call_reply(struct skillrt_call *call, const char *json, size_t size);
+/* It was tried and failed, "permanent", "transient", "rate_limit", "timeout" ...; NULL: permanent.
+ */
+void skillrt_call_fail(struct skillrt_call *call, const char *failure_class, const char *message);
+/* Nothing was done: it may be called again, as the run's patience goes. */
+void skillrt_call_refuse(struct skillrt_call *call, const char *message);
+
 /* ---- runs ---- */
 
 enum skillrt_state {

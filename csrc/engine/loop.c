@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "engine/transports.h"
+#include "transport/host.h"
 
 enum { NESTED_MAX = 50 };
 
@@ -17,6 +18,7 @@ struct loop {
   uv_loop_t *uv;
   uv_async_t *wake;
   struct transports *transports;
+  struct host_door *door; /* NULL: no host has functions */
   size_t members;
   struct loop_member *first, *last; /* ready, oldest first */
   size_t ready;
@@ -26,8 +28,10 @@ struct loop {
   _Atomic(struct loop_member *) signaled;
 };
 
+/* To return from the poll is all, but for what functions of a host have answered. */
 static void woken(uv_async_t *async) {
-  (void)async; /* to return from the poll was all */
+  const struct loop *l = async->data;
+  if (l->door) host_door_deliver(l->door);
 }
 
 static bool loop_fill(struct loop *l, struct error *error) {
@@ -35,6 +39,7 @@ static bool loop_fill(struct loop *l, struct error *error) {
   l->wake = sys_alloc(l->sys, sizeof *l->wake);
   if (!l->uv || !l->wake || !transports_new(l->sys, l->uv, &l->transports, NULL))
     return error_set(error, ERROR_MEMORY, "loop: no memory");
+  l->wake->data = l;
   int held[3];
   sys_hold_standard(held); /* libuv never closes those: it asserts that it has none */
   int failed = uv_loop_init(l->uv);
@@ -68,6 +73,8 @@ void loop_close(struct loop *l) {
   if (!l) return;
   assert(l->members == 0 && "loop: a run is still open");
   transports_close(l->transports);
+  host_door_close(l->door);
+  l->door = NULL;
   uv_close((uv_handle_t *)l->wake, NULL);
   uv_run(l->uv, UV_RUN_DEFAULT); /* until every handle is closed */
   int failed = uv_loop_close(l->uv);
@@ -144,6 +151,18 @@ void loop_turn(struct loop *l, bool wait) {
 
 void loop_wake(struct loop *l) {
   uv_async_send(l->wake);
+}
+
+static void wake_up(void *data) {
+  loop_wake(data);
+}
+
+struct host_door *loop_open_door(struct loop *l, struct error *error) {
+  return l->door || host_door_open(l->sys, wake_up, l, &l->door, error) ? l->door : NULL;
+}
+
+struct host_door *loop_door(const struct loop *l) {
+  return l->door;
 }
 
 struct uv_loop_s *loop_uv(struct loop *l) {

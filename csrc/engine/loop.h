@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/sys.h"
 
+struct host_door;
 struct loop;
 struct transports;
 struct uv_loop_s;
@@ -27,6 +28,9 @@ void loop_turn(struct loop *, bool wait);
 void loop_wake(struct loop *);
 struct uv_loop_s *loop_uv(struct loop *);
 
+/* Where the functions of a host are: opened on first use; NULL with `error` filled. */
+struct host_door *loop_open_door(struct loop *, struct error *);
+struct host_door *loop_door(const struct loop *); /* NULL: it was not opened */
 /* Whether slow work leaves its thread even where nobody else would be held up. */
 void loop_offload(struct loop *, bool always);
 

@@ -49,8 +49,8 @@ struct runtime {
 
 static struct transport *give_transport(void *data, enum task_kind kind, struct error *error) {
   struct runtime *r = data;
-  struct transports *from =
-      kind == TASK_PROCESS || kind == TASK_SESSION ? r->programs : loop_transports(r->loop);
+  bool shared = kind == TASK_HTTP || kind == TASK_TIMER;
+  struct transports *from = shared ? loop_transports(r->loop) : r->programs;
   return transports_get(from, kind, r->http_module, error);
 }
 
@@ -173,7 +173,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
-  transports_tell(r->programs, &(struct transport_owner){r, wake, arrived});
+  runtime_belongs(r, NULL);
   if (o->http_module) {
     r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
     if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
@@ -243,6 +243,13 @@ void runtime_wait(struct runtime *r) {
 void runtime_stop(struct runtime *r, const char *why) {
   atomic_store(&r->why, why);
   loop_signal(&r->member);
+}
+
+void runtime_belongs(struct runtime *r, void *user) {
+  transports_tell(
+      r->programs,
+      &(struct transport_owner){
+          .data = r, .settled = wake, .event = arrived, .user = user, .door = loop_door(r->loop)});
 }
 
 bool runtime_event(struct runtime *r, const char *source, struct span bytes, struct error *error) {

@@ -32,6 +32,8 @@ void runtime_turn(struct runtime *);
 void runtime_wait(struct runtime *);
 /* Safe in a signal handler and from another thread. `why` must be a string literal. */
 void runtime_stop(struct runtime *, const char *why);
+/* Whose it is, for the functions of a host that it calls. Before the first step. */
+void runtime_belongs(struct runtime *, void *user);
 /* Something arrived that nobody asked for just now: copied, for the policy's event; see
  * engine_event. On the loop's thread. */
 bool runtime_event(struct runtime *, const char *source, struct span bytes, struct error *);

@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "transport/host.h"
+
 struct transports {
   const struct sys *sys;
   struct uv_loop_s *uv;
@@ -57,6 +59,8 @@ static bool transports_open(struct transports *t, enum task_kind kind, const cha
     return session_open(t->sys, t->uv, &t->open[kind], error);
   case TASK_TIMER:
     return timer_open(t->sys, t->uv, &t->open[kind], error);
+  case TASK_HOST:
+    return host_open(t->sys, t->uv, t->owner.door, &t->open[kind], error);
   case TASK_HTTP:
     return http_open(t, http_module, error);
   case TASK_KINDS:

@@ -13,6 +13,7 @@
 #include "engine/runtime.h"
 #include "lua/run.h"
 #include "lua/script.h"
+#include "transport/host.h"
 
 #define RUN_TYPE "skillrt.run"
 
@@ -60,6 +61,21 @@ static void read_options(lua_State *L, int at, struct runtime_options *options) 
   lua_getfield(L, at, "segment_bytes");
   options->store.segment_bytes = (uint64_t)luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);
+}
+
+/* functions() -> the functions of the host: whether they may be called again, by their names */
+static int core_functions(lua_State *L) {
+  struct error error = {0};
+  struct loop *loop = bind_loop(L, &error);
+  if (!loop) return bind_fail(L, &error);
+  const struct host_door *door = loop_door(loop);
+  lua_newtable(L);
+  for (size_t i = 0; door && host_door_name(door, i); i++) {
+    const char *name = host_door_name(door, i);
+    lua_pushboolean(L, host_door_find(door, name)->idempotent);
+    lua_setfield(L, -2, name);
+  }
+  return 1;
 }
 
 /* ---- open ---- */
@@ -211,7 +227,8 @@ int bind_run(lua_State *L) {
       {"step", run_step},   {"wait", run_wait},     {"stop", run_stop},
       {"event", run_event}, {"status", run_status}, {"stats", run_stats},
       {"loop", run_loop},   {"close", run_collect}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", core_open}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", core_open}, {"functions", core_functions}, {NULL, NULL}};
   if (luaL_newmetatable(L, RUN_TYPE)) {
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");

@@ -6,6 +6,7 @@
 
 #include "engine/loop.h"
 #include "lua/hosted.h"
+#include "transport/host.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -51,6 +52,63 @@ EXPORT struct skillrt_host *skillrt_host_open(const struct skillrt_host_options 
   skillrt_host_close(host);
   return NULL;
 }
+
+/* ---- functions ---- */
+
+EXPORT bool skillrt_host_function(struct skillrt_host *host, const struct skillrt_function *given,
+                                  char *error, size_t size) {
+  struct skillrt_function function;
+  struct error why = {0};
+  if (!hosted_options(&function, sizeof function, given, "skillrt_function", error, size))
+    return false;
+  struct host_door *door = loop_open_door(host->loop, &why);
+  const struct host_function one = {.name = function.name,
+                                    .call = function.call,
+                                    .cancel = function.cancel,
+                                    .data = function.data,
+                                    .idempotent = function.idempotent};
+  if (door && host_door_add(door, &one, &why)) return true;
+  snprintf(error, size, "%s", why.text);
+  return false;
+}
+
+EXPORT const char *skillrt_call_name(const struct skillrt_call *call) {
+  return host_call_name(call);
+}
+
+EXPORT const char *skillrt_call_input(const struct skillrt_call *call, size_t *size) {
+  struct span input = host_call_input(call);
+  if (size) *size = input.length;
+  return input.data;
+}
+
+EXPORT const char *skillrt_call_key(const struct skillrt_call *call) {
+  return host_call_key(call);
+}
+
+EXPORT struct skillrt *skillrt_call_run(const struct skillrt_call *call) {
+  return host_call_user(call);
+}
+
+EXPORT void skillrt_call_progress(struct skillrt_call *call, const char *bytes, size_t size) {
+  host_call_progress(call, (struct span){bytes, size});
+}
+
+EXPORT void skillrt_call_reply(struct skillrt_call *call, const char *json, size_t size) {
+  host_call_answer(call, 0, true, (struct span){json, size}, NULL);
+}
+
+EXPORT void skillrt_call_fail(struct skillrt_call *call, const char *failure_class,
+                              const char *message) {
+  const char *text = failure_class ? failure_class : "permanent";
+  host_call_answer(call, 1, true, (struct span){text, strlen(text)}, message);
+}
+
+EXPORT void skillrt_call_refuse(struct skillrt_call *call, const char *message) {
+  host_call_answer(call, 1, false, (struct span){0}, message);
+}
+
+/* ---- its life ---- */
 
 EXPORT size_t skillrt_host_step(struct skillrt_host *host) {
   loop_turn(host->loop, false);

@@ -121,6 +121,7 @@ static bool run_fill(struct skillrt *run, const struct skillrt_options *options,
   run->options = options;
   bool good = host_state_call(run->state, open_body, run, error);
   run->options = NULL;
+  if (good) runtime_belongs(run->runtime, run);
   return good;
 }
 

@@ -89,8 +89,8 @@ static void map_field(lua_State *L, int at, const char *field, const char *separ
 }
 
 static enum task_kind read_kind(lua_State *L, int at) {
-  static const char *const names[] = {"command", "http", "session", NULL};
-  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP, TASK_SESSION};
+  static const char *const names[] = {"command", "http", "session", "host", NULL};
+  static const enum task_kind kinds[] = {TASK_PROCESS, TASK_HTTP, TASK_SESSION, TASK_HOST};
   lua_getfield(L, at, "kind");
   enum task_kind kind = kinds[luaL_checkoption(L, -1, NULL, names)];
   lua_pop(L, 1);
@@ -157,6 +157,13 @@ static void read_session(lua_State *L, int at, struct task *task) {
   task->max_body = size_field(L, at, "max_reply");
 }
 
+static void read_host(lua_State *L, int at, struct task *task) {
+  text_field(L, at, "name", task, &task->target);
+  text_field(L, at, "key", task, &task->key);
+  body_field(L, at, "body", task);
+  task->max_body = size_field(L, at, "max_reply");
+}
+
 void task_table_read(lua_State *L, int at, struct task *task) {
   at = lua_absindex(L, at);
   luaL_checktype(L, at, LUA_TTABLE);
@@ -168,6 +175,8 @@ void task_table_read(lua_State *L, int at, struct task *task) {
     read_http(L, at, task);
   else if (task->kind == TASK_SESSION)
     read_session(L, at, task);
+  else if (task->kind == TASK_HOST)
+    read_host(L, at, task);
   else
     read_command(L, at, task);
 }

@@ -7,12 +7,13 @@
 #include "transport/transport.h"
 
 /* Fills `task` from the table at `at`:
- *   kind = "command" | "http" | "session";
+ *   kind = "command" | "http" | "session" | "host";
  *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
  *         max_reply, ca_file, max_redirects;
  *   session: session (its name), argv, env, cwd, message, id (a whole number or a text; none: the
  *         next message is the answer), framed, timeout, max_reply.
+ *   host: name (of the function), body (its input, JSON), key, timeout, max_reply.
  * Raises on a wrong type. */
 void task_table_read(lua_State *L, int at, struct task *task);
 

@@ -19,6 +19,7 @@ static void text_free(const struct sys *sys, char **field) {
 
 void task_clear(struct task *t) {
   text_free(t->sys, &t->target);
+  text_free(t->sys, &t->key);
   text_free(t->sys, &t->reply_id);
   text_free(t->sys, &t->method);
   text_free(t->sys, &t->cwd);

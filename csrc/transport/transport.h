@@ -14,12 +14,14 @@
 #include "base/error.h"
 #include "base/sys.h"
 
+struct host_door;
 struct uv_loop_s;
 
 enum task_kind {
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
   TASK_SESSION, /* a message to a program that stays, and its answer */
+  TASK_HOST,    /* a call to a function of the program that embeds us */
   TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
   TASK_KINDS
 };
@@ -35,7 +37,8 @@ struct strings {
 struct task {
   enum task_kind kind;
   const struct sys *sys;
-  char *target;           /* http: URL; session: its name in this run; process: NULL */
+  char *target;           /* http: URL; session, host: its name; process: NULL */
+  char *key;              /* host: of idempotency, the same for all attempts */
   char *reply_id;         /* session: the JSON of the answer's "id"; NULL: the next message is it */
   bool framed;            /* session: messages have a Content-Length; else each is a line */
   bool streams;           /* process: output is handed on and not kept, of errors the end */
@@ -46,11 +49,12 @@ struct task {
   struct strings env;     /* process, session: "NAME=value", all of them */
   char *cwd;              /* process, session: NULL = the caller's */
   char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
-  struct buffer body;     /* http: request body; process: standard input; session: message */
+  struct buffer body;     /* http: request body; process: standard input; session: message;
+                             host: its input, JSON */
   int64_t delay_ms;       /* timer: how long */
   int64_t connect_ms;     /* http: until connected (default 10 s) */
   int64_t idle_ms;        /* longest silence (default http: 60 s, process: none) */
-  int64_t total_ms;       /* from sending to the last byte (default 600 s) */
+  int64_t total_ms;       /* from sending to the last byte (default 600 s; host: none) */
   size_t max_body;        /* reply body / stdout, bytes (default 16 MiB) */
   size_t max_extra;       /* reply headers / stderr, bytes (default 256 KiB) */
   size_t max_redirects;   /* http: 0 = redirects are errors */
@@ -79,9 +83,10 @@ struct reply {
   enum reply_status status;
   bool sent;              /* something may have left, so that the call may have acted; false only
                              where it is known that nothing did: not connected, not started */
-  int code;               /* http status, exit code or signal number; 0 if none */
+  int code;               /* http status, exit code or signal number; host: 0 where it went well */
   struct span body;       /* http body / stdout; borrowed for the time of the call */
-  struct span extra;      /* http header lines ("name: value\n", lower-case names) / stderr */
+  struct span extra;      /* http header lines ("name: value\n", lower-case names) / stderr /
+                             host: the class of its failure */
   int64_t retry_after_ms; /* from Retry-After, clamped to 0 .. 1 h; -1 = none */
   int64_t elapsed_ms;
   char message[256]; /* for people; begins with the object: host, program */
@@ -105,6 +110,8 @@ struct transport_owner {
   void (*settled)(void *data); /* `ending` is over */
   /* A message nobody asked for; `source` is "session:<name>". Both are borrowed. */
   void (*event)(void *data, const char *source, struct span bytes);
+  void *user;             /* whose run it is; for functions of a host, as the next */
+  struct host_door *door; /* see host.h */
 };
 
 struct transport {

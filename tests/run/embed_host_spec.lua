@@ -39,6 +39,21 @@ describe("a program with the C library inside (examples/embed)", function()
     assert.is_nil(folder.read "nowhere/run.lock")
   end)
 
+  it("is a game, too: its creatures are runs in one loop of frames, and its functions move them", function()
+    local folder <close> = kit.folder()
+    local game = host:gsub("host$", "game")
+    local command = ("cd %s && timeout 20 %s %s runs 5 >.out 2>.err"):format(
+      kit.quoted(folder.path), kit.quoted(game), kit.quoted(here .. "/examples/embed/hunt.lua"))
+    assert.equal(0, select(3, os.execute(command)), folder.read ".err")
+    local _, full = folder.read(".out"):gsub("completed %(task_completed%), at %d+,%d+, ate 3\n", "")
+    assert.equal(5, full, folder.read ".out")
+    local journal = folder.read "runs/creature-4/journal/00000001.sj"
+    assert.truthy(journal:find('"kind":"host"', 1, true))
+    assert.truthy(journal:find("It rests under a tree.", 1, true))
+    assert.equal(1, select(3, os.execute(command)))
+    assert.truthy(folder.read(".err"):find "^game: .*creature%-0: the run is completed", folder.read ".err")
+  end)
+
   it("sees no name of ours but skillrt_ and luaopen_, and may have any other itself", function()
     if os.getenv "SKILLRT_MODE" == "asan" or os.getenv "SKILLRT_MODE" == "cover" then return end -- have names of their own
     local folder <close> = kit.folder()

@@ -63,6 +63,15 @@ function M:needs_http()
   return true
 end
 
+---@return string[]
+function M:functions()
+  local all = {}
+  for _, link in ipairs(self.links) do
+    table.move(link:functions(), 1, #link:functions(), #all + 1, all)
+  end
+  return all
+end
+
 ---@return boolean
 function M:reads_prompt()
   for _, link in ipairs(self.links) do

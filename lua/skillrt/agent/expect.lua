@@ -130,6 +130,9 @@ local function arrived_badly(kind, reply, request)
     local name = request.argv and request.argv[1] or "the program"
     local message = ("%s exited with %d%s"):format(name, code, last_words(reply.extra))
     return { class = failure.of_exit(code), message = message, form = false }
+  elseif kind == "host" and code ~= 0 then
+    local class, message = failure.claimed(reply.extra ~= "" and reply.extra or nil, reply.message)
+    return { class = class, message = message, form = false }
   end
   return nil
 end

@@ -10,7 +10,7 @@ local names = require("skillrt.base.names")
 local M = {}
 
 ---The kinds of agents: agent/<kind>.lua each.
-M.KINDS = { command = true, http = true, lua = true, chain = true, anthropic = true, openai = true }
+M.KINDS = { command = true, http = true, lua = true, chain = true, anthropic = true, openai = true, host = true }
 
 -- What every agent can be asked besides what its kind says.
 local common = {}
@@ -19,6 +19,12 @@ local common = {}
 ---@return string
 function common:label()
   return self.name and ('agent "%s"'):format(self.name) or "agent " .. self.kind
+end
+
+---The functions of a host that it calls.
+---@return string[]
+function common.functions()
+  return {}
 end
 
 local function module_of(kind)
@@ -54,17 +60,15 @@ end
 ---@return string? message
 function M.check(value, where)
   if type(value) ~= "table" then
-    return nil, ("%s: must be made by skillrt.agent.anthropic, openai, http, command, lua or chain, not %s"):format(
-      where,
-      names.show(value)
-    )
+    local known = "%s: must be made by skillrt.agent.anthropic, openai, http, command, lua, host or chain, not %s"
+    return nil, known:format(where, names.show(value))
   elseif M.is(value) then
     return copied(value)
   end
   local kind = value.kind
   if not M.KINDS[kind] then
     local hint = type(kind) == "string" and names.suggest(kind, M.KINDS)
-      or "; make it with skillrt.agent.anthropic, openai, http, command, lua or chain"
+      or "; make it with skillrt.agent.anthropic, openai, http, command, lua, host or chain"
     return nil, ('%s: field "kind" is %s%s'):format(where, names.show(kind), hint)
   end
   return module_of(kind).check(value, where, M.check)
@@ -122,6 +126,14 @@ end
 ---@return table agent
 function M.lua(run)
   local agent = make("lua", type(run) == "table" and run or { run = run })
+  return agent
+end
+
+---A function of the program that embeds skillrt: { "name", timeout =, acts =, idempotent = }.
+---@param definition string|table
+---@return table agent
+function M.host(definition)
+  local agent = make("host", type(definition) == "string" and { definition } or definition)
   return agent
 end
 

@@ -5,6 +5,7 @@
 
 local command = require("skillrt.agent.command")
 local expect = require("skillrt.agent.expect")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local usage = require("skillrt.agent.usage")
@@ -76,6 +77,13 @@ M.FIELDS = {
     env = { kind = "string", map = true },
     cwd = { kind = "text" },
     max_reply = { kind = "positive" },
+  }),
+  host = with({
+    name = { kind = "text", required = true },
+    input = {},
+    body = { kind = "string" },
+    max_reply = { kind = "positive" },
+    expect = { default = "json" },
   }),
   sleep = with({ seconds = { kind = "number", required = true } }),
 }
@@ -165,6 +173,18 @@ function CHECKS.session(request)
   return check_program(request)
 end
 
+-- A function of the host: its input is JSON, and so is its answer.
+function CHECKS.host(request, functions)
+  local problem
+  if request.input ~= nil or not request.body then
+    request.body, problem = json.encode(request.input == nil and {} or request.input, { sorted = true, name = "input" })
+    request.input = nil
+  end
+  local known = functions and functions[request.name]
+  request.shown, request.idempotent = request.shown or request.name, first_of(request.idempotent, known)
+  return problem
+end
+
 function CHECKS.sleep(request)
   if request.seconds < 0 or request.seconds > 1e9 then
     return ("seconds must be from 0 to 1e9, not %s"):format(names.show(request.seconds))
@@ -198,19 +218,20 @@ end
 
 ---A checked copy of a request, in the core's form of a task; with idempotent, shown and expect.
 ---@param request table
+---@param functions table<string, boolean>?  of the host: whether they may be called again
 ---@return table? checked
 ---@return string? message
-function M.check(request)
+function M.check(request, functions)
   local fields = M.FIELDS[request.kind]
   if not fields then
-    local known = 'kind must be "http", "command", "session" or "sleep", not %s; or name an agent'
+    local known = 'kind must be "http", "command", "session", "host" or "sleep", not %s; or name an agent'
     return nil, known:format(names.show(request.kind))
   end
   local checked, message = schema.record(request, fields, "its request")
   if not checked then
     return nil, message
   end
-  message = CHECKS[checked.kind](checked) or check_common(checked)
+  message = CHECKS[checked.kind](checked, functions) or check_common(checked)
   return not message and checked or nil, message
 end
 

@@ -8,6 +8,7 @@
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
 local files = require("skillrt.base.files")
+local functions_of = require("skillrt.run.runner.functions")
 local json = require("skillrt.base.json")
 local kept = require("skillrt.run.kept")
 local names = require("skillrt.base.names")
@@ -226,7 +227,11 @@ function parts.await(run, step, ctx, steps)
     if request.agent then
       return by_agent(run, steps, step, ctx, request)
     end
-    local checked, problem = request_of.check(request)
+    local checked, problem = request_of.check(request, run.functions)
+    if checked and checked.kind == "host" and run.functions[checked.name] == nil then
+      problem = ("function %s: %s"):format(checked.name, functions_of.problem(checked.name, run.functions))
+      checked = nil
+    end
     if not checked then
       error("ctx.await: " .. problem, 2)
     end

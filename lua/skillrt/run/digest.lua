@@ -11,7 +11,7 @@ local request_of = require("skillrt.agent.request")
 
 local M = {}
 
-local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message" }
+local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message", "name" }
 local SECRET <const> = {
   authorization = true,
   cookie = true,
@@ -93,6 +93,9 @@ function M.task(request, key, run)
       task.headers[name] = value
     end
     key = request_of.keyed(task, key)
+  elseif request.kind == "host" then
+    task.key = request.key or key
+    key = task.key
   elseif request.argv and run.elsewhere then -- where the run was begun, wherever it is resumed
     task.cwd = files.join(run.books.cwd, request.cwd or ".")
   end

@@ -63,7 +63,7 @@ local Policy = {}
 ---@return skillrt.Policy
 function M.new(run, session, options)
   local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {} })
-  run.core, run.keeps_nothing = core, run.skill.context == "memory"
+  run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
   self.work_dir, self.skill = run.work_dir, run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
   self.journal = journal_of.new({

@@ -6,6 +6,7 @@
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
+local functions = require("skillrt.run.runner.functions")
 local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
 local asked = require("skillrt.run.books.asked")
@@ -92,8 +93,14 @@ local function open(parts, options, mode)
   if missing then
     return nil, missing, code
   end
+  local known = core.functions()
+  local unknown = functions.missing(skill, known)
+  if unknown then
+    return nil, ("%s: %s"):format(skill.name, unknown), "missing"
+  end
   local self = policy.new(parts.run, session, {
     first = parts.first,
+    functions = known,
     make_mode = prepare.mode,
     watcher = options.watcher,
     books_bytes = options.books_bytes,
