@@ -5,15 +5,18 @@
 -- The modules below lua/ are compiled here, with their line numbers (loading them takes an eighth
 -- of the time of parsing them, and a syntax error stops the build); --source leaves them as text.
 -- Strategies stay text: a journal pins their digest, which must not depend on the build. Modules
--- that no run needs are packed: half of the program would be theirs.
+-- that no run needs are packed: half of the program would be theirs. Those that read and write documents
+-- are packed as text without comments and indents, which takes less than what is compiled of it.
 package.path = arg[0]:gsub("[^/]*$", "?.lua")
 local pack = require "pack"
 
 -- folders of lua/skillrt whose modules a small run does without, or needs few and short ones of
 local PACKED = {}
-for folder in ("agent cli document template"):gmatch "%w+" do
+for folder in ("agent cli document template workflow"):gmatch "%w+" do
   PACKED[folder] = true
 end
+
+local AS_TEXT = { document = true, template = true, workflow = true }
 
 local escapes = { ["\n"] = "\\n", ["\\"] = "\\\\", ['"'] = '\\"', ["?"] = "\\?" }
 for byte = 0, 255 do
@@ -40,6 +43,15 @@ local function literals(bytes)
   return table.concat(lines, "\n")
 end
 
+-- A module's text without comments and indents, line for line. Where that would mean something else (a text
+-- over several lines that holds such a line), it stays as it is.
+local function lean(text, chunk)
+  local short = ("\n" .. text):gsub("\n[ ]*%-%-[^\n%[][^\n]*", "\n"):gsub("\n[ ]*%-%-%f[\n]", "\n")
+  short = short:gsub("\n[ ]+", "\n"):sub(2)
+  local same = load(short, "=", "t")
+  return same and string.dump(same, true) == string.dump(chunk, true) and short or text
+end
+
 -- What to embed for a file: its text, or a module compiled under the name its errors will show.
 local function content(path, as_source)
   local file <close> = assert(io.open(path, "rb"))
@@ -53,7 +65,7 @@ local function content(path, as_source)
     io.stderr:write(("lua/%s\n"):format(message))
     os.exit(1)
   end
-  return string.dump(chunk, false)
+  return AS_TEXT[module:match "^skillrt/(%w+)/"] and lean(text, chunk) or string.dump(chunk, false)
 end
 
 local paths = { table.unpack(arg) }

@@ -61,7 +61,7 @@ lua_floors() {
       put(1, "base")
       put(2, "expr template")
       put(3, "agent skill")
-      put(4, "mode")
+      put(4, "mode workflow")
       put(5, "run")
       put(6, "document")
       put(7, "report")

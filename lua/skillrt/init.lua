@@ -13,6 +13,7 @@ local runner -- loaded with the first run
 ---@field json table      encode, decode, null, array
 ---@field strategy table  check, resolve, BUILTIN
 ---@field template table  render(text, data, partials)
+---@field workflow fun(run: function|table): skillrt.Skill  a whole skill in one function(ctx, args)
 local M = {}
 
 local MODULES = {
@@ -142,6 +143,11 @@ return setmetatable(M, {
   __index = function(_, key)
     if key == "skill" then
       return require("skillrt.skill").at(2)
+    elseif key == "workflow" then
+      local new = require("skillrt.skill").at(2) -- it knows the script's line
+      return function(given)
+        return require("skillrt.workflow").of(given, new)
+      end
     elseif key == "generate" then
       return require("skillrt.document.generate").generate
     end

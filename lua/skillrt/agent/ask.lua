@@ -4,6 +4,7 @@
 -- A kind of agent gives request(task, text), read(reply, task) and reads_prompt(). Attempts, doubt and keys
 -- are the runtime's: nothing is retried here.
 
+local answer_of = require("skillrt.agent.answer")
 local prompt = require("skillrt.agent.prompt")
 
 local M = {}
@@ -68,8 +69,21 @@ local function labeled(agent, message, class)
   return nil, ("%s: %s"):format(agent:label(), message), class
 end
 
+-- What is said to it: the task as agents are given it; of a bare prompt, that and the form of its answer.
+local function words(agent, task)
+  if task.schema then
+    return ("%s\n\n%s"):format(prompt.text(task), prompt.form(task.schema))
+  end
+  return agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
+end
+
 local function read(agent, ctx, task, reply)
-  local outcome, failure, left_out = agent:read(reply, task)
+  local outcome, failure, left_out
+  if task.answer == "text" then
+    outcome, failure = answer_of.text(reply.body or "", task, task.schema)
+  else
+    outcome, failure, left_out = agent:read(reply, task)
+  end
   if left_out then
     ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
   end
@@ -88,8 +102,7 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M.perform(agent, ctx, task)
-  local text = agent:reads_prompt() and prompt.text(task) or "" -- the whole state, for those who look at it
-  local reply, message, class, bad = call(agent, ctx, task, text)
+  local reply, message, class, bad = call(agent, ctx, task, words(agent, task))
   if not reply then
     if bad and agent.explain then
       message, class = agent:explain(bad, message, class)

@@ -149,11 +149,21 @@ local function phase_text(task)
   return table.concat(lines, "\n")
 end
 
+---What is said where an answer must fit a JSON Schema.
+---@param schema table
+---@return string
+function M.form(schema)
+  return "[RETURN FORMAT]\nReturn JSON that fits this JSON Schema, and nothing else:\n"
+    .. assert(json.encode(schema, { sorted = true }))
+end
+
 ---The whole text of a task.
 ---@param task skillrt.Task
 ---@return string
 function M.text(task)
-  if task.kind == "phase" then
+  if task.bare then -- a prompt that somebody wrote whole
+    return task.prompt
+  elseif task.kind == "phase" then
     return phase_text(task)
   end
   return action_text(task)
@@ -175,8 +185,7 @@ function M.reformat(task, reply_text, problem)
     "[REPLY]",
     M.untrusted(text, "REPLY"),
     "",
-    "[RETURN FORMAT]",
-    M.return_format(task),
+    task.schema and M.form(task.schema) or "[RETURN FORMAT]\n" .. M.return_format(task),
   }, "\n")
 end
 

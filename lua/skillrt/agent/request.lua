@@ -34,6 +34,9 @@ local COMMON = {
   retry = { kind = "table" },
   acts = { kind = "boolean" },
   shown = { kind = "text" },
+  label = { kind = "text" },
+  phase = { kind = "text" },
+  pure = { kind = "boolean" }, -- made of what was recorded and nothing else: it may be made anew at any time
   declared = { kind = "table" },
   usage = { kind = "table" },
   secrets = { kind = "text", list = true }, -- texts that no reply may bring into the journal

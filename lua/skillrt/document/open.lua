@@ -18,6 +18,10 @@ function M.load(path, options)
   if type(path) ~= "string" then
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
+  if path:find("%.m?js$") and files.stat(path) then
+    local agent = options and options.agent and require("skillrt.document.load.config_agents").from_text(options.agent)
+    return require("skillrt.workflow").load(path, { agent = agent })
+  end
   local info = files.stat(path)
   local ours = info and (files.is_folder(path) or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
   if not ours and options and (options.agent or options.agents) then

@@ -96,7 +96,11 @@ function format.call(self, record, out)
   if step then
     step.asking = target
   end
-  if self.detail then
+  if record.label then
+    local heading = record.phase and record.phase .. ": " or ""
+    add(out, "info", "%sAgent: %s", prefix(step), escape(heading .. record.label))
+  end
+  if self.detail and not record.pure then
     local attempt = record.a and (", attempt %d"):format(record.a) or ""
     add(out, "detail", "%sAsking: %s (call %s%s)", prefix(step), escape(target), escape(tostring(record.c or record.x)),
       attempt)

@@ -270,6 +270,13 @@ function Execution:diverge(place, before, now)
   self.diverged = self.diverged or { place = place, before = before, now = now }
 end
 
+---Whether the function is expected to ask for what it asked for before: a further attempt goes another way,
+---and so does one whose changes were accepted.
+---@return boolean
+function Execution:is_exact()
+  return self.step.attempt == 1 and not self.step.loose
+end
+
 -- Delivers the recorded results in the journal's order.
 local function redeliver(self)
   local step = self.step
@@ -283,7 +290,7 @@ local function redeliver(self)
         self.taken[place] = true
         self.world.give(call, known)
         self:advance()
-      elseif step.attempt == 1 then
+      elseif self:is_exact() then
         self:diverge(place, known.to or "a call", "nothing")
         return
       end -- of a further attempt: a slot that a failed call gave free is taken again; it comes when it leaves
@@ -294,6 +301,9 @@ end
 -- The first place where a call had left that nobody asks for now: it may have acted, as a sleep never does.
 local function left_alone(self)
   local found
+  if self.step.loose then
+    return nil
+  end
   for place, call in pairs(self.step.calls) do
     if call.kind ~= "sleep" and not self.calls[place] and (not found or place < found) then
       found = place
@@ -307,7 +317,7 @@ end
 ---@return boolean
 function Execution:is_used_up()
   local step = self.step
-  if not self.live and step.attempt == 1 then
+  if not self.live and self:is_exact() then
     for _, place in ipairs(step.order) do
       local known = step.known[place]
       if known and not self.taken[place] then

@@ -57,6 +57,16 @@ end
 
 -- ---- declared ----
 
+-- Something else is asked for than was recorded at its place: it is forgotten where that is expected.
+local function differs(self, call, known)
+  local step = call.step
+  if call.execution:is_exact() and not known.pure then
+    call.execution:diverge(call.place, known.to or "another call", call.to)
+  elseif step.known[call.place] or known.idem then -- what had left and may have acted is a question
+    assert(self.journal:emit({ t = "drop", step = step.number, from = { call.place } }))
+  end
+end
+
 ---A call of a branch; it leaves when there is room, or gives what is recorded.
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
@@ -81,7 +91,7 @@ function Calls:declare(execution, branch, request)
   }
   local known = step.known[place] or step.calls[place]
   if known and known.digest and known.digest ~= call.digest then
-    execution:diverge(place, known.to or "another call", call.to)
+    differs(self, call, known)
   end
   execution:declare(call)
   return call
@@ -193,6 +203,9 @@ function Calls:task(call)
     key = key,
     digest = call.digest,
     idem = call.idem or nil,
+    pure = call.request.pure,
+    label = call.request.label and record.printable(call.request.label),
+    phase = call.request.phase and record.printable(call.request.phase),
   })
   self.run.limits:sent(call)
   return task

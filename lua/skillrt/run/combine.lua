@@ -1,5 +1,5 @@
--- run/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, first,
--- within, loop (docs/steps.md, "Functions").
+-- run/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
+-- first, within, loop (docs/steps.md, "Functions").
 --
 -- Each takes one position of its branch and numbers its own branches. Knows branches.lua and how a
 -- function's values are told from a failure; calls nothing and records nothing but rounds. Used by ctx.lua.
@@ -191,6 +191,47 @@ function M.pipeline(execution, branch, list, ...)
     end
     return value
   end, options, "pipeline")
+end
+
+---Branches that are begun one by one, each by its name, from `fn` or from one another; waits for all.
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param fn fun(begin: fun(key: string|integer, perform: function, ...)): any  begins the first ones
+---@param options table|nil  { max_parallel }
+---@return true|nil ok
+---@return string? message  of the first that failed
+---@return string? class
+function M.gather(execution, branch, fn, options)
+  if type(fn) ~= "function" then
+    error("ctx.gather: needs a function, not " .. names.show(fn), 3)
+  end
+  options = check_options(options, "gather", 3)
+  local scope = execution:scope(branch, execution:place(branch), options.max_parallel)
+  local begun, open, first = {}, 1, nil -- fn itself may begin more
+  local function settle(failure)
+    open, first = open - 1, first or failure
+    scope.over = open == 0
+    if scope.look then
+      scope.look()
+    end
+  end
+  fn(function(key, perform, ...)
+    local part = parts_of({ key }, function() return key end, "gather")[1]
+    if begun[part] then
+      error(("ctx.gather: a branch %s was begun before"):format(names.show(key)), 2)
+    end
+    begun[part], open = true, open + 1
+    execution:begin(("%s.%s."):format(scope.place, part), scope, function(one, ok, a, b, c)
+      local _, failure = outcome_of(one, ok, a, b, c)
+      settle(failure)
+    end, perform, ...)
+  end)
+  settle(nil)
+  wait_for(execution, scope)
+  if first then
+    return fail(branch, first)
+  end
+  return true
 end
 
 -- Branches of which one decides: the others are ended then.

@@ -240,6 +240,14 @@ function parts.await(run, step, ctx, steps)
   end
 end
 
+---A prompt to an agent: its answer as a text, or as a value that fits options.schema; or nil, message, class.
+function parts.agent(run, step, ctx, steps)
+  return function(prompt, options)
+    here(steps, step, "agent")
+    return require("skillrt.run.prompted").perform(run, step, steps:definition_of(step), ctx, prompt, options)
+  end
+end
+
 ---Waits so many seconds; a resume waits the rest.
 function parts.sleep(_, _, ctx)
   return function(seconds)
@@ -259,7 +267,7 @@ function parts.once(_, step, _, steps)
 end
 
 -- Combinators: what each of them is called with behind the execution and the branch.
-for _, name in ipairs({ "map", "all", "pipeline", "first", "loop", "spawn" }) do
+for _, name in ipairs({ "all", "pipeline", "gather", "first", "loop", "spawn" }) do
   local combinator = combine[name]
   parts[name] = function(_, step, _, steps)
     return function(...)

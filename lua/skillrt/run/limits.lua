@@ -187,7 +187,7 @@ end
 ---@return boolean
 function Limits:admit(call)
   local bounds = self.by_id[call.step.id] or self.of_run
-  if not bounds[1] or not calls_of.ACTS[call.kind] then
+  if not bounds[1] or not calls_of.ACTS[call.kind] or call.request.pure then
     return true
   end
   local free, one = room(self, bounds, call)

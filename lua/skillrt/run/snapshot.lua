@@ -27,7 +27,7 @@ local KEPT_MOST <const> = 8192
 local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
-  "generations", "ms",
+  "generations", "ms", "loose",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.

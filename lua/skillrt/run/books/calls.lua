@@ -57,7 +57,7 @@ function M.result(step, record, seq)
   known.acted = call and not call.idem and M.ACTS[call.kind] and not record.unsent or nil
   known.canceled = record.failed and record.failed.class == "canceled" or nil
   known.answered = not record.unsent and not record.unknown and not known.canceled or nil
-  known.own, known.to = record.own, call and call.to
+  known.own, known.to, known.pure = record.own, call and call.to, call and call.pure
   if call then
     step.calls[place] = nil
   end
@@ -85,11 +85,21 @@ local function without(step, is_gone)
   step.order = kept
 end
 
----A further attempt keeps all but the call that is blamed and what came behind it in its branch.
+-- What is waited for again, whatever is kept: what was given up, as nothing is decided yet, and what is made
+-- of the rest.
+local function is_open_again(step, place)
+  local known = step.known[place] or step.calls[place]
+  return known and (known.canceled or known.pure)
+end
+
+---A further attempt keeps all but the call that is blamed and what came behind it in its branch. `loose`: a
+---changed script is to be asked anew for all that it awaits, in any order.
 ---@param step skillrt.Step
----@param blamed string  its place
+---@param blamed string|table  its place; or a record with several
 function M.drop(step, blamed)
-  local from = type(blamed) == "table" and blamed.from or { blamed }
+  local is_record = type(blamed) == "table"
+  local from = is_record and blamed.from or { blamed }
+  step.loose = step.loose or (is_record and blamed.loose) or nil
   for _, place in ipairs(from) do
     for at, known in pairs(step.known) do
       if known.answered and places.is_behind(at, place) then
@@ -97,9 +107,13 @@ function M.drop(step, blamed)
         generations[at] = (generations[at] or 0) + 1
       end
     end
-    without(step, function(at) -- what was given up may be waited for again: nothing is decided yet
-      local known = step.known[at]
-      return places.is_behind(at, place) or (known and known.canceled)
+    without(step, function(at)
+      return places.is_behind(at, place) or is_open_again(step, at)
+    end)
+  end
+  if step.loose then
+    without(step, function(at)
+      return is_open_again(step, at)
     end)
   end
 end

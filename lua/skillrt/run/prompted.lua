@@ -1,0 +1,110 @@
+-- run/prompted.lua: ctx.agent: a prompt to an agent, by the words of workflow scripts; what comes back is its
+-- text, or a value that fits a schema.
+--
+-- Knows agents and tasks; the calls are the agent's own. Used by ctx.lua.
+
+local agents = require("skillrt.agent")
+local json_schema = require("skillrt.base.json_schema")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+local task_of = require("skillrt.run.task")
+
+local M = {}
+
+---@class skillrt.AgentOptions
+---@field agent string|table|nil   a declared agent, or one as `--agent` takes it; default: the skill's
+---@field schema table?            JSON Schema of the answer: then it is that value, else a text
+---@field model string?
+---@field effort string?           "low", "medium", "high", "xhigh", "max"
+---@field label string?            how it is named to people
+---@field phase string?            under which heading
+---@field tools string[]?          those it may use
+---@field timeout number?          seconds
+local OPTIONS <const> = {
+  agent = {},
+  schema = { kind = "table" },
+  model = { kind = "text" },
+  effort = { enum = { "low", "medium", "high", "xhigh", "max" } },
+  label = { kind = "text" },
+  phase = { kind = "text" },
+  tools = { kind = "text", list = true },
+  timeout = { kind = "seconds" },
+  cwd = { kind = "text" },
+}
+
+local function named(run, given)
+  if type(given) == "table" then
+    return agents.check(given, "agent")
+  end
+  local known = run.skill.agents
+  local only = next(known)
+  local name = given or known.default and "default" or only and next(known, only) == nil and only
+  if not name then
+    return nil, next(known) and "say which agent: " .. table.concat(names.sorted(known), ", ")
+      or "no agent is chosen: give one by --agent, SKILLRT_AGENT, or agents in the skill"
+  elseif known[name] then
+    return known[name]
+  end
+  return nil, ("agent %s is not declared%s"):format(names.show(name), names.suggest(tostring(name), known))
+end
+
+-- A ctx whose calls say for whom and under which heading they are made.
+local function labeled(ctx, options)
+  if not options.label and not options.phase then
+    return ctx
+  end
+  return setmetatable({
+    await = function(request)
+      request.label, request.phase = options.label, options.phase
+      return ctx.await(request)
+    end,
+  }, { __index = ctx })
+end
+
+-- What is wrong with what was asked; told before anything leaves.
+local function checked(run, prompt, given)
+  if type(prompt) ~= "string" or not prompt:find("%S") then
+    return nil, "the prompt must be a text, not " .. names.show(prompt)
+  end
+  local options, message = schema.record(given or {}, OPTIONS, "its options")
+  local agent
+  if options then
+    agent, message = named(run, options.agent)
+  end
+  if options and options.schema and not message then
+    local ok, why = json_schema.check(options.schema, "schema")
+    options.schema = ok and json_schema.normal(options.schema) or nil
+    message = not ok and why or nil
+  end
+  if message then
+    return nil, message
+  end
+  return options, agent
+end
+
+---@param run table
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param ctx table
+---@param prompt string
+---@param given skillrt.AgentOptions?
+---@return any answer
+---@return string? message
+---@return string? class  "definition": what was asked for cannot be
+function M.perform(run, step, definition, ctx, prompt, given)
+  local options, agent = checked(run, prompt, given)
+  if not options then
+    return nil, "ctx.agent: " .. agent, "definition"
+  end
+  local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent })
+  task.prompt = prompt
+  task.answer, task.schema, task.model, task.effort = "text", options.schema, options.model, options.effort
+  task.bare, task.tools, task.cwd = true, options.tools, options.cwd
+  local outcome, message, class = agent:perform(labeled(ctx, options), task)
+  if not outcome then
+    return nil, message, class
+  end
+  return outcome.output
+end
+
+return M

@@ -1,0 +1,189 @@
+// realm.js: what a workflow script finds around it. Evaluated inside the script's own context (child.js).
+//
+// Only two functions of the host are held here, `next` and `within`, and never handed on: what the script could
+// reach of the host's world it could leave its own by. What it may not have (a clock, chance, memory shared
+// with others) throws, or is not there. What it asks for is collected as plain data; answers come as JSON texts.
+'use strict';
+(next, within) => {
+  const { parse, stringify } = JSON;
+  const { isArray } = Array;
+  const { construct } = Reflect;
+  const MAX_ITEMS = 4096;
+
+  const missing = (what, instead) => { throw new Error(`${what} is not there in a workflow: ${instead}`); };
+
+  // ---- the world ----
+
+  const RealDate = Date;
+  function OwnDate(...given) {
+    if (!new.target || given.length === 0) missing('the time of day', 'give times in args, they would differ when it is resumed');
+    return construct(RealDate, given, new.target);
+  }
+  OwnDate.prototype = RealDate.prototype;
+  OwnDate.prototype.constructor = OwnDate;
+  OwnDate.parse = RealDate.parse;
+  OwnDate.UTC = RealDate.UTC;
+  OwnDate.now = () => missing('Date.now()', 'give times in args, they would differ when it is resumed');
+  globalThis.Date = OwnDate;
+  Math.random = () => missing('Math.random()', 'take the index, it would differ when it is resumed');
+  for (const name of ['SharedArrayBuffer', 'Atomics', 'WebAssembly', 'WeakRef', 'FinalizationRegistry']) delete globalThis[name];
+  delete Intl.DateTimeFormat;
+
+  // ---- what is asked for ----
+
+  let asks = [];
+  let spent = 0;
+  let total = null;
+  const waiting = Object.create(null);
+
+  const say = (kind, fields) => { asks[asks.length] = { kind, ...fields }; };
+  const place = () => { // the host's own errors stay with it
+    try { return next(); } catch { /* below */ }
+    throw new Error('too much recursion');
+  };
+  const ask = (kind, fields) => {
+    const at = place();
+    return new Promise((resolve, reject) => {
+      waiting[at] = { resolve, reject };
+      say(kind, { at, ...fields });
+    });
+  };
+  const shown = (error) => {
+    try {
+      if (error instanceof Error) return `${error.name}: ${error.message}`;
+      return typeof error === 'string' ? error : stringify(error) ?? String(error);
+    } catch { return 'an error that cannot be shown'; }
+  };
+  // A branch of its own: null where it throws, which is said.
+  const branch = (at, perform) => {
+    let promise = null;
+    const begin = () => {
+      promise = (async () => {
+        try { return await perform(); } catch (error) {
+          say('threw', { at, message: shown(error) });
+          return null;
+        }
+      })();
+    };
+    try { within(at, begin); } catch { /* below */ }
+    if (!promise) throw new Error('too much recursion');
+    return promise;
+  };
+  const checkItems = (items, what) => {
+    if (!isArray(items)) throw new TypeError(`${what}: needs a list, not ${typeof items}`);
+    if (items.length > MAX_ITEMS) throw new RangeError(`${what}: ${items.length} items, at most ${MAX_ITEMS}`);
+  };
+  const plain = (value, what) => {
+    let text;
+    try { text = stringify(value); } catch (error) { throw new TypeError(`${what} cannot be JSON: ${shown(error)}`); }
+    return text === undefined ? undefined : parse(text);
+  };
+
+  // ---- what scripts call ----
+
+  const api = {
+    async agent(prompt, options = {}) {
+      if (typeof prompt !== 'string' || prompt === '') throw new TypeError('agent: the prompt must be a text');
+      if (options === null || typeof options !== 'object' || isArray(options)) throw new TypeError('agent: options must be an object');
+      if (total !== null && spent >= total) throw new Error(`the budget is spent: ${spent} of ${total}`);
+      return ask('agent', { prompt, options: plain(options, 'agent: options') });
+    },
+    async parallel(thunks) {
+      checkItems(thunks, 'parallel');
+      const count = thunks.length;
+      for (let i = 0; i < count; i++) {
+        if (typeof thunks[i] !== 'function') throw new TypeError(`parallel: item ${i} is no function: write () => agent(...)`);
+      }
+      const at = place();
+      const begun = [];
+      for (let i = 0; i < count; i++) begun[i] = branch(`${at}/${i + 1}`, () => thunks[i]());
+      const results = [];
+      for (let i = 0; i < count; i++) results[i] = await begun[i];
+      return results;
+    },
+    async pipeline(items, ...stages) {
+      checkItems(items, 'pipeline');
+      for (const stage of stages) if (typeof stage !== 'function') throw new TypeError('pipeline: a stage must be a function');
+      const at = place();
+      const begun = [];
+      for (let i = 0; i < items.length; i++) {
+        begun[i] = branch(`${at}/${i + 1}`, async () => {
+          let value = items[i];
+          for (const stage of stages) value = await stage(value, items[i], i);
+          return value;
+        });
+      }
+      const results = [];
+      for (let i = 0; i < begun.length; i++) results[i] = await begun[i];
+      return results;
+    },
+    phase(title) { say('phase', { text: `${title}` }); },
+    log(...texts) {
+      let line = '';
+      for (const text of texts) line += (line && ' ') + (typeof text === 'string' ? text : shown(text));
+      say('log', { text: line });
+    },
+    async ask(question) {
+      const asked = typeof question === 'string' ? { question } : question;
+      if (asked === null || typeof asked !== 'object' || typeof asked.question !== 'string') throw new TypeError('ask: needs a question');
+      return ask('question', { question: plain(asked, 'ask: the question') });
+    },
+    async workflow(name, args) {
+      if (typeof name !== 'string' || name === '') throw new TypeError('workflow: needs a name or a path');
+      return ask('workflow', { name, args: plain(args, 'workflow: args') });
+    },
+  };
+  for (const name of Object.keys(api)) globalThis[name] = api[name];
+  globalThis.budget = Object.freeze({
+    get total() { return total; },
+    spent: () => spent,
+    remaining: () => (total === null ? Infinity : total > spent ? total - spent : 0),
+  });
+  globalThis.console = Object.freeze({ log: api.log, info: api.log, warn: api.log, error: api.log, debug: api.log });
+
+  // ---- for the host: texts in, texts out ----
+
+  let done = null;
+  const failure = (error) => {
+    const stack = error instanceof Error && typeof error.stack === 'string' ? error.stack : '';
+    return { error: shown(error), stack };
+  };
+  return {
+    // The script itself: `main(args)` is an async function of this context.
+    start(main, argsText) {
+      const args = argsText === '' ? undefined : parse(argsText);
+      (async () => {
+        try {
+          const value = await main(args);
+          const text = stringify(value);
+          done = { value: text === undefined ? null : parse(text) };
+        } catch (error) { done = failure(error); }
+      })();
+    },
+    // Another script, in the place where it was asked for.
+    nested(at, main, argsText) {
+      const { resolve, reject } = waiting[at];
+      delete waiting[at];
+      const begin = () => {
+        (async () => main(argsText === '' ? undefined : parse(argsText)))().then(resolve, reject);
+      };
+      try { within(at, begin); } catch { reject(new Error('too much recursion')); }
+    },
+    answer(at, valueText) {
+      const { resolve } = waiting[at];
+      delete waiting[at];
+      resolve(valueText === '' ? undefined : parse(valueText));
+    },
+    refuse(at, message) {
+      const { reject } = waiting[at];
+      delete waiting[at];
+      reject(new Error(message));
+    },
+    budget(now, all) { spent = now; total = all; },
+    take() {
+      const text = stringify({ asks, done });
+      asks = [];
+      return text;
+    },
+  };
+};

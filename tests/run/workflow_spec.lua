@@ -1,0 +1,316 @@
+-- workflow_spec.lua: workflow scripts of JavaScript as people have them, run whole: what they may call, what
+-- they return, what a resume keeps, what they cannot reach.
+local R = require "tests.support.runs"
+local json = require "skillrt.base.json"
+local skillrt = require "skillrt"
+
+local META = "export const meta = { name: 'tried', description: 'a script of the tests' }\n"
+
+-- Answers with the last word of its prompt; `fail` in it fails, `{` is repeated as it is.
+local AGENT = [[p=$(cat); echo x >> "$0.asked"; case "$p" in
+  *fail*) exit 3;; *'{'*) printf %s "$p" | grep -o '{.*}' | head -1;; *) printf '%s' "${p##* }";; esac]]
+
+local function agent(folder)
+  return { kind = "command", argv = { "sh", "-c", AGENT, folder .. "/agent" }, stdin = "{prompt}", idempotent = true }
+end
+
+local function asked(folder)
+  return select(2, (R.exists(folder .. "/agent.asked") and R.read(folder .. "/agent.asked") or ""):gsub("x", ""))
+end
+
+local function load(folder, body, options)
+  R.write(folder .. "/tried.js", (options and options.meta or META) .. body)
+  return skillrt.load(folder .. "/tried.js", { agent = agent(folder) })
+end
+
+-- Runs a script's body; gives the result, the run's folder, and that of the script.
+local function run(body, options)
+  local folder = R.folder()
+  local skill = assert(load(folder, body, options))
+  return assert(skill:run { work_dir = folder .. "/run", args = options and options.args }), folder .. "/run", folder
+end
+
+local function value_of(body, options)
+  local result = run(body, options)
+  assert.equal("completed", result.status, result.message)
+  return result.state.result
+end
+
+describe("a workflow script", function()
+  after_each(R.clean)
+
+  it("asks agents one after the other; what it returns is the result (W2, W5)", function()
+    local result, dir = run [[
+      const first = await agent('say one', { label: 'the first', phase: 'Begin' })
+      phase('Second part')
+      log('first was', first, { n: 1 })
+      const second = await agent(`say ${first}two`)
+      return { first, second, list: [1, 'x', null] }
+    ]]
+    assert.equal("completed", result.status, result.message)
+    assert.same({ first = "one", second = "onetwo", list = json.array { 1, "x", json.null } }, result.state.result)
+    local said = {}
+    for _, record in ipairs(R.records(dir)) do
+      said[#said + 1] = record.t == "note" and (record.title or record.text) or record.label and record.phase .. ": " .. record.label
+    end
+    assert.same({ "Begin: the first", "Second part", 'first was one {"n":1}' }, said)
+  end)
+
+  it("takes args: JSON behind --, else words, else the input, else undefined (W4)", function()
+    assert.same({ a = { 1 } }, value_of("return args", { args = { '{"a":[1]}' } }))
+    assert.same("plain words", value_of("return args", { args = { "plain words" } }))
+    assert.same("undefined", value_of "return typeof args")
+  end)
+
+  it("parallel is a barrier that never rejects; a branch that throws is null, and said (W9)", function()
+    local result, dir = run [[
+      return await parallel([
+        () => agent('say a'),
+        () => { throw new Error('thrown here') },
+        async () => { await agent('say b'); return agent('say c') },
+        () => 'no agent at all',
+      ])
+    ]]
+    assert.same({ "a", json.null, "c", "no agent at all" }, { table.unpack(result.state.result, 1, 4) })
+    assert.matches("null, as it threw: Error: thrown here", R.records(dir, "note")[1].text)
+  end)
+
+  it("pipeline takes each item through its stages at its own pace, results in order (W10)", function()
+    assert.same({ { "A", "a!0" }, json.null, { "C", "c!2" } }, { table.unpack(value_of [[
+      return await pipeline(['a', 'b', 'c'],
+        (item) => { if (item === 'b') throw new Error('no'); return agent('say ' + item) },
+        (said, item, index) => [item.toUpperCase(), `${said}!${index}`])
+    ]], 1, 3) })
+  end)
+
+  it("Promise.all and functions of its own are as good (W2)", function()
+    assert.same({ "1", "2", "3" }, { table.unpack(value_of [[
+      async function both(a, b) { return Promise.all([agent('say ' + a), agent('say ' + b)]) }
+      const [x, y] = await both(1, 2)
+      return [x, y, await agent('say 3')]
+    ]], 1, 3) })
+  end)
+
+  it("refuses more than 4,096 items, loudly (W11)", function()
+    assert.matches("RangeError: parallel: 4097 items, at most 4096", value_of
+      "try { await parallel(Array(4097).fill(() => 1)) } catch (e) { return String(e) }")
+  end)
+
+  it("gets a value that fits its schema, or is told what was wrong; a schema that cannot be throws first (W5, W6)", function()
+    local schema = "{ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }"
+    local result, _, folder = run(([[
+      const schema = %s
+      const good = await agent('repeat {"n": 7}', { schema })
+      let bad, wrong
+      try { bad = await agent('repeat {"n": "x"}', { schema }) } catch (e) { bad = 'threw: ' + e.message }
+      try { await agent('never', { schema: { type: 'nothing' } }) } catch (e) { wrong = e.message }
+      return { good, bad, wrong }
+    ]]):format(schema))
+    local got = result.state.result
+    assert.equal("completed", result.status, result.message)
+    assert.same({ n = 7 }, got.good)
+    assert.matches("^threw: .*n must be", got.bad)
+    assert.matches("schema", got.wrong)
+    assert.equal(3, asked(folder)) -- once, and twice for the form; never for what cannot be
+  end)
+
+  it("has null for an agent that failed; the run does not end as if all were well (W7, W26)", function()
+    local result = run "return (await parallel([() => agent('say a'), () => agent('fail', { label: 'weak' })])).filter(Boolean)"
+    assert.same({ "failed", "agents_failed" }, { result.status, result.reason })
+    assert.same({ "a" }, { table.unpack(result.state.result) })
+    assert.equal(2, result.state.agents.asked)
+    assert.matches("^weak %(1/2/1%): .*exited with 3", result.state.agents.failed[1])
+  end)
+
+  it("has at most 16 agents out at once (W15)", function()
+    local _, dir = run "await parallel([...Array(40).keys()].map(i => () => agent('say ' + i)))"
+    local now, most = 0, 0
+    for _, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.kind == "command" then
+        now = now + 1
+      elseif record.t == "result" and not record.c:find "start" and not record.c:find "2$" then
+        now = now - 1
+      end
+      most = math.max(most, now)
+    end
+    assert.equal(16, most)
+  end)
+
+  it("calls another, which shares its agents; one that is not there throws (W14)", function()
+    local folder = R.folder()
+    R.write(folder .. "/other.js", "export const meta = { name: 'other', description: 'd' }\nreturn [args, await agent('say deep')]")
+    local skill = assert(load(folder, [[
+      let missing
+      try { await workflow('nowhere') } catch (e) { missing = e.message }
+      return { of: await workflow('other', { x: 1 }), path: await workflow('./other.js'), missing }
+    ]]))
+    local result = assert(skill:run { work_dir = folder .. "/run" })
+    assert.equal("completed", result.status, result.message)
+    assert.same({ x = 1 }, result.state.result.of[1])
+    assert.same({ "deep", "deep" }, { result.state.result.of[2], result.state.result.path[2] })
+    assert.matches("workflow \"nowhere\": no such script", result.state.result.missing)
+    assert.equal(2, result.state.agents.asked)
+  end)
+end)
+
+describe("a workflow script that is wrong", function()
+  after_each(R.clean)
+
+  it("is told so before anything runs: no meta, meta that is no literal, a syntax error with its line (W1, W16)", function()
+    for _, case in ipairs {
+      { "", "return 1", "is no workflow script: it must begin with" },
+      { "export const meta = { name: 'x' }\n", "", "meta.description must be a text" },
+      { "export const meta = { name: 'x', description: f() }\n", "", "line 1: meta must be a plain literal, without f" },
+      { "export const meta = { name: 'x', description: `a${1}` }\n", "", "no %${...}" },
+      { META, "const a = 1\nconst b = = 2\n", "tried.js:3: Unexpected token '='" },
+      { META, "import fs from 'fs'\n", "tried.js:2: Cannot use import statement outside a module" },
+      { META, "})(); (async () => {", "tried.js:2" },
+    } do
+      local folder = R.folder()
+      local skill, message = load(folder, case[2], { meta = case[1] })
+      if skill then
+        local result = assert(skill:run { work_dir = folder .. "/run" })
+        assert.equal("failed", result.status)
+        message = result.message
+      end
+      assert.matches(case[3], message, 1, true == case[4])
+      assert.equal(0, asked(folder))
+    end
+  end)
+
+  it("fails with the line where it threw", function()
+    local result = run "const x = {}\n\nawait agent('say a')\nx.y.z()\n"
+    assert.equal("failed", result.status)
+    assert.matches("tried.js:5:%d+: TypeError: Cannot read properties of undefined", result.message)
+  end)
+
+  it("that waits for what never comes is ended", function()
+    local result = run "await new Promise(() => {})"
+    assert.matches("waits for something that never comes", result.message)
+  end)
+
+  it("has no clock and no chance (W3)", function()
+    local got = value_of [[
+      const out = {}
+      const tries = { now: () => Date.now(), date: () => new Date(), called: () => Date(), random: () => Math.random(),
+        kept: () => new Date(0).constructor.now(), intl: () => new Intl.DateTimeFormat().format(),
+        wait: () => Atomics.wait, timer: () => setTimeout(() => 1) }
+      for (const [name, one] of Object.entries(tries)) { try { out[name] = one() } catch (e) { out[name] = 'threw' } }
+      return { ...out, ok: new Date(86400000).toISOString() }
+    ]]
+    for _, name in ipairs { "now", "date", "called", "random", "kept", "intl", "wait", "timer" } do
+      assert.equal("threw", got[name], name)
+    end
+    assert.equal("1970-01-02T00:00:00.000Z", got.ok)
+  end)
+end)
+
+describe("a workflow script that is resumed", function()
+  after_each(R.clean)
+
+  local BODY = [[
+    const found = await pipeline(['a', 'b'], (item) => agent('say ' + item), (said) => agent(`say ${said}${said}`))
+    const [x, y] = await Promise.all([agent('say x'), agent('say y')])
+    return { found, x, y }
+  ]]
+
+  it("behind any record comes to the same end, and asks no agent again that had answered (W18, W25)", function()
+    local first, dir, folder = run(BODY)
+    local wanted, count = json.encode(first.state.result, { sorted = true }), #R.records(dir)
+    assert.equal(6, asked(folder))
+    for keep = 2, count - 1 do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      local kept = #R.records(copy, "result")
+      for _, record in ipairs(R.records(copy, "result")) do
+        kept = kept - (record.own and 1 or 0)
+      end
+      R.write(folder .. "/agent.asked", "")
+      local result, message = skillrt.resume(copy, { skill = assert(skillrt.load(folder .. "/tried.js", { agent = agent(folder) })) })
+      assert(result, message)
+      assert.equal(wanted, json.encode(result.state.result, { sorted = true }), "cut behind " .. keep)
+      assert.equal(6 - kept, asked(folder), ("cut behind record %d of %d"):format(keep, count))
+    end
+  end)
+
+  -- Runs the first script until its last agent, which waits for a file, was asked; then cuts the run there.
+  local function interrupted(body)
+    local _, dir, folder = run(body)
+    local copy = R.folder() .. "/cut"
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.kind == "command" then
+        R.cut(dir, copy, keep - 1)
+      end
+    end
+    R.write(folder .. "/agent.asked", "")
+    return copy, folder
+  end
+
+  it("after an edit asks again for what changed, and for what came of it, and for nothing else (W18, W28)", function()
+    local before = [[
+      const list = await parallel([
+        async () => { const a = await agent('say a'); return agent('say a' + a) },
+        async () => { const b = await agent('say b'); return agent('say b' + b) },
+      ])
+      return [list, await agent('say end')]
+    ]]
+    local copy, folder = interrupted(before)
+    local skill = assert(load(folder, (before:gsub("'say b'%)", "'say B')"))))
+    local result, message, code = skillrt.resume(copy, { skill = skill })
+    assert.same({ nil, "changed" }, { result, code })
+    assert.matches("tried.js", message)
+    result, message, code = skillrt.resume(copy, { skill = skill, accept_changes = true })
+    assert.same({ nil, "changed" }, { result, code })
+    assert.matches("its script is asked anew; what it asks for as before keeps its answer", message)
+    assert.equal(0, asked(folder))
+    result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true, yes = true }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "aa", "bB" }, { table.unpack(result.state.result[1]) })
+    assert.equal(3, asked(folder)) -- B, what was made of it, and the end
+  end)
+
+  it("keeps what it has where a step was put in front of it in another branch, and when it is cut again (W28)", function()
+    local copy, folder = interrupted [[
+      const list = await parallel([() => agent('say a'), () => agent('say b'), () => agent('say c')])
+      return [list, await agent('say end')]
+    ]]
+    local skill = assert(load(folder, [[
+      const list = await parallel([
+        async () => { log('more'); return agent('say a') }, () => agent('say b'), () => agent('say d'), () => agent('say e'),
+      ])
+      return [list, await agent('say end')]
+    ]]))
+    local result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true, yes = true }))
+    assert.same({ "a", "b", "d", "e" }, { table.unpack(result.state.result[1]) })
+    assert.equal(3, asked(folder)) -- d, e, end
+    local again = R.folder() .. "/again"
+    for keep = #R.records(copy) - 6, #R.records(copy) - 1 do
+      R.cut(copy, again, keep)
+      local last = assert(skillrt.resume(again, { skill = skill, accept_changes = true, yes = true }))
+      assert.same({ "a", "b", "d", "e" }, { table.unpack(last.state.result[1]) }, "cut behind " .. keep)
+    end
+  end)
+end)
+
+describe("a workflow script that wants out", function()
+  after_each(R.clean)
+
+  it("reaches nothing of the program it runs in", function()
+    local escapes = {}
+    for line in R.read("tests/run/skills/escapes.js"):gmatch "[^\n]+" do
+      escapes[#escapes + 1] = not line:find "^//" and line or nil
+    end
+    assert.is_true(#escapes > 20)
+    local attempts = {}
+    for i, line in ipairs(escapes) do
+      attempts[i] = ("async () => { %s }"):format(line)
+    end
+    local got = value_of(("const out = []\nfor (const attempt of [%s]) { let it; try { it = await attempt() } catch (e) {"
+      .. " it = e } const host = it && (typeof it === 'object' || typeof it === 'function') && !(it instanceof Object);"
+      .. " out.push(host ? 'host object' : it && (it.pid || it.mainModule || it.versions || it.readFileSync) ? 'escaped'"
+      .. " : 'held') }\nreturn out"):format(table.concat(attempts, ",\n")))
+    for i, line in ipairs(escapes) do
+      assert.equal("held", got[i], line)
+    end
+  end)
+end)
