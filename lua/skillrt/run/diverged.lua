@@ -4,6 +4,7 @@
 -- Knows steps and what the books keep of one. Called by steps.lua, which tells that it has happened.
 
 local attempts = require("skillrt.run.attempts")
+local json = require("skillrt.base.json")
 
 local M = {}
 
@@ -36,6 +37,22 @@ function M.met(steps, step)
     error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
   end
   steps:fail(step, steps:definition_of(step), { class = "permanent", message = text })
+end
+
+---Changes are accepted: what was made of recorded results alone is made anew, by the changed script. What it
+---asks for then is compared with what was recorded when it asks.
+---@param steps skillrt.Steps
+---@param step skillrt.Step
+function M.loosen(steps, step)
+  for _, known in pairs(step.known) do
+    if known.pure then
+      local text = "step %d (%s): its script is asked anew; what it asks for as before keeps its answer"
+      steps.dropped = steps.dropped or {}
+      steps.dropped[#steps.dropped + 1] = text:format(step.number, step.id)
+      assert(steps.journal:emit({ t = "drop", step = step.number, from = json.array({}), loose = true }))
+      return
+    end
+  end
 end
 
 return M

@@ -9,7 +9,6 @@ local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
-local json = require("skillrt.base.json")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
 local output_files = require("skillrt.run.output_files")
@@ -228,21 +227,6 @@ function Steps:look(step)
   end
 end
 
----Changes are accepted: what was made of recorded results alone is made anew, by the changed script. What it
----asks for then is compared with what was recorded when it asks.
----@param step skillrt.Step
-function Steps:loosen(step)
-  for _, known in pairs(step.known) do
-    if known.pure then
-      self.dropped = self.dropped or {}
-      local text = "step %d (%s): its script is asked anew; what it asks for as before keeps its answer"
-      self.dropped[#self.dropped + 1] = text:format(step.number, step.id)
-      assert(self.journal:emit({ t = "drop", step = step.number, from = json.array({}), loose = true }))
-      return
-    end
-  end
-end
-
 ---Goes on with a step after one of its calls was over.
 ---@param step skillrt.Step
 function Steps:go_on(step)
@@ -390,7 +374,7 @@ function Steps:take_up()
       self.calls.due:put(step.retry_at, step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
       if self.run.accept_changes and not step.loose then
-        self:loosen(step)
+        require("skillrt.run.diverged").loosen(self, step)
       end
       repeat -- gives back what is recorded; what may leave leaves with the first batch
         step.replays = nil
