@@ -177,7 +177,7 @@ static int files_list(lua_State *L) {
   return 1;
 }
 
-/* stat(path) -> { kind, size, mtime_ns, mode } or nil, message, code; stat(folder, name): below the
+/* stat(path) -> { kind, size, mtime_ns, mode, id: the same for two names of one file } or nil, message, code; stat(folder, name): below the
  * folder, through no link */
 static int files_stat(lua_State *L) {
   const char *path = check_path(L, 1), *name = lua_isnoneornil(L, 2) ? NULL : check_path(L, 2);
@@ -191,7 +191,9 @@ static int files_stat(lua_State *L) {
   }
   if (failed < 0 || (name && !below_stat(sys, path, name, &info, &error)))
     return bind_fail(L, &error);
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
+  lua_pushfstring(L, "%I:%I", (LUAI_UACINT)info.device, (LUAI_UACINT)info.inode);
+  lua_setfield(L, -2, "id");
   lua_pushstring(L, kind_name(info.kind));
   lua_setfield(L, -2, "kind");
   lua_pushinteger(L, info.size);

@@ -167,6 +167,9 @@ local function check_extension(config, found)
       fields.object(own, key, "x_skillrt.", found)
     end
   end
+  if own.agent_decides ~= nil and type(own.agent_decides) ~= "boolean" then
+    found:error("type", "x_skillrt.agent_decides", "must be true or false, not %s", fields.show(own.agent_decides))
+  end
   fields.number(own.limits or {}, "attempts_per_action", "x_skillrt.limits.", found)
   for _, row in ipairs(limits.TABLE) do
     check_limit(own.limits or {}, row, found)

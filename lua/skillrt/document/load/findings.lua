@@ -84,6 +84,17 @@ function Findings:take(list, place_of)
   end
 end
 
+---Makes notes of all findings of a code, as something else takes care of them.
+---@param code string
+---@param why string
+function Findings:soften(code, why)
+  for _, one in ipairs(self) do
+    if one.code == code then
+      one.level, one.why = "note", why
+    end
+  end
+end
+
 ---@param level "error"|"warning"|"note"
 ---@return integer
 function Findings:count(level)

@@ -24,6 +24,7 @@ local M = {}
 ---@field dir string
 ---@field name string?
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
+---@field agent_decides boolean?   preconditions in prose are judged by an agent
 ---@field config table?            the skill-config it was made of, as given
 ---@field findings skillrt.load.Findings
 ---@field tree skillrt.load.Tree?  the folder's files
@@ -271,12 +272,17 @@ function M.read(dir, options)
     tell_code(self)
   end
   references.check(self.tree, read_documents(self), found, told_of(specs))
+  local decides = type(raw.x_skillrt) == "table" and raw.x_skillrt.agent_decides == true
+  if decides then
+    found:soften("load.condition-unread", "an agent judges it in the run (x_skillrt.agent_decides)")
+  end
   return {
     kind = "folder",
     path = dir,
     dir = dir,
     name = self.name,
     definition = definition,
+    agent_decides = decides,
     config = raw,
     findings = found,
     tree = self.tree,

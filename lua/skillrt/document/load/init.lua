@@ -247,6 +247,9 @@ function M.load(path, options)
   elseif not document.definition then
     return refused(document)
   end
+  if document.agent_decides then
+    require("skillrt.document.load.judge").add(document.definition)
+  end
   local checked, problem = skill.check(document.definition)
   document.findings:sort()
   if not checked then

@@ -1,6 +1,6 @@
 -- document/load/tree.lua: a skill's folder: which files it holds, and their texts; nothing outside of it.
 --
--- Links are not followed and told (F13); sizes are bounded. Reads a document when it is asked
+-- A link to a folder in here is that folder; other links are not followed and told (F13); sizes are bounded. Reads a document when it is asked
 -- for, not before. Called by folder.lua and the door.
 local files = require "skillrt.base.files"
 local markdown = require "skillrt.document.load.markdown"
@@ -40,8 +40,7 @@ local function walk(self, folder, depth)
     local path = folder == "" and entry.name or folder .. "/" .. entry.name
     self.kinds[path] = entry.kind
     if entry.kind == "link" then
-      local why = "a link may lead out of the folder, so it is not followed and what it names was not read"
-      self.found:warn("link", { file = path }, "is a symbolic link", why, "put the file itself here")
+      self.links[#self.links + 1] = path
     elseif entry.kind == "directory" and not SKIPPED[entry.name] then
       if entry.name:find "%.md$" then
         self.found:error("unreadable", { file = path }, "is a folder, not a document", "it was not read as one")
@@ -58,12 +57,47 @@ local function walk(self, folder, depth)
   end
 end
 
+-- The folder in here that a link leads to, by what the system knows both by; none that holds the link itself.
+local function target_of(self, link)
+  local info = files.stat(files.join(self.dir, link) .. "/.")
+  for path, kind in pairs(info and self.kinds or {}) do
+    local holds = link:sub(1, #path + 1) == path .. "/"
+    local one = kind == "directory" and not holds and files.stat(files.join(self.dir, path))
+    if one and one.id == info.id then
+      return path
+    end
+  end
+end
+
+-- What lies in the folder that a link leads to lies there, too; where it leads out, nothing of it is read.
+local function follow_links(self)
+  local real = table.move(self.paths, 1, #self.paths, 1, {})
+  for _, link in ipairs(self.links) do
+    local target = target_of(self, link)
+    for _, path in ipairs(target and real or {}) do
+      if path:sub(1, #target + 1) == target .. "/" and #self.paths < M.MAX_FILES then
+        local here = link .. path:sub(#target + 1)
+        self.paths[#self.paths + 1], self.kinds[here] = here, "file"
+      end
+    end
+    if not target then
+      local why = "it leads out of the folder, or to a file, so it is not followed and what it names was not read"
+      self.found:warn("link", { file = link }, "is a symbolic link", why, "put the file itself here")
+    end
+  end
+  if #self.paths > #real then
+    table.sort(self.paths)
+  end
+end
+
 ---@param dir string
 ---@param found skillrt.load.Findings
 ---@return skillrt.load.Tree
 function M.open(dir, found)
-  local self = setmetatable({ dir = dir, kinds = {}, paths = {}, found = found, texts = {}, blocks = {} }, Tree)
+  local self = setmetatable({ dir = dir, kinds = {}, paths = {}, links = {}, found = found, texts = {}, blocks = {} },
+    Tree)
   walk(self, "", 0)
+  follow_links(self)
   if #self.paths >= M.MAX_FILES then
     local last = self.paths[#self.paths]
     local what = ("holds more than %d files; those behind %s were not seen"):format(M.MAX_FILES, last)

@@ -241,6 +241,18 @@ describe("the border of a folder", function()
     assert.same({ "phases/02-b.md" }, places(found, "load.link"))
   end)
 
+  it("holds links to folders of its own, and none to itself or out of it (F13)", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["steps/first/01-a.md"] = "# A\n" }
+    folder:write("../outside/02-b.md", "# Secret\n")
+    folder:link("phases", "steps/first")
+    folder:link("steps/again", "../steps")
+    folder:link("more", "../outside")
+    local skill, found = loaded(folder)
+    assert.same({ "01-a" }, ids(skill.phases))
+    assert.equal("phases/01-a.md", skill.phases[1].prompt)
+    assert.same({ "more", "steps/again" }, places(found, "load.link"))
+  end)
+
   it("is not crossed by links in documents; dead ones are told", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL .. "[out](../outside.md) [dead](specs/none.md) [web](https://x.y/z) [here](#part) [ok](phases/01-a.md#x)\n",

@@ -1,0 +1,152 @@
+-- document/load/judge.lua: preconditions in prose that an agent judges (x_skillrt.agent_decides): for each an action
+-- that asks it, as a step of the run; what it says stands in the state with its reason.
+--
+-- It asks when all else that the waiting action needs holds, and again when the state changed. Called by load.
+local condition = require "skillrt.document.load.condition"
+local expr = require "skillrt.expr"
+local files = require "skillrt.base.files"
+local json = require "skillrt.base.json"
+local names = require "skillrt.base.names"
+
+local M = {}
+
+local JUDGED <const> = condition.JUDGED
+local REASONS <const>, ASKED <const> = JUDGED .. "_reasons", JUDGED .. "_asked"
+
+-- What changes with every step, or by a judgement itself: no reason to ask again.
+local PASSING = { [JUDGED] = true, [REASONS] = true, [ASKED] = true, iteration_count = true, current_action = true,
+  updated_at = true, completed_actions = true }
+
+local function words_of(text)
+  return type(text) == "string" and text:match "^judged%.includes%('(.*)'%)$" or nil
+end
+
+-- By what is to be judged: who waits for it, and what else each of them needs.
+local function collect(actions)
+  local order, by_words = {}, {}
+  for _, action in ipairs(actions) do
+    local when, others, asked = action.when or {}, {}, {}
+    for _, text in ipairs(type(when) == "table" and when or { when }) do
+      local words = words_of(text)
+      asked[#asked + 1] = words
+      others[#others + 1] = not words and (type(text) == "string" and expr.compile(text)) or nil
+    end
+    for _, words in ipairs(asked) do
+      if not by_words[words] then
+        by_words[words] = {}
+        order[#order + 1] = words
+      end
+      table.insert(by_words[words], { action = action, others = others })
+    end
+  end
+  return order, by_words
+end
+
+local function contains(list, value)
+  for _, one in ipairs(type(list) == "table" and list or {}) do
+    if one == value then
+      return true
+    end
+  end
+  return false
+end
+
+-- A digest of all that a judgement may rest on.
+local function looks(state, own)
+  local seen, done = {}, json.array {}
+  for key, value in pairs(state) do
+    seen[key] = not PASSING[key] and value or nil
+  end
+  for _, id in ipairs(state.completed_actions or {}) do
+    done[#done + 1] = not own[id] and id or nil
+  end
+  seen.done = done
+  return files.digest(assert(json.encode(seen, { sorted = true })))
+end
+
+local function is_waited_for(waiting, state)
+  for _, one in ipairs(waiting) do
+    local action, ready = one.action, true
+    local once = not action.repeatable and (action.max_runs or 1) == 1
+    for _, other in ipairs(one.others) do
+      ready = ready and other(state) == true
+    end
+    if ready and not (once and contains(state.completed_actions, action.id)) then
+      return true
+    end
+  end
+  return false
+end
+
+local PROMPT <const> = [[Judge whether a condition holds now. Do nothing else, and change nothing.
+
+The condition: %s
+
+It decides whether this may be done: %s
+
+Return exactly one JSON object:
+{ "status": "completed", "output": { "holds": true or false, "reason": "in one sentence" }, "summary": "..." }]]
+
+-- The answer, wherever an agent puts it.
+local function answer_of(reply)
+  for _, one in ipairs { reply.output or false, reply.updates or false } do
+    if type(one) == "table" and type(one.holds) == "boolean" then
+      return one.holds, type(one.reason) == "string" and one.reason or reply.summary
+    end
+  end
+end
+
+local function ask(words, waiting, agent, own)
+  local purpose = waiting[1].action
+  local text = PROMPT:format(words, purpose.description or purpose.purpose or purpose.name or purpose.id)
+  return function(state, ctx)
+    local reply, message = ctx.await { agent = agent, prompt = text }
+    if not reply then
+      return nil, message
+    end
+    local holds, reason = answer_of(reply)
+    if holds == nil then
+      return nil, 'the agent did not say whether it holds ({ "holds": true or false, "reason": "..." })'
+    end
+    local judged, reasons, asked = json.array {}, {}, {}
+    for _, one in ipairs(state[JUDGED] or {}) do
+      judged[#judged + 1] = one
+    end
+    judged[#judged + 1] = holds and words or nil
+    for from, to in pairs { [REASONS] = reasons, [ASKED] = asked } do
+      for key, value in pairs(state[from] or {}) do
+        to[key] = value
+      end
+    end
+    reasons[words] = ("%s: %s"):format(holds and "yes" or "no", reason or "no reason given")
+    asked[words] = looks(state, own)
+    ctx.log(("%s: %s"):format(words, reasons[words]))
+    return { [JUDGED] = judged, [REASONS] = reasons, [ASKED] = asked }
+  end
+end
+
+---Adds the actions that ask; a definition without prose in its preconditions stays as it is.
+---@param definition table  what skillrt.skill takes
+function M.add(definition)
+  local order, by_words = collect(definition.actions or {})
+  local agent, own = names.sorted(definition.agents or {})[1], {}
+  local top = 0
+  for _, action in ipairs(definition.actions or {}) do
+    top = math.max(top, (tonumber(action.priority) or 0) + 1)
+    agent = action.agent or agent
+  end
+  for i, words in ipairs(agent and order or {}) do
+    local waiting, id = by_words[words], "judge-" .. i
+    own[id] = true
+    definition.actions[#definition.actions + 1] = {
+      id = id, name = "Judge: " .. words, optional = true, repeatable = true, priority = top,
+      when = { function(state)
+        return not contains(state[JUDGED], words) and is_waited_for(waiting, state)
+          and (state[ASKED] or {})[words] ~= looks(state, own)
+      end },
+      run = ask(words, waiting, agent, own),
+    }
+  end
+end
+
+return M
