@@ -114,6 +114,8 @@ bool sys_pread_all(const struct sys *, int fd, void *to, size_t size, int64_t of
 /* open and fsync, tried again after EINTR. */
 int sys_open(const struct sys *, const char *path, int flags, unsigned mode);
 int sys_fsync(const struct sys *, int fd);
+/* The folder that holds `path`, into `to` (PATH_MAX bytes, as `path` at most is). */
+void sys_parent(char *to, const char *path);
 /* fsync of a directory, so that a name created in it survives a power cut. */
 bool sys_sync_directory(const struct sys *, const char *path, struct error *);
 /* Makes `path`, where nothing may lie yet, not even a link, and writes it in place; what failed

@@ -104,17 +104,18 @@ bool sys_create_file(const struct sys *sys, const char *path, const void *from, 
   return false;
 }
 
-static bool replace_sync_parent(const struct sys *sys, const char *path, struct error *e) {
-  char parent[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  int length = slash ? (int)(slash - path) : 0;
-  if (!slash)
-    snprintf(parent, sizeof parent, ".");
-  else if (length == 0)
-    snprintf(parent, sizeof parent, "/");
+void sys_parent(char *to, const char *path) {
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  while (length > 0 && path[length - 1] != '/')
+    length--;
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  if (length == 0)
+    snprintf(to, PATH_MAX, ".");
   else
-    snprintf(parent, sizeof parent, "%.*s", length, path);
-  return sys_sync_directory(sys, parent, e);
+    snprintf(to, PATH_MAX, "%.*s", (int)length, path);
 }
 
 bool sys_write_beside(const struct sys *sys, const char *path, const void *from, size_t size,
@@ -135,7 +136,9 @@ bool sys_replace_file(const struct sys *sys, const char *path, const void *from,
     sys->unlink(sys, name);
     return error_system(e, -failed, "%s", path);
   }
-  return durable ? replace_sync_parent(sys, path, e) : true;
+  char *parent = name;
+  sys_parent(parent, path);
+  return durable ? sys_sync_directory(sys, parent, e) : true;
 }
 
 void *sys_alloc(const struct sys *sys, size_t size) {

@@ -51,7 +51,7 @@ static bool blob_settle(const struct sys *sys, const char *path, struct error *e
   if (fd < 0) return false;
   bool good = file_sync(sys, fd, false, path, e);
   sys->close(sys, fd);
-  file_parent(parent, path);
+  sys_parent(parent, path);
   return good && sys_sync_directory(sys, parent, e);
 }
 
@@ -59,7 +59,7 @@ bool blob_put(const struct sys *sys, const char *folder, const char *digest, str
               bool durable, struct error *e) {
   char path[PATH_MAX], parent[PATH_MAX];
   if (!blob_check(digest, value, e) || !blob_path(path, folder, digest, e)) return false;
-  file_parent(parent, path);
+  sys_parent(parent, path);
   if (blob_there(sys, path, digest, value.length)) return !durable || blob_settle(sys, path, e);
   if (file_make_folders(sys, parent, durable, e))
     return sys_replace_file(sys, path, value.data, value.length, durable, e);

@@ -350,9 +350,10 @@ bool directory_open(const struct sys *sys, const char *path, const struct store_
   struct directory *d = directory_new(sys, path, e);
   if (!d) return false;
   d->durability = o->durability;
-  bool good = o->mode == STORE_CREATE   ? directory_create(d, o, e)
-              : o->mode == STORE_RESUME ? directory_resume(d, o, report, e)
-                                        : directory_inspect(d, o, report, e);
+  bool good = file_is_folder(sys, path, "journal", e) && file_is_folder(sys, path, "blobs", e);
+  good = good && (o->mode == STORE_CREATE   ? directory_create(d, o, e)
+                  : o->mode == STORE_RESUME ? directory_resume(d, o, report, e)
+                                            : directory_inspect(d, o, report, e));
   if (!good) {
     directory_close(&d->store);
     return false;

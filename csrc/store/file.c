@@ -45,30 +45,16 @@ int file_open(const struct sys *sys, const char *path, int flags, struct error *
 bool file_sync(const struct sys *sys, int fd, bool data_only, const char *path, struct error *e) {
   int failed;
   do { /* EINTR reports no lost write; after any other failure the pages may be gone */
-    failed = data_only ? sys->fdatasync(sys, fd) : sys->fsync(sys, fd);
+    failed = data_only ? sys->fdatasync(sys, fd) : sys_fsync(sys, fd);
   } while (failed == -EINTR);
   return failed < 0 ? error_system(e, -failed, "%s: sync", path) : true;
-}
-
-void file_parent(char *to, const char *path) {
-  size_t length = strlen(path);
-  while (length > 1 && path[length - 1] == '/')
-    length--;
-  while (length > 0 && path[length - 1] != '/')
-    length--;
-  while (length > 1 && path[length - 1] == '/')
-    length--;
-  if (length == 0)
-    snprintf(to, PATH_MAX, ".");
-  else
-    snprintf(to, PATH_MAX, "%.*s", (int)length, path);
 }
 
 bool file_sync_parent(const struct sys *sys, const char *path, struct error *e) {
   char parent[PATH_MAX];
   struct error why = {0};
   if (strlen(path) >= PATH_MAX) return error_set(e, ERROR_LIMIT, "%.200s...: path too long", path);
-  file_parent(parent, path);
+  sys_parent(parent, path);
   if (sys_sync_directory(sys, parent, &why)) return true;
   if (why.number == EACCES || why.number == EPERM) return true; /* not ours to sync */
   if (e) *e = why;
@@ -87,7 +73,7 @@ bool file_make_folders(const struct sys *sys, const char *path, bool durable, st
     if (failed < 0) return error_system(e, -failed, "%s", path);
     return !durable || file_sync_parent(sys, path, e); /* its maker may have died before */
   }
-  file_parent(parent, path);
+  sys_parent(parent, path);
   if (failed == -ENOENT && strcmp(parent, path) != 0 && strcmp(parent, ".") != 0) {
     if (!file_make_folders(sys, parent, durable, e)) return false;
     failed = sys->mkdir(sys, path, 0700);
@@ -97,23 +83,23 @@ bool file_make_folders(const struct sys *sys, const char *path, bool durable, st
   return durable ? sys_sync_directory(sys, parent, e) : true;
 }
 
-bool file_read(const struct sys *sys, const char *path, struct buffer *to, struct error *e) {
+bool file_is_folder(const struct sys *sys, const char *folder, const char *name, struct error *e) {
+  char path[PATH_MAX];
   struct sys_stat found;
+  if (!file_path(path, folder, name, e)) return false;
+  int failed = sys->stat(sys, path, &found);
+  if (failed == -ENOENT || failed == -ENOTDIR) return true;
+  if (failed < 0) return error_system(e, -failed, "%s", path);
+  if (found.kind == SYS_DIRECTORY) return true;
+  return error_set(e, ERROR_INVALID,
+                   "%s: is %s, and must be a folder of the run's own; put it back", path,
+                   found.kind == SYS_LINK ? "a link" : "no folder");
+}
+
+bool file_read(const struct sys *sys, const char *path, struct buffer *to, struct error *e) {
   int fd = file_open(sys, path, O_RDONLY, e);
   if (fd < 0) return false;
-  int failed = sys->fstat(sys, fd, &found);
-  bool good = failed < 0 ? error_system(e, -failed, "%s", path) : true;
-  if (good && (uint64_t)found.size > to->maximum)
-    good = error_set(e, ERROR_LIMIT, "%s: larger than %zu bytes", path, to->maximum);
-  if (good && found.size > 0) {
-    size_t size = (size_t)found.size;
-    char *room = buffer_room(to, size, e);
-    good = room && sys_pread_all(sys, fd, room, size, 0, path, e);
-    if (good) {
-      room[size] = '\0';
-      to->length += size;
-    }
-  }
+  bool good = buffer_read_descriptor(to, fd, path, e);
   sys->close(sys, fd);
   return good;
 }

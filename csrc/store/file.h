@@ -20,11 +20,12 @@ int file_open(const struct sys *, const char *path, int flags, struct error *);
 bool file_sync(const struct sys *, int fd, bool data_only, const char *path, struct error *);
 /* fsync of the folder that holds `path`, where it may be opened. */
 bool file_sync_parent(const struct sys *, const char *path, struct error *);
-/* The folder that holds `path`, into `to` (PATH_MAX bytes). */
-void file_parent(char *to, const char *path);
 /* Makes the folder and those above it (0700) and, where `durable`, fsyncs the folders that
  * hold the names. What is there already is fine. */
 bool file_make_folders(const struct sys *, const char *path, bool durable, struct error *);
+/* Whether `name` in `folder`, where it is there, is a folder and no link to one: else
+ * ERROR_INVALID. */
+bool file_is_folder(const struct sys *, const char *folder, const char *name, struct error *);
 /* Appends the file's content to `to`; ERROR_MISSING where there is no such file. */
 bool file_read(const struct sys *, const char *path, struct buffer *to, struct error *);
 /* "<path>.new" into `to` (PATH_MAX bytes): where a file is written before it gets its name. */

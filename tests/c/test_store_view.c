@@ -254,6 +254,34 @@ static void test_left(struct scratch *s) {
   }
 }
 
+/* Puts a link in the place of a folder of the run, and the folder elsewhere. */
+static void link_folder(struct scratch *s, const char *name) {
+  char here[64], there[64];
+  snprintf(here, sizeof here, "run/%s", name);
+  snprintf(there, sizeof there, "away-%s", name);
+  if (rename(scratch_path(s, here), scratch_path(s, there)) != 0) CHECK(errno == ENOENT);
+  mkdir(scratch_path(s, there), 0700);
+  CHECK(symlink(scratch_path(s, there), scratch_path(s, here)) == 0);
+}
+
+static void test_links(struct scratch *s) {
+  static const char *const names[] = {"blobs", "journal"};
+  TEST("a link in the place of a run's own folder is refused, whoever opens it") {
+    for (int i = 0; i < 2; i++) {
+      struct kit k;
+      scratch_empty(s);
+      kit_init(&k, s);
+      CHECK(kit_open(&k, STORE_CREATE) && kit_put(&k, 0, 2));
+      kit_close(&k);
+      link_folder(s, names[i]);
+      CHECK(resumed(&k, false) == ERROR_INVALID);
+      CHECK(strstr(k.error.text, names[i]) && strstr(k.error.text, "is a link"));
+      CHECK(!kit_open(&k, STORE_READ) && k.error.code == ERROR_INVALID);
+      CHECK(!kit_open(&k, STORE_CREATE) && k.error.code == ERROR_INVALID);
+    }
+  }
+}
+
 int main(void) {
   struct scratch s;
   scratch_make(&s);
@@ -274,6 +302,7 @@ int main(void) {
   }
   test_pipes(&s);
   test_left(&s);
+  test_links(&s);
   scratch_remove(&s);
   return check_finish();
 }
