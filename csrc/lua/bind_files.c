@@ -177,8 +177,8 @@ static int files_list(lua_State *L) {
   return 1;
 }
 
-/* stat(path) -> { kind, size, mtime_ns, mode, id: the same for two names of one file } or nil, message, code; stat(folder, name): below the
- * folder, through no link */
+/* stat(path) -> { kind, size, mtime_ns, mode, id: the same for two names of one file }
+ * or nil, message, code; stat(folder, name): below the folder, through no link */
 static int files_stat(lua_State *L) {
   const char *path = check_path(L, 1), *name = lua_isnoneornil(L, 2) ? NULL : check_path(L, 2);
   const struct sys *sys = bind_sys(L);

@@ -35,8 +35,8 @@ M.KNOWN = {
   ["autonomous_config.actions[]"] = ACTION,
   ["actions[]"] = ACTION,
   ["autonomous_config.state_schema"] = set "fields",
-  ["x_skillrt"] = set [[note agent_decides strategy interaction_mode initial_state limits timeouts_s termination hybrid actions phases
-    skills agents host phase_detection]],
+  ["x_skillrt"] = set [[note agent_decides strategy interaction_mode initial_state limits timeouts_s
+    termination hybrid actions phases skills agents host phase_detection]],
   ["x_skillrt.limits"] = set(table.concat(limits.names(), " ") .. " attempts_per_action"),
   ["x_skillrt.timeouts_s"] = set "context_load step run",
   ["x_skillrt.termination"] = set "on_success on_error max_retries",

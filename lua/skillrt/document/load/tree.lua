@@ -1,7 +1,7 @@
 -- document/load/tree.lua: a skill's folder: which files it holds, and their texts; nothing outside of it.
 --
--- A link to a folder in here is that folder; other links are not followed and told (F13); sizes are bounded. Reads a document when it is asked
--- for, not before. Called by folder.lua and the door.
+-- A link to a folder in here is that folder; other links are not followed and told (F13); sizes are
+-- bounded. Reads a document when it is asked for, not before. Called by folder.lua and the door.
 local files = require "skillrt.base.files"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
