@@ -15,7 +15,7 @@ CC      := gcc
 endif
 CFLAGS  ?=
 LDFLAGS ?=
-MODES   := release debug asan cover
+MODES   := release debug asan tsan cover
 ifeq ($(filter $(MODE),$(MODES)),)
 $(error MODE=$(MODE) is unknown: use one of $(MODES))
 endif
@@ -25,6 +25,7 @@ SAN   := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-
 FLAGS_release := -O2 -g -ffunction-sections -fdata-sections
 FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
 FLAGS_asan    := -O1 -g $(SAN)
+FLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 FLAGS_cover   := -O0 -g --coverage
 EMBED_debug   := --source
 
@@ -119,7 +120,7 @@ clean: ## remove build/
 
 help: ## list the targets
 	@awk -f make/help.awk $(MAKEFILE_LIST)
-	@printf '\nVariables: MODE=release|debug|asan|cover  PREFIX=/usr/local  DESTDIR=  CC=  CFLAGS=  LUA=  PKG=\n'
+	@printf '\nVariables: MODE=release|debug|asan|tsan|cover  PREFIX=/usr/local  DESTDIR=  CC=  CFLAGS=  LUA=  PKG=\n'
 	@printf '           ONLY=name (of the tests to run)  FULL=1  JOBS=  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

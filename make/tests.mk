@@ -16,6 +16,7 @@ FUZZ_SECONDS ?= 60
 ONLY ?=
 FULL ?=
 JOBS ?=
+RACES ?=
 
 # The Lua that runs specs is not built with ASan, so the sanitizer has to be there before core.so.
 # Leaks are looked for in the C programs; the processes specs start (sh, node, cppcheck) have their own.
@@ -28,6 +29,11 @@ test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS)
 test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
+# what uses threads: run with MODE=tsan, where a data race fails it
+THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_stop loop engine_stop)
+.PHONY: test-threads
+test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-threads MODE=tsan
+	@$(UNDER) RACES='$(RACES)' ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(THREADED)
 
 .PHONY: planted
 planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its test fail (ONLY=name: some)

@@ -2,14 +2,11 @@
 #include "support/crash.h"
 
 #include <assert.h>
-#include <lauxlib.h>
-#include <lualib.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/core.h"
 #include "support/clock.h"
 
 enum { STAND_STILL_MS = 10000, EPISODES = 20 };
@@ -52,50 +49,16 @@ static int reap_fake(const struct sys *sys, pid_t pid, int *status) {
 
 /* ---- auditing ---- */
 
-static void open_audit(struct crash *c) {
-  lua_State *L = c->audit = luaL_newstate();
-  luaL_openlibs(L);
-  core_install(L);
-  if (luaL_dofile(L, "tests/support/crash_audit.lua") != LUA_OK) {
-    fprintf(stderr, "%s\n", lua_tostring(L, -1));
-    abort();
-  }
-  lua_newtable(L); /* 1: audit, 2: reported */
-}
-
-static void forget_reports(struct crash *c) {
-  lua_newtable(c->audit);
-  lua_replace(c->audit, 2);
-  c->reports = 0;
-}
-
 static void on_record(void *data, const char *json, size_t size) {
   struct crash *c = data;
-  lua_pushlstring(c->audit, json, size);
-  lua_rawseti(c->audit, 2, ++c->reports);
+  audit_told(&c->audit, json, size);
   programs_told(&c->programs, json, size);
 }
 
-/* The summary, to be freed; counts what was lost and what was done twice. */
-static char *audit(struct crash *c, long *lost, long *duplicated) {
-  lua_State *L = c->audit;
-  lua_settop(L, 2);
-  lua_pushvalue(L, 1);
-  lua_pushstring(L, c->directory);
-  lua_pushvalue(L, 2);
-  lua_pushboolean(L, c->choose != NULL);
-  char *summary;
-  if (lua_pcall(L, 3, 4, 0) == LUA_OK) {
-    summary = strdup(lua_tostring(L, 3));
-    *lost = (long)lua_tointeger(L, 4);
-    *duplicated = (long)lua_tointeger(L, 5);
-    c->kept = (long)lua_tointeger(L, 6);
-  } else {
-    summary = strdup(lua_tostring(L, -1));
-    *lost = c->reports;
-    *duplicated = 0;
-  }
-  lua_settop(L, 2);
+/* The summary, to be freed. */
+static char *audit(struct crash *c, struct audit_found *found) {
+  char *summary = audit_summary(&c->audit, c->directory, c->choose != NULL, found);
+  c->kept = found->kept;
   return summary;
 }
 
@@ -152,7 +115,7 @@ static bool complete(struct crash *c) {
   for (int i = 0; i < EPISODES; i++) {
     if (!crash_episode(c, resume, answer)) {
       if (strstr(c->error, "the run is completed")) return true;
-      if (!resume || c->reports > 0 || !strstr(c->error, "holds no ")) return false;
+      if (!resume || c->audit.told > 0 || !strstr(c->error, "holds no ")) return false;
       resume = false; /* it died before it was anything */
       c->seed = 0;
       faulty_clock(c->faulty, wall, 1);
@@ -203,7 +166,7 @@ static void show_journal(struct crash *c) {
 }
 
 void crash_survey(struct crash *c, const char *where) {
-  long lost = 0, duplicated = 0;
+  struct audit_found found = {0};
   c->stop_at = 0;
   /* What was to be waited for is long due; where time is a fake, it is not, every second time. */
   crash_heal(c, c->choose && c->points % 2 ? 1 : later);
@@ -214,7 +177,7 @@ void crash_survey(struct crash *c, const char *where) {
     printf("# %s: cannot be completed: %s%s %s %s%s\n", where, c->error, c->status, c->reason,
            c->message, c->hung ? " (hangs)" : "");
   }
-  char *summary = audit(c, &lost, &duplicated);
+  char *summary = audit(c, &found);
   if (strcmp(summary, c->wanted) != 0) {
     c->different++;
     printf("# %s: came to another end: %.600s\n", where, summary);
@@ -227,9 +190,10 @@ void crash_survey(struct crash *c, const char *where) {
     printf("# %s: something was started that may not be\n", where);
     show_journal(c);
   }
-  if (lost || duplicated) printf("# %s: %ld lost, %ld duplicated\n", where, lost, duplicated);
-  c->lost += lost;
-  c->duplicated += duplicated;
+  if (found.lost || found.duplicated)
+    printf("# %s: %ld lost, %ld duplicated\n", where, found.lost, found.duplicated);
+  c->lost += found.lost;
+  c->duplicated += found.duplicated;
   free(summary);
   if (faulty_outstanding(c->faulty) > 0 || faulty_open_files(c->faulty) > 0) {
     printf("# %s: %zu bytes and %d descriptors left\n", where, faulty_outstanding(c->faulty),
@@ -245,22 +209,22 @@ void crash_fresh(struct crash *c) {
   faulty_free(c->faulty);
   c->faulty = faulty_new(&c->below);
   faulty_clock(c->faulty, wall, 1);
-  forget_reports(c);
+  audit_forget(&c->audit);
   programs_clear(&c->programs);
   c->seed = 0;
   c->jumped = 0;
 }
 
 static void remember(struct crash *c) {
-  long lost = 0, duplicated = 0;
+  struct audit_found found = {0};
   for (unsigned call = 0; call < FAULTY_CALLS; call++)
     c->calls[call] = faulty_count(c->faulty, FAULTY_BIT(call));
   c->moments = c->moment;
-  c->wanted = audit(c, &lost, &duplicated);
+  c->wanted = audit(c, &found);
   for (int i = 0; c->files[i]; i++)
     c->wanted_files[i] = file_of(c, i);
-  c->lost += lost;
-  c->duplicated += duplicated;
+  c->lost += found.lost;
+  c->duplicated += found.duplicated;
 }
 
 static void set_script(struct crash *c, const char *name) {
@@ -293,12 +257,12 @@ static bool begin(struct crash *c, const char *name, const char *const *files) {
   snprintf(c->module, sizeof c->module, "./%s/%s", build ? build : "build/release",
            c->choose ? "tests/scripted_http.so" : "lib/skillrt/http.so");
   snprintf(c->directory, sizeof c->directory, "%.500s/run", c->scratch.path);
-  open_audit(c);
+  audit_open(&c->audit);
   crash_fresh(c);
   bool ok = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
   if (!ok) printf("# %s: %s%s %s %s\n", name, c->error, c->status, c->reason, c->message);
   remember(c);
-  return ok && c->lost == 0 && c->reports > 0 && (c->kept > 1) == c->with_books;
+  return ok && c->lost == 0 && c->audit.told > 0 && (c->kept > 1) == c->with_books;
 }
 
 bool crash_init(struct crash *c, const char *name, const char *input, const char *const *files) {
@@ -315,7 +279,7 @@ bool crash_init_with(struct crash *c, const char *name, int (*choose)(void *, in
 
 void crash_clear(struct crash *c) {
   programs_clear(&c->programs);
-  lua_close(c->audit);
+  audit_close(&c->audit);
   faulty_free(c->faulty);
   scratch_remove(&c->scratch);
   free(c->wanted);

@@ -6,11 +6,11 @@
 #ifndef SKILLRT_TESTS_CRASH_H
 #define SKILLRT_TESTS_CRASH_H
 
-#include <lua.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "skillrt.h"
+#include "support/audit.h"
 #include "support/faulty_sys.h"
 #include "support/programs.h"
 #include "support/scratch.h"
@@ -26,9 +26,7 @@ struct crash {
   const char *files[6]; /* what the skill leaves in its directory; NULL ends the list */
   char module[512];     /* http.so */
   char directory[600];
-  lua_State *audit;
-  int reported; /* registry reference of the list of records told to be durable */
-  lua_Integer reports;
+  struct audit audit;
   long kept; /* records of all the books in the journal, when it was last read */
 
   /* With `choose`, commands are fake programs, and one answers whenever the run can do nothing but

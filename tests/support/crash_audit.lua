@@ -15,8 +15,9 @@ local views = require "skillrt.run.views"
 
 local OVER = { done = true, skip = true }
 
--- Moments differ, and nothing else.
+-- Moments differ, and the run's name, and nothing else.
 local MOMENTS = {
+  run_id = true,
   started_at = true,
   completed_at = true,
   failed_at = true,
