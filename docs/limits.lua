@@ -42,14 +42,20 @@ local function object(pairs_of, indent)
   return "{\n" .. table.concat(lines, ",\n") .. "\n" .. indent .. "}"
 end
 
----The properties of x_skillrt.limits in the schema.
+---The properties of x_skillrt.limits in the schema, or of those that an action may have.
+---@param of_action boolean
 ---@return string
-function M.schema()
-  local rows = { { "attempts_per_action", { { "type", "integer" }, { "minimum", 1 } } } }
+function M.schema(of_action)
+  local rows = {}
   for _, row in ipairs(limits.TABLE) do
-    rows[#rows + 1] = { row.name, limits.json_schema(row) }
+    if row.action or not of_action then
+      rows[#rows + 1] = { row.name, limits.json_schema(row) }
+    end
   end
-  return object(rows, "          ")
+  if not of_action then
+    rows[#rows + 1] = { "attempts_per_action", { { "type", "integer" }, { "minimum", 1 } } }
+  end
+  return object(rows, of_action and "      " or "          ")
 end
 
 -- Puts a text between two marks that stand once in the file.
@@ -67,8 +73,9 @@ function M.pages(read)
   local scripting, schema = "docs/scripting.md", "docs/schema/skill-config.schema.json"
   return {
     [scripting] = between(read(scripting), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),
-    [schema] = between(read(schema), '"limits": {\n          "type": "object",\n          "properties": ',
-      '\n        },\n        "timeouts_s"', M.schema()),
+    [schema] = between(between(read(schema), '"limits": {\n          "type": "object",\n          "properties": ',
+      '\n        },\n        "timeouts_s"', M.schema(false)),
+      '"Limits of one action or phase.",\n      "properties": ', "\n    },\n", M.schema(true)),
   }
 end
 

@@ -137,7 +137,7 @@ describe("limits.usage", function()
     } })
     local _, books = R.records(result.work_dir)
     assert.same({ "paused", "usage_limit" }, { result.status, result.reason })
-    assert.same({ ["usage.tokens"] = 77, ["usage.dollars"] = 0.5, calls = 2 }, books.spent)
+    assert.same({ ["usage.tokens"] = 77, ["usage.dollars"] = 0.5, calls = 2, max_errors = 1 }, books.spent)
     assert.is_nil(books.completed.c)
   end)
 

@@ -20,7 +20,7 @@ local EACH_STEP = { "iteration_count", "current_action" } -- what the runtime se
 local Autonomous = {}
 
 local function is_spent(books, one)
-  return (books.runs[one.id] or 0) >= one.max_runs
+  return (books.runs[one.id] or 0) >= one.max_runs or books.given_up[one.id] ~= nil
 end
 
 ---@param skill table   normal form
@@ -41,7 +41,7 @@ function M.new(skill, books, ctx)
   for _, one in ipairs(skill.actions) do
     self.by_id[one.id] = one
     built_in[one.id] = nil
-    if one.id ~= ABORT then
+    if one.id ~= ABORT and not one.handles then
       choosable[#choosable + 1] = one
     end
   end

@@ -36,7 +36,7 @@ end
 
 -- Whether some phases are through: all of them, or as many as may fail.
 local function is_through(self, kind, what, why)
-  return kind == "stop" and (what == "completed" or (why == "phase_failed" and self.skill.on_error == "continue"))
+  return kind == "stop" and (what == "completed" or (why == "phase_failed" and self.before:may_begin()))
 end
 
 ---@return string kind
@@ -119,6 +119,8 @@ end
 function Hybrid:finished(one)
   if one.kind == "action" then
     self.loop:finished(one)
+  else
+    (one.trailing and self.after or self.before):finished(one)
   end
 end
 

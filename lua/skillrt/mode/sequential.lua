@@ -43,7 +43,8 @@ function M.new(skill, books, files, phases)
 end
 
 local function is_over(books, phase)
-  return books.completed[phase.id] or books.skipped[phase.id] or books.failed[phase.id]
+  local id = phase.id
+  return books.completed[id] or books.skipped[id] or books.failed[id] or books.given_up[id]
 end
 
 -- What the phase cannot run without, and is not there (F21).
@@ -62,14 +63,23 @@ local function missing_input(self, phase)
   end
 end
 
-local function failed_any(self)
+-- What a failure of a phase means for those behind it, and for the end: "fail", "continue" or less.
+local function word_of(self, phase)
+  return phase.on_error or (self.skill.on_error == "continue" and "continue") or "fail"
+end
+
+-- Whether a phase has failed, and its failure is one of these.
+local function failed_any(self, words)
   for id in pairs(self.books.failed) do
-    if self.by_id[id] then
+    local phase = self.by_id[id]
+    if phase and words[word_of(self, phase)] then
       return true
     end
   end
   return false
 end
+
+local STOPS <const>, SPOILS <const> = { fail = true }, { fail = true, continue = true }
 
 local function stop_failed(self)
   local errors = self.books.state.root.errors
@@ -79,6 +89,10 @@ end
 
 -- Why a phase does not run now: "skip" or "refuse" and the reason; nil: it does.
 local function obstacle(self, phase)
+  local other = self.by_id[self.books.handlers[1]]
+  if other and other ~= phase then
+    return "skip", "an earlier phase failed and goes on with " .. other.id
+  end
   for _, condition in ipairs(phase.when) do
     local holds, problem = when.test(condition, self.books.state.root)
     if problem then
@@ -118,7 +132,7 @@ end
 ---@return string? why
 ---@return string? message
 function Sequential:choose()
-  if self.skill.on_error ~= "continue" and failed_any(self) then
+  if failed_any(self, STOPS) then
     return stop_failed(self)
   end
   while self.at <= #self.groups do
@@ -128,7 +142,7 @@ function Sequential:choose()
     end
     self.at, self.looked = self.at + 1, 0
   end
-  if failed_any(self) then
+  if failed_any(self, SPOILS) then
     return stop_failed(self)
   end
   return "stop", "completed", "all_phases_completed"
@@ -151,7 +165,7 @@ end
 ---Whether a phase that was named before may still begin.
 ---@return boolean
 function Sequential:may_begin()
-  return self.skill.on_error == "continue" or not failed_any(self)
+  return not failed_any(self, STOPS)
 end
 
 function Sequential.could_choose()
@@ -172,8 +186,13 @@ function Sequential.over(_, status, reason, message)
   return "stop", status, reason, message
 end
 
----A phase is over. Nothing to keep up to date: the groups are asked in order.
-Sequential.finished = function() end
+---A step of a phase is over: where it may fail once more, its group is asked again.
+---@param phase skillrt.Action
+function Sequential:finished(phase)
+  if not is_over(self.books, phase) then
+    self.looked = 0
+  end
+end
 
 ---@param id string
 ---@return skillrt.Action|nil

@@ -3,6 +3,7 @@
 -- A further attempt makes the call anew that is blamed, and what came behind it: not where that acted and
 -- may not be repeated. Knows what the books keep of a step; records nothing. Used by steps.lua.
 
+local on_error = require("skillrt.skill.on_error")
 local places = require("skillrt.run.places")
 local retry = require("skillrt.skill.retry")
 
@@ -40,6 +41,27 @@ function M.next(run, step, definition, failure, blame)
     return nil, ("not tried again: call %s may have acted, and is not idempotent"):format(acted)
   end
   return delay
+end
+
+---What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
+---(`over`); and whether it counts for the run's max_errors (`free`: it does not).
+---@param run skillrt.Run
+---@param definition skillrt.Action
+---@param entry table  a `fail` record
+---@return table entry
+function M.follow(run, definition, entry)
+  local word = on_error.word(definition)
+  if word then
+    local by = run.books.spent_by[definition.id]
+    local failures = 1 + (by and by.max_errors or 0)
+    entry.free = on_error.is_free(definition) or nil
+    if failures < run.limits:errors_of(definition) then
+      entry.again = true
+    else
+      entry.over = word
+    end
+  end
+  return entry
 end
 
 ---What is forgotten when a step goes on from a place with other calls than before, as lines.

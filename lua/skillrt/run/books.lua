@@ -5,6 +5,7 @@
 -- records stand in docs/steps.md and docs/architecture.md. Knows no agents, no journal file, no mode.
 
 local under_way = require("skillrt.run.books.under_way")
+local failed = require("skillrt.run.books.failed")
 local json = require("skillrt.base.json")
 local spent = require("skillrt.run.books.spent")
 local state = require("skillrt.skill.state")
@@ -51,6 +52,10 @@ local M = {}
 ---@field added table<string, number>|nil  what was added to limits, by their full names
 ---@field chosen table<string, integer>   the state's progress when an action or phase began last
 ---@field same table<string, table<string, integer>>  how often an action began in a state, by its fingerprint
+---@field given_up table<string, skillrt.OnError>  what failed too often, and what follows
+---@field handlers string[]   who takes over next
+---@field fatal string|nil    the action that ends the run by having failed
+---@field free_errors integer|nil  those that do not count for max_errors
 ---@field limit string|nil    the full name of the limit that it ended at
 ---@field active number|nil   ms that the run was open before it was opened last
 ---@field opened_at integer   UTC ms, when that was
@@ -64,7 +69,7 @@ M.FORMAT = 2
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, newest = {} }
   for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by",
-    "chosen", "same" }) do
+    "chosen", "same", "given_up", "handlers" }) do
     self[field] = {}
   end
   return self
@@ -152,6 +157,9 @@ function apply.start(self, record)
   self.answer = nil -- it was for this choice
   books:set("iteration_count", record.n)
   self.chosen[id] = books.progress
+  if self.handlers[1] then
+    failed.took_over(self, id)
+  end
   if record.same then
     spent.same(self, id, record)
   end
@@ -193,19 +201,6 @@ local function keep_values(step, rec)
   end
 end
 
--- The step has failed for good.
-local function record_error(self, step, record, message)
-  self.state:append("errors", {
-    [step.kind] = step.id,
-    message = message,
-    class = record.class,
-    timestamp = M.iso(record.at),
-  })
-  self.state:set("error_count", self.state.root.error_count + 1)
-  self.last_failed = { id = step.id, kind = step.kind }
-  self.failed[step.id] = true
-end
-
 function apply.fail(self, record)
   local step = self.steps[record.step]
   table.insert(own(step, "failures"), record)
@@ -221,7 +216,11 @@ function apply.fail(self, record)
     return
   end
   close_step(self, step, record.at)
-  record_error(self, step, record, record.message)
+  spent.add(self, step.id, "max_errors", 1)
+  failed.note(self, step, record, record.message, M.iso(record.at))
+  if record.over or record.again then
+    failed.follow(self, step, record, M.iso(record.at))
+  end
 end
 
 local function complete_phase(self, step, record)
@@ -247,7 +246,8 @@ function apply.done(self, record)
   self.runs[id] = (self.runs[id] or 0) + 1
   if record.partial then
     if step.kind == "phase" then
-      record_error(self, step, record, "only partly done" .. (record.summary and ": " .. record.summary or ""))
+      local text = "only partly done" .. (record.summary and ": " .. record.summary or "")
+      failed.note(self, step, record, text, M.iso(record.at))
     end
     return
   end
@@ -275,6 +275,7 @@ function apply.skip(self, record)
   local step = self.steps[record.step]
   local id = step and step.id or record.phase
   self.skipped[id] = record.why
+  failed.took_over(self, id)
   if step then
     close_step(self, step, record.at)
     self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more

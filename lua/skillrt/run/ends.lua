@@ -104,10 +104,14 @@ function Ends:reached()
     what = self.mode:find(books.retrying)
     kind, what = what and "start", { what }
   end
+  if not kind and books.handlers[1] then
+    what = self.mode:find(books.handlers[1])
+    kind, what = what and what.kind == "action" and "start" or nil, { what }
+  end
   if not kind and rows[1] and self.mode:is_looping() then
     kind, what, reason, message = terminated(rows, root)
   end
-  if not kind and in_loop and root.error_count > 0 and self.run.limits:too_many_errors() then
+  if not kind and in_loop and root.error_count > 0 and (books.fatal or self.run.limits:too_many_errors()) then
     return abort(self)
   end
   return kind, what, reason, message
@@ -116,7 +120,9 @@ end
 -- Whether a run may end without this action having run.
 local function is_needed(self, one, ended_well)
   local books = self.books
-  if books.completed[one.id] or books.skipped[one.id] or one.optional or one.id == ABORT then
+  if books.completed[one.id] or books.skipped[one.id] or books.given_up[one.id] then
+    return false
+  elseif one.optional or one.handles or one.id == ABORT then
     return false
   elseif one.terminal or one.id == COMPLETE then
     return (one.terminal or "completed") == "completed" and not ended_well
@@ -129,6 +135,21 @@ local function unmet(self, one)
     return ("%s: ran %d times without completing"):format(one.id, one.max_runs)
   end
   return ("%s: %s"):format(one.id, table.concat(when.unmet(one, self.books.state.root), "; "))
+end
+
+-- Nothing is left to do: well, or not where the others only went on behind a failure.
+local function all_done(self)
+  for _, one in ipairs(self.skill.actions) do
+    if self.books.given_up[one.id] == "continue" then
+      local errors = self.books.state.root.errors
+      for i = #errors, 1, -1 do
+        if errors[i].action == one.id then
+          return "failed", "action_failed", ("%s: %s"):format(one.id, errors[i].message)
+        end
+      end
+    end
+  end
+  return "completed", "task_completed"
 end
 
 ---Nothing can be chosen: done, or blocked with the conditions that nobody met; or, where something could
@@ -148,7 +169,7 @@ function Ends:nothing_left(why)
     end
   end
   if #lines == 0 then
-    return "completed", "task_completed"
+    return all_done(self)
   end
   local shown = names.lines(lines, 10)
   if self.mode:could_choose() then

@@ -7,6 +7,7 @@
 local calls_of = require("skillrt.run.books.calls")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
+local on_error = require("skillrt.skill.on_error")
 local single = require("skillrt.base.single")
 local spent_of = require("skillrt.run.books.spent")
 local table_of = require("skillrt.skill.limits")
@@ -113,6 +114,9 @@ function Limits.of_skill(skill)
     for _, one in ipairs(list) do
       if one.limits then
         add_names(one.limits, one.id .. ".", found)
+      end
+      if one.max_errors or one.on_error then
+        found[one.id .. ".max_errors"] = table_of.of.max_errors
       end
     end
   end
@@ -295,6 +299,9 @@ end
 function Limits:named(reason)
   local row = table_of.ended_by(reason)
   local one = self.hit and self.hit.bound.limit == row and self.hit.bound or self.late
+  if reason == "error_limit" and self.books.fatal then
+    return self.books.fatal .. ".max_errors"
+  end
   return row and (one and one.limit == row and one.full or row.name)
 end
 
@@ -311,10 +318,19 @@ function Limits:before_step(one, iterations)
   end
 end
 
----Whether too many steps have failed.
+---Whether too many steps have failed, of those that count.
 ---@return boolean
 function Limits:too_many_errors()
-  return self.books.state.root.error_count >= self.max_errors.most
+  local books = self.books
+  return books.state.root.error_count - (books.free_errors or 0) >= self.max_errors.most
+end
+
+---How often an action or phase may fail before its `on_error` counts.
+---@param one skillrt.Action
+---@return integer
+function Limits:errors_of(one)
+  local added = self.books.added and self.books.added[one.id .. ".max_errors"] or 0
+  return on_error.most(one, self.max_errors.most) + added
 end
 
 return Limits

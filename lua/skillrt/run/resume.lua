@@ -185,7 +185,7 @@ local function take_raise(policy)
     phases[#phases + 1] = policy.books.loop_end and phase.trailing and phase.id or nil
   end
   assert(policy:emit({ t = "rewind", phases = phases, loop = policy.books.loop_end and true or nil,
-    forget = forget or nil }))
+    forget = forget or nil, forgive = policy.books.fatal }))
 end
 
 local function take_rewind(policy)

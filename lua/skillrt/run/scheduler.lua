@@ -4,6 +4,7 @@
 -- The same for all modes: limits, ends, errors and a person's retry are decided here. Which step is next
 -- knows the mode, what ends a run ends.lua. Called by policy.lua.
 
+local attempts = require("skillrt.run.attempts")
 local ends_of = require("skillrt.run.ends")
 local progress = require("skillrt.run.progress")
 local single = require("skillrt.base.single")
@@ -37,13 +38,9 @@ end
 -- A phase that cannot run: an error of its own, without an attempt (F21).
 local function refuse(self, phase, why)
   local step = self.steps:start(phase)
-  assert(self.journal:emit({
-    t = "fail",
-    step = step.number,
-    attempt = 1,
-    class = "permanent",
-    message = ("%s: %s"):format(phase.id, why),
-  }))
+  local entry = { t = "fail", step = step.number, attempt = 1, class = "permanent" }
+  entry.message = ("%s: %s"):format(phase.id, why)
+  assert(self.journal:emit(attempts.follow(self.run, phase, entry)))
   self.mode:finished(phase)
 end
 

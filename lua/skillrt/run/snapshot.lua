@@ -87,7 +87,7 @@ local function restore(books, entry)
     books[field] = value
   end
   books.steps, books.open, books.at, books.newest = {}, 0, entry.at, {}
-  for _, field in ipairs({ "spent", "spent_by", "chosen", "same" }) do
+  for _, field in ipairs({ "spent", "spent_by", "chosen", "same", "given_up", "handlers" }) do
     books[field] = books[field] or {} -- it was written before there were such
   end
   books.state = state.new(entry.state)

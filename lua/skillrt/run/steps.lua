@@ -335,7 +335,7 @@ function Steps:fail(step, definition, failure)
     retry = delay and math.ceil(delay) or nil,
     blame = delay and blame or nil,
   })
-  assert(self.journal:emit(entry))
+  assert(self.journal:emit(delay and entry or attempts.follow(self.run, definition, entry)))
   if delay then
     self.calls.due:put(step.retry_at, step)
   else

@@ -39,6 +39,9 @@ local M = {}
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it
 ---@field timeout number?      seconds
 ---@field max_retries integer?
+---@field on_error skillrt.OnError?
+---@field max_errors integer?  how often it may fail before on_error counts
+---@field handles boolean?     it runs where another one failed, and then only
 ---@field limits table?        its own, see skill/limits.lua
 ---@field output string?       a path below the work dir
 ---@field writes_context string[]?
@@ -65,6 +68,8 @@ local COMMON = {
   timeout = { kind = "seconds" },
   max_retries = { kind = "count" },
   limits = { kind = "table" },
+  on_error = { kind = "text" },
+  max_errors = { kind = "positive" },
   output = { kind = "path" },
   writes_context = { kind = "text", list = true },
   x = {},

@@ -11,6 +11,7 @@ local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
+local on_error = require("skillrt.skill.on_error")
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local terminate = require("skillrt.skill.terminate")
@@ -236,7 +237,7 @@ local function check_parts(skill, where)
       return message:sub(#where + 3)
     end
   end
-  return terminate.check(skill) or chosen_strategy.check(skill) or check_indoubt(skill)
+  return on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill) or check_indoubt(skill)
 end
 
 ---What people call a skill: methods that the doors (init) add.

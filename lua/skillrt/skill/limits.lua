@@ -71,11 +71,12 @@ function M.default(name)
 end
 
 ---The names, in the table's order.
+---@param of_action boolean?  those only that an action may have
 ---@return string[]
-function M.names()
+function M.names(of_action)
   local list = {}
-  for i, row in ipairs(M.TABLE) do
-    list[i] = row.name
+  for _, row in ipairs(M.TABLE) do
+    list[#list + 1] = (row.action or not of_action) and row.name or nil
   end
   return list
 end

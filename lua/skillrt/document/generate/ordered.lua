@@ -36,15 +36,17 @@ local KINDS = {
   extension = [[note strategy agent_decides interaction_mode initial_state limits:limits timeouts_s:timeouts
     termination:termination hybrid:hybrid actions:own_actions phases:own_phases skills:tool_set agents host
     phase_detection]],
-  limits = "attempts_per_action " .. table.concat(limits.names(), " "),
+  limits = table.concat(limits.names(), " ") .. " attempts_per_action",
+  own_limits = table.concat(limits.names(true), " "),
   timeouts = "context_load step run",
   termination = "on_success on_error max_retries",
   hybrid = "order on_loop_failed",
   own_actions = "*:own_action",
-  own_action = [[terminal repeatable max_runs idempotent max_retries timeout_s tool_set writes_context
+  own_action = [[terminal repeatable max_runs idempotent max_retries max_errors on_error limits:own_limits
+    timeout_s tool_set writes_context
     interaction]],
   own_phases = "*:own_phase",
-  own_phase = "idempotent max_retries timeout_s writes_context group",
+  own_phase = "idempotent max_retries max_errors on_error limits:own_limits timeout_s writes_context group",
   tool_set = "name description tools optional",
   workflow = [[$schema skill_name display_name description version execution_mode context_strategy phases_to_run
     phases:phase termination:termination loop:loop]],

@@ -45,7 +45,7 @@ local function tools_of(own, config)
 end
 
 local function refine(step, own)
-  for _, key in ipairs { "idempotent", "max_retries", "writes_context" } do
+  for _, key in ipairs { "idempotent", "max_retries", "max_errors", "on_error", "limits", "writes_context" } do
     step[key] = own[key]
   end
   step.timeout = own.timeout_s or step.timeout

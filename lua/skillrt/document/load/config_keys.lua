@@ -38,12 +38,15 @@ M.KNOWN = {
   ["x_skillrt"] = set [[note agent_decides strategy interaction_mode initial_state limits timeouts_s
     termination hybrid actions phases skills agents host phase_detection]],
   ["x_skillrt.limits"] = set(table.concat(limits.names(), " ") .. " attempts_per_action"),
+  ["x_skillrt.actions.*.limits"] = set(table.concat(limits.names(true), " ")),
+  ["x_skillrt.phases.*.limits"] = set(table.concat(limits.names(true), " ")),
   ["x_skillrt.timeouts_s"] = set "context_load step run",
   ["x_skillrt.termination"] = set "on_success on_error max_retries",
   ["x_skillrt.hybrid"] = set "order on_loop_failed",
-  ["x_skillrt.actions.*"] = set [[terminal repeatable max_runs idempotent max_retries timeout_s tool_set writes_context
+  ["x_skillrt.actions.*"] = set [[terminal repeatable max_runs idempotent max_retries max_errors on_error limits
+    timeout_s tool_set writes_context
     interaction]],
-  ["x_skillrt.phases.*"] = set "idempotent max_retries timeout_s writes_context group",
+  ["x_skillrt.phases.*"] = set "idempotent max_retries max_errors on_error limits timeout_s writes_context group",
 }
 
 local function look(value, place, path, found, place_of)

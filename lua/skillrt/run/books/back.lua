@@ -2,6 +2,7 @@
 --
 -- Part of books.lua, which alone calls it: the records `retry` and `rewind`.
 
+local failed = require("skillrt.run.books.failed")
 local json = require("skillrt.base.json")
 
 local M = {}
@@ -40,8 +41,10 @@ end
 ---@param record table
 function M.retry(self, record)
   self.retrying = record.action or record.phase
-  self.failed[self.retrying] = nil
-  self.skipped[self.retrying] = nil
+  if (self.free_errors or 0) > 0 and self.given_up[self.retrying] then
+    self.free_errors = self.free_errors - 1
+  end
+  failed.forgive(self, self.retrying)
   if record.action then
     self.loop_end = nil
   end
@@ -56,7 +59,8 @@ end
 function M.rewind(self, record, close_step)
   local again = as_set(record.phases)
   for id in pairs(again) do
-    self.completed[id], self.skipped[id], self.failed[id] = nil, nil, nil
+    self.completed[id] = nil
+    failed.forgive(self, id)
     self.state:replace("outputs", id, nil)
   end
   for file, id in pairs(self.outputs) do
@@ -76,6 +80,9 @@ function M.rewind(self, record, close_step)
     self.loop_end = nil
   end
   forget(self, record.forget)
+  if record.forgive then
+    failed.forgive(self, record.forgive)
+  end
 end
 
 return M

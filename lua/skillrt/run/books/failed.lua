@@ -1,0 +1,70 @@
+-- run/books/failed.lua: what the books say of steps that failed for good: errors, what is given up after
+-- them, and who takes over.
+--
+-- Part of books.lua, which alone calls it. Why something is given up knows skill/on_error.lua; the record
+-- says it.
+
+local M = {}
+
+---A step has failed for good.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param record table
+---@param message string
+---@param time string  ISO 8601
+function M.note(books, step, record, message, time)
+  local id = step.id
+  books.state:append("errors", { [step.kind] = id, message = message, class = record.class, timestamp = time })
+  books.state:set("error_count", books.state.root.error_count + 1)
+  books.last_failed = { id = id, kind = step.kind }
+  books.failed[id] = true
+  if record.free then
+    books.free_errors = (books.free_errors or 0) + 1
+  end
+end
+
+---What follows: `over` says it; `again`: nothing yet, it may fail once more.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param record table
+---@param time string
+function M.follow(books, step, record, time)
+  local id, over = step.id, record.over
+  if record.again and step.kind == "phase" then
+    books.failed[id] = nil
+  elseif over then
+    books.given_up[id] = over
+    if over == "fail" and step.kind == "action" then
+      books.fatal = id
+    elseif over ~= "fail" and over ~= "continue" then -- left out, or another takes over
+      books.failed[id], books.skipped[id] = nil, record.message
+      if step.kind == "phase" then
+        books.state:append("phases_skipped", { id = id, reason = "failed: " .. record.message, skipped_at = time })
+      end
+      if over ~= "skip" then
+        books.handlers[#books.handlers + 1] = over
+      end
+    end
+  end
+end
+
+---Something began or was left out that was to take over.
+---@param books skillrt.Books
+---@param id string
+function M.took_over(books, id)
+  if books.handlers[1] == id then
+    table.remove(books.handlers, 1)
+  end
+end
+
+---An action or phase may run again.
+---@param books skillrt.Books
+---@param id string
+function M.forgive(books, id)
+  books.given_up[id], books.failed[id], books.skipped[id] = nil, nil, nil
+  if books.fatal == id then
+    books.fatal = nil
+  end
+end
+
+return M

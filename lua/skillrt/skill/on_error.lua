@@ -1,0 +1,86 @@
+-- skill/on_error.lua: what follows when an action or phase has failed for good: the words of `on_error`,
+-- whether they fit the skill, and after how many failures they count (`max_errors`).
+--
+-- Knows definitions, no runs. A failure is that of a step whose attempts are used up.
+
+local names = require("skillrt.base.names")
+
+local M = {}
+
+---@alias skillrt.OnError
+---| "fail"      # the run fails
+---| "skip"      # it is left out, as if it had been skipped
+---| "continue"  # the others go on; the run fails at its end
+---| string      # the id of an action that runs next, or of a later phase that is gone on with
+
+local WORDS <const> = { fail = true, skip = true, continue = true }
+
+-- Whether a phase may go on with another one.
+local function is_later(one, other)
+  return other.index > one.index and (one.trailing or false) == (other.trailing or false)
+end
+
+local function check_one(one, by_id, where)
+  local word = one.on_error
+  if word == nil or WORDS[word] then
+    return nil
+  end
+  local other = by_id[word]
+  if not other or other == one then
+    local known = { fail = true, skip = true, continue = true }
+    for id in pairs(by_id) do
+      known[id] = id ~= one.id or nil
+    end
+    return ('%s: field "on_error" must be "fail", "skip", "continue" or the id of another %s, not %s%s'):format(where,
+      one.kind, names.show(word), names.suggest(word, known))
+  elseif one.kind == "phase" and not is_later(one, other) then
+    return ('%s: field "on_error": phase "%s" does not come behind it'):format(where, word)
+  end
+  other.handles = one.kind == "action" and #other.when == 0 or nil
+  return nil
+end
+
+---Checks what the actions and phases of a skill say; an action without conditions that others name runs
+---then only (`handles`).
+---@param skill table
+---@return string? problem
+function M.check(skill)
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    local by_id = {}
+    for _, one in ipairs(list) do
+      by_id[one.id] = one
+    end
+    for _, one in ipairs(list) do
+      local message = check_one(one, by_id, ('%s "%s"'):format(one.kind, one.id))
+      if message then
+        return message
+      end
+    end
+  end
+  return nil
+end
+
+---What is said about an action or phase that has failed; nil: nothing, the run's max_errors alone counts.
+---@param one skillrt.Action
+---@return skillrt.OnError|nil
+function M.word(one)
+  return one.on_error or (one.optional and "skip") or (one.max_errors and "fail") or nil
+end
+
+---Whether its failures do not count for the run's max_errors.
+---@param one skillrt.Action
+---@return boolean
+function M.is_free(one)
+  local word = M.word(one)
+  return word ~= nil and word ~= "fail"
+end
+
+---How often it may fail before that; an optional one that says nothing as often as any.
+---@param one skillrt.Action
+---@param of_run integer  the run's max_errors
+---@return integer
+function M.most(one, of_run)
+  return one.max_errors or (one.on_error and 1) or of_run
+end
+
+return M
