@@ -8,6 +8,7 @@ bench: all $(BENCH_BIN) | $(NEED) ## measure against the programs in bench/ (ONL
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) bench/run.lua
 # floors stand alone: they show what the machine can do without skillrt
 $(BENCH_C:bench/%.c=$(BUILD)/bench/%): $(BUILD)/bench/%: $(BUILD)/bench/%.o
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBS_OF) -o $@
+$(BUILD)/bench/requests: LIBS_OF = $(LIBS_CURL)
 $(BUILD)/bench/count.so: $(BUILD)/bench/count.o
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $< -ldl -o $@

@@ -7,42 +7,46 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
--- What is made before phase `i` starts: outputs of all phases before its parallel group, and
--- the outputs of the phase or group just before it.
-local function made_before(phases, i)
-  local start = i
-  if phases[i].parallel then
-    while start > 1 and phases[start - 1].parallel do
-      start = start - 1
-    end
+-- Where the group of phase `first` ends: parallel neighbours are one, any other phase is alone.
+local function end_of_group(phases, first)
+  local last = first
+  while phases[first].parallel and phases[last + 1] and phases[last + 1].parallel do
+    last = last + 1
   end
-  local made, last = {}, {}
-  for k = 1, start - 1 do
-    made[phases[k].output] = phases[k].id
-  end
-  local k = start - 1
-  while k >= 1 do
-    table.insert(last, 1, phases[k].output)
-    if not (phases[k].parallel and k > 1 and phases[k - 1].parallel) then
-      break
-    end
-    k = k - 1
-  end
-  return made, last, start
+  return last
 end
 
-local function check_input(name, phase, made, where)
+local function check_input(name, phase, made)
   if name == "user input" and phase.index == 1 then
     return nil
   end
   local path, problem = names.confined(name)
   if not path then
-    return nil, ('%s: field "input" %s'):format(where, problem)
+    return nil, (': field "input" %s'):format(problem)
   elseif not made[path] then
     local hint = next(made) == nil and "; no phase runs before this one" or names.suggest(path, made)
-    return nil, ('%s: input "%s" is made by no earlier phase%s'):format(where, path, hint)
+    return nil, (': input "%s" is made by no earlier phase%s'):format(path, hint)
   end
   return path
+end
+
+-- One phase of a group; `now`: what the others of it make. Gives what is wrong, behind the phase's name.
+local function link_one(phase, made, before, now)
+  local other = now[phase.output]
+  if other then
+    local problem = ': output "%s" is also written by phase "%s", at the same time; give it another name'
+    return problem:format(phase.output, other)
+  end
+  now[phase.output] = phase.id
+  local declared = phase.input
+  phase.input, phase.input_declared = declared and {} or before, declared ~= nil -- one list for all of a group
+  for _, name in ipairs(declared or {}) do
+    local path, message = check_input(name, phase, made)
+    if message then
+      return message
+    end
+    phase.input[#phase.input + 1] = path
+  end
 end
 
 ---Gives every phase its inputs: those it names, else what the phase or parallel group before
@@ -53,24 +57,22 @@ end
 ---@return boolean? ok
 ---@return string? message
 function M.link(phases, where)
-  for i, phase in ipairs(phases) do
-    local at = ('%s: phase "%s"'):format(where, phase.id)
-    local made, last, start = made_before(phases, i)
-    for k = start, i - 1 do
-      if phases[k].output == phase.output then
-        local problem = '%s: output "%s" is also written by phase "%s", at the same time; give it another name'
-        return nil, problem:format(at, phase.output, phases[k].id)
-      end
-    end
-    local declared = phase.input
-    phase.input, phase.input_declared = declared and {} or last, declared ~= nil
-    for _, name in ipairs(declared or {}) do
-      local path, message = check_input(name, phase, made, at)
+  local made, before = {}, {} -- what was made until this group, and by the group just before it
+  local first = 1
+  while phases[first] do
+    local last, now = end_of_group(phases, first), {}
+    for i = first, last do
+      local phase = phases[i]
+      local message = link_one(phase, made, before, now)
       if message then
-        return nil, message
+        return nil, ('%s: phase "%s"%s'):format(where, phase.id, message)
       end
-      phase.input[#phase.input + 1] = path
     end
+    before = {}
+    for i = first, last do
+      made[phases[i].output], before[#before + 1] = phases[i].id, phases[i].output
+    end
+    first = last + 1
   end
   return true
 end
