@@ -30,7 +30,12 @@ local function the_runner()
   return runner
 end
 
-local methods = require("skillrt.skill").methods
+local skill_of = require("skillrt.skill")
+local methods = skill_of.methods
+
+function skill_of.open(path, options)
+  return require("skillrt.document.open").load(path, options)
+end
 
 local RUN_OPTIONS = {}
 for name in ([[work_dir input args strategy agent durability context watcher

@@ -147,7 +147,7 @@ end
 
 -- Views in the run's directory: no script, no phase's output may replace them; what else is the run's
 -- own the store knows.
-local VIEWS = { ["state.json"] = true, ["execution-state.json"] = true, context = true }
+local VIEWS = { ["state.json"] = true, ["execution-state.json"] = true, context = true, sub = true }
 
 ---Whether a confined path below the work directory is one of the run's own files.
 ---@param path string

@@ -32,4 +32,6 @@ function M.load(path, options)
   return require("skillrt.document.load").load(path, options)
 end
 
+require("skillrt.skill").open = M.load
+
 return M

@@ -56,7 +56,7 @@ function M.new(skill, books, ctx)
   }, skill.strategy.order, built_in)
   books.state:ignore(self.available:unread(EACH_STEP))
   for _, step in pairs(books.steps) do -- of a run that goes on
-    if self.concurrent and self.by_id[step.id] then
+    if self.concurrent and step.sub == books.sub and self.by_id[step.id] then
       self:began(self.by_id[step.id])
     end
   end

@@ -18,6 +18,7 @@ local asked = later("skillrt.run.books.asked")
 local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
 local old = later("skillrt.run.books.old")
+local subs = later("skillrt.run.books.subs")
 
 local M = {}
 
@@ -59,6 +60,7 @@ local M = {}
 ---@field limit string|nil    the full name of the limit that it ended at
 ---@field active number|nil   ms that the run was open before it was opened last
 ---@field opened_at integer   UTC ms, when that was
+---@field subs table<string, skillrt.Books>|nil  of sub-runs under way, by scope
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
 
@@ -319,14 +321,6 @@ function apply.resume(self, record)
   self.state:set("failed_at", nil)
 end
 
-function apply.retry(self, record)
-  back.retry(self, record)
-end
-
-function apply.rewind(self, record)
-  back.rewind(self, record, close_step)
-end
-
 function apply.loop(self, record)
   self.loop_end = { status = record.status, reason = record.reason, message = record.message }
 end
@@ -340,9 +334,7 @@ function apply.accept(self, record)
 end
 
 function apply.pin(self, record)
-  for name, digest in pairs(record.pins) do
-    self.pins[name] = digest
-  end
+  self.pins = state.merge(self.pins, record.pins)
 end
 
 function apply.note(self, record)
@@ -355,15 +347,18 @@ function apply.note(self, record)
 end
 
 -- What the function of a step said it used.
-function apply.used(self, record)
+function apply.used(self, record, whole)
   apply.note(self, record) -- it is said once, as lines are
-  spent.used(self, self.steps[record.step], record.used)
+  spent.used(whole, self.steps[record.step], record.used)
 end
 
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 
 -- What is told of the calls of a step, each by the function of that name in books/calls.lua.
 local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = true, round = true, drop = true }
+
+-- What a part of the books has the function of that name for.
+local ELSEWHERE <const> = { ask = asked, retry = back, rewind = back }
 
 ---Applies one record. Raises where the records do not fit each other (a journal of another
 ---program, or a bug): the caller reports it with the record's place.
@@ -373,24 +368,31 @@ local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = t
 function M.apply(self, record, seq)
   local kind = record.t
   local change = apply[kind]
+  local scope, ended = self, nil
+  if self.subs or record.sub then
+    scope, ended = subs.enter(self, record, M.new)
+  end
   if record.rec and kind ~= "done" then
     keep_values(self.steps[record.step], record.rec)
   end
   if change then
-    change(self, record)
+    change(scope, record, self)
   elseif OF_CALLS[kind] then
     local step = self.steps[record.step]
     calls[kind](step, record, seq)
     if kind == "call" and calls.ACTS[record.kind] then
-      spent.add(self, step.id, "calls", 1)
+      spent.add(self, step.top or step.id, "calls", 1)
     end
     self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
-  elseif kind == "ask" then
-    asked.ask(self, record)
+  elseif ELSEWHERE[kind] then
+    ELSEWHERE[kind][kind](self, record, close_step)
   elseif old[kind] then
     old[kind](self, record)
   else
     error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
+  end
+  if self.subs then
+    subs.after(self, scope, record, ended)
   end
   self.at = record.at or self.at
 end

@@ -32,6 +32,7 @@ local single = require("skillrt.base.single")
 ---@field doubts skillrt.Call[]
 ---@field held skillrt.Call[]  for which a limit has no room now
 ---@field due skillrt.Due
+---@field subs skillrt.Subs   what is told of calls that are skills' runs
 local Calls = {}
 
 ---@param run table       { books, work_dir, skill }
@@ -84,7 +85,7 @@ function Calls:declare(execution, branch, request)
     request = request,
     kind = request.kind,
     to = digest.target(request),
-    digest = digest.of(request, self.run),
+    digest = digest.of(request, step.home and step.home.run or self.run),
     idem = request.idempotent == true,
     attempt = 1,
     order = self.order,
@@ -167,6 +168,8 @@ function Calls:leave(call)
     self:give(call, known)
   elseif call.kind == "sleep" then
     sleep(self, call)
+  elseif call.kind == "run" then
+    self.subs:leave(call)
   elseif open then
     take_up(self, call, open)
   else
@@ -234,15 +237,16 @@ local function give_reply(call, reply)
   end
 end
 
-local function give_failed(call, failed)
-  call.execution:deliver(call, nil, failed.message, failed.class, { call = call.place, status = failed.class })
+local function give_failed(call, failed, reply)
+  reply = reply and given(call, reply) or { call = call.place, status = failed.class }
+  call.execution:deliver(call, nil, failed.message, failed.class, reply)
 end
 
 -- Gives the branch what a record says its call came to.
 local function give_result(call, entry)
   if entry.failed then
-    give_failed(call, entry.failed)
-  elseif call.kind == "sleep" then
+    give_failed(call, entry.failed, call.kind == "run" and entry.reply)
+  elseif call.kind == "sleep" or call.kind == "run" then
     call.execution:deliver(call, given(call, entry.reply))
   else
     give_reply(call, entry.reply)
@@ -256,8 +260,10 @@ function Calls:give(call, known)
   give_result(call, self.journal:reread(known))
 end
 
--- The call is over: recorded, then given back.
-local function settle(self, call, entry)
+---The call is over: recorded, then given back.
+---@param call skillrt.Call
+---@param entry table  of its `result`
+function Calls:settle(call, entry)
   entry.t = "result"
   entry.own = call.request.retry and true or nil
   call.number = nil
@@ -273,7 +279,7 @@ local function next_attempt(self, call, failure)
   if not settings or (failure.executed ~= "no" and not (failure.executed == "perhaps" and call.idem)) then
     return nil
   end
-  local skill = self.run.skill
+  local skill = (call.step.home or self).run.skill
   local own = setmetatable({ max_retries = settings.max or skill.limits.max_retries }, {
     __index = function(_, name)
       if settings[name] == nil then
@@ -292,13 +298,13 @@ function Calls:replied(call, reply)
   cleaned.reply(reply, call.request.secrets)
   if reply.status == "canceled" then
     if call.canceling then
-      settle(self, call, { failed = { class = "canceled", message = "canceled" } })
+      self:settle(call, { failed = { class = "canceled", message = "canceled" } })
     end
     return -- the run stops: it stays open in the books, and is taken up on resume
   end
   local ok, failure = judge.of(call.request, reply)
   if ok then
-    settle(self, call, { reply = reply })
+    self:settle(call, { reply = reply })
     return
   end
   local wait = not call.canceling and next_attempt(self, call, failure)
@@ -314,7 +320,7 @@ function Calls:replied(call, reply)
     self:doubt(call, failure.message)
     return
   end
-  settle(self, call, {
+  self:settle(call, {
     reply = reply,
     unsent = failure.executed == "no" or nil,
     unknown = failure.executed == "perhaps" or nil,
@@ -330,7 +336,7 @@ function Calls:rang(call)
     start(self, call)
     return
   end
-  settle(self, call, { reply = { status = "ok", elapsed_ms = self.run.core.wall_ms() - call.slept_from } })
+  self:settle(call, { reply = { status = "ok", elapsed_ms = self.run.core.wall_ms() - call.slept_from } })
 end
 
 -- ---- doubt ----
@@ -362,7 +368,7 @@ function Calls:decide(call, choice)
   end
   local class = choice == "skip" and "skipped" or "permanent"
   local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
-  settle(self, call, { unknown = true, failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
+  self:settle(call, { unknown = true, failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
 end
 
 -- ---- giving up ----
@@ -375,6 +381,8 @@ function Calls:give_up(call, live)
   local open = call.step.calls[call.place]
   if not live then
     return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
+  elseif call.kind == "run" then
+    return self.subs:give_up(call)
   elseif call.leaving then -- its task was not asked for yet
     self.numbers:forget(call.number)
     self.run.limits:over(call)

@@ -262,7 +262,7 @@ function parts.once(_, step, _, steps)
       error("ctx.once: needs a name and a function", 2)
     end
     local execution, branch = here(steps, step, "once")
-    return steps:once(execution, branch, name, fn)
+    return kept.once(steps.journal, execution, branch, name, fn)
   end
 end
 
@@ -289,6 +289,19 @@ function parts.await_all(_, step, ctx, steps)
   return function(requests, options)
     local execution, branch = here(steps, step, "await_all")
     return combine.map(execution, branch, requests, ctx.await, options, "await_all")
+  end
+end
+
+---Waits for another skill's run: what it came to; or nil, message, class, what it came to.
+function parts.run(_, step, _, steps)
+  return function(skill, input)
+    local execution, branch = here(steps, step, "run")
+    local request, problem = require("skillrt.run.subs").request(skill, input)
+    if not request then
+      error("ctx.run: " .. problem, 2)
+    end
+    steps.calls:declare(execution, branch, request)
+    return coroutine.yield(branches.WAIT)
   end
 end
 

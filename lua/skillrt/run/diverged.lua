@@ -10,9 +10,11 @@ local M = {}
 
 -- What was recorded from a place on is forgotten, and the step is replayed anew.
 local function drop(steps, step, diverged)
-  steps.dropped = steps.dropped or {}
+  local top = steps.top or steps
+  local dropped = top.dropped or {}
+  top.dropped = dropped
   local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
-  steps.dropped[#steps.dropped + 1] = text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
+  dropped[#dropped + 1] = text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
     table.concat(attempts.forgotten(step, diverged.place), ", "))
   assert(steps.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
   step.execution, step.replays = nil, true

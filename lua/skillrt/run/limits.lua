@@ -190,7 +190,7 @@ end
 ---@param call skillrt.Call
 ---@return boolean
 function Limits:admit(call)
-  local bounds = self.by_id[call.step.id] or self.of_run
+  local bounds = self.by_id[call.step.top or call.step.id] or self.of_run
   if not bounds[1] or not calls_of.ACTS[call.kind] or call.request.pure then
     return true
   end

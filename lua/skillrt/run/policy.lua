@@ -18,34 +18,17 @@ local snapshot = require("skillrt.run.snapshot")
 local steps_of = require("skillrt.run.steps")
 local views = require("skillrt.run.views")
 
--- Loaded when a run goes on: one that begins starts without it.
-local resume = setmetatable({}, { __index = function(_, key) return require("skillrt.run.resume")[key] end })
+-- Loaded when a run goes on, or a step runs a skill: one that begins starts without them.
+local function later(name)
+  return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
+end
+local resume = later("skillrt.run.resume")
+local subs_of = later("skillrt.run.subs")
 
 local M = {}
 
 local wall_ms = core.wall_ms
 local PATIENCE_MS <const> = 60 * 1000
-
----@class skillrt.Run  what never changes while a run is open
----@field skill table
----@field books skillrt.Books
----@field work_dir string
----@field input_dir string
----@field args string[]
----@field core table
----@field prompts table<string, string>
----@field keeps_nothing boolean
----@field elsewhere boolean   resumed in another folder than it was begun in
-
----@class skillrt.Session  how the run was opened this time
----@field accept_changes boolean?
----@field edited table?
----@field answer any
----@field retry boolean?
----@field from string?
----@field decide string?
----@field by string
----@field pins table<string, string>
 
 ---@class skillrt.Policy
 ---@field run skillrt.Run
@@ -92,6 +75,13 @@ end
 ---@return string? message
 function Policy:emit(entry)
   return self.journal:emit(entry)
+end
+
+---Who performs a step: of the run itself, or of a sub-run.
+---@param step skillrt.Step
+---@return skillrt.Steps
+function Policy:steps_of(step)
+  return step.home or self.steps
 end
 
 ---A helper was loaded while the run goes on: its digest is kept as those of the first ones are.
@@ -141,11 +131,19 @@ function Policy:load(fresh)
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
+  self.calls.subs = { leave = function(_, call) -- the first one
+    self.subs = subs_of.new(self)
+    self.calls.subs = self.subs
+    self.subs:leave(call)
+  end }
   self.durable_steps = self.books.finished
   if not fresh then
     run.accept_changes = session.accept_changes
     self.steps.loading = true
     self.steps:take_up()
+    if self.subs then
+      self.subs:open()
+    end
     self.steps.loading = nil
     resume.check_dropped(self, self.steps.dropped)
     resume.restore_outputs(self)
@@ -180,10 +178,10 @@ local function ring(self)
       local step = what.step
       self.calls:rang(what)
       if step.execution then
-        self.steps:go_on(step)
+        self:steps_of(step):go_on(step)
       end
     else
-      self.steps:rang(what)
+      self:steps_of(what):rang(what)
     end
     at = due:earliest()
   end
@@ -282,7 +280,10 @@ function Policy:choose()
     questions.decide(self)
     questions.ask_about_doubts(self)
   end
-  local kind, what, why, text = self.scheduler:choose()
+  local kind, what, why, text
+  repeat -- what ends in a sub-run may be waited for
+    kind, what, why, text = self.scheduler:choose()
+  until kind == "stop" or not self.subs or not self.subs:choose()
   if kind == "stop" then
     return decide_end(self, what, why, text)
   elseif kind == "ask" then
@@ -294,6 +295,11 @@ function Policy:choose()
   local doubt = calls.doubts[1]
   if (doubt or self.books.choice) and not is_busy(self) then
     return wait_for_person(self, doubt and "needs_decision" or "waiting_for_person")
+  elseif self.subs and not is_busy(self) then
+    reason, message = self.subs:stuck()
+    if reason then
+      return stop_with(self, "paused", reason, message)
+    end
   end
   return go(self)
 end
@@ -330,10 +336,10 @@ function Policy:accept(number, reply)
     self.calls:replied(what, reply)
     numbers:forget(number)
     if what.execution and not self.stopping then
-      self.steps:go_on(what.step)
+      self:steps_of(what.step):go_on(what.step)
     end
   elseif reply == nil then
-    self.steps:perform(what)
+    self:steps_of(what):perform(what)
     numbers:forget(number)
   else
     numbers:forget(number) -- it was canceled before it began

@@ -85,7 +85,7 @@ function M.decide(policy)
     else
       calls:decide(call, choice)
       if call.step.execution then
-        policy.steps:go_on(call.step)
+        policy:steps_of(call.step):go_on(call.step)
       end
     end
   end
@@ -209,7 +209,7 @@ function M.take(policy, answer)
     end
     if call then
       calls:decide(call, answer.value)
-      policy.steps:go_on(step)
+      policy:steps_of(step):go_on(step)
     end
   end
   return true

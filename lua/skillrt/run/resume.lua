@@ -18,12 +18,25 @@ local views = require("skillrt.run.views")
 
 local M = {}
 
+---@class skillrt.Session  how the run was opened this time
+---@field accept_changes boolean?
+---@field edited table?
+---@field answer any
+---@field retry boolean?
+---@field from string?
+---@field decide string?
+---@field by string
+---@field pins table<string, string>
+
 local function refuse(code, ...)
   error({ message = string.format(...), code = code }, 0)
 end
 
--- Files that the journal pinned and that are different now (or gone).
-local function changed_files(pins, now)
+---Files that the journal pinned and that are different now (or gone).
+---@param pins table<string, string>
+---@param now table<string, string>
+---@return string[]
+function M.changed_files(pins, now)
   local changed = {}
   for name, digest in pairs(pins) do
     if now[name] ~= digest then
@@ -129,7 +142,7 @@ end
 
 local function check_pins(policy)
   take_helpers(policy)
-  local changed = changed_files(policy.books.pins, policy.session.pins)
+  local changed = M.changed_files(policy.books.pins, policy.session.pins)
   if #changed == 0 then
     return
   elseif not policy.session.accept_changes then

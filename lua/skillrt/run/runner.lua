@@ -19,6 +19,17 @@ local state = require("skillrt.skill.state")
 
 local M = {}
 
+---@class skillrt.Run  what never changes while a run is open
+---@field skill table
+---@field books skillrt.Books
+---@field work_dir string
+---@field input_dir string
+---@field args string[]
+---@field core table
+---@field prompts table<string, string>
+---@field keeps_nothing boolean
+---@field elsewhere boolean   resumed in another folder than it was begun in
+
 ---What a script's own skill:run is to go on with instead of beginning a run; set by resume.
 M.resuming = nil
 
@@ -179,7 +190,7 @@ local function parts_of(skill, options, settings)
   end
   return {
     run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {} },
-    session = { pins = pins },
+    session = { pins = pins, agent = options.agent },
     input = options.input or {},
   }
 end

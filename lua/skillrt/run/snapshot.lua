@@ -24,10 +24,10 @@ M.ENDING = '"t":"books"}'
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
 
-local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true }
+local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true, subs = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
-  "generations", "ms", "loose",
+  "generations", "ms", "loose", "sub", "top",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.
@@ -49,16 +49,22 @@ local function written(books, step)
   return out
 end
 
----All that the books say, as a record.
----@param books skillrt.Books
----@return table record
-function M.whole(books)
-  local all, steps = {}, json.array({})
+-- What is written of books, or of a scope's, beside their steps and state.
+local function fields_of(books)
+  local all = {}
   for field, value in pairs(books) do
     if not APART[field] then
       all[field] = value
     end
   end
+  return all
+end
+
+---All that the books say, as a record.
+---@param books skillrt.Books
+---@return table record
+function M.whole(books)
+  local steps = json.array({})
   for _, step in pairs(books.steps) do
     steps[#steps + 1] = step
   end
@@ -66,11 +72,17 @@ function M.whole(books)
     return a.number < b.number
   end)
   for i, step in ipairs(steps) do
-    steps[i] = written(books, step)
+    steps[i] = written(step.sub and books.subs[step.sub] or books, step)
+  end
+  local subs
+  for id, scope in pairs(books.subs or {}) do
+    subs = subs or {}
+    subs[id] = { books = fields_of(scope), state = scope.state.root, progress = scope.state.progress }
   end
   return {
     t = "books",
-    books = all,
+    books = fields_of(books),
+    subs = subs,
     steps = steps[1] and steps or nil,
     questions = asked.written(books),
     state = books.state.root,
@@ -92,12 +104,20 @@ local function restore(books, entry)
   end
   books.state = state.new(entry.state)
   books.state.progress = entry.progress or 0
+  for id, kept in pairs(entry.subs or {}) do
+    local scope = kept.books
+    books.subs = books.subs or {}
+    scope.steps, scope.open, scope.newest, scope.state = books.steps, 0, {}, state.new(kept.state)
+    scope.state.progress = kept.progress or 0
+    books.subs[id] = scope
+  end
   for _, step in ipairs(entry.steps or {}) do
-    step.root, step.undo = books.state:hold_undone(step.undo), nil
+    local scope = step.sub and books.subs[step.sub] or books
+    step.root, step.undo = scope.state:hold_undone(step.undo), nil
     for _, round in pairs(step.rounds or {}) do
       round.from = 1
     end
-    under_way.add(books, books_of.step(step))
+    under_way.add(scope, books_of.step(step))
   end
   asked.restore(books, entry.questions)
 end

@@ -25,6 +25,9 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field run table
 ---@field journal skillrt.Journal
 ---@field calls skillrt.Calls
+---@field sub skillrt.Sub|nil       of which scope; nil: of the run itself
+---@field top skillrt.Steps|nil     of a scope: the run's
+---@field touch fun()|nil           of a scope: a step is over
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.printable = printable
@@ -93,7 +96,7 @@ end
 ---@return skillrt.Step
 function Steps:start(definition, mark)
   local books, kind = self.books, definition.kind
-  local number = books.last_step + 1
+  local number = (self.top or self).books.last_step + 1
   local ok, message = self.journal:emit({
     t = "start",
     step = number,
@@ -106,7 +109,7 @@ function Steps:start(definition, mark)
     error(message, 0)
   end
   local step = books.steps[number]
-  step.definition = definition
+  step.definition, step.home = definition, self.sub and self or nil
   return step
 end
 
@@ -116,7 +119,7 @@ end
 function Steps:go(step)
   local definition = step.definition or self:definition_of(step)
   if definition.run or definition.each or self:is_script(definition.agent) then
-    local performing = self.performing
+    local performing = (self.top or self).performing
     performing[#performing + 1] = self.numbers:next(step)
   else
     self:perform(step)
@@ -158,6 +161,9 @@ end
 ---Performs a step from its beginning: what is recorded of it is given back to it.
 ---@param step skillrt.Step
 function Steps:perform(step)
+  if self.sub and self.sub.canceled then
+    return -- nobody waits for it any more
+  end
   local definition = step.definition or self:definition_of(step)
   local perform = definition.run
   if not perform or definition.each then
@@ -227,6 +233,15 @@ function Steps:look(step)
   end
 end
 
+---A step is over: of its scope's own, the scope is asked what is next.
+---@param definition skillrt.Action
+function Steps:ended(definition)
+  self.mode:finished(definition)
+  if self.touch then
+    self.touch()
+  end
+end
+
 ---Goes on with a step after one of its calls was over.
 ---@param step skillrt.Step
 function Steps:go_on(step)
@@ -289,7 +304,8 @@ end
 function Steps:settle(step, definition, updates, words)
   local entry, failure, simple = outcome.settle(self.run, step, definition, updates, words)
   if not entry and failure.here then
-    self.trouble = failure.message -- the step stays open: a resume writes again what it gave
+    local top = self.top or self
+    top.trouble = failure.message -- the step stays open: a resume writes again what it gave
     return nil
   elseif not entry then
     return self:fail(step, definition, failure)
@@ -305,7 +321,7 @@ function Steps:settle(step, definition, updates, words)
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
   end
-  self.mode:finished(definition)
+  self:ended(definition)
 end
 
 ---An attempt of a step failed.
@@ -315,7 +331,7 @@ end
 function Steps:fail(step, definition, failure)
   if failure.class == "skipped" then
     assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
-    return self.mode:finished(definition)
+    return self:ended(definition)
   end
   local execution = step.execution
   local blame = failure.blame or (execution and execution.main.last)
@@ -324,7 +340,8 @@ function Steps:fail(step, definition, failure)
   end
   local delay, why = attempts.next(self.run, step, definition, failure, blame)
   local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
-  self.trouble = self.trouble or output_files.put_aside(self.run, definition)
+  local top = self.top or self
+  top.trouble = top.trouble or output_files.put_aside(self.run, definition)
   local entry = kept.with_fresh(self.journal, step, {
     t = "fail",
     step = step.number,
@@ -339,7 +356,7 @@ function Steps:fail(step, definition, failure)
   if delay then
     self.calls.due:put(step.retry_at, step)
   else
-    self.mode:finished(definition)
+    self:ended(definition)
   end
 end
 
@@ -351,18 +368,15 @@ function Steps:rang(step)
   end
 end
 
----What a local function gives, kept under its place.
-function Steps:once(execution, branch, name, fn)
-  return kept.once(self.journal, execution, branch, name, fn)
-end
-
 -- ---- taking up ----
 
 ---Takes up the steps that were under way when the run stopped.
 function Steps:take_up()
   local numbers = {}
-  for number in pairs(self.books.steps) do
-    numbers[#numbers + 1] = number
+  for number, step in pairs(self.books.steps) do
+    if step.sub == self.books.sub then
+      numbers[#numbers + 1], step.home = number, self.sub and self or nil
+    end
   end
   table.sort(numbers)
   for _, number in ipairs(numbers) do

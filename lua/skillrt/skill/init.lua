@@ -252,6 +252,10 @@ function M.is(value)
   return getmetatable(value) == Skill
 end
 
+---A skill from a path, for a skill that runs another one: set by the doors that know how.
+---@type (fun(path: string, options: table): skillrt.Skill|nil, string?)|nil
+M.open = nil
+
 ---The normal form of a definition.
 ---@param definition table
 ---@return skillrt.Skill? skill

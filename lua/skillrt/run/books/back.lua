@@ -69,7 +69,7 @@ function M.rewind(self, record, close_step)
     end
   end
   for _, step in pairs(self.steps) do
-    if again[step.id] then
+    if again[step.id] and not step.sub then
       close_step(self, step, record.at)
     end
   end

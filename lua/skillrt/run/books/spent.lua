@@ -26,7 +26,7 @@ end
 ---@param used skillrt.Usage
 function M.used(books, step, used)
   for name, amount in pairs(used) do
-    M.add(books, step.id, "usage." .. name, amount)
+    M.add(books, step.top or step.id, "usage." .. name, amount)
   end
 end
 

@@ -1,0 +1,238 @@
+-- run/subs.lua: skills that are run by a step of another (ctx.run): scopes of one run, each with a mode, steps
+-- and ends of its own over the same journal, engine and calls (docs/steps.md, "Sub-runs").
+--
+-- Opens a scope when its call leaves, asks the scopes in which something ended what is next, and ends their
+-- calls. Knows calls, steps and modes; what skills are made of knows the opener. Used by policy.lua.
+
+local scope_of = require("skillrt.run.subs.scope")
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+---@class skillrt.Sub  a sub-run that is under way
+---@field id string
+---@field call skillrt.Call   that waits for it
+---@field depth integer
+---@field run skillrt.Run
+---@field steps skillrt.Steps
+---@field scheduler skillrt.Scheduler
+---@field paused table|nil    { reason, message }: it cannot go on by itself
+---@field canceled boolean|nil
+
+---@class skillrt.Subs
+---@field by_id table<string, skillrt.Sub>
+---@field waiting skillrt.Call[]   calls whose scopes are to be opened
+---@field touched skillrt.Sub[]    in which something ended
+local Subs = {}
+Subs.__index = Subs
+
+---@param policy skillrt.Policy
+---@return skillrt.Subs
+function M.new(policy)
+  return setmetatable({ policy = policy, by_id = {}, waiting = {}, touched = {} }, Subs)
+end
+
+---The request that ctx.run makes.
+---@type fun(skill: skillrt.Skill|string, input: table|nil): table|nil, string?
+M.request = scope_of.request
+
+-- ---- opening ----
+
+-- A call whose scope has begun, or begins now.
+local function open(self, call)
+  local policy = self.policy
+  local recorded = call.step.calls[call.place]
+  local id = recorded and recorded.sub or scope_of.id_of(call)
+  local books = recorded and policy.books.subs[id]
+  local skill, pins, prompts = scope_of.prepared_for(policy, call, books)
+  if not skill and recorded then
+    error({ message = ("%s: of its sub-run %s: %s"):format(policy.run.work_dir, id, pins), code = "changed" }, 0)
+  elseif not skill then
+    policy.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
+    policy:steps_of(call.step):go_on(call.step)
+    return
+  end
+  if recorded then
+    scope_of.check_pins(policy, id, books, pins)
+  else
+    scope_of.begin(policy, call, id, skill, pins)
+  end
+  local sub = scope_of.made(policy, call, id, skill, prompts, function(one)
+    self:touch(one)
+  end)
+  self.by_id[id] = sub
+  if recorded then
+    sub.steps.loading = policy.steps.loading
+    sub.steps:take_up()
+    sub.steps.loading = nil
+  end
+  if call.branch.dead then
+    self:cancel(sub)
+  end
+  self:touch(sub)
+end
+
+---Something ended in a scope: it is asked what is next.
+---@param sub skillrt.Sub
+function Subs:touch(sub)
+  if not sub.is_touched then
+    sub.is_touched = true
+    self.touched[#self.touched + 1] = sub
+  end
+end
+
+---A call may leave: its scope is opened before anything else is chosen.
+---@param call skillrt.Call
+function Subs:leave(call)
+  self.waiting[#self.waiting + 1] = call
+end
+
+---Opens the scopes of calls that have left; those that were under way are taken up as they were.
+function Subs:open()
+  while self.waiting[1] do
+    local waiting = self.waiting
+    self.waiting = {}
+    for _, call in ipairs(waiting) do
+      if call.execution.calls[call.place] == call and not call.execution.ended then
+        open(self, call)
+      end
+    end
+  end
+end
+
+-- ---- ending ----
+
+-- What a function is given of a sub-run: what is its own of the state.
+local function result_of(sub, status, reason, message)
+  local books = sub.run.books
+  local root, own = books.state.root, {}
+  for key, value in pairs(root) do
+    if not state.is_reserved(key) then
+      own[key] = state.copy(value)
+    end
+  end
+  return {
+    status = status,
+    reason = reason,
+    message = message,
+    state = own,
+    outputs = state.copy(root.outputs),
+    steps = books.finished,
+    work_dir = sub.run.work_dir,
+  }
+end
+
+-- The scope is over: so is its call.
+local function finish(self, sub, entry)
+  local policy, call = self.policy, sub.call
+  self.by_id[sub.id] = nil
+  policy.calls:settle(call, entry)
+  if not call.execution.ended then
+    policy:steps_of(call.step):go_on(call.step)
+  end
+end
+
+---Nobody waits for a scope any more: nothing begins in it, what may be given up is.
+---@param sub skillrt.Sub
+function Subs:cancel(sub)
+  if sub.canceled then
+    return
+  end
+  sub.canceled, sub.left = true, 0
+  for _, step in pairs(self.policy.books.steps) do
+    local execution = step.sub == sub.id and step.execution
+    if execution and not execution.ended then
+      execution:stop_branches(function() return true end)
+      if next(execution.calls) == nil then
+        execution:close()
+      else
+        sub.left = sub.left + 1
+        execution.drained = function()
+          execution.drained = nil
+          execution:close()
+          sub.left = sub.left - 1
+          self:touch(sub)
+        end
+      end
+    end
+  end
+  self:touch(sub)
+end
+
+---A branch ended: what its call waits for is no longer asked for. True: it is gone already.
+---@param call skillrt.Call
+---@return boolean gone
+function Subs:give_up(call)
+  local open_call = call.step.calls[call.place]
+  if not open_call then
+    return true
+  end
+  local sub = self.by_id[open_call.sub]
+  if sub then
+    self:cancel(sub)
+  end -- else it is taken up first, and then ended
+  return false
+end
+
+-- ---- choosing ----
+
+local function ask(self, sub)
+  if sub.canceled then
+    if sub.left == 0 and self.by_id[sub.id] == sub then
+      finish(self, sub, { failed = { class = "canceled", message = "not waited for any more" } })
+    end
+    return
+  end
+  local kind, what, why, message = sub.scheduler:choose()
+  sub.paused = nil
+  if kind == "ask" then
+    local text = type(what) == "table" and (what.question or what.header) or "a question"
+    sub.paused = { "waiting_for_person", text }
+  elseif kind == "stop" and what == "paused" then
+    sub.paused = { why, message }
+  elseif kind == "stop" then
+    assert(self.policy:emit({ t = "stop", sub = sub.id, status = what, reason = why, message = message }))
+    local entry = { reply = result_of(sub, what, why, message) }
+    if what ~= "completed" then
+      local text = ("%s: %s (%s)%s"):format(sub.run.skill.name, what, why, message and ": " .. message or "")
+      entry.failed = { class = "permanent", message = text }
+    end
+    finish(self, sub, entry)
+  end
+end
+
+---Asks each scope in which something ended what is next. True: something came of it elsewhere.
+---@return boolean
+function Subs:choose()
+  local any = self.waiting[1] ~= nil or self.touched[1] ~= nil
+  self:open()
+  while self.touched[1] do
+    local touched = self.touched
+    self.touched = {}
+    for _, sub in ipairs(touched) do
+      sub.is_touched = nil
+      if self.by_id[sub.id] == sub then
+        ask(self, sub)
+      end
+    end
+    self:open()
+  end
+  return any
+end
+
+---Why the run cannot go on when nothing else is under way: a scope that cannot; nil: none.
+---@return string|nil reason
+---@return string? message
+function Subs:stuck()
+  local ids = {}
+  for id, sub in pairs(self.by_id) do
+    ids[#ids + 1] = sub.paused and id or nil
+  end
+  table.sort(ids)
+  local first = ids[1] and self.by_id[ids[1]]
+  if first then
+    return first.paused[1], ("%s (sub-run %s): %s"):format(first.run.skill.name, first.id, first.paused[2] or "paused")
+  end
+end
+
+return M

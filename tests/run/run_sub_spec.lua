@@ -1,0 +1,222 @@
+-- run_sub_spec.lua: a skill run by a step of another (ctx.run, skill = ... on an action): one journal, the same
+-- end wherever it is killed, cancel, what is refused.
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+local function say(ctx, folder, word)
+  return assert(ctx.await { kind = "command", idempotent = true,
+    declared = { argv = { "say", word } }, -- whatever the folder
+    argv = { "sh", "-c", ("echo %s >> %s/said; echo %s"):format(word, folder, word) } })
+end
+
+-- What commands have said, in order.
+local function said(folder)
+  return ((R.read(folder .. "/said") or ""):gsub("\n", " "))
+end
+
+-- An inner skill of two actions and a phase; it says what it does.
+local function inner(folder)
+  return R.skill {
+    name = "inner", state = { total = 0 },
+    phases = { { id = "report", trailing = true, output = "report.txt", run = function(state)
+      return "total " .. state.total
+    end } },
+    actions = {
+      { id = "one", priority = 2, run = function(state, ctx)
+        return { total = state.total + tonumber(state.input.n), word = say(ctx, folder, "one").stdout }
+      end },
+      { id = "two", run = function(state, ctx)
+        say(ctx, folder, "two")
+        return { total = state.total * 2 }
+      end },
+    },
+  }
+end
+
+local function outer(folder, run)
+  return {
+    actions = {
+      { id = "before", priority = 3, run = function(_, ctx) say(ctx, folder, "before") return { b = 1 } end },
+      { id = "inside", priority = 2, run = run or function(_, ctx)
+        local first = assert(ctx.run(inner(folder), { n = 3 }))
+        local second = assert(ctx.run(inner(folder), { n = 4 }))
+        return { totals = { first.state.total, second.state.total }, report = first.outputs.report, steps = first.steps }
+      end },
+      { id = "after", priority = 1, run = function(_, ctx) say(ctx, folder, "after") return { a = 1 } end },
+    },
+  }
+end
+
+describe("a skill run by a step of another", function()
+  after_each(R.clean)
+
+  it("has a state of its own, in the same journal, and gives what it came to", function()
+    local folder = R.folder()
+    local result = assert(R.run(outer(folder), { work_dir = folder .. "/run" }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ { 6, 8 }, "total 6", 3, 3 }, { result.state.totals, result.state.report, result.state.steps, result.steps })
+    assert.is_nil(result.state.total)
+    assert.equal("before one two one two after ", said(folder))
+    assert.equal("total 6", R.read(folder .. "/run/sub/2.1/report.txt"))
+    local subs = R.records(folder .. "/run", "run")
+    assert.same({ "2.1", "2.2" }, { subs[2].sub, subs[3].sub })
+    local _, books = R.records(folder .. "/run")
+    assert.is_nil(books.subs)
+    assert.is_nil(next(books.steps))
+  end)
+
+  it("ends the same from wherever it was killed, and repeats nothing that has a result", function()
+    local folder = R.folder()
+    assert(R.run(outer(folder), { work_dir = folder .. "/run" }))
+    local whole = said(folder)
+    local count = #R.records(folder .. "/run")
+    for keep = 1, count - 2 do
+      local again, dir = R.folder(), R.folder() .. "/cut"
+      R.cut(folder .. "/run", dir, keep)
+      local known = 0
+      for _, record in ipairs(R.records(dir)) do
+        known = known + (record.t == "result" and record.reply and record.reply.body and 1 or 0)
+      end
+      local result, message = skillrt.resume(dir, { skill = R.skill(outer(again)) })
+      assert(result, ("%d: %s"):format(keep, tostring(message)))
+      assert.same({ "completed", { 6, 8 }, 1 }, { result.status, result.state.totals, result.state.a }, keep)
+      local rest = said(again)
+      assert.equal(whole, whole:sub(1, #whole - #rest) .. rest, keep)
+      local _, words = whole:gsub(" ", "")
+      local _, left = rest:gsub(" ", "")
+      assert.equal(words - known, left, keep)
+    end
+  end)
+
+  -- Three skills inside each other, two of each at once; `calls` counts what was made.
+  local function nest(folder, depth)
+    return R.skill { name = "nest" .. depth, limits = { max_parallel = 2 }, actions = {
+      { id = "deep", run = function(state, ctx)
+        if depth == 0 then
+          return { n = tonumber(say(ctx, folder, tostring(state.input.n)).stdout) }
+        end
+        local list = assert(ctx.map({ 1, 2 }, function(i)
+          return assert(ctx.run(nest(folder, depth - 1), { n = state.input.n * 10 + i })).state
+        end))
+        return { n = list[1].n + list[2].n }
+      end },
+      { id = "more", run = function() return { more = depth } end },
+    } }
+  end
+
+  it("nests, in parallel, and ends the same from wherever it was killed, also behind a record of all the books", function()
+    for _, books_bytes in ipairs { 1, 1 << 30 } do
+      local folder = R.folder()
+      local function definition(at)
+        return { actions = { { id = "top", run = function(_, ctx)
+          return { n = assert(ctx.run(nest(at, 2), { n = 1 })).state.n }
+        end } } }
+      end
+      local result = assert(R.run(definition(folder), { work_dir = folder .. "/run", books_bytes = books_bytes }))
+      assert.equal(111 + 112 + 121 + 122, result.state.n)
+      local count = #R.records(folder .. "/run")
+      for keep = 1, count - 2, 3 do
+        local again, dir = R.folder(), R.folder() .. "/cut"
+        R.cut(folder .. "/run", dir, keep)
+        result = assert(skillrt.resume(dir, { skill = R.skill(definition(again)) }))
+        assert.same({ "completed", 466 }, { result.status, result.state.n }, keep)
+      end
+    end
+  end)
+
+  it("that fails is a failure of its call, with what it came to; one that is not there is one, too", function()
+    local result = assert(R.run { actions = { { id = "a", run = function(_, ctx)
+      local failing = R.skill { name = "bad", limits = { max_errors = 1 }, state = { n = 1 },
+        actions = { { id = "x", run = R.fails "no luck" } } }
+      local nothing, message, class, what = ctx.run(failing)
+      local _, missing = ctx.run "nowhere.lua"
+      assert(nothing == nil and class == "permanent")
+      return { message = message, came = what.status, n = what.state.n, missing = missing }
+    end } } })
+    assert.equal("completed", result.status, result.message)
+    assert.matches("^bad: failed %(error_limit%).*no luck", result.state.message)
+    assert.same({ "failed", 1 }, { result.state.came, result.state.n })
+    assert.matches("nowhere.lua", result.state.missing)
+  end)
+
+  it("is refused where it is none, and 9 deep", function()
+    local result = assert(R.run { limits = { max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
+      local ok, message = pcall(ctx.run, 42)
+      local listed, why = pcall(ctx.run, "x.lua", { 1 })
+      assert(not ok and not listed)
+      local function deep(n)
+        return R.skill { name = "deep", limits = { max_errors = 1, max_retries = 0 }, actions = {
+          { id = "d", run = function(_, inside) return { n = assert(inside.run(deep(n + 1))).state.n } end } } }
+      end
+      local _, too_deep = ctx.run(deep(1))
+      return { message = message, why = why, too_deep = too_deep }
+    end } } })
+    assert.equal("completed", result.status, result.message)
+    assert.matches("ctx.run: needs a skill or the path of one, not 42", result.state.message)
+    assert.matches("ctx.run: the input must hold names and values", result.state.why)
+    assert.matches("sub%-runs are nested 8 deep already", result.state.too_deep)
+  end)
+
+  it("pauses the run where it is blocked, and goes on when it no longer is", function()
+    local dir, open = R.folder() .. "/run", false
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        local gated = R.skill { name = "gated", actions = {
+          { id = "x", priority = 1, run = R.sets { n = 1 } },
+          { id = "y", when = function() return open end, run = R.sets { m = 2 } } } }
+        return { m = assert(ctx.run(gated)).state.m }
+      end } } }
+    end
+    local result = assert(R.run(definition(), { work_dir = dir }))
+    assert.same({ "paused", "blocked" }, { result.status, result.reason })
+    assert.matches("^gated %(sub%-run 1%.1%): y", result.message)
+    open = true
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()) }))
+    assert.same({ "completed", 2 }, { result.status, result.state.m })
+  end)
+
+  it("that nobody waits for any more is ended: nothing begins in it, what is under way is awaited", function()
+    local folder = R.folder()
+    local result = assert(R.run({ actions = { { id = "a", run = function(_, ctx)
+      local slow = R.skill { name = "slow", limits = { max_parallel = 3 }, phases = {
+        { id = "acts", parallel = true, run = function(_, inside)
+          return inside.await { kind = "command", argv = { "sh", "-c", "sleep 0.3; echo acts >> " .. folder .. "/said" } }.code
+        end },
+        { id = "sleeps", parallel = true, run = function(_, inside) inside.sleep(30) end },
+        { id = "never", run = function(_, inside) say(inside, folder, "never") end },
+      } }
+      local value, _, class = ctx.within(0.1, function() return ctx.run(slow) end)
+      return { class = class, none = value == nil, said = said(folder) }
+    end } } }, { work_dir = folder .. "/run" }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "timeout", true, "acts " }, { result.state.class, result.state.none, result.state.said })
+    local _, books = R.records(folder .. "/run")
+    assert.is_nil(books.subs)
+  end)
+
+  it("asks about its calls in doubt as the run does", function()
+    local folder = R.folder()
+    local dir = folder .. "/run"
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        return { code = assert(ctx.run(R.skill { name = "in", actions = { { id = "x", run = function(_, inside)
+          return { code = assert(inside.await { kind = "command", argv = { "sh", "-c",
+            "test -e " .. folder .. "/once || { touch " .. folder .. "/once; kill -9 $$; }" } }).code }
+        end } } })).state.code }
+      end } } }
+    end
+    local result = assert(R.run(definition(), { work_dir = dir }))
+    assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "retry" }))
+    assert.same({ "completed", 0 }, { result.status, result.state.code })
+  end)
+
+  it("uses up the run's limits of calls, as the action does that runs it", function()
+    local folder = R.folder()
+    local result = assert(R.run({ actions = { { id = "a", limits = { calls = 3 }, run = function(_, ctx)
+      return { t = assert(ctx.run(nest(folder, 2), { n = 1 })).state.n }
+    end } } }, { work_dir = folder .. "/run" }))
+    assert.same({ "paused", "call_limit" }, { result.status, result.reason }, result.message)
+    assert.equal(3, select(2, said(folder):gsub(" ", "")))
+  end)
+end)
