@@ -7,6 +7,7 @@
 local cleaned = require("skillrt.run.cleaned")
 local digest = require("skillrt.run.digest")
 local due = require("skillrt.run.due")
+local given = require("skillrt.run.given")
 local judge = require("skillrt.run.judge")
 local kept = require("skillrt.run.kept")
 local record = require("skillrt.base.record")
@@ -216,48 +217,11 @@ end
 
 -- ---- replies ----
 
--- What a script is given of a reply: its own copy.
-local function given(call, reply, value)
-  local out = {}
-  for key, item in pairs(reply) do
-    out[key] = item
-  end
-  out.stdout, out.stderr, out.value, out.call = reply.body, reply.extra, value, call.place
-  return out
-end
-
--- Gives the branch what a reply means; the same for a fresh one and a recorded one.
-local function give_reply(call, reply)
-  local ok, value = judge.of(call.request, reply)
-  if ok then
-    call.execution:deliver(call, given(call, reply, value))
-  else
-    call.branch.retry_after_ms = value.retry_after_ms
-    call.execution:deliver(call, nil, value.message, value.class, given(call, reply))
-  end
-end
-
-local function give_failed(call, failed, reply)
-  reply = reply and given(call, reply) or { call = call.place, status = failed.class }
-  call.execution:deliver(call, nil, failed.message, failed.class, reply)
-end
-
--- Gives the branch what a record says its call came to.
-local function give_result(call, entry)
-  if entry.failed then
-    give_failed(call, entry.failed, call.kind == "run" and entry.reply)
-  elseif call.kind == "sleep" or call.kind == "run" then
-    call.execution:deliver(call, given(call, entry.reply))
-  else
-    give_reply(call, entry.reply)
-  end
-end
-
 ---Gives a recorded result back.
 ---@param call skillrt.Call
 ---@param known table  of the books
 function Calls:give(call, known)
-  give_result(call, self.journal:reread(known))
+  given.result(call, self.journal:reread(known))
 end
 
 ---The call is over: recorded, then given back.
@@ -270,7 +234,7 @@ function Calls:settle(call, entry)
   self.run.limits:over(call)
   self:emit(call, entry)
   call.execution.taken[call.place] = true
-  give_result(call, entry)
+  given.result(call, entry)
 end
 
 -- When the next attempt of a call follows; nil: there is none.

@@ -25,9 +25,7 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field run table
 ---@field journal skillrt.Journal
 ---@field calls skillrt.Calls
----@field sub skillrt.Sub|nil       of which scope; nil: of the run itself
----@field top skillrt.Steps|nil     of a scope: the run's
----@field touch fun()|nil           of a scope: a step is over
+---@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.printable = printable
@@ -233,8 +231,7 @@ function Steps:look(step)
   end
 end
 
----A step is over: of its scope's own, the scope is asked what is next.
----@param definition skillrt.Action
+-- A step is over: of a scope's own, the scope is asked what is next.
 function Steps:ended(definition)
   self.mode:finished(definition)
   if self.touch then
