@@ -136,6 +136,38 @@ describe("a workflow script", function()
     assert.equal(16, most)
   end)
 
+  it("has a budget where the run has a limit of tokens; what is spent is recorded (W13)", function()
+    local body = [[
+      const before = [budget.total, budget.spent(), budget.remaining()]
+      await agent('say {"a": 1}', { schema: { type: 'object' } })
+      return { before, after: [budget.spent(), budget.remaining()] }
+    ]]
+    local skill = assert(load(R.folder(), body))
+    skill.agents.default = skillrt.agent.lua(function(_, ctx)
+      ctx.used { tokens = 30 }
+      return { a = 1 }
+    end)
+    local result = assert(skill:run { work_dir = R.folder() .. "/run", limits = { ["usage.tokens"] = 100 } })
+    assert.equal("completed", result.status, result.message)
+    assert.same({ 100, 0, 100 }, { table.unpack(result.state.result.before) })
+    assert.same({ 30, 70 }, { table.unpack(result.state.result.after) })
+    assert.same({ json.null, 0 }, { table.unpack(value_of "return [budget.total, budget.spent()]") })
+  end)
+
+  it("is held by limits that the run is given: agents at once, agents in all (W15, W30)", function()
+    local skill = assert(load(R.folder(), "return await parallel([1, 2, 3].map(i => async () => {"
+      .. " try { return await agent('say ' + i) } catch (e) { return e.message } }))"))
+    local result = assert(skill:run { work_dir = R.folder() .. "/run", limits = { max_agents = 2, max_agents_parallel = 1 } })
+    assert.same({ "1", "2", "agent: 3 were asked for; the limit is 2" }, { table.unpack(result.state.result) })
+    local _, message = skill:run { work_dir = R.folder() .. "/run", limits = { max_agentz = 2 } }
+    assert.matches("there is no limit \"max_agentz\".*max_agents", message)
+  end)
+
+  it("is kept with its run, as it was when the run was begun (W17)", function()
+    local _, dir, folder = run "return 1"
+    assert.equal(R.read(folder .. "/tried.js"), R.read(dir .. "/workflow/tried.js"))
+  end)
+
   it("calls another, which shares its agents; one that is not there throws (W14)", function()
     local folder = R.folder()
     R.write(folder .. "/other.js", "export const meta = { name: 'other', description: 'd' }\nreturn [args, await agent('say deep')]")

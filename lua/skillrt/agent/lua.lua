@@ -40,6 +40,18 @@ function M.reads_prompt()
   return false
 end
 
+-- A bare prompt is its third argument; what it returns is the answer, and has to fit where a form was asked for.
+local function answer(self, ctx, task)
+  local outcome, message, class = returned.outcome("phase", self:label(), self.run(task.state, ctx, task.prompt))
+  if outcome and task.schema then
+    local fits, why = require("skillrt.base.json_schema").judge(task.schema, outcome.output)
+    if not fits then
+      return nil, ("%s: %s"):format(self:label(), why), "invalid_output"
+    end
+  end
+  return outcome, message, class
+end
+
 ---What it raises goes on to the step, with the way to it.
 ---@param ctx table
 ---@param task skillrt.Task
@@ -47,6 +59,9 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
+  if task.bare then
+    return answer(self, ctx, task)
+  end
   local step = task.action or task.phase
   return returned.outcome(task.kind, step.id .. ": run", self.run(task.state, ctx, task.item, task.index))
 end

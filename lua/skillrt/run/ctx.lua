@@ -240,6 +240,21 @@ function parts.await(run, step, ctx, steps)
   end
 end
 
+---The run's limits, as it began with them: "max_agents" and the others.
+function parts.limits(run)
+  return state.view(run.skill.limits)
+end
+
+---How much of something that is counted by name was used, and the limit; recorded.
+function parts.budget(run, step)
+  return function(name)
+    local spent = recorded(step, "b", function()
+      return run.books.spent["usage." .. tostring(name)] or 0
+    end)
+    return { spent = spent, total = run.skill.limits.usage and run.skill.limits.usage[name] }
+  end
+end
+
 ---A prompt to an agent: its answer as a text, or as a value that fits options.schema; or nil, message, class.
 function parts.agent(run, step, ctx, steps)
   return function(prompt, options)

@@ -104,6 +104,9 @@ function M.perform(run, step, definition, ctx, prompt, given)
   if not outcome then
     return nil, message, class
   end
+  if outcome.output == nil then
+    return nil, ("%s: gave no answer"):format(agent:label()), "invalid_output"
+  end
   return outcome.output
 end
 

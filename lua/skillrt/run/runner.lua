@@ -176,6 +176,7 @@ local function first_record(parts, given)
     script = skill.source and absolute(skill.source) or nil,
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),
+    limits = given.limits,
     durability = skill.durability,
     cwd = files.current(),
     skillrt = core.version,
@@ -292,6 +293,7 @@ function M.take_up(skill, options)
     strategy = options.strategy or first.strategy,
     durability = options.durability or first.durability,
     context = first.context,
+    limits = first.limits,
   })
   if not parts then
     return nil, message, code

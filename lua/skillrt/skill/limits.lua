@@ -37,6 +37,10 @@ M.TABLE = {
   { name = "usage", kind = "amount", map = true, unit = "what is named", status = "paused", reason = "usage_limit",
     code = 11, action = true,
     text = "what calls report as used, by name: `usage = { tokens = 100000, dollars = 2.5 }`" },
+  { name = "max_agents", kind = "positive", default = 1000, unit = "agents",
+    text = "agents that a workflow may ask for" },
+  { name = "max_agents_parallel", kind = "positive", default = 16, unit = "agents",
+    text = "agents of a workflow at once" },
   { name = "max_prompt_state", kind = "positive", default = 65536, unit = "bytes",
     text = "bytes of a state field that an agent is shown" },
   { name = "max_prompt_specs", kind = "count", default = 65536, unit = "bytes",
@@ -61,6 +65,52 @@ function M.fields(of_action)
     end
   end
   return fields
+end
+
+-- Why a number is none for this limit; nil: it is one.
+local function misfit(row, amount)
+  local whole = row.kind ~= "seconds" and row.kind ~= "amount"
+  local least = row.kind == "positive" and 1 or 0
+  local fits = type(amount) == "number" and amount >= least and amount < math.huge
+  if not fits or whole and not math.tointeger(amount) then
+    return ("must be %s, %d or more"):format(whole and "a whole number" or "a number", least)
+  end
+end
+
+local function with_one(map, key, amount)
+  local all = { [key] = amount }
+  for name, value in pairs(map or {}) do
+    all[name] = all[name] or value
+  end
+  return all
+end
+
+---A skill's limits with those that somebody gave for one run, by their names: "calls", "usage.tokens".
+---@param limits table
+---@param given table<string, number>
+---@return table|nil limits
+---@return string? message
+function M.with(limits, given)
+  local names = require("skillrt.base.names") -- not at the top: the table is read without the core, too
+  local all = {}
+  for name, value in pairs(limits) do
+    all[name] = value
+  end
+  for _, full in ipairs(names.sorted(given)) do
+    local name, what = full:match("^([^.]+)%.?(.*)$")
+    local row = M.of[name]
+    if not row or (row.map == nil) ~= (what == "") then
+      return nil, ("there is no limit %s%s"):format(names.show(full), names.suggest(full, M.of))
+    end
+    local amount = given[full]
+    local problem = misfit(row, amount)
+    if problem then
+      return nil, ("limit %s %s, not %s"):format(full, problem, names.show(amount))
+    end
+    amount = math.tointeger(amount) or amount
+    all[name] = what == "" and amount or with_one(all[name], what, amount)
+  end
+  return all
 end
 
 ---What a limit is where nobody said it.

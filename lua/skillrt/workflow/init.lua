@@ -14,7 +14,7 @@ local M = {}
 ---The largest script, in bytes.
 M.MAX_SCRIPT = 1024 * 1024
 
-local MAX_AGENTS <const>, MAX_PARALLEL <const>, REST_SECONDS <const> = 1000, 16, 60
+local REST_SECONDS <const> = 60
 
 -- Agents that gave nothing are no success, whatever the script made of it.
 local function has_failed(state)
@@ -137,12 +137,16 @@ function M.load(path, options)
     dir = dir,
     source = path,
   }, function(_, ctx)
+    ctx.write("workflow/" .. file, source) -- what people look at, and edit
     local done, why, class = script.perform(ctx, {
       source = source,
       name = file,
       args = (arguments(ctx)),
-      max_agents = MAX_AGENTS,
-      max_parallel = MAX_PARALLEL,
+      max_agents = ctx.limits.max_agents,
+      max_parallel = ctx.limits.max_agents_parallel,
+      budget = function()
+        return ctx.budget("tokens")
+      end,
       timeout = REST_SECONDS,
       find = found_by(dir),
       options_of = options_of,

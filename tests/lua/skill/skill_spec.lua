@@ -27,7 +27,7 @@ describe("a skill's normal form", function()
     assert.same({ "1.0.0", "autonomous", "file", "power", "stop_and_report", "ask", "autonomous" },
       { one.version, one.mode, one.context, one.durability, one.on_error, one.on_indoubt, one.interaction })
     assert.same({ max_iterations = 100, max_errors = 3, max_retries = 3, max_parallel = 4, no_progress = 3,
-      max_prompt_state = 65536, max_prompt_specs = 65536 }, one.limits)
+      max_agents = 1000, max_agents_parallel = 16, max_prompt_state = 65536, max_prompt_specs = 65536 }, one.limits)
     assert.same({ base = 0.5, factor = 2, cap = 60, jitter = true, max_retries = 3 }, one.retry)
     assert.same({ name = "priority" }, one.strategy)
     assert.same({ {}, {}, {} }, { one.state, one.phases, one.agents })
@@ -186,7 +186,7 @@ describe("a bad definition is refused", function()
       'unknown field "max_iteration" (did you mean "max_iterations"?)' },
     ["with an agent of unknown kind"] = { with({ agents = { a = { kind = "htpp" } } }),
       'agent "a": field "kind" is "htpp" (did you mean "http"?)' },
-    ["with an agent that is a text"] = { with({ agents = { a = "http://x" } }), "must be made by skillrt.agent.http" },
+    ["with an agent that is a text"] = { with({ agents = { a = "http://x" } }), "must be made by skillrt.agent" },
     ["with an agent's malformed name"] = { with({ agents = { ["a b"] = agent.lua(noop) } }), 'agent "a b": its name must be letters' },
     ["with a wrong agent"] = { with({ agents = { a = { kind = "http", url = "x" } } }), 'agent "a": field "url" must begin with http' },
     ["with a mistyped ending (R73)"] = { with({ terminate = { "task_complete" } }),

@@ -17,6 +17,12 @@ local M = {
       help = "input for the skill: a text; KEY:=JSON for other values; dots in KEY nest",
     },
     require("skillrt.cli.agent").OPTION,
+    {
+      name = "limit",
+      value = "LIMIT=NUMBER",
+      many = true,
+      help = "a limit of this run: calls=50, usage.tokens=100000; wins over the skill's own",
+    },
     { name = "strategy", value = "FILE", help = "a strategy of your own, or the name of one, for this run" },
     {
       name = "durability",
@@ -110,6 +116,11 @@ function M.run(args)
   if problem then
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end
+  local limits
+  limits, problem = require("skillrt.cli.settings").amounts(args.limit, "--limit")
+  if problem then
+    return require("skillrt.cli.ending").refused(problem, "invalid")
+  end
   _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = script })
   local strategy = strategy_of(args.strategy)
   local result, why, code, traceback = run_script(script, {
@@ -120,6 +131,7 @@ function M.run(args)
     strategy = strategy,
     strategy_path = strategy,
     durability = args.durability,
+    limits = limits,
     watcher = require("skillrt.report.watch").new(args),
   }, args)
   local ending = require("skillrt.cli.ending")

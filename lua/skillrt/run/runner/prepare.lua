@@ -3,6 +3,7 @@
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local limits_of = require("skillrt.skill.limits")
 local skill_of = require("skillrt.skill")
 local specs = require("skillrt.run.runner.specs")
 local strategy = require("skillrt.skill.strategy")
@@ -140,9 +141,14 @@ function M.agent_name(given)
   return given
 end
 
+-- How steps are tried again, by the limits of this run.
+local function with_retries(retry, limits)
+  return setmetatable({ max_retries = limits.max_retries }, { __index = retry })
+end
+
 ---A copy of the skill with the strategy found and the options' choices in place.
 ---@param skill skillrt.Skill
----@param options table  { strategy, durability, context }
+---@param options table  { strategy, durability, context, limits }
 ---@return table|nil prepared
 ---@return table|string pins_or_message
 ---@return table|string|nil prompts_or_code
@@ -158,12 +164,21 @@ function M.skill(skill, options)
   if not found then
     return nil, message, code
   end
+  local limits = skill.limits
+  if options.limits then
+    limits, message = limits_of.with(limits, options.limits)
+    if not limits then
+      return nil, ("%s: %s"):format(skill.name, message), "invalid"
+    end
+  end
   local here = files.current()
   local prepared = setmetatable({
     dir = skill.dir == "." and here or files.join(here, skill.dir), -- it stays, whoever changes the folder
     strategy = found,
     durability = options.durability or skill.durability,
     context = options.context or skill.context,
+    limits = limits,
+    retry = limits ~= skill.limits and with_retries(skill.retry, limits) or nil,
   }, { __index = skill })
   local pins, prompts, kind = pins_of(prepared)
   if not pins then
