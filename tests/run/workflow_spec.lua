@@ -185,6 +185,26 @@ describe("a workflow script", function()
   end)
 end)
 
+describe("docs/workflows.md", function()
+  after_each(R.clean)
+
+  it("has a script that runs, by agents that ask nobody", function()
+    local folder = R.folder()
+    local script = R.read("docs/workflows.md"):match "```javascript\n(.-)```"
+    R.write(folder .. "/review.js", script)
+    local skill = assert(skillrt.load(folder .. "/review.js", { agent = { kind = "dry" } }))
+    local result = assert(skill:run { work_dir = folder .. "/run", args = { '{"files": ["a.c", "b.c"]}' } })
+    assert.equal("completed", result.status, result.message)
+    assert.same({ 3, 0 }, { result.state.agents.asked, #result.state.agents.failed })
+    local would = {}
+    for _, record in ipairs(R.records(folder .. "/run", "note")) do
+      would[#would + 1] = record.text
+    end
+    assert.same({ "would ask: Review a.c", "would ask: Review b.c", 'would ask: Judge: [{"bugs":["text"]},{"bugs":["text"]}]' },
+      would)
+  end)
+end)
+
 describe("a workflow script that is wrong", function()
   after_each(R.clean)
 

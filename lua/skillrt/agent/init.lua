@@ -10,7 +10,9 @@ local names = require("skillrt.base.names")
 local M = {}
 
 ---The kinds of agents: agent/<kind>.lua each.
-M.KINDS = { command = true, http = true, lua = true, chain = true, anthropic = true, openai = true, host = true }
+M.KINDS = {
+  command = true, http = true, lua = true, chain = true, anthropic = true, openai = true, host = true, dry = true,
+}
 
 -- What every agent can be asked besides what its kind says.
 local common = {}

@@ -13,6 +13,7 @@ local M = {}
 
 ---@class skillrt.AgentOptions
 ---@field agent string|table|nil   a declared agent, or one as `--agent` takes it; default: the skill's
+---@field agent_type string?       one of the skill's by its name, if it has it; else the agent is told of it
 ---@field schema table?            JSON Schema of the answer: then it is that value, else a text
 ---@field model string?
 ---@field effort string?           "low", "medium", "high", "xhigh", "max"
@@ -22,6 +23,7 @@ local M = {}
 ---@field timeout number?          seconds
 local OPTIONS <const> = {
   agent = {},
+  agent_type = { kind = "text" },
   schema = { kind = "table" },
   model = { kind = "text" },
   effort = { enum = { "low", "medium", "high", "xhigh", "max" } },
@@ -32,11 +34,14 @@ local OPTIONS <const> = {
   cwd = { kind = "text" },
 }
 
-local function named(run, given)
+local function named(run, given, agent_type)
   if type(given) == "table" then
     return agents.check(given, "agent")
   end
   local known = run.skill.agents
+  if not given and agent_type and known[agent_type] then
+    return known[agent_type]
+  end
   local only = next(known)
   local name = given or known.default and "default" or only and next(known, only) == nil and only
   if not name then
@@ -69,7 +74,7 @@ local function checked(run, prompt, given)
   local options, message = schema.record(given or {}, OPTIONS, "its options")
   local agent
   if options then
-    agent, message = named(run, options.agent)
+    agent, message = named(run, options.agent, options.agent_type)
   end
   if options and options.schema and not message then
     local ok, why = json_schema.check(options.schema, "schema")
@@ -99,7 +104,7 @@ function M.perform(run, step, definition, ctx, prompt, given)
   local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent })
   task.prompt = prompt
   task.answer, task.schema, task.model, task.effort = "text", options.schema, options.model, options.effort
-  task.bare, task.tools, task.cwd = true, options.tools, options.cwd
+  task.bare, task.tools, task.cwd, task.agent_type = true, options.tools, options.cwd, options.agent_type
   local outcome, message, class = agent:perform(labeled(ctx, options), task)
   if not outcome then
     return nil, message, class

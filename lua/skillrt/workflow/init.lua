@@ -50,7 +50,7 @@ local function options_of(given)
   for name, value in pairs(given) do
     out[name] = value ~= json.null and value or nil
   end
-  out.agent, out.agentType = out.agent or out.agentType, nil
+  out.agent_type, out.agentType = out.agentType, nil
   return out
 end
 
@@ -78,6 +78,8 @@ local function with_action(definition, run)
   definition.state = definition.state or {}
   definition.agents = definition.agents or {}
   definition.terminate = { { when = has_failed, status = "failed", reason = "agents_failed" } }
+  definition.limits = definition.limits or {}
+  definition.limits.max_errors = definition.limits.max_errors or 1 -- a script that failed fails again
   definition.actions = { { id = "workflow", run = run, max_retries = 0 } }
   return definition
 end

@@ -1,5 +1,6 @@
 -- agent_asked_spec.lua: agents are checked when made, and a task becomes a request.
 require "tests.support.json_shim"
+local names = require "skillrt.base.names"
 local agent = require "skillrt.agent"
 local fake = require "tests.support.fake_ctx"
 local json = require "skillrt.base.json"
@@ -347,7 +348,8 @@ end)
 describe("an agent that is a plain table", function()
   it("is made by its kind; an unknown one is refused, with the nearest", function()
     assert.is_true(agent.is(assert(agent.check({ kind = "command", "true" }, "agent"))))
-    for kind, words in pairs { htpp = '(did you mean "http"?)', shell = "(there are: anthropic, chain, command, http, lua, openai)" } do
+    local kinds = table.concat(names.sorted(agent.KINDS), ", ")
+    for kind, words in pairs { htpp = '(did you mean "http"?)', shell = ("(there are: %s)"):format(kinds) } do
       local one, message = agent.check({ kind = kind, "rm", url = "http://x/" }, "agent")
       assert.is_nil(one)
       assert.equal(('agent: field "kind" is "%s" %s'):format(kind, words), message)

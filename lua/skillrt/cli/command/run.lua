@@ -30,6 +30,7 @@ local M = {
       choices = { "power", "process" },
       help = "what finished steps survive: power (a power cut; the default), process (kill -9)",
     },
+    { name = "dry-run", help = "ask nobody: agents answer at once with the least that fits" },
     { name = "strict", help = "refuse a skill of whose documents something is not read as it is written" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
@@ -116,6 +117,7 @@ function M.run(args)
   if problem then
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end
+  agent = args.dry_run and { kind = "dry" } or agent
   local limits
   limits, problem = require("skillrt.cli.settings").amounts(args.limit, "--limit")
   if problem then

@@ -1,0 +1,63 @@
+-- agent/dry.lua: an agent that asks nobody (`--dry-run`): it answers at once with the least that fits, so that
+-- one sees what a skill would ask, in which order.
+--
+-- Where a JSON Schema says the form of the answer it is made from that. Pure; what it says is no work.
+
+local json_example = require("skillrt.base.json_example")
+local json_schema = require("skillrt.base.json_schema")
+local schema = require("skillrt.skill.schema")
+
+---@class skillrt.DryAgent
+local M = { kind = "dry", acts = false, idempotent = true, is_script = false }
+M.__index = M
+
+M.FIELDS = { kind = { enum = { "dry" } }, name = { kind = "text" } }
+
+local WORDS <const> = "(dry run: nobody was asked)"
+
+---@param definition table
+---@param where string
+---@return table? agent
+---@return string? message
+function M.check(definition, where)
+  local agent, message = schema.record(definition, M.FIELDS, where)
+  if not agent then
+    return nil, message
+  end
+  agent.kind = nil
+  return setmetatable(agent, M)
+end
+
+function M.needs_http()
+  return false
+end
+
+function M.reads_prompt()
+  return true
+end
+
+local function in_form(self, wanted)
+  local value = json_example.of(wanted)
+  local fits, why = json_schema.judge(wanted, value)
+  if not fits then
+    return nil, ("%s: cannot make an answer that fits: %s"):format(self:label(), why), "permanent"
+  end
+  return { status = "completed", output = value }
+end
+
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M:perform(ctx, task)
+  ctx.log(("would ask: %s"):format((task.prompt or (task.action or task.phase).id):gsub("%s+", " "):sub(1, 200)))
+  if task.schema then
+    return in_form(self, task.schema)
+  elseif task.answer == "text" or task.kind == "phase" then
+    return { status = "completed", output = WORDS }
+  end
+  return { status = "completed", summary = WORDS }
+end
+
+return M
