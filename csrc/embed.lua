@@ -12,11 +12,14 @@ local pack = require "pack"
 
 -- folders of lua/skillrt whose modules a small run does without, or needs few and short ones of
 local PACKED = {}
-for folder in ("agent cli document template workflow"):gmatch "%w+" do
+for folder in ("agent cli document expr report template workflow"):gmatch "%w+" do
   PACKED[folder] = true
 end
 
 local AS_TEXT = { document = true, template = true, workflow = true }
+for agent in ("anthropic openai model provider reading wire claude codex gemini coding dry used"):gmatch "%w+" do
+  AS_TEXT["agent/" .. agent] = true -- they ask over a network: a millisecond to parse them is nothing
+end
 
 local escapes = { ["\n"] = "\\n", ["\\"] = "\\\\", ['"'] = '\\"', ["?"] = "\\?" }
 for byte = 0, 255 do
@@ -65,7 +68,8 @@ local function content(path, as_source)
     io.stderr:write(("lua/%s\n"):format(message))
     os.exit(1)
   end
-  return AS_TEXT[module:match "^skillrt/(%w+)/"] and lean(text, chunk) or string.dump(chunk, false)
+  local as_text = AS_TEXT[module:match "^skillrt/(%w+)/"] or AS_TEXT[module:match "^skillrt/(agent/%a+)"]
+  return as_text and lean(text, chunk) or string.dump(chunk, false)
 end
 
 local paths = { table.unpack(arg) }
