@@ -11,6 +11,7 @@ local function generated(folder, name, lang)
   local config = ("%s/tests/golden/configs/%s.json"):format(here, name)
   local result = kit.run(folder, { "generate", config, "--out", name, "--lang", lang or "en" })
   assert.equal(0, result.code, result.err)
+  require "tests.support.filled"(folder.path .. "/" .. name)
   return { "lua5.4", here .. "/tests/support/golden_agent.lua", folder.path .. "/log" }
 end
 

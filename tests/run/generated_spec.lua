@@ -35,6 +35,7 @@ local function run(name, lang)
   for _, file in ipairs(assert(generate.generate(config, { lang = lang, templates = "templates" }))) do
     write(folder .. "/" .. file.path, file.text)
   end
+  require "tests.support.filled"(folder)
   write(base .. "/run.lua", RUN:format(BUILD, folder, base .. "/work"))
   write(base .. "/agent", AGENT)
   local command = "chmod +x %s/agent; SKILLRT_AGENT=%s/agent lua5.4 %s/run.lua 2>&1 | tail -1"
@@ -49,7 +50,7 @@ end
 describe("a generated folder", function()
   for _, lang in ipairs { "en", "zh" } do
     for _, name in ipairs { "release-notes", "link-fixer", "data-import" } do
-      it(("of %s in %s runs to its end as it stands (R2, F7)"):format(name, lang), function()
+      it(("of %s in %s runs to its end once its specs are written (R2, F7)"):format(name, lang), function()
         local said = run(name, lang)
         local result = json.decode(said)
         assert.is_table(result, said)

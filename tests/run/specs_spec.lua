@@ -19,6 +19,7 @@ local function generated(folder, name)
   local config = ("%s/tests/golden/configs/%s.json"):format(here, name)
   local result = kit.run(folder, { "generate", config, "--out", "skill" })
   assert.equal(0, result.code, result.err)
+  require "tests.support.filled"(folder.path .. "/skill")
   local agent = folder.file("agent", (AGENT:gsub("TASKS", folder.path .. "/tasks")))
   os.execute(("chmod +x '%s'"):format(agent))
   return "SKILLRT_AGENT=" .. agent
@@ -61,10 +62,11 @@ describe("the specs of a skill (Phase 0)", function()
     assert.truthy(tasks:find("BEGIN DOCUMENT specs/versions.md\n", 1, true))
   end)
 
-  it("have to be there: no run starts without one, or with an empty one (R77, F15)", function()
+  it("have to be there: no run starts without one, with an empty one or an outline (R77, F15)", function()
     local folder <close> = kit.folder()
     local env = generated(folder, "link-fixer")
-    for text, sign in pairs { [false] = "is missing", [" \n"] = "is empty" } do
+    for text, sign in pairs { [false] = "is missing", [" \n"] = "is empty",
+      ["# Rules\n\n## Examples\n\nNone yet.\n"] = "is an outline that nobody has filled in" } do
       os.remove(folder.path .. "/skill/specs/link-rules.md")
       if text then
         folder.file("skill/specs/link-rules.md", text)

@@ -25,6 +25,7 @@ function M.generate(config, lang)
       ids[file.text:match "# Action: ([^\n]*)"] = id
     end
   end
+  require "tests.support.filled"(folder .. "/skill")
   runs.write(folder .. "/names.json", json.encode(ids))
   return folder
 end

@@ -91,7 +91,8 @@ code("prompt.placeholder", "warning", "the agent is sent the placeholder instead
 code("prompt.todo", "warning", "the agent is sent an outline instead of instructions",
   "write what the step has to do")
 code("prompt.empty", "warning", "the agent is sent nothing to do", "write what the step has to do")
-code("spec.empty", "warning", "a document that says nothing guides nobody", "write it, or take it out of the list")
+code("spec.empty", "warning", "no run starts with it: a document that says nothing guides nobody",
+  "write it, or take it out of the list")
 
 -- the state space ----------------------------------------------------------------------------------
 code("reach.never", "warning", "no sequence of actions makes its conditions true",

@@ -6,6 +6,7 @@ local files = require "skillrt.base.files"
 local trim = require("skillrt.base.text").trim
 local front_matter = require "skillrt.document.load.front_matter"
 local markdown = require "skillrt.document.load.markdown"
+local outline = require "skillrt.base.outline"
 local passages = require "skillrt.document.load.passages"
 
 local M = {}
@@ -116,9 +117,11 @@ local function check_folder(subject, model, found)
     end
   end
   for _, spec in ipairs(subject.specs or {}) do
-    local blocks = subject.tree:has(spec.path) and subject.tree:document(spec.path)
-    if blocks and not says_something(blocks) then
-      found:add("spec.empty", { file = spec.path }, "holds nothing but headings")
+    local text = subject.tree:has(spec.path) and subject.tree:read(spec.path)
+    if text and outline.is(text) then
+      local bare = not says_something(subject.tree:document(spec.path) or {})
+      found:add("spec.empty", { file = spec.path },
+        bare and "holds nothing but headings" or "is an outline that nobody has filled in")
     end
   end
 end

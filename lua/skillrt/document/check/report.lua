@@ -5,6 +5,8 @@
 -- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
 -- cmd/check.
 local files_of = require "skillrt.base.files"
+local generate = require "skillrt.document.generate"
+local outline = require "skillrt.base.outline"
 local manifest = require "skillrt.document.write.manifest"
 
 local M = {}
@@ -101,17 +103,36 @@ end
 -- is done.
 local OUTLINED = { phase = true, action = true }
 
+-- The digests of the documents as they are generated: by the manifest, or, where none is there, from the config.
+local function made_of(result, tree)
+  local made = tree and tree:has(manifest.NAME) and manifest.read(tree.dir)
+  if made or not tree or not tree:has "skill-config.json" then
+    return made and made.files or {}
+  end
+  local digests = {}
+  for _, lang in ipairs { "en", "zh" } do
+    for _, file in ipairs(generate.generate(result.subject.config, { lang = lang }) or {}) do
+      digests[file.path] = digests[file.path] or {}
+      digests[file.path][files_of.digest(file.text)] = true
+    end
+  end
+  return digests
+end
+
 local function outlines_of(result)
   local tree = result.subject.tree
-  local made = tree and tree:has(manifest.NAME) and manifest.read(tree.dir)
-  local digests, specs = made and made.files or {}, {}
+  local digests, specs = made_of(result, tree), {}
   for _, spec in ipairs(result.subject.specs or {}) do
     specs[spec.path] = true
   end
   return function(one)
     local may_be = OUTLINED[one.kind] or specs[one.path]
-    return may_be and digests[one.path] ~= nil and tree:has(one.path)
-      and digests[one.path] == files_of.digest(files_of.read(files_of.join(tree.dir, one.path)) or "")
+    local text = may_be and tree:has(one.path) and files_of.read(files_of.join(tree.dir, one.path))
+    if not text then
+      return false
+    end
+    local made, digest = digests[one.path], files_of.digest(text)
+    return outline.is(text) or made == digest or type(made) == "table" and made[digest] == true
   end
 end
 

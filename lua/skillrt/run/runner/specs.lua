@@ -4,6 +4,7 @@
 -- Knows no journal. Called by runner/prepare.lua.
 
 local files = require("skillrt.base.files")
+local outline = require("skillrt.base.outline")
 
 local M = {}
 
@@ -29,6 +30,8 @@ function M.read(skill, keep)
       return refused(skill, there, absent and "is missing" or message:sub(#there + 3), absent and "missing" or code)
     elseif not text:find("%S") then
       return refused(skill, there, "is empty", "invalid")
+    elseif outline.is(text) then
+      return refused(skill, there, "is an outline that nobody has filled in", "invalid")
     end
     keep(path, text)
   end
