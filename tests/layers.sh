@@ -34,8 +34,8 @@ c_floors() {
         bad(header " belongs to csrc/lua and csrc/main.c")
       if (header ~ /^curl\// && file !~ /^csrc\/transport\/http/)
         bad(header " belongs to csrc/transport/http*")
-      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/engine\/(loop|runtime)[a-z_]*\.[ch]$/)
-        bad(header " belongs to csrc/transport and csrc/engine/loop, runtime")
+      if (header ~ /^uv(\/.*)?\.?h?$/ && from != "transport" && file !~ /^csrc\/engine\/(inbox|loop|runtime)[a-z_]*\.[ch]$/)
+        bad(header " belongs to csrc/transport and csrc/engine/inbox, loop, runtime")
     }
     END { exit failed }'
 }

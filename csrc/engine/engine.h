@@ -45,6 +45,8 @@ struct engine_options {
   bool (*busy)(void *data);
   /* Something may be done now: the loop calls engine_turn soon. */
   void (*wake)(void *data);
+  /* The policy said that events may come: who can bring some begins to look. May be NULL. */
+  void (*listen)(void *data);
   void *data;
 };
 

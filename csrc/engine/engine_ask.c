@@ -236,6 +236,7 @@ static bool choose(struct engine *e) {
   if (nothing_can_come(e, &decision))
     return policy_bug(e, "it waits, but nothing is under way that could end that");
   engine_wait_ms(e, decision.wait_ms);
+  if (decision.events && e->options.listen) e->options.listen(e->options.data);
   return true;
 }
 

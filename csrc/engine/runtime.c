@@ -9,6 +9,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "engine/inbox.h"
 #include "engine/transports.h"
 
 /* A sync on the pool. Outlives its run if that is closed before libuv gives it back. */
@@ -39,8 +40,11 @@ struct runtime {
   struct ticker *ticker;       /* NULL: nobody watches the time */
   struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
-  bool stepping; /* a function of the run turns the loop */
-  bool retired;  /* its sessions were told to end */
+  char *inbox_path;
+  struct inbox *inbox; /* NULL until the policy waits for events */
+  bool listening;      /* it was tried */
+  bool stepping;       /* a function of the run turns the loop */
+  bool retired;        /* its sessions were told to end */
   bool stopped;
   _Atomic(const char *) why; /* stop was asked for */
 };
@@ -129,6 +133,22 @@ static void arrived(void *data, const char *source, struct span bytes) {
   if (r->engine) engine_event(r->engine, source, bytes, &ignored);
 }
 
+static void inbox_changed(void *data) {
+  arrived(data, "inbox", (struct span){"", 0});
+}
+
+/* What was put there before is looked at, too. */
+static void begin_to_listen(void *data) {
+  struct runtime *r = data;
+  struct error error = {0};
+  if (r->listening || !r->inbox_path) return;
+  r->listening = true;
+  if (inbox_open(r->sys, loop_uv(r->loop), r->inbox_path, inbox_changed, r, &r->inbox, &error))
+    inbox_changed(r);
+  else
+    arrived(r, "deaf", (struct span){error.text, strlen(error.text)});
+}
+
 static void ticked(uv_timer_t *uv) {
   const struct ticker *ticker = uv->data;
   engine_tick(ticker->engine);
@@ -169,16 +189,24 @@ static bool load(struct runtime *r, const struct policy *policy, struct error *e
   return false;
 }
 
+static bool copy_text(struct runtime *r, const char *text, char **to) {
+  if (!text) return true;
+  *to = sys_alloc(r->sys, strlen(text) + 1);
+  if (*to) strcpy(*to, text);
+  return *to != NULL;
+}
+
+static void free_text(struct runtime *r, char *text) {
+  if (text) sys_free(r->sys, text, strlen(text) + 1);
+}
+
 static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
   runtime_belongs(r, NULL);
-  if (o->http_module) {
-    r->http_module = sys_alloc(r->sys, strlen(o->http_module) + 1);
-    if (!r->http_module) return error_set(error, ERROR_MEMORY, "run: no memory");
-    strcpy(r->http_module, o->http_module);
-  }
+  if (!copy_text(r, o->http_module, &r->http_module) || !copy_text(r, o->inbox, &r->inbox_path))
+    return error_set(error, ERROR_MEMORY, "run: no memory");
   const char *url = o->url ? o->url : "memory:";
   if (!store_open(r->sys, url, &o->store, &r->store, report, error)) return false;
   struct engine_options options = {.sys = r->sys,
@@ -188,6 +216,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .offload = offload,
                                    .busy = busy,
                                    .wake = wake,
+                                   .listen = begin_to_listen,
                                    .data = r};
   return engine_new(&options, &r->engine, error) && load(r, o->policy, error) &&
          (!o->policy->tick || ticker_new(r, error));
@@ -283,6 +312,7 @@ struct store *runtime_store(struct runtime *r) {
 void runtime_close(struct runtime *r) {
   if (!r) return;
   if (r->ticker) uv_close((uv_handle_t *)&r->ticker->uv, ticker_closed);
+  inbox_close(r->inbox);
   if (r->errand) errand_leave(r->errand);
   engine_free(r->engine);
   r->engine = NULL;
@@ -292,6 +322,7 @@ void runtime_close(struct runtime *r) {
   }
   store_close(&r->store);
   loop_leave(&r->member);
-  if (r->http_module) sys_free(r->sys, r->http_module, strlen(r->http_module) + 1);
+  free_text(r, r->http_module);
+  free_text(r, r->inbox_path);
   sys_free(r->sys, r, sizeof *r);
 }

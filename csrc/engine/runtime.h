@@ -17,6 +17,9 @@ struct runtime_options {
   const struct policy *policy; /* borrowed; its `self` outlives the runtime */
   const char *url;             /* of the store; NULL: "memory:" */
   struct store_options store;
+  const char *inbox; /* a folder where others put files; NULL: none. Watched from when the policy
+                        first waits for events: event("inbox", ""), and once at the beginning;
+                        event("deaf", message) where it cannot be watched */
   const char *http_module; /* path of skillrt/http.so; NULL: HTTP tasks fail clearly */
 };
 

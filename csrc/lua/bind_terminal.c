@@ -1,7 +1,7 @@
 /* bind_terminal.c: core.terminal: what reports need to know of the descriptors people look at.
  *
  * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); lost() -> message; read_line() ->
- * text. Writes whole, also on a slow terminal. Called by bind_core.c. */
+ * text; pause(ms). Writes whole, also on a slow terminal. Called by bind_core.c. */
 #include "lua/bind.h"
 
 #include <errno.h>
@@ -63,6 +63,15 @@ static int terminal_write(lua_State *L) {
   return 1;
 }
 
+/* pause(ms) -> true; nil where a signal came before that */
+static int terminal_pause(lua_State *L) {
+  lua_Integer ms = luaL_checkinteger(L, 1);
+  luaL_argcheck(L, ms >= 0 && ms <= 1000, 1, "from 0 to 1000 ms");
+  if (poll(NULL, 0, (int)ms) != 0) return 0;
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 /* One line of standard input without its newline; nil at the end or when interrupted. */
 static int terminal_read_line(lua_State *L) {
   luaL_Buffer line;
@@ -87,6 +96,7 @@ int bind_terminal(lua_State *L) {
                                        {"write", terminal_write},
                                        {"lost", terminal_lost},
                                        {"read_line", terminal_read_line},
+                                       {"pause", terminal_pause},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;

@@ -5,8 +5,10 @@
 
 local command = require("skillrt.agent.command")
 local expect = require("skillrt.agent.expect")
+local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local question_of = require("skillrt.skill.question")
 local schema = require("skillrt.skill.schema")
 local usage = require("skillrt.agent.usage")
 local url_of = require("skillrt.agent.url")
@@ -88,8 +90,16 @@ M.FIELDS = {
     max_reply = { kind = "positive" },
     expect = { default = "json" },
   }),
-  sleep = with({ seconds = { kind = "number", required = true } }),
+  sleep = with({ seconds = { kind = "number" }, until_ = {} }),
+  wait = { kind = {}, event = { kind = "text", required = true }, timeout = { kind = "seconds" } },
 }
+do
+  local ask = { kind = {}, timeout = { kind = "seconds" } }
+  for name, field in pairs(question_of.FIELDS) do
+    ask[name] = field
+  end
+  M.FIELDS.ask = ask
+end
 
 local function allowed_environment()
   local env = {}
@@ -188,8 +198,37 @@ function CHECKS.host(request, functions)
   return problem
 end
 
+function CHECKS.ask(request)
+  local question, message = question_of.check(request)
+  if not question then
+    return message
+  end
+  local text, why = json.encode(question, { sorted = true })
+  if not text then
+    return why
+  end
+  request.question, request.asked, request.expect = question, text, "raw"
+  request.shown, request.idempotent = question.header or "a person", true
+end
+
+function CHECKS.wait(request)
+  local problem = names.problem_of_event(request.event)
+  if problem then
+    return problem
+  end
+  request.shown, request.idempotent, request.expect = "event " .. request.event, true, "raw"
+end
+
 function CHECKS.sleep(request)
-  if request.seconds < 0 or request.seconds > 1e9 then
+  if request.until_ ~= nil then
+    local at, message = instant.read(request.until_)
+    if not at or request.seconds then
+      return message or "it has seconds or an instant, not both"
+    end
+    request.until_, request.instant = at, tostring(at)
+  elseif not request.seconds then
+    return "it needs seconds, or an instant"
+  elseif request.seconds < 0 or request.seconds > 1e9 then
     return ("seconds must be from 0 to 1e9, not %s"):format(names.show(request.seconds))
   end
   request.shown, request.idempotent = request.shown or "sleep", true
@@ -227,7 +266,8 @@ end
 function M.check(request, functions)
   local fields = M.FIELDS[request.kind]
   if not fields then
-    local known = 'kind must be "http", "command", "session", "host" or "sleep", not %s; or name an agent'
+    local known = 'kind must be "http", "command", "session", "host", "sleep", "ask" or "wait", not %s; '
+      .. "or name an agent"
     return nil, known:format(names.show(request.kind))
   end
   local checked, message = schema.record(request, fields, "its request")

@@ -214,4 +214,13 @@ function M.id(value)
   return value
 end
 
+---Why a text is no name of an event; nil: it is one.
+---@param name any
+---@return string?
+function M.problem_of_event(name)
+  if type(name) ~= "string" or not name:find("^[%w_][%w_.:/-]*$") or #name > 200 then
+    return ("%s is no name of an event: letters, digits, and _ . : / - behind the first"):format(M.show(name))
+  end
+end
+
 return M

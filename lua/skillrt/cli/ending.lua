@@ -73,8 +73,12 @@ function M.damaged(message, code)
   return exit_codes.of_error(code)
 end
 
-local function can_ask(args)
-  return not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
+---Whether somebody sits there who can be asked.
+---@param args table  quiet, json, wait
+---@return boolean
+function M.can_ask(args)
+  local terminal = core.terminal
+  return not (args.quiet or args.wait or args.json) and terminal.is_terminal(0) and terminal.is_terminal(1)
 end
 
 -- The answer of whoever sits there; nil: none.
@@ -94,7 +98,7 @@ local function ask(one, number)
     if text == "" then
       return nil
     end
-    local value, message = require("skillrt.run.question").value(question, text)
+    local value, message = require("skillrt.skill.question").value(question, text)
     if value ~= nil then
       return { question = one.q, value = value, nonce = one.nonce }
     end
@@ -149,7 +153,7 @@ end
 ---@param started integer  ns of the monotonic clock
 ---@return integer exit_code
 function M.tell(result, args, started)
-  while result.question and not result.interrupted and not result.in_memory and can_ask(args) do
+  while result.question and not result.interrupted and not result.in_memory and M.can_ask(args) do
     local answers = ask_all(result.questions)
     if not answers then
       result.question_shown = true
@@ -158,6 +162,7 @@ function M.tell(result, args, started)
     local next_result, message, code, traceback = require("skillrt.document.reopen").go_on(result.work_dir, {
       answers = answers,
       accept_changes = args.accept_changes,
+      attended = true,
       agent = require("skillrt.cli.agent").read(args.agent),
       watcher = require("skillrt.report.watch").new(args, true),
     })
@@ -186,7 +191,7 @@ function M.go_on(dir, options, args)
   if problem then
     return M.refused(problem, "invalid")
   end
-  options.agent = agent
+  options.agent, options.attended = agent, M.can_ask(args)
   options.watcher = require("skillrt.report.watch").new(args)
   local result, message, code, traceback = require("skillrt.document.reopen").go_on(dir, options)
   if not result then

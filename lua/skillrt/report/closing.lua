@@ -51,7 +51,10 @@ function M.next(run, dir)
   elseif run.status == "completed" or run.status == "aborted" then
     return nil
   end
-  return ("skillrt resume %s"):format(where), "goes on"
+  local why = run.reason == "waiting_for_event" and "goes on when it came; skillrt send sends it"
+    or run.reason == "waiting_for_time" and "goes on when it is time; with --wait it stays"
+    or "goes on"
+  return ("skillrt resume %s"):format(where), why
 end
 
 ---"completed (task_completed): 3 steps in 0.4 s, in runs/a"

@@ -92,6 +92,15 @@ end
 
 function format.call(self, record, out)
   local step = self.steps[record.step]
+  if record.q then
+    local question = record.question
+    if step then
+      step.asking = ("question %d"):format(record.q)
+    end
+    local header = question.header and escape(question.header) .. ": " or ""
+    add_block(out, "warning", ("%sQuestion %d: %s"):format(prefix(step), record.q, header), question.question)
+    return
+  end
   local target = record.to and ("%s %s"):format(record.kind, record.to) or tostring(record.kind)
   if step then
     step.asking = target
@@ -109,6 +118,14 @@ end
 format.send = format.call -- of a journal that is older than calls
 
 function format.result(self, record, out)
+  if record.q and not record.failed then
+    local by = record.unanswered and "nobody answered, taken is" or "Answer"
+    add(out, "info", "%s%s: %s", prefix(self.steps[record.step]), by, escape(tostring(record.value)))
+    return
+  elseif record.took then
+    add(out, "info", "%sEvent: %s", prefix(self.steps[record.step]), escape(record.event))
+    return
+  end
   if self.detail then
     local reply = record.reply or record.failed or {}
     local size = type(reply.body) == "string" and #reply.body or 0

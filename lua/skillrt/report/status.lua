@@ -3,10 +3,12 @@
 -- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
 -- cmd/status.lua.
 
+local arrived = require("skillrt.run.books.arrived")
 local asked = require("skillrt.run.books.asked")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local books_of = require("skillrt.run.books")
+local inbox = require("skillrt.run.inbox")
 local question = require("skillrt.report.question")
 local text_of = require("skillrt.report.text")
 
@@ -18,7 +20,9 @@ local escape = text_of.escape
 local function waits_for(step)
   local targets = {}
   for place, call in pairs(step.calls) do
-    targets[#targets + 1] = ("%s (call %s%s)"):format(call.to or call.kind, place, call.doubt and ", in doubt" or "")
+    local what = call.q and "question " .. call.q or call.event and "event " .. call.event or call.to or call.kind
+    local more = call.due and ", until " .. books_of.iso(call.due) or call.doubt and ", in doubt" or ""
+    targets[#targets + 1] = ("%s (call %s%s)"):format(what, place, more)
   end
   table.sort(targets)
   local more = #targets > 5 and (", and %d more"):format(#targets - 5) or ""
@@ -56,7 +60,7 @@ local function open_questions(books, open)
       step = one.step,
       id = step and step.id or nil,
       asked_at = one.at and books_of.iso(one.at) or nil,
-      until_ = one.due and books_of.iso(one.due) or nil,
+      due = one.due and books_of.iso(one.due) or nil,
     }
   end
   return list
@@ -101,6 +105,8 @@ function M.of(dir, books, report)
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = open[1] and open[1].question,
     questions = open[1] and core.json.array(open_questions(books, open)) or nil,
+    arrived = arrived.list(books)[1] and core.json.array(arrived.list(books)) or nil,
+    inbox = inbox.count(dir),
     records = report.last,
     edited = report.view_edited or nil,
   }
@@ -146,7 +152,7 @@ local function step_line(step)
     line = ("%s, attempt %d"):format(line, step.attempt)
   end
   if step.waits_for then
-    line = ("%s, asked %s"):format(line, escape(step.waits_for))
+    line = ("%s, waits for %s"):format(line, escape(step.waits_for))
   end
   return line
 end
@@ -194,6 +200,16 @@ function M.lines(status, books)
     for i, line in ipairs(question.all(status.questions)) do
       add(out, i == 1 and (#status.questions > 1 and "questions" or "question") or "", line)
     end
+  end
+  for i, event in ipairs(status.arrived or {}) do
+    if i <= 20 then
+      local text = "the event %s came %s, and nobody waits for it"
+      add(out, i == 1 and "arrived" or "", text:format(escape(event.name), ago(event.at)))
+    end
+  end
+  if status.inbox > 0 and not status.held_by then
+    local text = "%d %s in the inbox; skillrt resume takes what is there"
+    add(out, "note", text:format(status.inbox, status.inbox == 1 and "file lies" or "files lie"))
   end
   if status.edited then
     add(out, "note", "state.json was edited by hand; skillrt resume --accept-edits takes it over")

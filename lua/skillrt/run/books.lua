@@ -14,6 +14,7 @@ local state = require("skillrt.skill.state")
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
+local arrived = later("skillrt.run.books.arrived")
 local asked = later("skillrt.run.books.asked")
 local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
@@ -288,17 +289,6 @@ function apply.skip(self, record)
   self.state:append("phases_skipped", { id = id, reason = record.why, skipped_at = M.iso(record.at) })
 end
 
-function apply.answer(self, record)
-  asked.close(self, record.q)
-  if record.c then
-    calls.answer(self.steps[record.step], record)
-  elseif record.step then -- of a journal that is older than calls
-    self.steps[record.step].decision = record.value
-  else
-    self.answer = record.value
-  end
-end
-
 function apply.stop(self, record)
   self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
   if self.answer == false then -- the person gave up, and may be asked again later
@@ -358,7 +348,7 @@ function apply.books() end -- what it says is known; snapshot.lua may begin with
 local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = true, round = true, drop = true }
 
 -- What a part of the books has the function of that name for.
-local ELSEWHERE <const> = { ask = asked, retry = back, rewind = back }
+local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back }
 
 ---Applies one record. Raises where the records do not fit each other (a journal of another
 ---program, or a bug): the caller reports it with the record's place.
@@ -384,12 +374,18 @@ function M.apply(self, record, seq)
       spent.add(self, step.top or step.id, "calls", 1)
     end
     self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
+    if record.q or record.w then
+      asked.of_call(self, record)
+    end
   elseif ELSEWHERE[kind] then
     ELSEWHERE[kind][kind](self, record, close_step)
   elseif old[kind] then
     old[kind](self, record)
   else
     error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
+  end
+  if record.arrival then
+    arrived.seen(self, record.arrival)
   end
   if self.subs then
     subs.after(self, scope, record, ended)

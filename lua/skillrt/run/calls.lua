@@ -13,13 +13,14 @@ local kept = require("skillrt.run.kept")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 local single = require("skillrt.base.single")
+local waits = require("skillrt.run.waits")
 
 ---@class skillrt.Call
 ---@field place string
 ---@field step skillrt.Step
 ---@field branch skillrt.Branch
 ---@field request table   checked: kind "http", "command", "sleep"
----@field kind string
+---@field kind string    "http", "command"; "sleep", "ask", "wait": those that leave for nowhere (waits.lua)
 ---@field to string       where it goes, as it may be shown
 ---@field digest string   of what was declared
 ---@field idem boolean    may be made again when nobody knows whether it was executed
@@ -34,6 +35,8 @@ local single = require("skillrt.base.single")
 ---@field held skillrt.Call[]  for which a limit has no room now
 ---@field due skillrt.Due
 ---@field subs skillrt.Subs   what is told of calls that are skills' runs
+---@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
+---@field unmatched table<string, true>          events for which somebody may have come
 local Calls = {}
 
 ---@param run table       { books, work_dir, skill }
@@ -52,6 +55,8 @@ function Calls.new(run, journal, numbers, session)
     doubts = {},
     held = {},
     due = due.new(),
+    waiters = {},
+    unmatched = {},
     order = 0,
   }
   return single.of(Calls, self)
@@ -107,18 +112,6 @@ end
 
 -- ---- leaving ----
 
-local function sleep(self, call)
-  local open, now = call.step.calls[call.place], self.run.core.wall_ms()
-  local at = now + math.ceil(call.request.seconds * 1000)
-  if open and open.due then
-    at = math.min(at, open.due)
-  else
-    self:emit(call, { t = "call", kind = "sleep", digest = call.digest, due = at })
-  end
-  call.slept_from = open and open.at or now
-  self.due:put(at, call)
-end
-
 local function start(self, call)
   call.doubt = nil
   if not self.run.limits:admit(call) then
@@ -167,8 +160,8 @@ function Calls:leave(call)
   if known and not call.execution.taken[call.place] then -- what a further attempt keeps
     call.execution.taken[call.place] = true
     self:give(call, known)
-  elseif call.kind == "sleep" then
-    sleep(self, call)
+  elseif waits.begin[call.kind] then
+    waits.begin[call.kind](self, call)
   elseif call.kind == "run" then
     self.subs:leave(call)
   elseif open then
@@ -296,11 +289,11 @@ end
 function Calls:rang(call)
   if call.execution.ended or call.execution.calls[call.place] ~= call then
     return -- it was dropped
-  elseif call.kind ~= "sleep" then
+  elseif waits.begin[call.kind] then
+    waits.rang(self, call)
+  else
     start(self, call)
-    return
   end
-  self:settle(call, { reply = { status = "ok", elapsed_ms = self.run.core.wall_ms() - call.slept_from } })
 end
 
 -- ---- doubt ----
@@ -357,13 +350,15 @@ function Calls:give_up(call, live)
       self.cancels[#self.cancels + 1] = call.number
     end
     return false
-  elseif open and not (call.idem or open.failed or call.kind == "sleep") then
+  elseif waits.begin[call.kind] then
+    waits.forget(self, call)
+  elseif open and not (call.idem or open.failed) then
     return false -- it left before a crash: it is asked about
   end
   if open then
-    local unsent = call.kind == "sleep" or open.failed ~= nil or nil
+    local unsent = waits.begin[call.kind] ~= nil or open.failed ~= nil or nil
     local failed = { class = "canceled", message = "not waited for any more" }
-    self:emit(call, { t = "result", unsent = unsent, failed = failed })
+    self:emit(call, { t = "result", unsent = unsent, q = call.q, failed = failed })
     call.execution.taken[call.place] = true
   end
   return true

@@ -13,6 +13,7 @@ local json = require("skillrt.base.json")
 local kept = require("skillrt.run.kept")
 local names = require("skillrt.base.names")
 local request_of = require("skillrt.agent.request")
+local shared = require("skillrt.run.shared")
 local state = require("skillrt.skill.state")
 local task_of = require("skillrt.run.task")
 local usage = require("skillrt.agent.usage")
@@ -24,35 +25,6 @@ M.STEP = {}
 local STEP = M.STEP
 
 local place_of, recorded = kept.place_of, kept.drawn
-
----@class skillrt.Context
----@field get fun(key: string): any  read-only; as it was when the step began, or set by it
----@field set fun(key: string, value: any)
-
-local function context_of(step)
-  local context = {}
-  ---Gives a value of the shared context; nil where nobody set it (F14).
-  function context.get(key)
-    local value = step.context and step.context[key]
-    if value == nil then
-      value = step.root.context[key]
-    end
-    if value == json.null then
-      return nil
-    end
-    return state.view(value)
-  end
-  ---Sets a value; it is kept together with the step's result.
-  function context.set(key, value)
-    local id, problem = names.id(key)
-    if not id then
-      error("context.set: the key " .. problem, 2)
-    end
-    step.context = step.context or {}
-    step.context[key] = value == nil and json.null or value
-  end
-  return context
-end
 
 local function confined(work_dir, path, what)
   if type(path) ~= "string" then
@@ -119,7 +91,7 @@ function parts.interaction(run)
 end
 
 function parts.context(_, step)
-  return context_of(step)
+  return shared.of(step)
 end
 
 ---Milliseconds since the epoch (UTC), recorded.
@@ -263,10 +235,23 @@ function parts.agent(run, step, ctx, steps)
   end
 end
 
----Waits so many seconds; a resume waits the rest.
-function parts.sleep(_, _, ctx)
-  return function(seconds)
-    return ctx.await({ kind = "sleep", seconds = seconds })
+-- What waits for no reply, by the field that may stand alone: sleep(seconds), ask("Go on?"), wait("built").
+local WAITS <const> = {
+  sleep = { kind = "sleep", field = "seconds" },
+  sleep_until = { kind = "sleep", field = "until_" },
+  ask = { kind = "ask", field = "question" },
+  wait = { kind = "wait", field = "event" },
+}
+for name, wait in pairs(WAITS) do
+  parts[name] = function(_, _, ctx)
+    return function(given)
+      local request = {}
+      for key, value in pairs(type(given) == "table" and given or { [wait.field] = given }) do
+        request[key] = value
+      end
+      request.kind = wait.kind
+      return ctx.await(request)
+    end
   end
 end
 

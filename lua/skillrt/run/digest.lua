@@ -11,7 +11,8 @@ local request_of = require("skillrt.agent.request")
 
 local M = {}
 
-local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message", "name" }
+local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message", "name", "asked", "event",
+  "instant" }
 local SECRET <const> = {
   authorization = true,
   cookie = true,

@@ -1,13 +1,14 @@
--- run/given.lua: what a branch is given of a call that is over: the same of a fresh result and of a recorded one.
+-- run/given.lua: what a branch is given of what its call came to; the same for a fresh result and a recorded one.
 --
--- Knows calls and what a reply means; records nothing. Used by calls.lua.
+-- Knows expectations and branches, no journal. Used by calls.lua.
 
 local judge = require("skillrt.run.judge")
+local waits = require("skillrt.run.waits")
 
 local M = {}
 
 -- What a script is given of a reply: its own copy.
-local function given(call, reply, value)
+local function copy(call, reply, value)
   local out = {}
   for key, item in pairs(reply) do
     out[key] = item
@@ -20,26 +21,28 @@ end
 local function give_reply(call, reply)
   local ok, value = judge.of(call.request, reply)
   if ok then
-    call.execution:deliver(call, given(call, reply, value))
+    call.execution:deliver(call, copy(call, reply, value))
   else
     call.branch.retry_after_ms = value.retry_after_ms
-    call.execution:deliver(call, nil, value.message, value.class, given(call, reply))
+    call.execution:deliver(call, nil, value.message, value.class, copy(call, reply))
   end
 end
 
 local function give_failed(call, failed, reply)
-  reply = reply and given(call, reply) or { call = call.place, status = failed.class }
+  reply = reply and copy(call, reply) or { call = call.place, status = failed.class }
   call.execution:deliver(call, nil, failed.message, failed.class, reply)
 end
 
 ---Gives the branch what a record says its call came to.
 ---@param call skillrt.Call
----@param entry table  of its `result`
+---@param entry table  the record `result`
 function M.result(call, entry)
   if entry.failed then
     give_failed(call, entry.failed, call.kind == "run" and entry.reply)
   elseif call.kind == "sleep" or call.kind == "run" then
-    call.execution:deliver(call, given(call, entry.reply))
+    call.execution:deliver(call, copy(call, entry.reply))
+  elseif waits.begin[call.kind] then
+    call.execution:deliver(call, entry.value)
   else
     give_reply(call, entry.reply)
   end

@@ -4,19 +4,22 @@
 -- first, then what decides that a run ends, then the mode for the next step. Called by C
 -- (csrc/lua/script.c) under pcall; made by runner.lua.
 
-local asked = require("skillrt.run.books.asked")
+local arrivals = require("skillrt.run.arrivals")
 local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local inbox = require("skillrt.run.inbox")
 local journal_of = require("skillrt.run.journal")
 local limits_of = require("skillrt.run.limits")
 local numbers_of = require("skillrt.run.numbers")
 local questions = require("skillrt.run.questions")
+local rest = require("skillrt.run.rest")
 local scheduler = require("skillrt.run.scheduler")
 local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local steps_of = require("skillrt.run.steps")
 local views = require("skillrt.run.views")
+local waits = require("skillrt.run.waits")
 
 -- Loaded when a run goes on, or a step runs a skill: one that begins starts without them.
 local function later(name)
@@ -28,7 +31,6 @@ local subs_of = later("skillrt.run.subs")
 local M = {}
 
 local wall_ms = core.wall_ms
-local PATIENCE_MS <const> = 60 * 1000
 
 ---@class skillrt.Policy
 ---@field run skillrt.Run
@@ -47,6 +49,7 @@ local Policy = {}
 function M.new(run, session, options)
   local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {} })
   run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
+  self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
   self.work_dir, self.skill = run.work_dir, run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
   self.journal = journal_of.new({
@@ -138,6 +141,7 @@ function Policy:load(fresh)
   end }
   self.durable_steps = self.books.finished
   if not fresh then
+    self.has_arrived = true -- while nobody looked
     run.accept_changes = session.accept_changes
     self.steps.loading = true
     self.steps:take_up()
@@ -160,18 +164,10 @@ local function stop_with(self, status, reason, message)
   return "stop", status, reason
 end
 
--- Waits for a person without a process.
-local function wait_for_person(self, reason)
-  local open = asked.list(self.books)
-  local text = #open == 1 and open[1].question.question or ("%d questions are open"):format(#open)
-  return stop_with(self, "paused", reason, text)
-end
-
--- What is due now: sleeps that are over, attempts whose wait is over.
-local function ring(self)
+-- What is due until then: waits that are over, attempts whose wait is over.
+local function ring(self, now)
   local due = self.calls.due
   local at = due:earliest()
-  local now = at and wall_ms()
   while at and at <= now do
     local what = due:take()
     if what.place then
@@ -187,13 +183,10 @@ local function ring(self)
   end
 end
 
--- What a person said when the run was opened: it was checked before.
-local function take_answers(self)
-  local answers = self.answers
-  self.answers = nil
-  for _, answer in ipairs(answers) do
-    assert(questions.take(self, answer))
-  end
+---Whether somebody waits for what may come from outside.
+function Policy:listens()
+  return (self.books.questions ~= nil or next(self.calls.waiters) ~= nil) and (self.inbox ~= nil or self.session.wait)
+    and not self.deaf
 end
 
 -- What leaves now, what is performed, what is given up (whoever takes these lists empties them), and when
@@ -204,11 +197,14 @@ local function go(self)
   if first and (not at or first.at < at) then
     at = first.at
   end
+  if next(calls.unmatched) then
+    at = 0 -- somebody has begun to wait for what may be there
+  end
   if calls.withdrew then
     calls.withdrew = nil
     self.numbers:sift(calls.starting)
   end
-  return "go", self.steps.performing, calls.starting, calls.cancels, at and math.max(0, at - wall_ms()), nil
+  return "go", self.steps.performing, calls.starting, calls.cancels, at and math.max(0, at - wall_ms()), self:listens()
 end
 
 -- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
@@ -244,12 +240,6 @@ local function decide_end(self, status, reason, message, at_once)
   return drain(self)
 end
 
--- Whether something is under way, or a time is near: a question does not wait for a deadline of tomorrow.
-local function is_busy(self)
-  local at = self.calls.due:earliest()
-  return next(self.numbers.under_way) ~= nil or (at ~= nil and at - wall_ms() < PATIENCE_MS)
-end
-
 ---What now?
 function Policy:choose()
   if self.stopped then
@@ -260,11 +250,16 @@ function Policy:choose()
     return drain(self)
   end
   local calls, steps, limits = self.calls, self.steps, self.run.limits
-  if calls.due[1] then
-    ring(self)
+  if self.has_arrived then
+    arrivals.take(self, ring)
   end
-  if self.answers then
-    take_answers(self)
+  if self.calls.due[1] then
+    ring(self, wall_ms())
+  end
+  if next(self.calls.unmatched) then
+    waits.match(self.calls, function(step)
+      self:steps_of(step):go_on(step)
+    end)
   end
   if limits.releasing[1] then
     limits:release()
@@ -292,11 +287,8 @@ function Policy:choose()
   if limits.hit then -- what has just begun may not call
     return decide_end(self, limits:reached())
   end
-  local doubt = calls.doubts[1]
-  if (doubt or self.books.choice) and not is_busy(self) then
-    return wait_for_person(self, doubt and "needs_decision" or "waiting_for_person")
-  elseif self.subs and not is_busy(self) then
-    reason, message = self.subs:stuck()
+  if next(self.numbers.under_way) == nil and not next(calls.unmatched) then
+    reason, message = rest.pause(self)
     if reason then
       return stop_with(self, "paused", reason, message)
     end
@@ -348,10 +340,12 @@ function Policy:accept(number, reply)
   return "over"
 end
 
----Something came that nobody asked for just now.
----@param _ string  its source
----@param _ string  its bytes
-function Policy.event() end
+---Something came that nobody asked for just now: a file in the inbox, what a host handed over.
+---@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"
+---@param bytes string
+function Policy:event(source, bytes)
+  arrivals.noticed(self, source, bytes)
+end
 
 -- ---- views and notices ----
 
@@ -367,6 +361,9 @@ end
 function Policy:durable(seq)
   self.durable_steps = self.books.finished
   self.journal:durable(seq)
+  if self.inbox and self.inbox.taken[1] then
+    self.inbox:durable()
+  end
 end
 
 ---What came since the last `durable` is lost with the batch that failed.

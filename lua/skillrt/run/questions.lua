@@ -8,7 +8,8 @@ local asked = require("skillrt.run.books.asked")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local question_of = require("skillrt.run.question")
+local question_of = require("skillrt.skill.question")
+local waits = require("skillrt.run.waits")
 
 local M = {}
 
@@ -124,18 +125,20 @@ function M.ask_about_doubts(policy)
   end
 end
 
----Asks what the mode wants to know before it chooses; what is asked already stays.
+---Asks what a mode wants to know before it chooses; what is asked already stays.
 ---@param policy skillrt.Policy
 ---@param question table
-function M.ask_for_mode(policy, question)
+---@param sub skillrt.Sub|nil  whose mode it is; nil: the run's own
+function M.ask_for_mode(policy, question, sub)
   local books = policy.books
-  local open = books.choice and asked.of(books, books.choice)
+  local choice = (sub and sub.run.books or books).choice
+  local open = choice and asked.of(books, choice)
   local function told(one)
     return json.encode(one, { sorted = true })
   end
   if not open or told(open.question) ~= told(question) then
     local q = (books.asked or 0) + 1
-    assert(policy:emit({ t = "ask", q = q, question = question, nonce = nonce(policy) }))
+    assert(policy:emit({ t = "ask", q = q, sub = sub and sub.id, question = question, nonce = nonce(policy) }))
   end
 end
 
@@ -190,7 +193,7 @@ end
 
 ---A person's answer: recorded, and done what it says.
 ---@param policy skillrt.Policy
----@param answer table  as above
+---@param answer table  as above, and arrival: its id, where it has one
 ---@return boolean|nil taken
 ---@return string? message
 function M.take(policy, answer)
@@ -198,10 +201,22 @@ function M.take(policy, answer)
   if not one then
     return nil, why
   end
-  assert(policy:emit({ t = "answer", q = one.q, value = answer.value, step = one.step, c = one.c }))
-  if one.step then
-    local step, calls = policy.books.steps[one.step], policy.calls
-    local call = step.execution and step.execution.calls[one.c]
+  local step, calls = one.step and policy.books.steps[one.step], policy.calls
+  local call = step and step.execution and step.execution.calls[one.c]
+  if call and call.kind == "ask" then
+    waits.answered(calls, call, answer)
+    policy:steps_of(step):go_on(step)
+    return true
+  elseif one.t == "call" then
+    return nil, ("question %d cannot be answered now: its step is not under way"):format(one.q)
+  end
+  assert(policy:emit({ t = "answer", q = one.q, value = answer.value, sub = one.sub, step = one.step, c = one.c,
+    arrival = answer.arrival }))
+  local sub = one.sub and policy.subs and policy.subs.by_id[one.sub]
+  if sub then
+    policy.subs:touch(sub) -- it may choose now
+  end
+  if step then
     for i = #calls.doubts, 1, -1 do
       if calls.doubts[i] == call then
         table.remove(calls.doubts, i)

@@ -50,6 +50,8 @@ M.last = nil
 ---@field agent string|string[]|nil  who was given for steps without an agent: recorded for a resume
 ---@field durability "power"|"process"|nil
 ---@field context "file"|"memory"|nil
+---@field wait boolean?        stays with a run that only waits, for a person, an event or a time
+---@field attended boolean?    somebody is there to be asked when it pauses with a question
 ---@field watcher table?       see policy.lua
 
 ---@class skillrt.Result
@@ -122,6 +124,7 @@ local function open(parts, options, mode)
     durability = skill.durability,
     run_id = parts.run_id,
     accept_edits = session.accept_edits,
+    inbox = self.inbox and self.inbox.folder or nil,
     segment_bytes = options.segment_bytes,
     http_module = module,
   })
@@ -191,7 +194,7 @@ local function parts_of(skill, options, settings)
   end
   return {
     run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {} },
-    session = { pins = pins, agent = options.agent },
+    session = { pins = pins, agent = options.agent, attended = options.attended, wait = options.wait },
     input = options.input or {},
   }
 end
@@ -269,7 +272,7 @@ end
 
 -- What a resume may say that is for this session only.
 local OF_SESSION <const> = { "accept_changes", "accept_edits", "answer", "question", "nonce", "answers", "answer_all",
-  "retry", "from", "decide", "yes", "add" }
+  "retry", "from", "decide", "yes", "add", "attended", "wait" }
 
 ---Opens the run in `options.work_dir` again, without waiting for it.
 ---@param skill skillrt.Skill

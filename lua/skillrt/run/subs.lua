@@ -4,6 +4,7 @@
 -- Opens a scope when its call leaves, asks the scopes in which something ended what is next, and ends their
 -- calls. Knows calls, steps and modes; what skills are made of knows the opener. Used by policy.lua.
 
+local questions = require("skillrt.run.questions")
 local scope_of = require("skillrt.run.subs.scope")
 local state = require("skillrt.skill.state")
 
@@ -186,8 +187,7 @@ local function ask(self, sub)
   local kind, what, why, message = sub.scheduler:choose()
   sub.paused = nil
   if kind == "ask" then
-    local text = type(what) == "table" and (what.question or what.header) or "a question"
-    sub.paused = { "waiting_for_person", text }
+    questions.ask_for_mode(self.policy, what, sub)
   elseif kind == "stop" and what == "paused" then
     sub.paused = { why, message }
   elseif kind == "stop" then

@@ -81,7 +81,8 @@ describe("a script's request", function()
   end)
 
   for _, case in ipairs {
-    { { kind = "htpp", url = "http://x/" }, 'kind must be "http", "command", "session", "host" or "sleep", not "htpp"; or name an agent' },
+    { { kind = "htpp", url = "http://x/" },
+      'kind must be "http", "command", "session", "host", "sleep", "ask" or "wait", not "htpp"; or name an agent' },
     { { kind = "http", url = "x" }, 'url "x" does not begin with http:// or https://' },
     { { kind = "http" }, 'its request: field "url" is missing' },
     { { kind = "http", url = "http://x/", method = "get" }, 'method "get" must be capitals' },

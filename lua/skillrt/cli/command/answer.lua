@@ -21,11 +21,41 @@ local function read(args, books)
   if not one then
     return nil, why
   end
-  local value, problem = require("skillrt.run.question").value(one.question, answer.value)
+  local value, problem = require("skillrt.skill.question").value(one.question, answer.value)
   if value == nil then
     return nil, #open > 1 and ("question %d: %s"):format(one.q, problem) or problem
   end
   return { question = one.q, value = value, nonce = one.nonce }
+end
+
+-- A process goes on with the run: the answer is put into its inbox. The exit code; nil: the process has gone
+-- without taking it, and it is taken by going on.
+local function hand_over(dir, answer)
+  local core, ending = require("skillrt.core"), require("skillrt.cli.ending")
+  local files, inbox = require("skillrt.base.files"), require("skillrt.run.inbox")
+  local work_dir = files.join(files.current(), dir)
+  local name, problem = inbox.put(work_dir, {
+    answer = answer.value,
+    question = answer.question,
+    nonce = answer.nonce,
+  })
+  if not name then
+    return ending.refused(problem, "system")
+  end
+  while true do
+    local held, fate = core.holder(dir), inbox.fate(work_dir, name)
+    if fate == "taken" then
+      require("skillrt.report.output").say("info", ("%s: question %d is answered"):format(dir, answer.question))
+      return 0
+    elseif fate == "refused" then
+      local text = "%s: the run did not take the answer; skillrt log %s says why"
+      return ending.refused(text:format(dir, dir), "invalid")
+    elseif not held then
+      return nil
+    elseif not core.terminal.pause(20) then
+      return require("skillrt.cli.exit_codes").interrupted
+    end
+  end
 end
 
 return {
@@ -42,6 +72,7 @@ return {
     },
   },
   options = {
+    { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
     { name = "all", help = "the answer is for every open question that offers it" },
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
@@ -61,11 +92,19 @@ return {
     if not answer then
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
+    if require("skillrt.core").holder(args.dir) and not answer.all then
+      local done = hand_over(args.dir, answer)
+      if done then
+        return done
+      end
+      answer = {} -- it lies in the inbox
+    end
     return ending.go_on(args.dir, {
-      answers = not answer.all and { answer } or nil,
+      answers = answer.question and { answer } or nil,
       answer_all = answer.all,
       accept_changes = args.accept_changes,
       yes = args.yes,
+      wait = args.wait,
     }, args)
   end,
 }

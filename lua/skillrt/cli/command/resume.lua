@@ -23,6 +23,7 @@ return {
       choices = { "retry", "skip", "fail" },
       help = "what becomes of a request that left without a reply being known: retry, skip or fail",
     },
+    { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
@@ -40,6 +41,7 @@ return {
       accept_edits = args.accept_edits,
       from = args.from,
       decide = args.decide,
+      wait = args.wait,
     }, args)
   end,
 }

@@ -8,13 +8,14 @@ return {
     require("skillrt.cli.agent").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
+    { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
   ---@param args table
   ---@return integer code
   run = function(args)
-    local options = { retry = true, accept_changes = args.accept_changes, yes = args.yes }
+    local options = { retry = true, accept_changes = args.accept_changes, yes = args.yes, wait = args.wait }
     return require("skillrt.cli.ending").go_on(args.dir, options, args)
   end,
 }

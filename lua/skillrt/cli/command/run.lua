@@ -31,6 +31,7 @@ local M = {
       help = "what finished steps survive: power (a power cut; the default), process (kill -9)",
     },
     { name = "dry-run", help = "ask nobody: agents answer at once with the least that fits" },
+    { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
     { name = "strict", help = "refuse a skill of whose documents something is not read as it is written" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
@@ -134,6 +135,8 @@ function M.run(args)
     strategy_path = strategy,
     durability = args.durability,
     limits = limits,
+    wait = args.wait,
+    attended = require("skillrt.cli.ending").can_ask(args),
     watcher = require("skillrt.report.watch").new(args),
   }, args)
   local ending = require("skillrt.cli.ending")

@@ -1,8 +1,12 @@
 -- run/books/asked.lua: what the books know of questions that wait for a person: each has a number that no
 -- other question of the run has, and a nonce.
 --
--- Part of books.lua: the records `ask` and `answer`. A question belongs to a call, or to the mode that
--- chooses; it is open until it is answered or what it belongs to is over.
+-- Part of books.lua: the records `ask` and `answer`, and `call` and `result` of a question or an event. A
+-- question belongs to a call, or to the mode that chooses; it is open until it is answered or what it
+-- belongs to is over.
+
+local arrived = require("skillrt.run.books.arrived")
+local calls = require("skillrt.run.books.calls")
 
 local M = {}
 
@@ -11,11 +15,16 @@ local NONE <const> = {}
 -- Whether what a question belongs to still waits for it.
 local function is_open(books, question)
   if not question.step then
-    return true
+    return not question.sub or (books.subs ~= nil and books.subs[question.sub] ~= nil)
   end
   local step = books.steps[question.step]
   local call = step and step.calls[question.c]
   return call ~= nil and (call == question or call.asked == question.q)
+end
+
+-- The books of the mode that asks: of the run, or of a sub-run.
+local function scope_of(books, record)
+  return record.sub and books.subs and books.subs[record.sub] or books
 end
 
 ---A question opens.
@@ -31,13 +40,29 @@ function M.ask(books, record)
       call.asked = q
     end
   else
-    books.answer = nil
-    if books.choice then -- the mode asks one thing at a time
-      books.questions[books.choice] = nil
+    local scope = scope_of(books, record)
+    scope.answer = nil
+    if scope.choice then -- a mode asks one thing at a time
+      books.questions[scope.choice] = nil
     end
-    books.choice = q
+    scope.choice = q
   end
   books.questions[q] = record
+end
+
+---A question about a call in doubt, or of the mode, is answered.
+---@param books skillrt.Books
+---@param record table  { q, value, step, c }
+function M.answer(books, record)
+  M.close(books, record.q)
+  if record.c then
+    calls.answer(books.steps[record.step], record)
+  elseif record.step then -- of a journal that is older than calls
+    books.steps[record.step].decision = record.value
+  else
+    local scope = scope_of(books, record)
+    scope.answer, scope.choice = record.value, nil
+  end
 end
 
 ---A question is over: answered, or what it belonged to is.
@@ -51,6 +76,23 @@ function M.close(books, q)
   end
   if not q or books.choice == q then
     books.choice = nil
+  end
+end
+
+---A call opens a question or closes it; or it waits for an event, or has taken it.
+---@param books skillrt.Books
+---@param record table  `call` or `result`
+function M.of_call(books, record)
+  if record.q and record.t == "call" then
+    books.asked = math.max(books.asked or 0, record.q)
+    books.questions = books.questions or {}
+    books.questions[record.q] = record
+  elseif record.q then
+    M.close(books, record.q)
+  elseif record.w and record.t == "call" then
+    books.waits = math.max(books.waits or 0, record.w)
+  elseif record.took then
+    arrived.took(books, record.event)
   end
 end
 

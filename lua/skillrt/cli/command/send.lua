@@ -1,0 +1,60 @@
+-- cli/command/send.lua: `skillrt send DIR NAME [JSON]`: an event for a run, taken once by who waits for it.
+
+local ENDED <const> = { completed = true, failed = true, aborted = true }
+
+-- The event; nil and what is wrong with it.
+local function event_of(args)
+  local words, json = args.name, require("skillrt.base.json")
+  local problem = require("skillrt.base.names").problem_of_event(words[1])
+  if problem or #words > 2 then
+    return nil, problem or "too many words; JSON of several words is one argument: '{\"a\": 1}'"
+  end
+  local event = { event = words[1], id = args.id }
+  if words[2] then
+    local value, why = json.decode(words[2])
+    if value == nil then
+      return nil, ("%s is no JSON: %s; a text stands in quotes of its own: '\"text\"'"):format(
+        require("skillrt.base.names").show(words[2]), why)
+    end
+    event.value = value
+  end
+  return event
+end
+
+return {
+  name = "send",
+  summary = "Sends an event to a run, which who waits for it takes once",
+  description = "It lies in the run's inbox until a process takes it: the one that waits for it now, or the next "
+    .. "skillrt resume.",
+  arguments = {
+    { name = "DIR", help = "the directory of the run" },
+    { name = "NAME", many = true, usage = "NAME [JSON]", help = "the name of the event; JSON: its value, else true" },
+  },
+  options = { { name = "id", value = "ID", help = "its id: what is sent twice with the same is taken once" } },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending = require("skillrt.cli.ending")
+    local books, message, code = require("skillrt.run.look").books(args.dir)
+    if not books then
+      return ending.refused(message, code, nil, args.dir)
+    elseif ENDED[books.status] then
+      return ending.refused(("%s: the run is %s; nobody will take an event"):format(args.dir, books.status), "invalid")
+    end
+    local event, why = event_of(args)
+    if not event then
+      return ending.refused(why, "invalid")
+    end
+    local files = require("skillrt.base.files")
+    local name, problem = require("skillrt.run.inbox").put(files.join(files.current(), args.dir), event)
+    if not name then
+      return ending.refused(problem, "system")
+    end
+    if not require("skillrt.core").holder(args.dir) then
+      local text_of = require("skillrt.report.text")
+      require("skillrt.report.output").say("info",
+        ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(args.dir))))
+    end
+    return 0
+  end,
+}

@@ -1,0 +1,86 @@
+-- run/books/arrived.lua: what the books know of what came from outside: the ids of arrivals, so that what is
+-- put twice is taken once, and events that nobody has taken yet, in a queue for each name.
+--
+-- Part of books.lua: the record `event`, and `arrival` and `took` in others.
+
+local M = {}
+
+---How many events may wait for somebody to take them; and how many ids are remembered, at least.
+M.MOST = 1000
+
+local NONE <const> = {}
+
+---An arrival was taken from where it was put.
+---@param books skillrt.Books
+---@param id string
+function M.seen(books, id)
+  local ids, count = books.arrivals or {}, (books.arrived_count or 0) + 1
+  books.arrivals, books.arrived_count = ids, count
+  ids[id] = count
+  if count % M.MOST == 0 then -- the oldest go
+    for one, number in pairs(ids) do
+      if number <= count - 2 * M.MOST then
+        ids[one] = nil
+      end
+    end
+  end
+end
+
+---Whether an arrival was taken before.
+---@param books skillrt.Books
+---@param id string
+---@return boolean
+function M.is_seen(books, id)
+  return (books.arrivals or NONE)[id] ~= nil
+end
+
+---An event came.
+---@param books skillrt.Books
+---@param record table  { name, value, arrival }
+function M.event(books, record)
+  local events = books.events or {}
+  books.events, books.events_count = events, (books.events_count or 0) + 1
+  local queue = events[record.name] or {}
+  events[record.name] = queue
+  queue[#queue + 1] = { arrival = record.arrival, value = record.value, at = record.at }
+end
+
+---The event of a name that has waited longest.
+---@param books skillrt.Books
+---@param name string
+---@return table|nil event  { arrival, value, at }
+function M.first(books, name)
+  local queue = (books.events or NONE)[name]
+  return queue and queue[1]
+end
+
+---Somebody took the first event of a name.
+---@param books skillrt.Books
+---@param name string
+function M.took(books, name)
+  local queue = books.events[name]
+  table.remove(queue, 1)
+  books.events_count = books.events_count - 1
+  if #queue == 0 then
+    books.events[name] = nil
+  end
+end
+
+---The events that nobody has taken.
+---@param books skillrt.Books
+---@return table[]  { name, value, at }, by name and then as they came
+function M.list(books)
+  local names, list = {}, {}
+  for name in pairs(books.events or NONE) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    for _, event in ipairs(books.events[name]) do
+      list[#list + 1] = { name = name, value = event.value, at = event.at }
+    end
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,89 @@
+-- run/rest.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
+--
+-- A wait of a minute is waited for; for a person, an event or a later time the run pauses, and says for what
+-- and until when. Knows policy, calls and books; decides, changes nothing. Called by policy.lua.
+
+local asked = require("skillrt.run.books.asked")
+local books_of = require("skillrt.run.books")
+local waits = require("skillrt.run.waits")
+
+local M = {}
+
+---A run stays for what is due within so long.
+M.PATIENCE_MS = 60 * 1000
+
+-- The next time something is due that is waited for; true: an attempt is due, which nobody waits for.
+local function next_due(policy)
+  local due, at = policy.calls.due, nil
+  for i = 1, due.count do
+    local item = due[i]
+    local what = item.what
+    if not what.place then -- of a step
+      if policy.books.steps[what.number] == what then
+        return true
+      end
+    elseif not what.execution.ended and what.execution.calls[what.place] == what then
+      if not waits.begin[what.kind] then
+        return true
+      end
+      at = math.min(at or item.at, item.at)
+    end
+  end
+  return at
+end
+
+local function names_of(waiters)
+  local names = {}
+  for name in pairs(waiters) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  local more = #names > 5 and (" and %d more"):format(#names - 5) or ""
+  return table.concat(names, ", ", 1, math.min(#names, 5)) .. more
+end
+
+-- What is waited for, in words.
+local function told(open, waiters, at)
+  local list = {}
+  if #open == 1 and not next(waiters) and not at then
+    return open[1].question.question
+  elseif #open > 0 then
+    list[1] = #open == 1 and "1 question is open" or ("%d questions are open"):format(#open)
+  end
+  if next(waiters) then
+    list[#list + 1] = "waits for the event " .. names_of(waiters)
+  end
+  if at then
+    list[#list + 1] = ("goes on by itself at %s"):format(books_of.iso(at))
+  end
+  return table.concat(list, "; ")
+end
+
+---Why a run should pause of which nothing is under way; nil: it stays.
+---@param policy skillrt.Policy
+---@return string? reason
+---@return string? message
+function M.pause(policy)
+  local calls, session = policy.calls, policy.session
+  local waiters, open = calls.waiters, asked.list(policy.books)
+  local at = next_due(policy)
+  if at == true then
+    return nil
+  elseif not (at or open[1] or next(waiters)) then
+    if policy.subs then
+      return policy.subs:stuck()
+    end
+    return nil
+  elseif session.wait and not policy.deaf then
+    return nil
+  elseif at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS and not (session.attended and open[1]) then
+    return nil
+  end
+  local reason = calls.doubts[1] and "needs_decision"
+    or open[1] and "waiting_for_person"
+    or next(waiters) and "waiting_for_event"
+    or "waiting_for_time"
+  return reason, told(open, waiters, at)
+end
+
+return M

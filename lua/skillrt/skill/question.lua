@@ -1,0 +1,126 @@
+-- skill/question.lua: what a question to a person is, and which values answer it.
+--
+-- Pure. A question offers options, or takes a text; it is the same whoever asks it: a step, a call in doubt,
+-- a strategy.
+
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+
+local M = {}
+
+---What a question may say.
+M.FIELDS = {
+  header = { kind = "text" },
+  question = { kind = "text", required = true },
+  options = { kind = "table" },
+  text = { kind = "boolean" },
+  edit = { kind = "string" },
+  default = {},
+}
+
+local OPTION <const> = {
+  id = { kind = { "text", "integer" }, required = true },
+  label = { kind = "text" },
+  description = { kind = "string" },
+}
+
+local function options_of(given)
+  local list, seen = json.array({}), {}
+  for i, one in ipairs(given) do
+    local option, message = schema.record(type(one) == "table" and one or { id = one }, OPTION,
+      ("its option %d"):format(i))
+    if not option then
+      return nil, message
+    elseif seen[option.id] then
+      return nil, ("its options %d and %d are the same: %s"):format(seen[option.id], i, names.show(option.id))
+    end
+    seen[option.id] = i
+    list[i] = { id = option.id, label = option.label or tostring(option.id), description = option.description }
+  end
+  if #list == 0 then
+    return nil, "its options are an empty list; leave them out to take a text"
+  end
+  return list
+end
+
+---A question of a script in its normal form.
+---@param given table  { header, question, options | text | edit, default }
+---@return table|nil question
+---@return string? message
+function M.check(given)
+  local ways = (given.options and 1 or 0) + (given.text and 1 or 0) + (given.edit and 1 or 0)
+  if ways > 1 then
+    return nil, "it is answered by one of options, text and edit, not by several"
+  end
+  local options, message
+  if given.options then
+    options, message = options_of(given.options)
+    if not options then
+      return nil, message
+    end
+  end
+  local question = { header = given.header, question = given.question, options = options, edit = given.edit,
+    default = given.default }
+  local why = given.default ~= nil and M.refusal(question, given.default)
+  if why then
+    return nil, "its default is no answer: " .. why
+  end
+  return question
+end
+
+local SHOWN <const> = 20
+
+-- "1 (retry), 2 (skip)"
+local function offered(options)
+  local ids = {}
+  for i = 1, math.min(#options, SHOWN) do
+    ids[i] = ("%d (%s)"):format(i, tostring(options[i].id))
+  end
+  return table.concat(ids, ", ") .. (#options > SHOWN and ", ..." or "")
+end
+
+---Why a value is no answer to a question; nil: it is one.
+---@param question table  { options, more }
+---@param value any
+---@return string|nil
+function M.refusal(question, value)
+  local options = question.options or {}
+  if #options == 0 then
+    return type(value) ~= "string" and ("%s is no text"):format(names.show(value)) or nil
+  end
+  for _, option in ipairs(options) do
+    if option.id == value then
+      return nil
+    end
+  end
+  if (question.more or 0) > 0 and type(value) == "string" then
+    return nil -- one of those that are not listed; who asked checks it
+  end
+  return ("there is no option %s; there are: %s"):format(names.show(value), offered(options))
+end
+
+---What a person's words mean: an option's id by itself or by its number; a text where there are no options.
+---@param question table
+---@param text string
+---@return any value
+---@return string? message
+function M.value(question, text)
+  local options = question.options or {}
+  for _, option in ipairs(options) do
+    if tostring(option.id) == text then
+      return option.id
+    end
+  end
+  local chosen = text:find("^%d+$") and options[tonumber(text)]
+  if chosen then
+    return chosen.id
+  end
+  local why = M.refusal(question, text)
+  if why then
+    return nil, why
+  end
+  return text
+end
+
+return M

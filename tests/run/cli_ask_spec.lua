@@ -1,0 +1,110 @@
+-- cli_ask_spec.lua: questions, events and times from the command line, while a process goes on with the run
+-- and while none does.
+local kit = require "tests.support.cli_kit"
+
+local ASKS = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "asks", state = {}, actions = { { id = "a", run = function(_, ctx)
+  local color = ctx.ask { header = "Colour", question = "Which?", options = { "red", "blue" } }
+  local version = ctx.wait "deploy"
+  return { color = color, version = version }
+end } } }]]
+
+local function state(folder)
+  return require("skillrt.base.json").decode(folder.read "w/state.json")
+end
+
+describe("a run that waits", function()
+  it("pauses without a process, and says for what and what to type", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", ASKS)
+    local run = kit.run(folder, { "asks.lua", "--work-dir", "w" })
+    assert.equal(3, run.code)
+    assert.truthy(run.out:find("[Iteration 1] Question 1: Colour: Which?", 1, true), run.out)
+    assert.truthy(run.err:find("next: skillrt answer w red|blue", 1, true), run.err)
+    run = kit.run(folder, { "answer", "w", "2" })
+    assert.equal(5, run.code)
+    assert.truthy(run.out:find("waits for the event deploy", 1, true), run.out)
+    assert.truthy(run.err:find("next: skillrt resume w   (goes on when it came; skillrt send sends it)", 1, true), run.err)
+    run = kit.run(folder, { "status", "w" })
+    assert.truthy(run.out:find("waits for event deploy (call 2)", 1, true), run.out)
+    run = kit.run(folder, { "send", "w", "deploy", '"1.2"' })
+    assert.same({ 0, "next: skillrt resume w   (takes it)\n" }, { run.code, run.err })
+    run = kit.run(folder, { "status", "w" })
+    assert.truthy(run.out:find("1 file lies in the inbox; skillrt resume takes what is there", 1, true), run.out)
+    run = kit.run(folder, { "resume", "w" })
+    assert.equal(0, run.code, run.err)
+    assert.same({ "blue", "1.2" }, { state(folder).color, state(folder).version })
+  end)
+
+  it("with --wait stays, and takes answers and events as they come; answer returns when it was taken", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", ASKS)
+    local run = kit.start(folder, { "asks.lua", "--work-dir", "w", "--wait" })
+    assert.truthy(run.says "Question 1")
+    local wrong = kit.run(folder, { "answer", "w", "green" })
+    assert.equal(2, wrong.code)
+    assert.truthy(wrong.err:find('there is no option "green"; there are: 1 (red), 2 (blue)', 1, true), wrong.err)
+    local answer = kit.run(folder, { "answer", "w", "red" })
+    assert.same({ 0, "w: question 1 is answered\n" }, { answer.code, answer.err })
+    assert.truthy(run.says "Answer: red")
+    answer = kit.run(folder, { "answer", "w", "red" })
+    assert.equal(2, answer.code)
+    assert.truthy(answer.err:find("no question is open", 1, true), answer.err)
+    local sent = kit.run(folder, { "send", "w", "deploy", "7", "--id", "one" })
+    assert.same({ 0, "" }, { sent.code, sent.err })
+    assert.truthy(run.says "completed (task_completed)")
+    assert.equal(0, run.wait().code)
+    assert.same({ "red", 7 }, { state(folder).color, state(folder).version })
+    sent = kit.run(folder, { "send", "w", "deploy", "7" })
+    assert.equal(2, sent.code)
+    assert.truthy(sent.err:find("the run is completed; nobody will take an event", 1, true), sent.err)
+  end)
+
+  it("takes up what came while nobody looked, by resume --wait, also after a kill", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", ASKS)
+    local run = kit.start(folder, { "asks.lua", "--work-dir", "w", "--wait" })
+    assert.truthy(run.says "Question 1")
+    run.signal "KILL"
+    run.wait()
+    kit.run(folder, { "send", "w", "deploy" })
+    run = kit.start(folder, { "resume", "w", "--wait" })
+    assert.truthy(run.says "Resuming")
+    local answer = kit.run(folder, { "answer", "w", "1" })
+    assert.equal(0, answer.code, answer.err)
+    assert.equal(0, run.wait().code)
+    assert.same({ "red", true }, { state(folder).color, state(folder).version })
+  end)
+
+  it("is told of an event nobody waits for, and refuses what is no event", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", ASKS)
+    kit.run(folder, { "asks.lua", "--work-dir", "w" })
+    for words, args in pairs {
+      ['"a b" is no name of an event'] = { "a b" }, ["{x is no JSON"] = { "deploy", "{x" }, ["too many words"] = { "a", "1", "2" },
+    } do
+      local sent = kit.run(folder, { "send", "w", table.unpack(args) })
+      assert.equal(2, sent.code)
+      assert.truthy(sent.err:gsub('"{x"', "{x"):find(words, 1, true), sent.err)
+    end
+    kit.run(folder, { "send", "w", "other" })
+    kit.run(folder, { "resume", "w" })
+    local run = kit.run(folder, { "status", "w" })
+    assert.truthy(run.out:find("arrived    the event other came", 1, true), run.out)
+  end)
+
+  it("names the time it goes on by itself", function()
+    local folder <close> = kit.folder()
+    folder.file("later.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "later", state = {}, actions = { { id = "a", run = function(_, ctx)
+        ctx.sleep_until "2100-01-01T00:00:00Z"
+      end } } }]])
+    local run = kit.run(folder, { "later.lua", "--work-dir", "w" })
+    assert.equal(5, run.code)
+    assert.truthy(run.out:find("goes on by itself at 2100-01-01T00:00:00.000Z", 1, true), run.out)
+    run = kit.run(folder, { "status", "w" })
+    assert.truthy(run.out:find("waits for sleep (call 1, until 2100-01-01T00:00:00.000Z)", 1, true), run.out)
+  end)
+end)

@@ -1,0 +1,305 @@
+-- run_ask_spec.lua: ctx.ask, ctx.wait, ctx.sleep_until as scripts use them; files in the inbox. The clock is a
+-- fake one. That nothing is lost or taken twice, in whatever order things come, proves run_waits_spec.
+local clock = require "tests.support.fake_clock"
+local R = require "tests.support.runs"
+local core = require "skillrt.core"
+local inbox = require "skillrt.run.inbox"
+local skillrt = require "skillrt"
+
+local function definition_of(perform, more)
+  local d = { limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = perform } } }
+  for key, value in pairs(more or {}) do
+    d[key] = value
+  end
+  return d
+end
+
+-- A run begun, and how to go on with it.
+local function begun(perform, more)
+  local dir = R.folder() .. "/run"
+  local result = assert(R.run(definition_of(perform, more), { work_dir = dir }))
+  local function go_on(options, again)
+    options = options or {}
+    options.skill = R.skill(definition_of(again or perform, more))
+    local next_result, message, code = skillrt.resume(dir, options)
+    return next_result, message, code
+  end
+  return result, go_on, dir
+end
+
+local iso = require("skillrt.run.books").iso
+
+local function error_of(perform)
+  local result = assert(R.run(definition_of(perform)))
+  return result.state.errors[1].message
+end
+
+describe("ctx.ask", function()
+  after_each(R.clean)
+
+  it("gives the id of an option or a text, and refuses what is neither, naming what is possible", function()
+    local result, go_on = begun(function(_, ctx)
+      local color = ctx.ask { header = "Colour", question = "Which?", options = { "red", { id = 7, label = "Blue" } } }
+      return { color = color, name = ctx.ask "Your name?" }
+    end)
+    assert.same({ "paused", "waiting_for_person", "Which?" }, { result.status, result.reason, result.message })
+    assert.equal("Colour", result.question.header)
+    for _, wrong in ipairs { "green", "7", true, 1 } do
+      local refused, message, code = go_on { answer = wrong }
+      assert.is_nil(refused)
+      assert.equal("invalid", code)
+      assert.matches("there is no option .*; there are: 1 %(red%), 2 %(7%)", message)
+    end
+    result = assert(go_on { answer = 7 })
+    assert.equal("Your name?", result.question.question)
+    local refused, message = go_on { answer = 5 }
+    assert.is_nil(refused)
+    assert.matches("5 is no text", message)
+    result = assert(go_on { answer = "Ann Lee" })
+    assert.equal("completed", result.status)
+    assert.same({ 7, "Ann Lee" }, { result.state.color, result.state.name })
+  end)
+
+  it("lets other branches and steps go on, and several questions be open at once", function()
+    local function both(_, available)
+      local ids = {}
+      for i = 1, #available do
+        ids[i] = available[i].id
+      end
+      return ids
+    end
+    local result, go_on, dir = begun(nil, { strategy = both, actions = {
+      { id = "a", run = function(_, ctx)
+        local all = ctx.map({ "x", "y" }, function(name)
+          return ctx.ask { question = name .. "?" }
+        end)
+        return { a = all }
+      end },
+      { id = "b", run = function(_, ctx)
+        return { b = ctx.await({ kind = "command", argv = { "printf", "done" } }).stdout }
+      end },
+      { id = "c", run = function(_, ctx) return { c = ctx.ask "z?" } end },
+    } })
+    assert.equal(3, #result.questions)
+    assert.equal("done", result.state.b)
+    assert.equal("3 questions are open", result.message)
+    local function number(text)
+      for _, one in ipairs(result.questions) do
+        if one.question.question == text then
+          return one.q
+        end
+      end
+    end
+    local x, y, z = number "x?", number "y?", number "z?"
+    result = assert(go_on { answers = { { question = y, value = "Y" }, { question = z, value = "Z" } } })
+    assert.same({ 1, "Z" }, { #result.questions, result.state.c })
+    local refused, message = go_on { answer = "late", question = z }
+    assert.is_nil(refused)
+    assert.matches(("question %d is not open; open: %d"):format(z, x), message)
+    result = assert(go_on { answer = "X", question = x, nonce = result.questions[1].nonce })
+    assert.same({ "X", "Y" }, result.state.a)
+    assert.equal(3, #R.records(dir, "call") - 1)
+  end)
+
+  it("takes its default when nobody answers in time, and fails without one", function()
+    local function perform(_, ctx)
+      local a = ctx.ask { question = "a?", options = { "yes", "no" }, default = "no", timeout = 3600 }
+      local b, message, class = ctx.ask { question = "b?", timeout = 3600 }
+      return { out = { a, b == nil, message, class } }
+    end
+    local result, go_on, dir = begun(perform)
+    assert.matches("1 question is open; goes on by itself at 20", result.message)
+    local due = R.records(dir, "call")[1].due
+    assert.equal(clock.now + 3600000, due)
+    clock.pass(3000)
+    result = assert(go_on())
+    assert.equal("a?", result.question.question)
+    clock.pass(600)
+    result = assert(go_on())
+    assert.equal("b?", result.question.question)
+    clock.pass(7200)
+    result = assert(go_on())
+    assert.same({ "no", true, "nobody answered within 3600 seconds: b?", "timeout" }, result.state.out)
+  end)
+
+  it("tells the author what is wrong with a question", function()
+    local cases = {
+      ["question"] = {},
+      ["did you mean \"options\""] = { question = "?", option = { "a" } },
+      ["an empty list"] = { question = "?", options = {} },
+      ["options 1 and 2 are the same"] = { question = "?", options = { "a", "a" } },
+      ["by one of options, text and edit"] = { question = "?", options = { "a" }, text = true },
+      ["its default is no answer: there is no option \"b\""] = { question = "?", options = { "a" }, default = "b" },
+      ["timeout"] = { question = "?", timeout = -1 },
+    }
+    for words, question in pairs(cases) do
+      local message = error_of(function(_, ctx) ctx.ask(question) end)
+      assert.truthy(message:find(words, 1, true), message)
+    end
+  end)
+
+  it("is known by what was asked: another question in its place is refused on resume", function()
+    local _, go_on = begun(function(_, ctx) return { v = ctx.ask "one?" } end)
+    local refused, message, code = go_on(nil, function(_, ctx) return { v = ctx.ask "two?" } end)
+    assert.same({ nil, "changed" }, { refused, code })
+    assert.matches("diverged at call 1", message)
+  end)
+
+  it("asks nobody about a branch that lost", function()
+    local result, go_on = begun(function(_, ctx)
+      local value = ctx.first { function() return ctx.ask "this?" end, function() return ctx.ask "that?" end }
+      return { value = value, last = ctx.ask "last?" }
+    end)
+    assert.equal(2, #result.questions)
+    result = assert(go_on { answer = "that", question = 2 })
+    assert.same({ 1, 3, "last?" }, { #result.questions, result.questions[1].q, result.question.question })
+    assert.equal("that", assert(go_on { answer = "x" }).state.value)
+  end)
+end)
+
+describe("the inbox", function()
+  after_each(R.clean)
+
+  it("takes an answer that was put there whole, once, and puts aside what it cannot take", function()
+    local result, go_on, dir = begun(function(_, ctx)
+      return { v = { ctx.ask { question = "a?", options = { "x" } }, ctx.ask "b?" } }
+    end)
+    local nonce = result.questions[1].nonce
+    assert(inbox.put(dir, { answer = "y", question = 1 }))
+    R.write(dir .. "/inbox/half.json.new", '{"answer":"x"')
+    R.write(dir .. "/inbox/bad.json", '{"answer":"x"')
+    R.write(dir .. "/inbox/none.json", "{}")
+    assert.equal("a?", assert(go_on()).question.question)
+    local notes = R.records(dir, "note")
+    assert.equal(3, #notes)
+    local all = notes[1].text .. notes[2].text .. notes[3].text
+    for _, words in ipairs { "there is no option \"y\"; there are: 1 (x)", "bad.json: is no JSON", 'neither "answer" nor "event"' } do
+      assert.truthy(all:find(words, 1, true), all)
+    end
+    assert(inbox.put(dir, { answer = "x", question = 1, nonce = nonce, id = "me" }))
+    assert(inbox.put(dir, { answer = "x", question = 1, id = "me" })) -- twice put
+    result = assert(go_on())
+    assert.equal("b?", result.question.question)
+    assert.equal(3, #R.records(dir, "note"))
+    assert.equal(0, inbox.count(dir))
+    R.write(dir .. "/inbox/by-hand.json", '{"answer": "by hand"}')
+    assert.same({ "x", "by hand" }, assert(go_on()).state.v)
+  end)
+
+  it("answers calls in doubt and strategies just so", function()
+    local result, go_on, dir = begun(nil, { strategy = "user_driven", actions = {
+      { id = "p", run = R.sets { v = "p" } }, { id = "q", run = R.sets { v = "q" } },
+    } })
+    assert.equal("waiting_for_person", result.reason)
+    assert(inbox.put(dir, { answer = "q", question = 1 }))
+    result = assert(go_on())
+    assert.equal("q", result.state.v)
+    assert.equal(2, result.questions[1].q) -- the next choice
+  end)
+end)
+
+describe("ctx.wait", function()
+  after_each(R.clean)
+
+  it("takes events by name, the oldest first, each once; what nobody takes is kept", function()
+    local result, go_on, dir = begun(function(_, ctx)
+      return { v = { ctx.wait "go", ctx.wait { event = "go" }, ctx.wait "stop" } }
+    end)
+    assert.same({ "waiting_for_event", "waits for the event go" }, { result.reason, result.message })
+    clock.pass(1)
+    for i, event in ipairs { { "stop", 9 }, { "go", 1 }, { "go", 1 }, { "go", 2 } } do
+      local name = assert(inbox.put(dir, { event = event[1], value = event[2], id = i == 3 and "2" or tostring(i) }))
+      clock.pass(1)
+      clock.stamp(dir .. "/inbox/" .. name)
+    end
+    result = assert(go_on())
+    assert.equal("completed", result.status)
+    assert.same({ 1, 2, 9 }, result.state.v)
+    assert.equal(3, #R.records(dir, "event"))
+  end)
+
+  it("keeps no more than a thousand that nobody takes", function()
+    local _, go_on, dir = begun(function(_, ctx) ctx.wait "go" end)
+    os.execute(("mkdir -p '%s/inbox'"):format(dir))
+    for i = 1, 1003 do
+      R.write(("%s/inbox/%04d.json"):format(dir, i), '{"event":"other"}')
+    end
+    assert(go_on())
+    assert.equal(1000, #R.records(dir, "event"))
+    assert.matches("the event other is not taken: 1000 wait already", R.records(dir, "note")[1].text)
+  end)
+
+  it("gives up in time, and says so", function()
+    local result, go_on = begun(function(_, ctx)
+      local _, message, class = ctx.wait { event = "go", timeout = 3600 }
+      return { v = { message, class } }
+    end)
+    assert.matches("waits for the event go; goes on by itself at 20", result.message)
+    clock.pass(3600)
+    assert.same({ "the event go did not come within 3600 seconds", "timeout" }, assert(go_on()).state.v)
+    assert.truthy(error_of(function(_, ctx) ctx.wait "a b" end):find('"a b" is no name of an event', 1, true))
+  end)
+
+  it("is served by a host that hands over events and answers", function()
+    local run
+    local events = { { "event", '{"event":"go","value":[1]}' }, { "answer", '{"answer":"yes","question":1}' } }
+    local watcher = {
+      observe = function(record)
+        if record.t == "call" then
+          local event = table.remove(events, 1)
+          assert(run:event(event[1], event[2]))
+        end
+      end,
+      flush = function() end,
+    }
+    local skill = R.skill(definition_of(function(_, ctx) return { v = { ctx.wait "go", ctx.ask "ok?" } } end,
+      { context = "memory" }))
+    local _, self
+    run, _, self = assert(require("skillrt.run.runner").begin(skill, { watcher = watcher, wait = true }))
+    local open <close> = run
+    open:wait()
+    assert.same({ "completed", "task_completed" }, { open:status() })
+    assert.same({ { 1 }, "yes" }, self.books.state.root.v)
+  end)
+end)
+
+describe("ctx.sleep_until", function()
+  after_each(R.clean)
+
+  it("waits for an instant without a process; a sleep lasts what is left of it", function()
+    local start = clock.now
+    local result, go_on, dir = begun(function(_, ctx)
+      ctx.sleep_until(start + 7200000)
+      ctx.sleep(3600)
+      return { v = "up" }
+    end)
+    assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason })
+    assert.equal("goes on by itself at " .. iso(start + 7200000), result.message)
+    clock.pass(7200)
+    assert.equal("waiting_for_time", assert(go_on()).reason)
+    local due = R.records(dir, "call")[2].due
+    assert.equal(start + (7200 + 3600) * 1000, due)
+    clock.pass(2400)
+    result = assert(go_on())
+    assert.equal("goes on by itself at " .. iso(due), result.message) -- no later than before
+    clock.pass(1200)
+    assert.equal("up", assert(go_on()).state.v)
+  end)
+
+  it("takes UTC as people write it, and refuses what is no instant", function()
+    local read = require("skillrt.base.instant").read
+    assert.equal(1800000000000, read "2027-01-15T08:00:00Z")
+    assert.equal(1800000000250, read "2027-01-15T08:00:00.250Z")
+    assert.equal(1800000000000, read "2027-01-15T08:00Z")
+    assert.equal(951782400000, read "2000-02-29")
+    assert.equal(0, read "1970-01-01")
+    assert.equal(5, read(5))
+    for _, wrong in ipairs { "tomorrow", "2027-01-15T08:00", "2027-13-01", -1, "2027-01-15T8:00Z", {} } do
+      local at, message = read(wrong)
+      assert.is_nil(at)
+      assert.is_string(message)
+    end
+    assert.truthy(error_of(function(_, ctx) ctx.sleep_until "soon" end):find('"soon" is no instant', 1, true))
+    assert.is_true(core.wall_ms() == clock.now)
+  end)
+end)
