@@ -7,8 +7,11 @@ BENCH_BIN := $(BENCH_C:bench/%.c=$(BUILD)/bench/%) $(BUILD)/bench/count.so
 bench: all $(BENCH_BIN) | $(NEED) ## measure against the programs in bench/ (ONLY=name: some rows)
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) bench/run.lua
 # floors stand alone: they show what the machine can do without skillrt
-$(BENCH_C:bench/%.c=$(BUILD)/bench/%): $(BUILD)/bench/%: $(BUILD)/bench/%.o
+$(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out bench/hosts.c,$(BENCH_C))): $(BUILD)/bench/%: $(BUILD)/bench/%.o
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBS_OF) -o $@
 $(BUILD)/bench/requests: LIBS_OF = $(LIBS_CURL)
+# what embeds us links the library
+$(BUILD)/bench/hosts: $(BUILD)/bench/hosts.o $(LIBRARY)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
 $(BUILD)/bench/count.so: $(BUILD)/bench/count.o
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $< -ldl -o $@

@@ -81,6 +81,7 @@ static void push_options(lua_State *L, struct skillrt *run) {
   set_flag(L, "accept_changes", options->accept_changes);
   set_flag(L, "accept_edits", options->accept_edits);
   set_flag(L, "yes", options->yes);
+  set_flag(L, "shared", run->state == &run->host->state && !run->alone);
   set_list(L, "args", options->args);
   if (options->script_text) {
     lua_pushlstring(L, options->script_text, options->script_size);

@@ -9,6 +9,7 @@ local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
+local single = require("skillrt.base.single")
 local script_of = require("skillrt.document.script")
 local skill_of = require("skillrt.skill")
 local views = require("skillrt.run.views")
@@ -121,6 +122,7 @@ end
 ---@return skillrt.Hosted|nil hosted
 ---@return string? message
 function M.open(options)
+  single.many = options.shared
   local settings, problem = settings_of(options)
   if not settings then
     return nil, problem

@@ -10,6 +10,7 @@ local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
 local ordered = require("skillrt.base.ordered")
+local single = require("skillrt.base.single")
 
 local M = {}
 
@@ -216,7 +217,14 @@ end
 
 -- ---- an environment ----
 
+-- Where there are many scripts, each has what it changed of a library, and sees the rest through it.
+local behind = {}
+
 local function copy_of(library)
+  if single.many then
+    behind[library] = behind[library] or { __index = library }
+    return setmetatable({}, behind[library])
+  end
   local copy = {}
   for name, value in pairs(library) do
     copy[name] = value
@@ -226,19 +234,25 @@ end
 
 -- Methods of texts are looked up in Lua's own table: what a script adds to `string` is added there, what it
 -- replaces it replaces for itself.
+local function add_text(list, name, value)
+  rawset(list, name, value)
+  if string[name] == nil then
+    rawset(string, name, value)
+  end
+end
+
+local TEXTS <const> = { __newindex = add_text }
+local TEXTS_OF_MANY <const> = { __newindex = add_text, __index = string }
+
 local function texts()
   local own = {}
+  if single.many then
+    return setmetatable(own, TEXTS_OF_MANY)
+  end
   for name, value in pairs(string) do
     own[name] = value
   end
-  return setmetatable(own, {
-    __newindex = function(list, name, value)
-      rawset(list, name, value)
-      if string[name] == nil then
-        rawset(string, name, value)
-      end
-    end,
-  })
+  return setmetatable(own, TEXTS)
 end
 
 local function globals()

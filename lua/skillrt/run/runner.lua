@@ -128,6 +128,7 @@ local function open(parts, options, mode)
     segment_bytes = options.segment_bytes,
     http_module = module,
   })
+  self.first = nil -- the books have it
   if run and skill.loaded then
     skill.loaded.told[self] = true
   end

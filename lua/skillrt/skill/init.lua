@@ -275,10 +275,7 @@ function M.check(definition)
     return nil, ("%s: %s"):format(where, message)
   end
   skill.retry.max_retries = skill.limits.max_retries
-  skill.reserved = {}
-  for field in pairs(state.RESERVED) do
-    skill.reserved[field] = true
-  end
+  skill.reserved = state.RESERVED
   skill.dir = skill.dir or skill.source and skill.source:match("^(.*)/[^/]*$") or "."
   return setmetatable(skill, Skill)
 end
