@@ -112,12 +112,17 @@ put ".B TERM"
 say "where dumb or not set, plain lines are written to a terminal, too"
 put ".TP"
 put ".B SKILLRT_AGENT"
-say "an address or a program: performs steps that are words where --agent and the skill name nobody"
+say "as --agent: performs steps that are words where --agent and the skill name nobody"
+put ".TP"
+put ".B ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL"
+say "keys and addresses of models, as the official clients read them"
 section "FILES"
 for _, row in ipairs {
   { "journal/*.sj", "the truth of a run: one line per record" },
   { "blobs/*", "values over 64 KiB, by their SHA-256" },
   { "state.json, context/*.json, execution-state.json", "views of it, written now and then" },
+  { ".prompts/*.md", "the words that agents were sent" },
+  { "~/.config/skillrt/config.lua", "a person's own settings, as data: return { agent = \"claude\" }" },
   { "run.lock", "held while a process advances the run; says which" },
   { "journal.cut-*", "bytes cut from a torn end" },
 } do

@@ -65,13 +65,13 @@ describe("a generated folder", function()
     generated(folder, "data-import")
     local run = kit.run(folder, { "run", "data-import", "--work-dir", "w", env = "-u SKILLRT_AGENT" })
     assert.equal(2, run.code)
-    assert.truthy(run.err:find("nobody performs universal-executor", 1, true), run.err)
+    assert.truthy(run.err:find("no agent is chosen for universal-executor", 1, true), run.err)
     assert.truthy(run.err:find("--agent", 1, true), run.err)
     for value, sign in pairs {
       ["./none"] = "none: No such file",
       ["[1]"] = "--agent: must be a list of texts",
       ["[\"a\""] = "--agent: not JSON",
-      [""] = "--agent: needs an address or a program",
+      [""] = "--agent: needs a name, an address or a program",
     } do
       local refused = kit.run(folder, { "run", "data-import", "--agent", value })
       assert.equal(2, refused.code)

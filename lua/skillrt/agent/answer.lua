@@ -7,6 +7,7 @@ local expect = require("skillrt.agent.expect")
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
+local plain = require("skillrt.agent.plain")
 local reply_of = require("skillrt.agent.reply")
 
 local M = {}
@@ -40,6 +41,33 @@ local function in_schema(text, task, schema, used)
   return M.value(value, task, used)
 end
 
+---What the last words of a plain task mean: an answer as steps give it, a question, or the result itself.
+---@param text string
+---@param task skillrt.Task
+---@param used skillrt.Used?
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure  with `question`
+---@return string[]? left_out
+function M.plain(text, task, used)
+  local object = text:find("^%s*[{`]") and found.whole(text)
+  if type(object) == "table" and reply_of.is_answer(object) then
+    local outcome, failure, left_out = reply_of.outcome(object, task)
+    if failure and tostring(object.status):lower() == "needs_context" then
+      failure.question = failure.message:match("^status [^:]*: (.*)$")
+    end
+    return outcome, failure, left_out
+  end
+  local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
+  if not good then
+    return nil, problem
+  end
+  local question = plain.question(text)
+  if question then
+    return nil, { class = "permanent", message = "it needs to know: " .. question, question = question }
+  end
+  return { status = "completed", output = text, used = used }
+end
+
 ---What a final text means.
 ---@param text string
 ---@param task skillrt.Task
@@ -52,11 +80,7 @@ function M.text(text, task, schema, used)
   if schema then
     return in_schema(text, task, schema, used)
   elseif task.answer == "text" then
-    local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
-    if not good then
-      return nil, problem
-    end
-    return { status = "completed", output = text, used = used }
+    return M.plain(text, task, used)
   end
   local object, problem = reply_of.find(text)
   if not object then

@@ -29,6 +29,13 @@ local M = {}
 ---@field input_text string?     phases under the memory strategy: the inputs' values
 ---@field output string?         absolute path
 ---@field specs { name: string, path: string, size: integer, text: string? }[]?  what binds every step
+---@field answer "text"|nil      its last words are the result
+---@field schema table?          its answer is JSON that fits this JSON Schema
+---@field model string?          in place of the agent's own
+---@field effort string?
+---@field guide skillrt.Guide?   what SKILL.md gives to every prompt
+---@field tools string[]?        that it may use, as SKILL.md names them
+---@field project_dir string?    where the run was begun
 ---@field timeout number?        seconds; wins over the agent's own
 ---@field idempotent boolean?    wins over the agent's own
 ---@field retry table?           how the runtime tries the calls again; nil: the step does
@@ -62,6 +69,7 @@ local function call(agent, ctx, task, text)
   request.idempotent = pick(task.idempotent, agent.idempotent)
   request.acts = agent.acts
   request.retry = task.retry
+  request.prompt = agent:reads_prompt() and text or nil
   return ctx.await(request)
 end
 

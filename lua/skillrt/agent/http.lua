@@ -3,6 +3,7 @@
 -- The request is given to ctx.await, never sent here. Knows the words of a task (prompt.lua), not what
 -- an answer's JSON says (reply.lua).
 
+local answer_of = require("skillrt.agent.answer")
 local ask = require("skillrt.agent.ask")
 local fatal = require("skillrt.base.fatal")
 local found = require("skillrt.agent.found")
@@ -215,6 +216,9 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M:read(reply, task) -- luacheck: no self
+  if task.answer == "text" and not found.is_stream(reply.extra) then
+    return answer_of.plain(reply.body or "", task)
+  end
   local find = found.is_stream(reply.extra) and reply_of.find_in_events or reply_of.find
   local object, problem = find(reply.body or "")
   if not object then

@@ -12,6 +12,7 @@ local M = {}
 ---The kinds of agents: agent/<kind>.lua each.
 M.KINDS = {
   command = true, http = true, lua = true, chain = true, anthropic = true, openai = true, host = true, dry = true,
+  claude = true, codex = true, gemini = true,
 }
 
 -- What every agent can be asked besides what its kind says.
@@ -103,6 +104,30 @@ end
 ---@return table agent
 function M.http(definition)
   local agent = make("http", definition)
+  return agent
+end
+
+---Claude Code: { model =, permission =, tools =, args =, env =, output = a JSON Schema, idle_timeout =, ... }.
+---@param definition table
+---@return table agent
+function M.claude(definition)
+  local agent = make("claude", definition)
+  return agent
+end
+
+---Codex: { model =, permission = a sandbox, tools =, args =, env =, output =, ... }.
+---@param definition table
+---@return table agent
+function M.codex(definition)
+  local agent = make("codex", definition)
+  return agent
+end
+
+---Gemini CLI: { model =, permission =, tools =, args =, env =, output =, ... }.
+---@param definition table
+---@return table agent
+function M.gemini(definition)
+  local agent = make("gemini", definition)
   return agent
 end
 

@@ -60,6 +60,12 @@ function M.check(definition, fields, where)
   return agent
 end
 
+---How it is named in messages.
+---@return string
+function M.label(agent)
+  return ("%s:%s"):format(agent.kind, agent.model or agent.vendor.model)
+end
+
 -- ---- one exchange ----
 
 -- A reply is read once, though its judge and its reader both look at it.
@@ -101,6 +107,7 @@ local function request_of(agent, task, talk, want, read)
     declared = { url = endpoint.declared, headers = declared, body = body },
     secrets = endpoint.key and { endpoint.key } or nil,
     expect = "raw",
+    prompt = #talk == 1 and talk[1].text or nil,
     judge = function(reply)
       if reply.code < 200 or reply.code > 299 then
         return wire_error.of_status(reply)

@@ -5,7 +5,8 @@ local model = require("skillrt.agent.model")
 local provider = require("skillrt.agent.provider")
 
 ---@class skillrt.OpenaiAgent
-local M = { kind = "openai", perform = model.perform, is_script = false, acts = false, idempotent = true }
+local M = { kind = "openai", perform = model.perform, label = model.label, is_script = false,
+  acts = false, idempotent = true }
 M.__index = M
 
 M.FIELDS = {

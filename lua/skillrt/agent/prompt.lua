@@ -5,6 +5,7 @@
 -- between marks that do not occur in it (F44). Knows nothing of HTTP or processes.
 
 local json = require("skillrt.base.json")
+local plain = require("skillrt.agent.plain")
 
 local M = {}
 
@@ -16,10 +17,17 @@ local RETURN_PHASE = [[Return JSON: { "status": "completed"|"partial"|"failed", 
 Write the result to [OUTPUT] and name it in "output_file", or return it whole in "output".
 Return exactly one such object.]]
 
+local RETURN_SCHEMA = "Return JSON that fits this JSON Schema, and nothing else:\n%s"
+
 ---What the reply must look like.
 ---@param task skillrt.Task
 ---@return string
 function M.return_format(task)
+  if task.schema then
+    return RETURN_SCHEMA:format(json.encode(task.schema, { sorted = true }))
+  elseif task.answer == "text" then
+    return "Return the result as text."
+  end
   return task.kind == "phase" and RETURN_PHASE or RETURN_ACTION
 end
 
@@ -113,6 +121,39 @@ local function add_item(lines, task)
   end
 end
 
+-- The input but the task, as JSON; nil: there is none.
+local function other_input(task)
+  local rest = {}
+  for key, value in pairs(type(task.input) == "table" and task.input or {}) do
+    if key ~= "task" then
+      rest[key] = value
+    end
+  end
+  return next(rest) ~= nil and json.encode(rest, { sorted = true, indent = 2 }) or nil
+end
+
+local MAX_BODY = 16 * 1024
+
+-- What all steps of a skill are told: its page, or where that lies, and what a person gave.
+local function add_guide(lines, task)
+  local guide, given, values = task.guide, plain.task(task), other_input(task)
+  plain.add_places(lines, task)
+  if guide and guide.body and guide.body:find("%S") and #guide.body <= MAX_BODY then
+    local mark = mark_for(guide.body, "DOCUMENT", "SKILL.md")
+    local body = trimmed(plain.filled(guide.body, task))
+    lines[#lines + 1] = ("BEGIN DOCUMENT %s\n%s\nEND DOCUMENT %s"):format(mark, body, mark)
+  elseif guide and guide.body then
+    lines[#lines + 1] = ("DOCUMENT %s/SKILL.md (%d bytes): what this skill is"):format(task.dir, #guide.body)
+  end
+  if given then
+    lines[#lines + 1] = "[TASK]\n" .. given
+  end
+  if values then
+    lines[#lines + 1] = "[INPUT VALUES]\n" .. M.untrusted(values, "INPUT VALUES")
+  end
+  lines[#lines + 1] = ""
+end
+
 local function action_text(task)
   local lines = {
     "[STATE]",
@@ -125,9 +166,10 @@ local function action_text(task)
     task.context_strategy,
     "",
   }
+  add_guide(lines, task)
   add_specs(lines, task)
   add_item(lines, task)
-  local rest = { "[ACTION]", instructions(task), "", "[RETURN FORMAT]", M.return_format(task) }
+  local rest = { "[ACTION] " .. task.action.id, instructions(task), "", "[RETURN FORMAT]", M.return_format(task) }
   return table.concat(table.move(rest, 1, #rest, #lines + 1, lines), "\n")
 end
 
@@ -140,6 +182,7 @@ local function phase_text(task)
     "[OUTPUT] " .. (task.output or "None"),
     "",
   }
+  add_guide(lines, task)
   add_specs(lines, task)
   lines[#lines + 1] = instructions(task)
   if task.input_text then
@@ -163,6 +206,8 @@ end
 function M.text(task)
   if task.bare then -- a prompt that somebody wrote whole
     return task.prompt
+  elseif task.answer == "text" and task.guide and not task.schema then
+    return plain.text(task, M.untrusted, other_input(task))
   elseif task.kind == "phase" then
     return phase_text(task)
   end

@@ -64,6 +64,13 @@ local function says_status(object)
   return word ~= nil and (STATUS[word] or FAILED[word]) ~= nil
 end
 
+---Whether an object is an answer as steps give it.
+---@param object table
+---@return boolean
+function M.is_answer(object)
+  return is_object(object) and (is_object(object.stateUpdates) or says_status(object))
+end
+
 -- Between other words an object is the answer when it says more than a status: a lone status may be
 -- anything that was looked at.
 local function speaks_for_itself(object)
@@ -278,6 +285,9 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M.printed(text, task)
+  if task.answer == "text" then
+    return require("skillrt.agent.answer").plain(text, task)
+  end
   local value = found.at_end(text)
   if value == nil then
     local answer, problem = in_chat(text)

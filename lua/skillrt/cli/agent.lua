@@ -1,4 +1,5 @@
--- cli/agent.lua: --agent: who performs the steps that only words describe: a server or a program.
+-- cli/agent.lua: --agent: who performs the steps that only words describe: one of our words (claude,
+-- anthropic:MODEL ...), a server or a program.
 --
 -- An address is a server; a JSON array is a program with its arguments; anything else is a
 -- program's name or path, as it is: no shell reads it. Called by the commands that run.
@@ -11,7 +12,16 @@ local M = {}
 M.OPTION = {
   name = "agent",
   value = "WHO",
-  help = 'who performs steps that are words: http(s)://..., a program, or ["program", "argument", ...]',
+  help = "who performs steps that are words: claude, codex, gemini, anthropic, openai (each may have :MODEL), "
+    .. 'http(s)://..., a program, or ["program", "argument", ...]; skillrt agents lists what is here',
+}
+
+---More of the environment for it, for a command's table.
+M.ENV_OPTION = {
+  name = "agent-env",
+  value = "NAME",
+  many = true,
+  help = "a variable that the agent's program is given, beside those it is known to need",
 }
 
 local function argv_of(text)
@@ -30,18 +40,42 @@ local function argv_of(text)
   return table.move(argv, 1, #argv, 1, {})
 end
 
----What the option says, as it is kept in the journal: "http://...", or an argv whose program
----is found from any folder.
----@param text string|nil
----@return string|string[]|nil agent
+-- With variables it is a definition; their values are in the environment only.
+local function with_env(agent, env)
+  if not env or agent == nil then
+    return agent
+  end
+  for _, name in ipairs(env) do
+    if not name:find("^[%a_][%w_]*$") then
+      return nil, ("--agent-env: %s is not a variable's name; its value is taken from the environment"):format(
+        require("skillrt.base.names").show(name))
+    end
+  end
+  local definition = require("skillrt.agent.chosen").of(agent, env)
+  if definition.kind == "http" or definition.kind == "anthropic" or definition.kind == "openai" then
+    return nil, "--agent-env: is for agents that are programs"
+  end
+  return definition
+end
+
+local function one_word(text)
+  return text:find("^https?://") or require("skillrt.agent.chosen").word(text)
+end
+
+---What the options say, as it is kept in the journal: a word, "http://...", an argv whose program
+---is found from any folder, or a definition.
+---@param text string|nil  --agent
+---@param env string[]|nil  --agent-env
+---@return string|string[]|table|nil agent
 ---@return string? message
-function M.read(text)
+function M.read(text, env)
+  text = text or env and os.getenv("SKILLRT_AGENT") or nil
   if text == nil then
-    return nil
+    return nil, env and "--agent-env: needs --agent" or nil
   elseif text == "" then
-    return nil, "--agent: needs an address or a program"
-  elseif text:find("^https?://") then
-    return text
+    return nil, "--agent: needs a name, an address or a program"
+  elseif one_word(text) then
+    return with_env(text, env)
   end
   local argv, message = argv_of(text)
   if not argv then
@@ -55,7 +89,7 @@ function M.read(text)
       return nil, "--agent: " .. message
     end
   end
-  return argv
+  return with_env(argv, env)
 end
 
 return M

@@ -137,6 +137,9 @@ local function show(result, args, started)
   if result.trouble or (args.quiet and result.message and result.status ~= "completed") then
     M.complain(tostring(result.trouble or result.message))
   end
+  if result.answer and not args.quiet then
+    output.write("\n" .. table.concat(text_of.lines(result.answer), "\n") .. "\n\n")
+  end
   local elapsed = (core.mono_ns() - started) / 1e6
   output.write(output.paint(1, closing.kind(result.status), closing.line(result, elapsed, dir)) .. "\n")
   local command, why = closing.next(result, dir)
@@ -163,7 +166,7 @@ function M.tell(result, args, started)
       answers = answers,
       accept_changes = args.accept_changes,
       attended = true,
-      agent = require("skillrt.cli.agent").read(args.agent),
+      agent = require("skillrt.cli.agent").read(args.agent, args.agent_env),
       watcher = require("skillrt.report.watch").new(args, true),
     })
     if not next_result then
@@ -187,7 +190,7 @@ end
 ---@return integer exit_code
 function M.go_on(dir, options, args)
   local started = core.mono_ns()
-  local agent, problem = require("skillrt.cli.agent").read(args.agent)
+  local agent, problem = require("skillrt.cli.agent").read(args.agent, args.agent_env)
   if problem then
     return M.refused(problem, "invalid")
   end

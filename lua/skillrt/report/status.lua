@@ -9,6 +9,8 @@ local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local books_of = require("skillrt.run.books")
 local inbox = require("skillrt.run.inbox")
+local files = require("skillrt.base.files")
+local prompts = require("skillrt.run.prompts")
 local question = require("skillrt.report.question")
 local text_of = require("skillrt.report.text")
 
@@ -109,6 +111,7 @@ function M.of(dir, books, report)
     inbox = inbox.count(dir),
     records = report.last,
     edited = report.view_edited or nil,
+    prompts = prompts.count(dir) > 0 and files.join(dir, prompts.FOLDER) or nil,
   }
   status.next = M.next(books, status, dir)
   return status
@@ -188,6 +191,9 @@ function M.lines(status, books)
   end
   if books.started_at then
     add(out, "started", ("%s, %s"):format(status.started_at, ago(books.started_at)))
+  end
+  if status.prompts then
+    add(out, "prompts", escape(status.prompts))
   end
   add(out, "last", ("%s, %s"):format(status.updated_at, ago(books.at)))
   add(out, "steps", ("%d over, %d open, %d failed, %d %s"):format(status.steps, #status.open, status.errors,

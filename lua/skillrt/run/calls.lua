@@ -10,6 +10,7 @@ local due = require("skillrt.run.due")
 local given = require("skillrt.run.given")
 local judge = require("skillrt.run.judge")
 local kept = require("skillrt.run.kept")
+local prompts = require("skillrt.run.prompts")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 local single = require("skillrt.base.single")
@@ -205,6 +206,7 @@ function Calls:task(call)
     phase = call.request.phase and record.printable(call.request.phase),
   })
   self.run.limits:sent(call)
+  prompts.keep(self.run, call)
   return task
 end
 

@@ -31,7 +31,7 @@ local EXECUTED <const> = { no = true, perhaps = true }
 -- What the script's own judge says of it: nothing, or the class of a failure, why, and whether what was asked
 -- for may not have been done after all ("no", "perhaps").
 local function of_script(own, reply)
-  local ok, class, message, executed = pcall(own, reply)
+  local ok, class, message, executed, wait = pcall(own, reply)
   if not ok then
     fatal.pass_on(class)
     return { class = "permanent", message = "judge failed: " .. names.show(class), executed = "answered" }
@@ -42,7 +42,8 @@ local function of_script(own, reply)
     return { class = "permanent", message = text:format(names.show(class)), executed = "answered" }
   end
   message = message and tostring(message) or "judged as " .. class
-  return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered" }
+  return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered",
+    retry_after_ms = math.tointeger(wait) }
 end
 
 ---@param request table  checked: kind, expect, judge

@@ -18,6 +18,7 @@ local scheduler = require("skillrt.run.scheduler")
 local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local steps_of = require("skillrt.run.steps")
+local shown = require("skillrt.run.shown")
 local views = require("skillrt.run.views")
 local waits = require("skillrt.run.waits")
 
@@ -377,7 +378,7 @@ end
 function Policy:progress(number, text)
   local call = self.numbers:of(number)
   if self.watcher and self.watcher.progress and call then
-    self.watcher.progress(call.step.id, text)
+    shown.tell(self.watcher, call, text)
   end
 end
 

@@ -49,6 +49,8 @@ local function named(run, given, agent_type)
       or "no agent is chosen: give one by --agent, SKILLRT_AGENT, or agents in the skill"
   elseif known[name] then
     return known[name]
+  elseif require("skillrt.agent.chosen").word(name) then
+    return agents.check(require("skillrt.agent.chosen").of(name), "agent")
   end
   return nil, ("agent %s is not declared%s"):format(names.show(name), names.suggest(tostring(name), known))
 end

@@ -68,11 +68,23 @@ M.last = nil
 ---@field in_memory boolean   there is no work directory to go on from
 ---@field interrupted boolean  stopped from outside
 ---@field limit string?       the full name of the limit that it ended at, as --add takes it
+---@field answer string?     the text that a plain skill gave
 ---@field failed_step string? the last action or phase that failed
 ---@field stats table     { seq, bytes, syncs } of the journal
 
 local function absolute(path)
   return files.join(files.current(), path)
+end
+
+-- What a plain skill was asked for: the text of its one step that ran.
+local function answer_of(skill, books)
+  local outputs = skill.guide and skill.guide.is_plain and books.state and books.state.root.outputs or {}
+  for i = #skill.phases, 1, -1 do
+    local text = outputs[skill.phases[i].id]
+    if type(text) == "string" and text:find("%S") then
+      return text
+    end
+  end
 end
 
 local function result_of(run, self)
@@ -94,6 +106,7 @@ local function result_of(run, self)
     interrupted = status == "paused" and self.stopping ~= nil and not message,
     limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
+    answer = status == "completed" and answer_of(self.skill, books) or nil,
     stats = run:stats(),
   }
 end

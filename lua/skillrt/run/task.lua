@@ -111,6 +111,16 @@ function LATER.specs(task)
   return list[1] and list
 end
 
+-- SKILL.md's body, and where it lies: each prompt carries the one or the other.
+function LATER.guide(task)
+  return task._run.skill.guide
+end
+
+function LATER.tools(task)
+  local guide = task.guide
+  return task._definition.tools or guide and guide.tools
+end
+
 function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end
@@ -181,6 +191,11 @@ function M.new(run, step, definition, request)
     input = books.input,
     context_strategy = books.context_strategy,
     output = to_file and output_path(run, definition) or nil,
+    answer = asked.schema == nil and definition.answer or nil,
+    schema = asked.schema,
+    model = asked.model,
+    effort = asked.effort,
+    project_dir = books.cwd,
     item = asked.item,
     index = asked.index,
   }, Task)

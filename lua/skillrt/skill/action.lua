@@ -48,6 +48,7 @@ local M = {}
 ---@field optional boolean?    actions: that it never ran does not block the run
 ---@field input string[]?      phases: outputs of earlier phases
 ---@field input_declared boolean?  phases: named by the author, not taken from the phase before
+---@field answer "step"|"text"|nil  phases: "text": its agent's last words are its output, as of a plain SKILL.md
 ---@field output_free boolean?  phases: nothing is demanded of its output; the default where none is named
 ---@field parallel boolean?    phases: runs at once with its parallel neighbours
 ---@field trailing boolean?    phases of a hybrid skill: runs after the actions
@@ -107,6 +108,7 @@ local EACH = {
 local PHASE = with({
   input = { kind = "text", list = true },
   output_free = { kind = "boolean" },
+  answer = { enum = { "step", "text" } },
   parallel = { kind = "boolean", default = false },
   trailing = { kind = "boolean" },
   objectives = { kind = "text", list = true },

@@ -50,6 +50,7 @@ local M = {}
 ---@field specs string[]?            documents below dir that are read before anything starts; pinned (F15)
 ---@field config string?             the file it was made from; pinned
 ---@field documents string[]?        other files below dir that decide; pinned
+---@field guide skillrt.Guide?       what its SKILL.md gives to every prompt
 ---@field missing string[]?          names of agents nobody performs: no run starts
 ---@field project string[]?          the state keys that prompts carry; nil: all
 ---@field loaded skillrt.Loaded?       the script's environment, where it has one of its own
@@ -91,6 +92,7 @@ local FIELDS = {
   source = { kind = "text" },
   documents = { kind = "path", list = true },
   missing = { kind = "text", list = true },
+  guide = { kind = "table" },
   x = {},
 }
 

@@ -7,6 +7,7 @@ return {
   shows_limits = true,
   options = {
     require("skillrt.cli.agent").OPTION,
+    require("skillrt.cli.agent").ENV_OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "accept-edits", help = "take over a state.json that was edited by hand" },

@@ -6,6 +6,7 @@ return {
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
     require("skillrt.cli.agent").OPTION,
+    require("skillrt.cli.agent").ENV_OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },

@@ -5,7 +5,8 @@ local core = require("skillrt.core")
 local M = {
   name = "run",
   summary = "Runs a skill to its end, or until it pauses",
-  description = "The word run may be left out. A SCRIPT that calls skill:run itself is fine too.",
+  description = "The word run may be left out. A SCRIPT that calls skill:run itself is fine too. What stands behind "
+    .. "-- is the task for a skill that is a page of instructions; a script has it as ctx.args.",
   arguments = { { name = "SCRIPT", help = "a Lua script that returns a skill, a skill's folder or configuration" } },
   shows_limits = true,
   options = {
@@ -23,6 +24,7 @@ local M = {
       many = true,
       help = "a limit of this run: calls=50, usage.tokens=100000; wins over the skill's own",
     },
+    require("skillrt.cli.agent").ENV_OPTION,
     { name = "strategy", value = "FILE", help = "a strategy of your own, or the name of one, for this run" },
     {
       name = "durability",
@@ -36,7 +38,7 @@ local M = {
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
-  rest = "ARG ...",
+  rest = "TASK ...",
 }
 
 -- What people type for a strategy: a file of theirs, else a name.
@@ -74,6 +76,30 @@ function M.missing(script)
   return require("skillrt.cli.exit_codes").usage
 end
 
+-- The task of a person for what is no script: behind "--", by --set task=, or asked for on a terminal.
+local function take_task(skill, options, args, path)
+  local guide, input = skill.guide, options.input
+  if not guide and skill.loaded then
+    return true -- a script reads ctx.args
+  elseif #args.rest > 0 and input.task ~= nil then
+    return nil, "--set task= and -- say the task twice"
+  elseif #args.rest > 0 then
+    input.task = table.concat(args.rest, " ")
+  end
+  if not guide or not guide.is_plain or guide.is_command or #skill.phases > 1
+    or input.task ~= nil then
+    return true
+  end
+  local output = require("skillrt.report.output")
+  if not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1) then
+    output.write(("What is %s to do? "):format(skill.name))
+    local text = output.read_line()
+    input.task = text and text:find("%S") and text or nil
+  end
+  local message = "%s: no task is given; say what it is to do:\nskillrt run %s -- TASK   (or --set task=TASK)"
+  return input.task ~= nil or nil, message:format(skill.name, path)
+end
+
 -- The result of the skill at `script`, or of the run its script made itself.
 local function run_script(script, options, args)
   local runner = require("skillrt.run.runner")
@@ -82,7 +108,7 @@ local function run_script(script, options, args)
   if not value and code == "no_skill" and runner.last then
     return runner.last
   elseif not value then
-    return nil, message, code, traceback
+    return nil, code == "invalid" and require("skillrt.document.several").message(script) or message, code, traceback
   elseif require("skillrt.skill").is(value) then
     local loaded, findings = require("skillrt.cli.loaded"), type(traceback) == "table" and traceback or nil
     local refused = findings and loaded.refused(findings, options.input, args.strict)
@@ -90,6 +116,10 @@ local function run_script(script, options, args)
       return nil, refused, "invalid"
     elseif findings and not args.quiet then
       loaded.say(findings)
+    end
+    local ready, why = take_task(value, options, args, script)
+    if not ready then
+      return nil, why, "invalid"
     end
     return runner.run(value, options)
   end
@@ -114,7 +144,7 @@ function M.run(args)
       return require("skillrt.cli.ending").refused(message, "invalid")
     end
   end
-  local agent, problem = require("skillrt.cli.agent").read(args.agent)
+  local agent, problem = require("skillrt.cli.agent").read(args.agent, args.agent_env)
   if problem then
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end

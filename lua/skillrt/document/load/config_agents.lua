@@ -31,18 +31,13 @@ function M.with(agents, work)
   return table.unpack(results, 2, results.n)
 end
 
----An agent from what a person types: an address, or a program that reads the task on its
+---An agent from what a person types: one of our words, an address, or a program that reads the task on its
 ---standard input, alone or as a list with its arguments.
 ---@param value string|string[]|table  another table is an agent already
+---@param env string[]?  more variables that a program is given
 ---@return table
-function M.from_text(value)
-  if type(value) == "table" and (value.kind ~= nil or type(value[1]) ~= "string") then
-    return value
-  elseif type(value) == "string" and value:find "^https?://" then
-    return { kind = "http", url = value }
-  end
-  local argv = type(value) == "table" and table.move(value, 1, #value, 1, {}) or { value }
-  return { kind = "command", argv = argv, stdin = "{prompt}", parse = "json" }
+function M.from_text(value, env)
+  return require("skillrt.agent.chosen").of(value, env)
 end
 
 ---@param config skillrt.generate.Config
@@ -62,6 +57,16 @@ local function from_environment()
   return value and value ~= "" and M.from_text(value) or nil
 end
 
+-- What a person's own settings say; or what is wrong with them.
+local function from_person(name)
+  local person, message = require("skillrt.agent.person").read()
+  if not person then
+    return nil, message
+  end
+  local own = person.agents and person.agents[name]
+  return own or person.agent and M.from_text(person.agent, person.agent_env) or nil
+end
+
 local function absent(name)
   return {
     kind = "lua",
@@ -79,9 +84,13 @@ function Agents:need(name, more)
     for _, key in ipairs { name, more or name, "*" } do
       agent = agent or self.given[1][key] or self.given[2][key] or self.given[3][key]
     end
+    local problem
     agent = agent or from_environment()
     if not agent then
-      self.missing[#self.missing + 1] = name
+      agent, problem = from_person(name)
+    end
+    if not agent then
+      self.missing[#self.missing + 1] = problem and ("%s (%s)"):format(name, problem) or name
     end
     self.found[id] = agent or absent(name)
   end

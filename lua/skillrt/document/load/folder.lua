@@ -140,6 +140,9 @@ end
 -- What decides beside the prompts: pinned with the run, so that a change is noticed.
 local function documents_of(self, definition)
   local out = { self.workflow }
+  if self.skill_md and (self.config or self.workflow) then
+    out[#out + 1] = "SKILL.md" -- its body goes into every prompt
+  end
   if not self.config and definition.actions then
     table.move(self.prose.documents, 1, #self.prose.documents, #out + 1, out)
   end
@@ -207,6 +210,7 @@ local function definition_of(self, raw, options)
   end
   for i, phase in ipairs(self.free_outputs and definition.phases or {}) do
     phase.output_free = self.free_outputs[i] or nil
+    phase.answer = self.plain and "text" or nil
     phase.input = not self.free_inputs[i] and phase.input or nil -- else what the phase before made, if it did
   end
   set_prompts(self, definition)
@@ -269,6 +273,7 @@ function M.read(dir, options)
   if definition then
     definition.specs = #there > 0 and there or nil
     definition.documents = documents_of(self, definition)
+    definition.guide = require("skillrt.document.load.guide").of_folder(self)
     tell_code(self)
   end
   references.check(self.tree, read_documents(self), found, told_of(specs))

@@ -16,6 +16,7 @@ local MAX_CONFIG = 16 << 20
 
 ---@class skillrt.load.Options
 ---@field agent table|string|nil  who performs what no other agent does: an agent, an address or a program
+---@field agent_env string[]?  variables that this agent's program is given, too
 ---@field agents table<string, table>?  by the name a step asks for; "*" for all others
 ---@field script boolean?  false: a skill.lua in the folder is not run
 
@@ -25,7 +26,7 @@ local function given_agents(options)
     agents[name] = agent
   end
   if options.agent ~= nil then
-    agents["*"] = agents_of.from_text(options.agent)
+    agents["*"] = agents_of.from_text(options.agent, options.agent_env)
   end
   return next(agents) and agents or nil
 end

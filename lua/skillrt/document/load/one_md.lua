@@ -46,8 +46,9 @@ function M.read(document, text, agents)
     dir = document.dir,
     source = path,
     documents = { file },
+    guide = { body = front.body, is_command = kind == "command", is_plain = true, tools = #tools > 0 and tools or nil },
     phases = { { id = "run", name = markdown.title(markdown.parse(front.body)) or name, agent = "default",
-      output = "run.md", output_free = true, tools = #tools > 0 and tools or nil,
+      output = "run.md", output_free = true, answer = "text", tools = #tools > 0 and tools or nil,
       prompt = file:find "%s" and front.body .. "\n" or file } },
   }
   document.definition.agents, document.definition.missing = agents_of.only("default", agents)

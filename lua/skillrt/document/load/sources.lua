@@ -266,7 +266,7 @@ local function one_step(self, raw)
   raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }
   self.free_outputs, self.free_inputs = { true }, { true }
   add_roles(self, raw.sequential_config.phases)
-  self.prompts.run = "SKILL.md"
+  self.prompts.run, self.plain = "SKILL.md", true
   local what = "no phases and no actions: SKILL.md is run as one step"
   self.found:note("one-step", { file = "SKILL.md", line = 1 }, what)
 end

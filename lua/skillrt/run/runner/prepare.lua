@@ -125,8 +125,11 @@ end
 
 -- What to give where nobody performs a step.
 local function nobody(skill)
-  local message = "%s: nobody performs %s: give an agent (skillrt run --agent, or agent = in skillrt.load), "
-    .. "or set SKILLRT_AGENT to a program or an address"
+  local message = "%s: no agent is chosen for %s; go on with\n"
+    .. "skillrt agents                              what is on this machine\n"
+    .. "skillrt run FOLDER --agent claude -- TASK   with one of them\n"
+    .. "SKILLRT_AGENT=claude in the environment, or return { agent = \"claude\" } in ~/.config/skillrt/config.lua, "
+    .. "for every run"
   return message:format(skill.name, table.concat(skill.missing, ", "))
 end
 

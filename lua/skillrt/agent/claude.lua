@@ -1,0 +1,169 @@
+-- agent/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
+
+local coding = require("skillrt.agent.coding")
+
+---@class skillrt.ClaudeAgent
+local M = { kind = "claude", perform = coding.perform, needs_http = coding.needs_http,
+  reads_prompt = coding.reads_prompt, label = coding.label, is_script = false }
+M.__index = M
+
+M.FIELDS = coding.with({
+  kind = { enum = { "claude" } },
+  permission = { enum = { "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan" } },
+  max_budget = { kind = "amount" },
+})
+
+M.program = "claude"
+
+---What it is given of the environment besides what all are.
+M.ALLOWED = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
+  "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
+  "CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
+  "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS" }
+
+---The variables one of which holds its key; without them it may be logged in.
+M.KEYS = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN" }
+
+function M.check(definition, where)
+  local agent, message = coding.check(definition, M, where)
+  return agent, message
+end
+
+-- The tools that it may use without asking: those of the task or of the agent, and writing where its output goes.
+local function tools_of(agent, task)
+  local tools = task.tools or agent.tools
+  if not tools then
+    return nil
+  end
+  local all = table.move(tools, 1, #tools, 1, {})
+  all[#all + 1] = ("Read(/%s/**)"):format(task.dir)
+  all[#all + 1] = ("Edit(/%s/**)"):format(task.work_dir)
+  return table.concat(all, ",")
+end
+
+---@param task skillrt.Task
+---@param want { session: string?, schema: table? }
+---@return string[]
+function M:argv(task, want)
+  local argv = { self.program, "-p", "--output-format", "stream-json", "--verbose" }
+  local function add(name, value)
+    if value then
+      argv[#argv + 1], argv[#argv + 2] = name, value
+    end
+  end
+  local tools = tools_of(self, task)
+  add("--model", task.model or self.model)
+  add("--effort", task.effort or self.effort)
+  add("--permission-mode", self.permission or (tools and "default" or "acceptEdits"))
+  add("--allowedTools", tools)
+  add("--append-system-prompt", self.system)
+  add("--max-budget-usd", self.max_budget and ("%g"):format(self.max_budget))
+  add("--json-schema", want.schema and coding.schema_text(want.schema))
+  add("--add-dir", task.dir)
+  add("--add-dir", task.work_dir)
+  add("--resume", want.session)
+  return argv
+end
+
+-- ---- its events ----
+
+local CLASS = { [401] = "permanent", [408] = "transient", [429] = "rate_limit", [503] = "rate_limit",
+  [529] = "rate_limit" }
+
+local ENDS = {
+  error_max_turns = "it used up its turns",
+  error_max_budget_usd = "it used up its budget",
+  error_max_structured_output_retries = "it did not give its answer in the schema",
+}
+
+-- Whether it did more than talk.
+local function has_acted(events)
+  for _, event in ipairs(events) do
+    local content = event.type == "assistant" and type(event.message) == "table" and event.message.content
+    for _, block in ipairs(type(content) == "table" and content or {}) do
+      if block.type == "tool_use" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- "Claude AI usage limit reached|1700000000": until when.
+local function limit_of(text)
+  local at = text:match("limit reached|(%d+)")
+  return at and math.max(0, tonumber(at) - os.time()) * 1000 or nil
+end
+
+local function failure_of(result, events)
+  local text = type(result.result) == "string" and result.result or ""
+  local known = ENDS[result.subtype]
+  if known then
+    return { class = "permanent", message = known .. (text ~= "" and ": " .. text or ""), executed = "answered" }
+  end
+  local code = math.tointeger(result.api_error_status) or 0
+  local wait = limit_of(text)
+  local class = wait and "rate_limit" or CLASS[code] or code >= 500 and "transient" or "permanent"
+  if code == 0 and text:find("Unable to connect", 1, true) then
+    class = "transient"
+  elseif text:find("usage limit", 1, true) or text:find("hit your limit", 1, true) then
+    class = "rate_limit"
+  end
+  local errors = type(result.errors) == "table" and result.errors[1]
+  local message = text ~= "" and text or type(errors) == "string" and errors or tostring(result.subtype)
+  local again = class ~= "permanent" and not has_acted(events)
+  return { class = class, message = message:sub(1, 1000), executed = again and "no" or "answered",
+    retry_after_ms = wait }
+end
+
+local function used_of(result)
+  local usage = type(result.usage) == "table" and result.usage or {}
+  local function count(name)
+    return math.tointeger(usage[name]) or 0
+  end
+  local input = count("input_tokens") + count("cache_read_input_tokens") + count("cache_creation_input_tokens")
+  local output = count("output_tokens")
+  local cost = result.total_cost_usd
+  return { tokens = input + output, input_tokens = input, output_tokens = output,
+    dollars = type(cost) == "number" and cost >= 0 and cost or nil }
+end
+
+---@param events table[]
+---@return skillrt.CodingReply
+function M.read(events)
+  local result, session
+  for _, event in ipairs(events) do
+    session = type(event.session_id) == "string" and event.session_id or session
+    result = event.type == "result" and event or result
+  end
+  if not result then
+    return { session = session }
+  end
+  local out = { session = session, used = used_of(result) }
+  if result.is_error == true or result.subtype ~= "success" then
+    out.failure = failure_of(result, events)
+    return out
+  end
+  out.text, out.value = type(result.result) == "string" and result.result or "", result.structured_output
+  return out
+end
+
+---A line for people who watch.
+---@param event table
+---@return string?
+function M.show(event)
+  local content = event.type == "assistant" and event.message.content
+  local lines = {}
+  for _, block in ipairs(content or {}) do
+    if block.type == "text" then
+      lines[#lines + 1] = block.text
+    elseif block.type == "tool_use" then
+      local input = block.input or {}
+      local what = input.command or input.file_path or input.pattern or input.description or input.url or ""
+      lines[#lines + 1] = ("%s %s"):format(block.name, tostring(what):match("^[^\n]*"))
+    end
+  end
+  return lines[1] and table.concat(lines, "\n") or nil
+end
+
+return M

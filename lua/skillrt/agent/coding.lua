@@ -1,0 +1,295 @@
+-- agent/coding.lua: an agent that is a coding agent's program: the prompt on its standard input, its events a
+-- line each, one session for the work and for what is asked about its form.
+--
+-- What its arguments are and what its events mean is its own file's (claude.lua, codex.lua, gemini.lua). It acts:
+-- what may have been done is asked about, never done again. Knows no runs.
+
+local answer_of = require("skillrt.agent.answer")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
+local prompt = require("skillrt.agent.prompt")
+local schema = require("skillrt.skill.schema")
+
+local M = {}
+
+---The fields that all coding agents have.
+M.FIELDS = {
+  name = { kind = "text" },
+  program = { kind = "text" },
+  args = { kind = "string", list = true, default = {} },
+  model = { kind = "text" },
+  effort = { kind = "text" },
+  tools = { kind = "text", list = true },
+  permission = { kind = "text" },
+  system = { kind = "text" },
+  output = { kind = "table" },
+  env = { kind = "text", list = true, default = {} },
+  cwd = { kind = "text" },
+  timeout = { kind = "seconds", default = 7200 },
+  idle_timeout = { kind = "seconds", default = 900 },
+  max_output = { kind = "positive", default = 64 << 20 },
+  max_repairs = { kind = "count", default = 2 },
+  acts = { kind = "boolean", default = true },
+  idempotent = { kind = "boolean" },
+}
+
+---What every one of them gets of the environment.
+M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER", "LOGNAME", "SHELL", "XDG_CONFIG_HOME",
+  "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+  "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR" }
+
+---@class skillrt.CodingReply  what a coding agent's file reads out of its events
+---@field text string?       its last words
+---@field value any          what it gave in a schema
+---@field session string?
+---@field used skillrt.Usage?
+---@field failure skillrt.Failure?  with executed: "no", "perhaps", "answered"
+
+---An agent's fields, checked; with what all coding agents have.
+---@param definition table
+---@param module table  the kind: FIELDS
+---@param where string
+---@return table? agent
+---@return string? message
+function M.check(definition, module, where)
+  local agent, message = schema.record(definition, module.FIELDS, where)
+  if agent and agent.output then
+    local _, why = json_schema.check(agent.output, where .. ": output")
+    message = why
+    agent.output = not why and json_schema.normal(agent.output) or nil
+  end
+  for _, name in ipairs(agent and agent.env or {}) do
+    if not name:find("^[%a_][%w_]*$") then
+      message = message or ('%s: env %q is not a variable\'s name'):format(where, name)
+    end
+  end
+  if message then
+    return nil, message
+  end
+  agent.kind = nil
+  if agent.idempotent == nil then
+    agent.idempotent = not agent.acts
+  end
+  return setmetatable(agent, module)
+end
+
+---A kind's fields, with its own.
+---@param more table
+---@return table
+function M.with(more)
+  local fields = {}
+  for _, list in ipairs({ M.FIELDS, more }) do
+    for name, field in pairs(list) do
+      fields[name] = field
+    end
+  end
+  return fields
+end
+
+---How it is named in messages.
+---@return string
+function M.label(agent)
+  return agent.model and ("%s:%s"):format(agent.kind, agent.model) or agent.kind
+end
+
+function M.needs_http()
+  return false
+end
+
+function M.reads_prompt()
+  return true
+end
+
+-- ---- what it is given ----
+
+-- The environment, what of it was declared, and the secrets in it.
+local function environment(agent, task)
+  local env, declared, secrets = {}, {}, {}
+  for i, list in ipairs({ M.ALLOWED, agent.ALLOWED, agent.env }) do
+    for _, name in ipairs(list) do
+      local value = os.getenv(name)
+      env[name], declared[name] = value, i == 3 and ("{env.%s}"):format(name) or nil
+      if value and #value >= 8 and (name:find("KEY") or name:find("TOKEN")) then
+        secrets[#secrets + 1] = value
+      end
+    end
+  end
+  env.SKILL_DIR, env.CLAUDE_SKILL_DIR, env.SKILLRT_WORK_DIR = task.dir, task.dir, task.work_dir
+  return env, declared, secrets[1] and secrets or nil
+end
+
+---The text in a declared schema, for programs that take it as an argument.
+---@param value table
+---@return string
+function M.schema_text(value)
+  return assert(json.encode(value, { sorted = true }))
+end
+
+-- ---- what it says ----
+
+---The events of an output: lines that are JSON objects; others are words for people.
+---@param body string
+---@return table[]
+function M.events(body)
+  local list = {}
+  for line in body:gmatch("[^\n]+") do
+    local event = line:byte() == 123 and json.decode(line) or nil
+    if type(event) == "table" then
+      list[#list + 1] = event
+    end
+  end
+  return list
+end
+
+-- Lines for the live view, made of what arrives; a line may come in pieces.
+local function shower(agent)
+  local rest = ""
+  return function(bytes)
+    local out = {}
+    rest = rest .. bytes
+    if #rest > 1 << 20 then
+      rest = "" -- a line that nobody can show
+    end
+    while true do
+      local stop = rest:find("\n", 1, true)
+      if not stop then
+        break
+      end
+      local event = rest:byte() == 123 and json.decode(rest:sub(1, stop - 1)) or nil
+      rest = rest:sub(stop + 1)
+      local ok, text = pcall(agent.show, type(event) == "table" and event or {})
+      out[#out + 1] = ok and text or nil
+    end
+    return out[1] and table.concat(out, "\n") .. "\n" or nil
+  end
+end
+
+-- Its output is read once, though its judge and its reader both look at it.
+local function reader(agent)
+  local body, answer
+  return function(reply)
+    if reply.body ~= body then
+      body = reply.body
+      local ok, read = pcall(agent.read, M.events(body or ""), reply.extra or "", reply.code)
+      answer = ok and read or { failure = { class = "transient", executed = "perhaps",
+        message = "its events are not what they should be" } }
+    end
+    return answer
+  end
+end
+
+-- What its exit and its events mean together.
+local function judge(read)
+  return function(reply)
+    local answer = read(reply)
+    local failure = answer.failure
+    if not failure and reply.code == 0 and answer.text == nil and answer.value == nil then
+      failure = { class = "transient", message = "it ended without a result", executed = "perhaps" }
+    end
+    if failure then
+      return failure.class, failure.message, failure.executed, failure.retry_after_ms
+    end
+  end
+end
+
+-- Its arguments, with more that a person gave, in the place where it takes them.
+local function argv_of(agent, task, want)
+  local argv = agent:argv(task, want)
+  for i, word in ipairs(agent.args) do
+    table.insert(argv, (agent.ARGS_BEHIND or 1) + i, word)
+  end
+  return argv
+end
+
+local function request_of(agent, task, text, want, read)
+  local env, declared, secrets = environment(agent, task)
+  local argv = argv_of(agent, task, want)
+  return {
+    kind = "command",
+    argv = argv,
+    shown = argv[1],
+    stdin = text,
+    env = env,
+    cwd = task.cwd or agent.cwd,
+    declared = {
+      argv = argv_of(agent, task, { declared = true, session = want.session and "{session}", schema = want.schema }),
+      env = declared,
+    },
+    secrets = secrets,
+    prompt = text,
+    judge = judge(read),
+    show = shower(agent),
+    max_output = agent.max_output,
+    timeout = task.timeout or agent.timeout,
+    idle_timeout = agent.idle_timeout,
+    idempotent = task.idempotent == nil and agent.idempotent or task.idempotent,
+    acts = agent.acts,
+    retry = task.retry or { max = (task.action or task.phase or {}).max_retries },
+  }
+end
+
+-- ---- the work ----
+
+local function outcome_of(answer, task, wanted)
+  if wanted and answer.value ~= nil and json_schema.judge(wanted, answer.value) then
+    return answer_of.value(answer.value, task)
+  end
+  return answer_of.text(answer.text or "", task, wanted)
+end
+
+---Performs a task: the work by one call, and at most max_repairs more for its form, in the same session.
+---@param agent table
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.perform(agent, ctx, task)
+  local wanted = task.schema or agent.output
+  local asked = setmetatable({ schema = wanted }, { __index = task })
+  local want = { schema = wanted }
+  local text = prompt.text(asked)
+  if wanted and task.bare then
+    text = ("%s\n\n%s"):format(text, prompt.form(wanted))
+  end
+  for round = 0, agent.max_repairs do
+    local read = reader(agent)
+    local reply, message, class = ctx.await(request_of(agent, task, text, want, read))
+    if not reply then
+      return nil, ("%s: %s"):format(agent:label(), message), class
+    end
+    local answer = read(reply)
+    if answer.used then
+      ctx.used(answer.used)
+    end
+    local outcome, failure, left_out = outcome_of(answer, task, wanted)
+    if left_out then
+      ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+    end
+    if outcome or not failure.form or round == agent.max_repairs then
+      return outcome, failure and ("%s: %s"):format(agent:label(), failure.message), failure and failure.class
+    end
+    ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
+    text, want.session = prompt.reformat(asked, answer.text or "", failure.message), answer.session
+  end
+end
+
+---Whether the program is there; where it lies.
+---@param program string
+---@return string|nil path
+function M.find(program)
+  if program:find("/", 1, true) then
+    return files.stat(program) and program or nil
+  end
+  for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+    local path = files.join(folder, program)
+    local info = files.stat(path)
+    if info and info.kind ~= "directory" then
+      return path
+    end
+  end
+  return nil
+end
+
+return M

@@ -1,0 +1,109 @@
+-- agent/gemini.lua: Gemini CLI as an agent: `gemini --output-format stream-json`; what its events mean.
+
+local coding = require("skillrt.agent.coding")
+
+---@class skillrt.GeminiAgent
+local M = { kind = "gemini", perform = coding.perform, needs_http = coding.needs_http,
+  reads_prompt = coding.reads_prompt, label = coding.label, is_script = false }
+M.__index = M
+
+M.FIELDS = coding.with({
+  kind = { enum = { "gemini" } },
+  permission = { enum = { "default", "auto_edit", "yolo", "plan" } },
+})
+
+M.program = "gemini"
+M.ALLOWED = { "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT",
+  "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GEMINI_BASE_URL", "GEMINI_MODEL",
+  "GEMINI_CLI_HOME", "GOOGLE_GENAI_USE_GCA" }
+M.KEYS = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }
+
+function M.check(definition, where)
+  local agent, message = coding.check(definition, M, where)
+  return agent, message
+end
+
+---@param task skillrt.Task
+---@param want { session: string?, schema: table? }
+---@return string[]
+function M:argv(task, want)
+  local argv = { self.program, "--output-format", "stream-json" }
+  local function add(name, value)
+    if value then
+      argv[#argv + 1], argv[#argv + 2] = name, value
+    end
+  end
+  add("--model", task.model or self.model)
+  add("--approval-mode", self.permission or "auto_edit")
+  add("--include-directories", task.dir)
+  add("--include-directories", task.work_dir)
+  add("--resume", want.session)
+  return argv
+end
+
+local function used_of(stats)
+  local input, output = math.tointeger(stats.input_tokens) or 0, math.tointeger(stats.output_tokens) or 0
+  return { tokens = math.tointeger(stats.total_tokens) or input + output, input_tokens = input, output_tokens = output }
+end
+
+local function class_of(text, kind)
+  local low = (text .. " " .. kind):lower()
+  if low:find("429", 1, true) or low:find("quota", 1, true) or low:find("resource_exhausted", 1, true)
+    or low:find("503", 1, true) or low:find("overloaded", 1, true) then
+    return "rate_limit"
+  end
+  return low:find("500", 1, true) and "transient" or "permanent"
+end
+
+-- The codes it ends with where it says nothing on its output.
+local EXIT = { [41] = "it is not logged in, and has no key", [42] = "it does not take its input",
+  [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it used up its turns" }
+
+---@param events table[]
+---@param errors string
+---@param code integer
+---@return skillrt.CodingReply
+function M.read(events, errors, code)
+  local out, parts, acted, result = {}, {}, false, nil
+  for _, event in ipairs(events) do
+    if event.type == "init" then
+      out.session = event.session_id
+    elseif event.type == "message" and event.role == "assistant" then
+      parts = event.delta and parts or {}
+      parts[#parts + 1] = event.content
+    elseif event.type == "tool_use" then
+      acted, parts = true, {} -- what it says behind its last tool is its answer
+    elseif event.type == "result" then
+      result = event
+    end
+  end
+  if result and type(result.stats) == "table" then
+    out.used = used_of(result.stats)
+  end
+  if result and result.status == "success" then
+    out.text = table.concat(parts)
+  elseif result or EXIT[code] then
+    local problem = result and type(result.error) == "table" and result.error or {}
+    local text = tostring(problem.message or EXIT[code] or "it failed")
+    if not result and errors:find("%S") then
+      text = ("%s: %s"):format(text, errors:match("[^\n]+"))
+    end
+    local class = class_of(text, tostring(problem.type))
+    out.failure = { class = class, message = text:sub(1, 1000),
+      executed = class ~= "permanent" and not acted and "no" or "answered" }
+  end
+  return out
+end
+
+---A line for people who watch.
+---@param event table
+---@return string?
+function M.show(event)
+  if event.type == "message" and event.role == "assistant" then
+    return event.content
+  elseif event.type == "tool_use" then
+    return event.tool_name
+  end
+end
+
+return M

@@ -1,0 +1,164 @@
+-- agent/plain.lua: the words of a task that is a page of instructions: the page with its placeholders filled in,
+-- the files it may be read on with, the task a person gave.
+--
+-- The page is the skill's own words; what a person gave stands apart from it. Knows no providers.
+
+local M = {}
+
+local MAX_BODY <const> = 256 * 1024
+
+---How an agent says that it needs to know something: a line that begins so.
+M.QUESTION = "NEEDS_CONTEXT"
+
+-- A word of the arguments, from 0 on; "a b" is one.
+local function argument(text, index)
+  local n, pos = 0, 1
+  while true do
+    pos = text:find("%S", pos)
+    if not pos then
+      return ""
+    end
+    local quote = text:match("^[\"']", pos)
+    local word, stop
+    if quote then
+      word, stop = text:match("^([^" .. quote .. "]*)" .. quote .. "?()", pos + 1)
+    else
+      word, stop = text:match("^(%S+)()", pos)
+    end
+    if n == index then
+      return word
+    end
+    n, pos = n + 1, stop
+  end
+end
+
+-- What placeholders of other hosts stand for, by their name.
+local function values_of(task)
+  local dir = task.dir
+  return {
+    CLAUDE_SKILL_DIR = dir, SKILL_DIR = dir, SKILL_ROOT = dir, CLAUDE_PLUGIN_ROOT = dir,
+    CLAUDE_PROJECT_DIR = task.project_dir, CLAUDE_SESSION_ID = task.run_id,
+    ["skill-root"] = dir, ["skill_root"] = dir, ["skill-dir"] = dir, ["skill_dir"] = dir, ["skillDir"] = dir,
+    ["baseDir"] = dir, ["base_dir"] = dir, ["project-root"] = task.project_dir, ["project_root"] = task.project_dir,
+    ["workDir"] = task.work_dir, ["work_dir"] = task.work_dir,
+  }
+end
+
+---The page with its placeholders filled in, each once: what was put in is not read again.
+---@param body string
+---@param task skillrt.Task
+---@return string
+function M.filled(body, task)
+  local values, given = values_of(task), M.task(task) or ""
+  local function arguments(bracket)
+    local index = bracket:match("^%[(%d+)%]$")
+    return index and argument(given, tonumber(index)) or given
+  end
+  local out, pos = {}, 1
+  while true do
+    local at = body:find("[$%%{]", pos)
+    if not at then
+      break
+    end
+    local rest, stop, value = body:sub(at, at + 80), nil, nil
+    local name, last = rest:match("^%${([%a_][%w_-]*)}()")
+    if not name then
+      name, last = rest:match("^{([%a_][%w_-]*)}()")
+    end
+    if name then
+      value, stop = name == "ARGUMENTS" and given or values[name], last
+    elseif rest:find("^%$ARGUMENTS%f[^%w_]") then
+      local bracket = rest:match("^%[%d+%]", 11) or ""
+      value, stop = arguments(bracket), 11 + #bracket
+    elseif task.guide.is_command and rest:find("^%$%d%f[%D]") then
+      value, stop = argument(given, tonumber(rest:sub(2, 2)) - 1), 3
+    elseif rest:find("^%$[%u_]+%f[^%w_]") then
+      name = rest:match("^%$([%u_]+)")
+      value, stop = values[name], 2 + #name
+    end
+    out[#out + 1] = body:sub(pos, at - 1)
+    out[#out + 1] = value or body:sub(at, at)
+    pos = value and at + stop - 1 or at + 1
+  end
+  out[#out + 1] = body:sub(pos)
+  return table.concat(out)
+end
+
+---What a person asked for; nil: nothing.
+---@param task skillrt.Task
+---@return string?
+function M.task(task)
+  local text = type(task.input) == "table" and task.input.task
+  return type(text) == "string" and text:find("%S") and text or nil
+end
+
+local function add_resources(lines, task)
+  local guide = task.guide
+  if not guide.resources then
+    return
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "[RESOURCES]"
+  lines[#lines + 1] = "Files of the skill, below [SKILL_DIR]. Read one when the instructions call for it, not before."
+  for _, one in ipairs(guide.resources) do
+    lines[#lines + 1] = ("- %s (%d bytes)"):format(one.path, one.size)
+  end
+  if guide.more then
+    lines[#lines + 1] = ("- and %d more"):format(guide.more)
+  end
+end
+
+---The head that every prompt has: what is to be done, where the skill lies, its tools.
+---@param lines string[]
+---@param task skillrt.Task
+function M.add_places(lines, task)
+  lines[#lines + 1] = "[SKILL_DIR] " .. task.dir
+  if task.project_dir then
+    lines[#lines + 1] = "[PROJECT_DIR] " .. task.project_dir
+  end
+  if task.tools and task.tools[1] then
+    lines[#lines + 1] = "[TOOLS] " .. table.concat(task.tools, ", ")
+  end
+end
+
+---The whole text of a plain task; the task of the person comes last.
+---@param task skillrt.Task
+---@param untrusted fun(text: string, what: string): string
+---@param values string?  the other input, as JSON
+---@return string
+function M.text(task, untrusted, values)
+  local body = task.guide.body or ""
+  local lines = { "[SKILL] " .. task.skill }
+  M.add_places(lines, task)
+  lines[#lines + 1] = "[WORK_DIR] " .. task.work_dir .. " (for files that have no other place)"
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "[INSTRUCTIONS]"
+  lines[#lines + 1] = #body <= MAX_BODY and M.filled(body, task):match("^.*%S")
+    or ("(read %s/SKILL.md)"):format(task.dir)
+  add_resources(lines, task)
+  if values then
+    lines[#lines + 1] = "\n[INPUT]\n" .. untrusted(values, "INPUT")
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "[TASK]"
+  lines[#lines + 1] = M.task(task) or "(nothing more was asked for: do what the instructions say)"
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "[ANSWER]"
+  lines[#lines + 1] = "Do the task by these instructions. Your last message is the result, as text."
+  lines[#lines + 1] = ("If you cannot go on without a person's answer, end with one line: %s: your question"):format(
+    M.QUESTION)
+  return table.concat(lines, "\n")
+end
+
+---The question that a text ends with; nil: it is an answer.
+---@param text string
+---@return string? question
+function M.question(text)
+  local last = text:sub(-4000)
+  local from = last:find("%f[%w_]" .. M.QUESTION .. "%s*:") or last:find("^%s*" .. M.QUESTION .. "%s")
+  local question = from and last:match("^%s*" .. M.QUESTION .. "%s*:?%s*(.*)$", from)
+  question = question and question:match("^.*[^%s*`_]")
+  return question and #question > 0 and question or nil
+end
+
+return M

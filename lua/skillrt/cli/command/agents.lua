@@ -1,0 +1,157 @@
+-- cli/command/agents.lua: `skillrt agents`: which agents are on this machine, and whether one of them answers.
+
+local core = require("skillrt.core")
+
+local M = {
+  name = "agents",
+  summary = "Lists the agents on this machine: where they are, their versions, whether a key is set",
+  description = "A key is never shown. --try asks one agent a question of one line, which may cost a little.",
+  arguments = {},
+  options = {
+    { name = "try", value = "NAME", help = "ask it something: claude, codex, gemini, anthropic, openai, each may have "
+      .. ":MODEL; an address or a program" },
+    require("skillrt.cli.agent").ENV_OPTION,
+    { name = "json", help = "one object, as JSON" },
+  },
+}
+
+local QUESTION <const> = "Answer with the one word: ready"
+
+local function first_set(list)
+  for _, name in ipairs(list) do
+    local value = os.getenv(name)
+    if value and value ~= "" then
+      return name
+    end
+  end
+end
+
+-- The first line that a program says of its version, asked by a run that is kept nowhere.
+local function version_of(path)
+  local skill = require("skillrt.skill").check({
+    name = "version", context = "memory", limits = { max_errors = 1 },
+    actions = { { id = "ask", run = function(_, ctx)
+      local reply = ctx.await({ kind = "command", argv = { path, "--version" }, timeout = 10, expect = "text" })
+      return { said = reply and reply.body:match("[^\n]+") or nil }
+    end } },
+  })
+  local result = skill and require("skillrt.run.runner").run(skill, { watcher = { observe = function() end,
+    flush = function() end } })
+  return result and result.state.said
+end
+
+local function of_program(kind)
+  local coding = require("skillrt.agent.coding")
+  local module = require("skillrt.agent." .. kind)
+  local path = coding.find(module.program)
+  return {
+    name = kind, kind = "program", found = path ~= nil, path = path, version = path and version_of(path) or nil,
+    key = first_set(module.KEYS), keys = module.KEYS,
+  }
+end
+
+local function of_model(kind)
+  local agent = assert(require("skillrt.agent").check({ kind = kind }, kind))
+  local vendor = agent.vendor
+  local base = first_set({ vendor.url_env })
+  return {
+    name = kind, kind = "model", found = true,
+    url = base and require("skillrt.agent.url").shown(os.getenv(base)) or vendor.url,
+    version = vendor.model, key = first_set({ vendor.key_env, vendor.token_env }), keys = { vendor.key_env },
+  }
+end
+
+local function all()
+  local list = {}
+  for i, kind in ipairs(require("skillrt.agent.chosen").WORDS) do
+    list[i] = (kind == "anthropic" or kind == "openai") and of_model(kind) or of_program(kind)
+  end
+  return list
+end
+
+local function chosen_now()
+  local env = os.getenv("SKILLRT_AGENT")
+  if env and env ~= "" then
+    return require("skillrt.agent.url").shown(env), "SKILLRT_AGENT"
+  end
+  local person = require("skillrt.agent.person")
+  local settings, message = person.read()
+  local agent = settings and settings.agent
+  if agent then
+    return type(agent) == "string" and agent or agent.kind or agent[1], person.path()
+  end
+  return nil, message
+end
+
+local function line_of(one)
+  local key = one.key and one.key .. " is set" or one.kind == "program" and "no key set: it may be logged in"
+    or ("no key: set %s"):format(one.keys[1])
+  if not one.found then
+    return ("%-10s not found on this machine"):format(one.name)
+  end
+  return ("%-10s %-28s %s (%s)"):format(one.name, one.version or "?", one.path or one.url, key)
+end
+
+local function show(list)
+  local output, escape = require("skillrt.report.output"), require("skillrt.report.text").escape
+  for _, one in ipairs(list) do
+    output.write(escape(line_of(one)) .. "\n")
+  end
+  local agent, where = chosen_now()
+  if agent then
+    output.write(escape(("chosen: %s (%s)"):format(tostring(agent), where)) .. "\n")
+  else
+    output.write("chosen: none; --agent NAME, SKILLRT_AGENT=NAME, or return { agent = \"NAME\" } in "
+      .. escape(require("skillrt.agent.person").path() or "~/.config/skillrt/config.lua") .. "\n")
+    if where then
+      output.say("error", "skillrt: " .. escape(where))
+    end
+  end
+end
+
+-- Asks one agent the question; its answer, or why there is none.
+local function try(args)
+  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local agent, problem = require("skillrt.cli.agent").read(args.try, args.agent_env)
+  if not agent then
+    return ending.refused(problem, "invalid")
+  end
+  local skill, message = require("skillrt.skill").check({
+    name = "try", mode = "sequential", context = "memory", guide = { body = QUESTION, is_plain = true },
+    agents = { tried = require("skillrt.agent.chosen").of(agent) }, limits = { max_retries = 0, max_errors = 1 },
+    phases = { { id = "ask", agent = "tried", prompt = QUESTION .. "\n", answer = "text", output_free = true } },
+  })
+  if not skill then
+    return ending.refused(message, "invalid")
+  end
+  local started = core.mono_ns()
+  local result, why, code = require("skillrt.run.runner").run(skill, { input = { task = QUESTION },
+    watcher = { observe = function() end, flush = function() end } })
+  if not result then
+    return ending.refused(why, code)
+  elseif result.status ~= "completed" then
+    return ending.refused(("%s: %s"):format(args.try, tostring(result.message or result.reason)), "invalid")
+  end
+  local text = require("skillrt.report.text").escape((result.answer or ""):match("^%s*([^\n]*)"):sub(1, 200))
+  output.write(("%s answers: %s (%.1f s)\n"):format(require("skillrt.agent.url").shown(args.try), text,
+    (core.mono_ns() - started) / 1e9))
+  return 0
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  if args.try then
+    return try(args)
+  end
+  local list = all()
+  if args.json then
+    core.terminal.write(1, assert(core.json.encode({ agents = core.json.array(list), chosen = (chosen_now()) },
+      { sorted = true })) .. "\n")
+  else
+    show(list)
+  end
+  return 0
+end
+
+return M

@@ -1,0 +1,120 @@
+-- cli/command/prompt.lua: `skillrt prompt SKILL [ID]`: what an agent would be sent. Runs nothing, writes nothing.
+
+local core = require("skillrt.core")
+
+local M = {
+  name = "prompt",
+  summary = "Shows what an agent would be sent for a step of a skill",
+  description = "Without an ID, for each step that only words describe. Values that a run would have by then are "
+    .. "those it begins with.",
+  arguments = {
+    { name = "SKILL", many = true, usage = "SKILL [ID]", help = "a skill's folder, script, configuration, command or "
+      .. "agent's file; ID: an action or phase of it" },
+  },
+  options = {
+    { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },
+  },
+  rest = "TASK ...",
+}
+
+-- The steps that are asked for: all of them that an agent performs, or one.
+local function chosen(skill, id)
+  local list = {}
+  for _, kind in ipairs({ "phase", "action" }) do
+    for _, one in ipairs(skill[kind .. "s"]) do
+      if id and one.id == id or not id and one.agent and not one.run then
+        list[#list + 1] = { kind = kind, definition = one }
+      end
+    end
+  end
+  if #list > 0 then
+    return list
+  end
+  local ids = {}
+  for _, one in ipairs(skill.phases) do
+    ids[one.id] = true
+  end
+  for _, one in ipairs(skill.actions) do
+    ids[one.id] = true
+  end
+  return nil, id and ("%s: has no step %q%s"):format(skill.name, id, require("skillrt.base.names").suggest(id, ids))
+    or ("%s: no agent performs any of its steps"):format(skill.name)
+end
+
+-- As much of a run as a task looks at.
+local function run_of(skill, input)
+  local files = require("skillrt.base.files")
+  local here = files.current()
+  return {
+    skill = setmetatable({ dir = files.join(here, skill.dir) }, { __index = skill }),
+    books = { run_id = "RUN", input = input, cwd = here, outputs = {}, context_strategy = skill.context },
+    work_dir = files.join(here, "runs/" .. skill.name .. "-RUN"),
+    prompts = {},
+    next_key = function() return "KEY" end,
+  }
+end
+
+local function text_of(skill, one, input)
+  local run = run_of(skill, input)
+  local root = setmetatable({ input = input, outputs = {}, status = "running" }, { __index = skill.state })
+  for key, value in pairs(skill.state) do
+    root[key] = value
+  end
+  local step = { number = 1, kind = one.kind, id = one.definition.id, attempt = 1, root = root }
+  local definition = setmetatable({ output_free = true }, { __index = one.definition }) -- no folder is made
+  local task = require("skillrt.run.task").new(run, step, definition)
+  task.output = one.definition.output and not one.definition.output_free
+    and run.work_dir .. "/" .. one.definition.output or nil
+  return require("skillrt.agent.prompt").text(task)
+end
+
+-- On a terminal nothing that a document holds may move its cursor.
+local function shown(text)
+  if not core.terminal.is_terminal(1) then
+    return text
+  end
+  local escape, lines = require("skillrt.report.text").escape, {}
+  for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+    lines[#lines + 1] = escape(line)
+  end
+  return table.concat(lines, "\n")
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local path, id = args.skill[1], args.skill[2]
+  if args.skill[3] then
+    return ending.refused(("%s: one step at a time"):format(args.skill[3]), "invalid")
+  end
+  local input, problem = require("skillrt.cli.settings").read(args.set)
+  if not input then
+    return ending.refused(problem, "invalid")
+  end
+  local skill, message, code, traceback = require("skillrt.document.open").load(path, {})
+  if not skill then
+    return ending.refused(message, code, traceback)
+  elseif not require("skillrt.skill").is(skill) then
+    return ending.refused(path .. ": is no skill that can be looked at: its script runs it itself", "invalid")
+  end
+  input.task = input.task or #args.rest > 0 and table.concat(args.rest, " ") or nil
+  local list
+  list, message = chosen(skill, id)
+  if not list then
+    return ending.refused(message, "invalid")
+  end
+  for i, one in ipairs(list) do
+    local ok, text = pcall(text_of, skill, one, input)
+    if not ok then
+      return ending.refused(type(text) == "table" and text.message or text, "invalid")
+    end
+    if #list > 1 then
+      output.write(("%s===== %s %s =====\n"):format(i > 1 and "\n" or "", one.kind, one.definition.id))
+    end
+    core.terminal.write(1, shown(text) .. "\n")
+  end
+  return 0
+end
+
+return M

@@ -1,0 +1,45 @@
+-- document/several.lua: a folder that is no skill, but holds some: which, and how one of them is run.
+--
+-- Reads the first level of disclosure only. Called where nothing at a path could be run.
+
+local files = require("skillrt.base.files")
+
+local M = {}
+
+local MAX_SHOWN <const> = 40
+
+local function folders_in(dir)
+  local out = {}
+  for _, entry in ipairs(files.list(dir) or {}) do
+    if entry.kind == "directory" and files.stat(files.join(dir, entry.name .. "/SKILL.md")) then
+      out[#out + 1] = entry.name
+    end
+  end
+  table.sort(out)
+  return out
+end
+
+---What to say of a folder with several skills; nil: it holds none.
+---@param path string
+---@return string? message
+function M.message(path)
+  if not files.is_folder(path) or files.stat(files.join(path, "SKILL.md")) then
+    return nil
+  end
+  local dir = path:gsub("(.)/+$", "%1")
+  local list = folders_in(dir)
+  if #list == 0 then
+    return nil
+  end
+  local lines = { ("%s: holds %d skills; name one: skillrt run %s/%s -- TASK"):format(path, #list, dir, list[1]) }
+  for i = 1, math.min(#list, MAX_SHOWN) do
+    local summary = require("skillrt.document.load.skill_md").summary(files.join(dir, list[i])) or {}
+    local text = (summary.description or ""):gsub("%s+", " ")
+    local stop = #text > 90 and utf8.offset(text, 0, 88) or nil
+    lines[i + 1] = ("%-24s %s"):format(list[i], stop and text:sub(1, stop - 1) .. "..." or text)
+  end
+  lines[#lines + 1] = #list > MAX_SHOWN and ("and %d more"):format(#list - MAX_SHOWN) or nil
+  return table.concat(lines, "\n")
+end
+
+return M

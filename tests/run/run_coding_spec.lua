@@ -1,0 +1,173 @@
+-- run_coding_spec.lua: coding agents, played by programs that replay recorded events: what they are given, what their
+-- ends mean, and what is asked again.
+local R = require "tests.support.runs"
+local json = require "skillrt.base.json"
+local skillrt = require "skillrt"
+local stand_in = require "tests.support.stand_in"
+
+local getenv = os.getenv
+local ENV
+
+local function stream(name)
+  return assert(R.read("tests/support/streams/" .. name .. ".jsonl"), name)
+end
+
+-- A run of one action by a stand-in.
+local function run(kind, calls, definition, action, more)
+  local program = stand_in.new(R, kind, calls)
+  definition = definition or {}
+  definition.program = program.path
+  local dir = R.folder() .. "/run"
+  local all = { mode = "sequential", agents = { coder = skillrt.agent[kind](definition) },
+    phases = { { id = "a", agent = "coder", prompt = "do it well", answer = "text", output_free = true } },
+    limits = { max_errors = 1, max_retries = 2 } }
+  for key, value in pairs(action or {}) do all.phases[1][key] = value end
+  for key, value in pairs(more or {}) do all[key] = value end
+  return assert(R.run(all, { work_dir = dir, input = { task = "the task" } })), program, dir
+end
+
+local function output(result)
+  return result.state.outputs and result.state.outputs.a
+end
+
+describe("a coding agent", function()
+  before_each(function()
+    ENV = {}
+    os.getenv = function(name) -- luacheck: ignore
+      local value = ENV[name]
+      return value ~= nil and (value or nil) or value == nil and getenv(name) or nil
+    end
+  end)
+  after_each(function()
+    os.getenv = getenv -- luacheck: ignore
+    R.clean()
+  end)
+
+  it("that is Claude Code is given its prompt on standard input, and its last words are the result", function()
+    local result, program, dir = run("claude", { stream "claude_good" }, { model = "opus", permission = "plan" },
+      { tools = { "Read", "Bash(git:*)" } })
+    assert.equal("completed", result.status, result.message)
+    assert.equal("Hello from the fake.", output(result))
+    local args = program.of(1, "args")
+    assert.matches("^%-p\n%-%-output%-format\nstream%-json\n%-%-verbose\n%-%-model\nopus\n%-%-permission%-mode\nplan\n", args)
+    assert.matches("%-%-allowedTools\nRead,Bash%(git:%*%),Read%(/", args)
+    assert.matches("do it well", program.of(1, "stdin"))
+    assert.is_nil(args:find("do it well", 1, true))
+    local used = R.records(dir, "used")[1].used
+    assert.same({ tokens = 22, input_tokens = 15, output_tokens = 7, dollars = 0.000225 }, used)
+    assert.equal(program.of(1, "stdin"), R.read(dir .. "/.prompts/1-1.md"))
+  end)
+
+  it("that is Codex or Gemini is read as well", function()
+    local result, program = run("codex", { stream "codex_good" }, { model = "m" }, { tools = { "Read" } })
+    assert.equal("Hello from the fake.", output(result))
+    assert.matches("^exec\n%-%-json\n.*%-%-model\nm\n%-%-sandbox\nread%-only\n.*\n%-\n$", program.of(1, "args"))
+    result, program = run("gemini", { stream "gemini_good" })
+    assert.equal("Hello from the fake.", output(result))
+    assert.matches("%-%-approval%-mode\nauto_edit", program.of(1, "args"))
+  end)
+
+  it("gets the variables it needs and no others, and its key is kept nowhere", function()
+    ENV = { ANTHROPIC_API_KEY = "sk-canary-1234567", SECRET_OF_MINE = "hidden-12345678", EXTRA = "yes" }
+    os.execute("true")
+    local _, program, dir = run("claude", { stream "claude_good", stream "claude_good" }, { env = { "EXTRA" } })
+    local env = program.of(1, "env")
+    assert.matches("ANTHROPIC_API_KEY=sk%-canary", env)
+    assert.matches("EXTRA=yes", env)
+    assert.matches("CLAUDE_SKILL_DIR=", env)
+    assert.is_nil(env:find("SECRET_OF_MINE", 1, true))
+    assert.is_nil(program.of(1, "args"):find("canary", 1, true))
+    assert.equal("", io.popen("grep -rl canary '" .. dir .. "'"):read "a")
+  end)
+
+  it("that shows its key has it taken out of what is kept", function()
+    ENV = { ANTHROPIC_API_KEY = "sk-canary-1234567" }
+    local good = stream("claude_good"):gsub("Hello from", "My key is sk-canary-1234567, hello from")
+    local result, _, dir = run("claude", { good })
+    assert.matches("My key is {key}, hello", output(result))
+    assert.equal("", io.popen("grep -rl canary '" .. dir .. "'"):read "a")
+  end)
+
+  it("works where the run was begun", function()
+    local _, program = run("claude", { stream "claude_good" })
+    assert.equal(io.popen("pwd"):read "l" .. "\n", program.of(1, "cwd"))
+  end)
+
+  it("that was refused for its rate before it did anything is asked again; one that acted is not", function()
+    local result, program = run("claude", { { out = stream "claude_429", code = 1 }, stream "claude_good" })
+    assert.equal("completed", result.status, result.message)
+    assert.equal(2, program.calls())
+    local acted = stream("claude_good"):gsub('{"type":"result".*$', "") .. stream "claude_429"
+    result, program = run("claude", { { out = acted, code = 1 }, stream "claude_good" })
+    assert.equal("failed", result.status)
+    assert.equal(1, program.calls())
+  end)
+
+  it("fails for good where nothing helps, in its own words", function()
+    for _, case in ipairs {
+      { "claude", "claude_401", "Failed to authenticate. API Error: 401" },
+      { "claude", "claude_max_turns", "it used up its turns" },
+      { "codex", "codex_401", "401 Unauthorized" },
+    } do
+      local result, program, dir = run(case[1], { { out = stream(case[2]), code = 1 } })
+      assert.equal("failed", result.status)
+      assert.equal(1, program.calls(), case[2])
+      assert.equal("permanent", R.records(dir, "fail")[1].class)
+      assert.matches(case[3], R.records(dir, "fail")[1].message, 1, true)
+    end
+  end)
+
+  it("that ended without a result, or went silent, may have acted: a question, no second call", function()
+    for name, call in pairs {
+      cut = (stream("claude_good"):gsub('{"type":"result".*$', "")),
+      silent = { out = "", sleep = 5 },
+    } do
+      local result, program = run("claude", { call }, { idle_timeout = 0.3 })
+      assert.equal("paused", result.status, name)
+      assert.equal("needs_decision", result.reason, name)
+      assert.equal(1, program.calls(), name)
+    end
+  end)
+
+  it("is asked for the form in its own session, and does no work again (F25)", function()
+    local function says(text)
+      return (stream("claude_good"):gsub('"result":"Hello from the fake."', function()
+        return '"result":' .. json.encode(text)
+      end))
+    end
+    local result, program = run("claude", { says "all done", says '{"status":"completed","output":"x"}' },
+      nil, { answer = "step" })
+    assert.equal("completed", result.status, result.message)
+    assert.equal("x", output(result))
+    assert.matches("%-%-resume\n53d55d3c%-3980", program.of(2, "args"))
+    assert.matches("Do not do the work again", program.of(2, "stdin"))
+  end)
+
+  it("gives its answer in a schema", function()
+    local schema = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
+    local good = stream("claude_good"):gsub('"permission_denials":%[%]', '"structured_output":{"n":3},%0')
+    local result, program = run("claude", { good }, { output = schema })
+    assert.equal(3, output(result).n)
+    assert.matches("%-%-json%-schema\n{", program.of(1, "args"))
+  end)
+
+  it("that is not there is said to be missing, once", function()
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({ mode = "sequential", agents = { c = skillrt.agent.codex { program = "no-such-codex" } },
+      phases = { { id = "a", agent = "c", prompt = "do it", output_free = true } }, limits = { max_errors = 1 } },
+      { work_dir = dir }))
+    assert.equal("failed", result.status)
+    assert.equal(1, #R.records(dir, "call"))
+    assert.matches("no%-such%-codex", R.records(dir, "fail")[1].message)
+  end)
+
+  it("shows what it does to people who watch", function()
+    local shown = {}
+    local program = stand_in.new(R, "claude", { stream "claude_good" })
+    local run_of = R.skill { mode = "sequential", agents = { c = skillrt.agent.claude { program = program.path } },
+      phases = { { id = "a", agent = "c", prompt = "do it", answer = "text", output_free = true } } }
+    run_of:run { work_dir = R.folder() .. "/run", watcher = { observe = function() end, flush = function() end,
+      progress = function(_, text) shown[#shown + 1] = text end } }
+    assert.equal("Bash git status\nHello from the fake.\n", table.concat(shown))
+  end)
+end)
