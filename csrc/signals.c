@@ -23,6 +23,7 @@
 
 enum {
   PATIENCE_MS = 90, /* a stop is noticed within this time, or forced */
+  TICK_MS = 10,     /* of computing, between two looks at how long Lua runs on */
   GROUPS = 1024,    /* programs that a handler can reach; the kernel ends the others with us */
   GRACE_MS = 2000
 };
@@ -160,6 +161,19 @@ static void on_stop(int signal) {
   errno = kept;
 }
 
+/* Only while we compute: a process that waits is left alone. */
+static void start_ticks(void) {
+  const struct timeval pause = {.tv_usec = TICK_MS * 1000};
+  const struct itimerval ticks = {.it_interval = pause, .it_value = pause};
+  setitimer(ITIMER_VIRTUAL, &ticks, NULL);
+}
+
+static void on_tick(int signal) {
+  int kept = errno;
+  if (on_first_thread(signal)) limits_tick(the_limits);
+  errno = kept;
+}
+
 /* ---- before anything else ---- */
 
 /* A descriptor that is opened later must not become what others take for our output. */
@@ -242,6 +256,10 @@ void signals_install(struct limits *limits) {
   if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* nohup */
   action.sa_handler = on_alarm;
   sigaction(SIGALRM, &action, NULL);
+  action.sa_handler = on_tick;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGVTALRM, &action, NULL);
+  limits_ticker(limits, start_ticks);
   action.sa_handler = SIG_IGN; /* a reader of our output that went away does not end the run */
   sigaction(SIGPIPE, &action, NULL);
 }

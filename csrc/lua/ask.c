@@ -31,6 +31,7 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
     return error_set(error, ERROR_MEMORY, "not enough memory for the script");
   if (!limits_enter(script->limits, L, &script->interrupt))
     return error_set(error, ERROR_LIMIT, "runs nested too deep");
+  script->interrupt.since_ns = 0;
   lua_sethook(L, NULL, 0, 0);
   if (!question->own) limits_bound(script->limits, L);
   script->said.code = ERROR_NONE;

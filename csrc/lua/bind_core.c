@@ -85,6 +85,14 @@ static void random_bytes(lua_State *L, void *to, size_t size) {
 }
 
 /* A float in [0, 1). */
+/* allow(ms): the function that begins or goes on now may run on for so long without a wait. */
+static int core_allow(lua_State *L) {
+  struct limits *limits = limits_of(L);
+  struct interrupt *current = limits_current(limits);
+  limits_allow(limits, current, luaL_checkinteger(L, 1) * 1000000, current->until_ns);
+  return 0;
+}
+
 static int core_random(lua_State *L) {
   uint64_t bits;
   random_bytes(L, &bits, sizeof bits);
@@ -231,6 +239,7 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
                                        {"wall_ms", core_wall_ms},
                                        {"mono_ns", core_mono_ns},
                                        {"random", core_random},
+                                       {"allow", core_allow},
                                        {"uuid", core_uuid},
                                        {"asset", core_asset},
                                        {"assets", core_assets},

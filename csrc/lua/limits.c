@@ -2,7 +2,10 @@
 #include "lua/limits.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/sys.h"
 #include "engine/loop.h"
 
 enum {
@@ -20,6 +23,7 @@ struct limits {
   bool polled;
   _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
   struct interrupt all;
+  void (*start_ticks)(void); /* NULL: nobody ticks, or the hook does */
 };
 
 static const char limits_key;
@@ -81,11 +85,24 @@ static void raise_in_all(struct limits *limits) {
       lua_sethook(limits->entered[i].L, raise_hook, LUA_MASKCOUNT, 1);
 }
 
+/* The innermost line that is not skillrt's own. */
+static void note_where(lua_State *L, struct interrupt *i) {
+  lua_Debug frame;
+  for (int level = 0; lua_getstack(L, level, &frame) && lua_getinfo(L, "Sl", &frame); level++) {
+    bool ours = strncmp(frame.source, "@skillrt/", 9) == 0 || *frame.what == 'C';
+    if (ours || frame.currentline < 0) continue;
+    snprintf(i->where, sizeof i->where, "%s:%d", frame.short_src, frame.currentline);
+    return;
+  }
+}
+
 /* From here on at every instruction of all that is entered: a script's pcall may catch one. */
 static void raise_hook(lua_State *L, lua_Debug *where) {
   (void)where;
   struct limits *limits = limits_of(L);
-  interrupt_notice(limits_current(limits));
+  struct interrupt *current = limits_current(limits);
+  if (!current->where[0]) note_where(L, current);
+  interrupt_notice(current);
   raise_in_all(limits);
   lua_createtable(L, 0, 2);
   lua_pushliteral(L, "interrupted");
@@ -95,8 +112,40 @@ static void raise_hook(lua_State *L, lua_Debug *where) {
   lua_error(L);
 }
 
+static const char *overtime(struct interrupt *i, int64_t now) {
+  if (i->until_ns && now >= i->until_ns) return "run_timeout";
+  if (!i->since_ns) i->since_ns = now;
+  return i->stretch_ns && now - i->since_ns >= i->stretch_ns ? "step_timeout" : NULL;
+}
+
+void limits_tick(struct limits *limits) {
+  int64_t now = 0;
+  for (struct interrupt *i = limits_current(limits); i; i = i->above) {
+    if (!i->stretch_ns && !i->until_ns) continue;
+    if (!now) now = sys_real()->mono_ns(sys_real());
+    const char *why = overtime(i, now);
+    if (!why) continue;
+    interrupt_set(i, why);
+    if (!limits->polled) raise_in_all(limits);
+  }
+}
+
+void limits_allow(struct limits *limits, struct interrupt *i, int64_t stretch_ns,
+                  int64_t until_ns) {
+  i->stretch_ns = stretch_ns;
+  i->until_ns = until_ns;
+  i->since_ns = 0;
+  if (limits->start_ticks && (stretch_ns || until_ns)) limits->start_ticks();
+}
+
+void limits_ticker(struct limits *limits, void (*start)(void)) {
+  limits->start_ticks = start;
+}
+
 static void poll_hook(lua_State *L, lua_Debug *where) {
-  if (is_raising(limits_current(limits_of(L)))) raise_hook(L, where);
+  struct limits *limits = limits_of(L);
+  limits_tick(limits);
+  if (is_raising(limits_current(limits))) raise_hook(L, where);
 }
 
 static void usual_hook(const struct limits *limits, lua_State *L) {

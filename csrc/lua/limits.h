@@ -5,13 +5,17 @@
  * script's time; in the program it happens in a signal handler on that very thread, which can set
  * the hook when it is needed. It raises a table { message = "interrupted", code = "stopped" }.
  * Hooks are per coroutine and nothing tells which one runs, so the bindings note each they enter
- * here; coroutine.resume and wrap are replaced by versions that do the same. */
+ * here; coroutine.resume and wrap are replaced by versions that do the same.
+ *
+ * In the same way Lua code is stopped that runs on for longer than it may without a wait: a tick of
+ * the program's, or the hook of a host, looks at the clock. */
 #ifndef SKILLRT_LUA_LIMITS_H
 #define SKILLRT_LUA_LIMITS_H
 
 #include <lua.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct limits;
 struct loop;
@@ -23,6 +27,10 @@ struct interrupt {
   _Atomic(const char *) why; /* NULL: not interrupted */
   atomic_bool raising;       /* what is entered has not heard of it yet */
   atomic_bool noticed;
+  int64_t stretch_ns; /* how long Lua may run on without a wait; 0: as it likes */
+  int64_t until_ns;   /* monotonic: Lua does not run on behind it; 0: none */
+  int64_t since_ns;   /* of this stretch, as far as a tick has seen it; 0: none has */
+  char where[160];    /* file and line where it was interrupted; "": it was waiting */
 };
 
 /* Async-signal-safe, from any thread. `why`: a literal. Wakes nobody. */
@@ -47,6 +55,14 @@ bool limits_enter(struct limits *, lua_State *L, struct interrupt *);
  * been before, it may take a moment to end in order. */
 void limits_bound(struct limits *, lua_State *L);
 void limits_leave(struct limits *);
+/* Looks whether what runs has run for too long: then it is interrupted, with `why` "step_timeout"
+ * or "run_timeout". Async-signal-safe on the thread that runs Lua; to be called now and then. */
+void limits_tick(struct limits *);
+/* Lua code of `interrupt` may run on for so long; `start` of limits_ticker begins to tick. */
+void limits_allow(struct limits *, struct interrupt *, int64_t stretch_ns, int64_t until_ns);
+/* Who ticks, and costs nothing while nobody has to; in a host the hook does. */
+void limits_ticker(struct limits *, void (*start)(void));
+
 /* What was entered last. */
 struct interrupt *limits_current(struct limits *);
 

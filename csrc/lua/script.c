@@ -61,12 +61,27 @@ static void take_records(lua_State *L, int self, struct question *question) {
   lua_pop(L, 1);
 }
 
+/* For how long Lua may run on: policy.stretch_ms without a wait, policy.left_ms in all from now on;
+ * nil: as it likes. */
+static void allow(lua_State *L, int self, struct script *script) {
+  int64_t ns[2];
+  static const char *const names[] = {"stretch_ms", "left_ms"};
+  for (int i = 0; i < 2; i++) {
+    bool is_bound = lua_getfield(L, self, names[i]) != LUA_TNIL;
+    ns[i] = is_bound ? (int64_t)luaL_checkinteger(L, -1) * 1000000 + 1 : 0;
+    lua_pop(L, 1);
+  }
+  if (ns[1]) ns[1] += sys_real()->mono_ns(sys_real());
+  if (ns[0] || ns[1]) limits_allow(script->limits, &script->interrupt, ns[0], ns[1]);
+}
+
 static int load_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
   lua_pushboolean(L, question->number == 0);
   lua_call(L, 2, 0);
   take_records(L, self, question);
+  allow(L, self, question->script);
   return 0;
 }
 
@@ -203,14 +218,13 @@ static int notice_body(lua_State *L) {
   int count = 1;
   if (question->why) {
     lua_pushstring(L, question->why);
-    count++;
   } else {
     lua_pushinteger(L, (lua_Integer)question->number);
+  }
+  count++;
+  if (question->bytes.data) {
+    lua_pushlstring(L, question->bytes.data, question->bytes.length);
     count++;
-    if (question->bytes.data) {
-      lua_pushlstring(L, question->bytes.data, question->bytes.length);
-      count++;
-    }
   }
   lua_call(L, count, 0);
   if (question->out) take_records(L, self, question);
@@ -289,6 +303,8 @@ static void script_stop(void *self, const char *why) {
   struct script *script = self;
   struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;
+  if (script->interrupt.where[0])
+    question.bytes = (struct span){script->interrupt.where, strlen(script->interrupt.where)};
   limits_calm(script->limits, &script->interrupt);
   interrupt_notice(&script->interrupt);
   ask(&question, notice_body, &ignored);

@@ -5,17 +5,15 @@
 -- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (branches.lua).
 -- Knows files and steps, no journal. Used by steps.lua.
 
+local awaited = require("skillrt.run.awaited")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
 local files = require("skillrt.base.files")
-local functions_of = require("skillrt.run.runner.functions")
 local json = require("skillrt.base.json")
 local kept = require("skillrt.run.kept")
 local names = require("skillrt.base.names")
-local request_of = require("skillrt.agent.request")
 local shared = require("skillrt.run.shared")
 local state = require("skillrt.skill.state")
-local task_of = require("skillrt.run.task")
 local usage = require("skillrt.agent.usage")
 
 local M = {}
@@ -173,22 +171,6 @@ local function here(steps, step, what)
   return execution, branch
 end
 
--- Gives the work to an agent, in the branch that asks.
-local function by_agent(run, steps, step, ctx, request)
-  local agent, problem = request.agent
-  if type(agent) == "table" then
-    agent, problem = require("skillrt.agent").check(agent, "agent")
-  else
-    agent = run.skill.agents[agent]
-    problem = not agent and ("agent %q is not declared"):format(tostring(request.agent)) or nil
-  end
-  if problem then
-    error("ctx.await: " .. problem, 3)
-  end
-  local outcome, message, class = agent:perform(ctx, task_of.new(run, step, steps:definition_of(step), request))
-  return outcome, message, class
-end
-
 ---Waits for a call, or for an agent's work: gives its reply; or nil, message, class, reply.
 function parts.await(run, step, ctx, steps)
   return function(request)
@@ -197,17 +179,9 @@ function parts.await(run, step, ctx, steps)
     end
     local execution, branch = here(steps, step, "await")
     if request.agent then
-      return by_agent(run, steps, step, ctx, request)
+      return awaited.by_agent(run, step, steps:definition_of(step), ctx, request)
     end
-    local checked, problem = request_of.check(request, run.functions)
-    if checked and checked.kind == "host" and run.functions[checked.name] == nil then
-      problem = ("function %s: %s"):format(checked.name, functions_of.problem(checked.name, run.functions))
-      checked = nil
-    end
-    if not checked then
-      error("ctx.await: " .. problem, 2)
-    end
-    steps.calls:declare(execution, branch, checked)
+    steps.calls:declare(execution, branch, awaited.checked(run, steps:definition_of(step), request))
     return coroutine.yield(branches.WAIT)
   end
 end

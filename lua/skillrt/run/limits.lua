@@ -82,7 +82,7 @@ function Limits.new(run)
   self.of_run = of_calls(self, limits, nil, {})
   self.by_id = by_id(self, run.skill)
   self.timed = timed(self, run.skill)
-  for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout" }) do
+  for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
     self[name] = limits[name] and bound(self, name, limits[name])
   end
   if self.run_timeout then
@@ -293,6 +293,44 @@ function Limits:reached()
   end
 end
 
+---How long Lua may run on without a wait, and how long the run may be open from now on.
+---@return integer|nil ms
+---@return integer|nil ms
+function Limits:times()
+  local stretch = self.step_timeout and math.ceil(self.step_timeout.most * 1000)
+  return stretch, self.deadline and math.max(0, self.deadline - core.wall_ms())
+end
+
+---How long one exchange of a step may take, and its Lua between two waits.
+---@param one skillrt.Action
+---@return number|nil seconds
+function Limits:seconds_of(one)
+  return one.timeout or self.step_timeout and self.step_timeout.most
+end
+
+---The function of an action goes on now: its own `timeout` holds for its Lua, too.
+---@param one skillrt.Action
+function Limits:allow(one)
+  if one.timeout ~= self.allowed then
+    self.allowed = one.timeout
+    core.allow(math.ceil((self:seconds_of(one) or 0) * 1000))
+  end
+end
+
+---What stopped Lua that ran on for too long, in words.
+---@param reason string
+---@param where string|nil  file and line
+---@return string|nil message
+function Limits:told(reason, where)
+  local one = (reason == "step_timeout" or reason == "run_timeout") and self[reason]
+  if reason == "step_timeout" then
+    return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function",
+      one and ("step_timeout, %g seconds"):format(one.most) or "the timeout of its action")
+  elseif one then
+    return ("%s: the run took longer than run_timeout, %g seconds"):format(where or "a function", one.most)
+  end
+end
+
 ---The full name of the limit that a run ends at for a reason; nil: it is none.
 ---@param reason string
 ---@return string|nil
@@ -301,6 +339,9 @@ function Limits:named(reason)
   local one = self.hit and self.hit.bound.limit == row and self.hit.bound or self.late
   if reason == "error_limit" and self.books.fatal then
     return self.books.fatal .. ".max_errors"
+  end
+  if reason == "step_timeout" and not self.step_timeout then
+    return nil -- it was its action's timeout
   end
   return row and (one and one.limit == row and one.full or row.name)
 end

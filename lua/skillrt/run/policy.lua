@@ -132,6 +132,7 @@ function Policy:load(fresh)
   local run, session = self.run, self.session
   self.mode = self.make_mode(run)
   run.limits = limits_of.new(run)
+  self.stretch_ms, self.left_ms = run.limits:times() -- read by the core: it stops Lua that runs on
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
@@ -221,10 +222,9 @@ end
 
 -- Nothing new leaves; when nothing is under way any more the run stops.
 local function drain(self)
-  local over = self.draining
   keep_back(self)
   if next(self.numbers.under_way) == nil then
-    return stop_with(self, over[1], over[2], over[3])
+    return stop_with(self, table.unpack(self.draining))
   end
   return go(self)
 end
@@ -246,7 +246,7 @@ function Policy:choose()
   if self.stopped then
     return "stop", self.stopped[1], self.stopped[2]
   elseif self.stopping then
-    return stop_with(self, "paused", self.stopping)
+    return stop_with(self, "paused", self.stopping, self.run.limits:told(self.stopping, self.stopped_at))
   elseif self.draining then
     return drain(self)
   end
@@ -387,8 +387,9 @@ local FAILED <const> = { store_failed = true, out_of_memory = true }
 
 ---Somebody asked the run to stop, or it has to.
 ---@param why string
-function Policy:stop(why)
-  self.stopping = why
+---@param where string|nil  the line of the script that was stopped
+function Policy:stop(why, where)
+  self.stopping, self.stopped_at = why, where
   if FAILED[why] then
     self:forget()
   end

@@ -11,6 +11,7 @@ local http = require("skillrt.run.runner.http")
 local json = require("skillrt.base.json")
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
+local limits = require("skillrt.skill.limits")
 local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
 local record = require("skillrt.base.record")
@@ -103,7 +104,7 @@ local function result_of(run, self)
     work_dir = self.work_dir,
     in_memory = self.skill.context == "memory",
     trouble = message,
-    interrupted = status == "paused" and self.stopping ~= nil and not message,
+    interrupted = status == "paused" and self.stopping ~= nil and not message and not limits.ended_by(reason),
     limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
     answer = status == "completed" and answer_of(self.skill, books) or nil,

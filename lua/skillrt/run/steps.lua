@@ -172,9 +172,9 @@ function Steps:perform(step)
     step.execution, step.said, step.context = nil, nil, nil
     kept.begin(step)
   end
-  step.thread = thread
   local drawing = drawn.step
-  drawn.step = step
+  step.thread, drawn.step = thread, step
+  self.run.limits:allow(definition)
   return performed(self, step, drawing,
     resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face)))
 end
@@ -242,8 +242,8 @@ end
 ---Goes on with a step after one of its calls was over.
 ---@param step skillrt.Step
 function Steps:go_on(step)
-  local execution = step.execution
-  execution:advance()
+  self.run.limits:allow(self:definition_of(step))
+  step.execution:advance()
   self:look(step)
 end
 

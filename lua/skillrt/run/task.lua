@@ -181,7 +181,7 @@ function M.new(run, step, definition, request)
     step = step.number,
     kind = step.kind,
     [step.kind] = definition,
-    timeout = asked.timeout or definition.timeout or run.skill.limits.step_timeout,
+    timeout = asked.timeout or run.limits:seconds_of(definition),
     idempotent = first_of(definition.idempotent_declared, asked.idempotent),
     retry = asked.retry,
     member_retry = asked.retry or (asked.agent == nil and {} or nil), -- a step's chain is patient with its members

@@ -1,0 +1,123 @@
+-- cli_limits_spec.lua: limits as people meet them: endless loops end with file and line, exit codes tell
+-- limits apart, resume --add raises them.
+local kit = require "tests.support.cli_kit"
+
+-- A skill whose function never waits, and takes no error for an answer.
+local SPIN = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "spin", limits = { %s }, actions = {
+  { id = "a", %s run = function()
+    while true do
+      pcall(function()
+        while true do end
+      end)
+    end
+  end },
+} }
+]]
+
+local CHOOSING = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "spin", limits = { step_timeout = 0.2 },
+  strategy = function()
+    while true do end
+  end,
+  actions = { { id = "a", run = function() end } } }
+]]
+
+local CALLS = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "calls", limits = { calls = 2 }, actions = {
+  { id = "a", run = function(_, ctx)
+    for _ = 1, 4 do assert(ctx.await { kind = "command", argv = { "true" }, acts = false }) end
+  end },
+} }
+]]
+
+describe("an endless loop in Lua", function()
+  for text, is in pairs {
+    [SPIN:format("step_timeout = 0.2", "")] = { 14, "step_timeout", "s.lua:6: Lua ran on without a wait for longer than step_timeout" },
+    [SPIN:format("run_timeout = 0.3", "")] = { 12, "run_timeout", "s.lua:6: the run took longer than run_timeout" },
+    [SPIN:format("", "timeout = 0.2,")] = { 14, "step_timeout", "s.lua:6: Lua ran on without a wait for longer than the timeout" },
+    [CHOOSING] = { 14, "step_timeout", "s.lua:4: Lua ran on" },
+  } do
+    it("ends at " .. is[2] .. " and says file and line, as a pause without an error: " .. is[3], function()
+      local folder <close> = kit.folder()
+      folder.file("s.lua", text)
+      local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+      assert.equal(is[1], done.code, done.out .. done.err)
+      assert.truthy((done.out .. done.err):find(is[3], 1, true), done.out .. done.err)
+      assert.truthy(done.out:find("paused (" .. is[2] .. "): 0 steps", 1, true), done.out)
+      local status = kit.objects(kit.run(folder, { "status", "w", "--json" }).out)[1]
+      assert.equal(0, status.errors)
+    end)
+  end
+
+  it("does not count the time that a function waits", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "s", limits = { step_timeout = 0.4 }, actions = {
+  { id = "a", run = function(_, ctx)
+    for _ = 1, 3 do
+      ctx.sleep(0.2)
+      local until_ = os.clock() + 0.1
+      for i = 1, 1e6 do i = i + 1 end
+    end
+  end },
+} }
+]])
+    local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(0, done.code, done.out .. done.err)
+  end)
+end)
+
+describe("an exchange that says no time", function()
+  it("has that of its action, or step_timeout, where a script asks itself", function()
+    for _, limit in ipairs { { "limits = { step_timeout = 0.2 },", "" }, { "", "timeout = 0.2," } } do
+      local folder <close> = kit.folder()
+      folder.file("s.lua", ([[
+local skillrt = require "skillrt"
+local function ask(_, ctx)
+  local reply, message, class = ctx.await { kind = "command", argv = { "sleep", "30" }, acts = false }
+  return { class = class }
+end
+return skillrt.skill { name = "s", %s agents = { own = skillrt.agent.lua(ask) }, actions = {
+  { id = "a", %s run = ask }, { id = "b", %s agent = "own" } } }
+]]):format(limit[1], limit[2], limit[2]))
+      local begun = os.time()
+      local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+      assert.equal(0, done.code, done.out .. done.err)
+      assert.is_true(os.time() - begun < 20)
+      assert.truthy(folder.read "w/state.json":find('"class": "timeout"', 1, true))
+    end
+  end)
+end)
+
+describe("skillrt resume --add", function()
+  it("raises a limit that the run ended at, and the end says how", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", CALLS)
+    local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(10, done.code)
+    assert.truthy(done.err:find("next: skillrt resume w --add calls=NUMBER", 1, true), done.err)
+    assert.equal(10, kit.run(folder, { "resume", "w", "--add", "calls=1" }).code)
+    done = kit.run(folder, { "resume", "w", "--add", "calls=1", "--add", "calls=1" })
+    assert.equal(0, done.code, done.err)
+  end)
+
+  it("refuses what is no limit or no number, and says what to write", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", CALLS)
+    kit.run(folder, { "s.lua", "--work-dir", "w" })
+    for word, told in pairs {
+      call = "--add \"call\": write LIMIT=NUMBER, such as calls=50",
+      ["call=1"] = 'this run has no limit "call" (did you mean "calls"?)',
+      ["calls=-1"] = "what is added to calls must be a whole number above 0, not -1",
+    } do
+      local done = kit.run(folder, { "resume", "w", "--add", word })
+      assert.equal(2, done.code)
+      assert.truthy(done.err:find(told, 1, true), done.err)
+    end
+  end)
+end)
