@@ -121,6 +121,8 @@ struct skillrt_options {
   const char *strategy;      /* in place of the skill's own: a path or a name */
   const char *durability;    /* "power" or "process"; NULL: as the skill says */
   const char *context;       /* "file" or "memory"; NULL: as the skill says */
+  bool wait;                 /* stays while it only waits, for a person, an event or a time; else it
+                                pauses then, and a resume goes on with it */
   bool resume;               /* go on with the run in work_dir; the next seven belong to it */
   bool retry;                /* try its last failed step again */
   bool accept_changes;       /* although pinned files changed */
@@ -135,11 +137,14 @@ struct skillrt_options {
                                 (out_of_memory). 0: none. Without a host, too */
   /* Called for every record once it is durable: one line of JSON, without a newline. A `start` of
    * a function may come when it was written: a power cut, and nothing else, can take it back.
-   * NULL: nobody listens. Neither of the two may step or close anything. */
+   * NULL: nobody listens. None of the three may step or close anything. */
   void (*on_record)(void *data, const char *json, size_t size);
   /* Bytes of a call under way, and the action or phase it belongs to: some may be missing where
    * they come faster than they are taken. NULL: nobody listens. */
   void (*on_progress)(void *data, const char *id, const char *bytes, size_t size);
+  /* A question that has opened and is durable: { "question": number, "text", "options", "schema",
+   * "nonce", "due", "step" }. NULL: nobody listens. */
+  void (*on_question)(void *data, const char *json, size_t size);
   void *data;
   const struct sys *sys; /* of a run without a host; NULL: the real world */
 };
@@ -164,6 +169,20 @@ int skillrt_timeout_ms(const struct skillrt *run);
  * the run has stopped when they are gone. One that comes after the end is none. */
 void skillrt_stop(struct skillrt *run);
 
+/* The open questions: a JSON array of objects as on_question has them; else as skillrt_state_json.
+ */
+const char *skillrt_questions_json(struct skillrt *run, size_t *size);
+/* A person's answer, a JSON text, to the question of that number. False with a message in `error`
+ * where it is not open, or cannot be answered so. `nonce`: of the question, where it is to be that
+ * one and no other; or NULL. */
+bool skillrt_answer(struct skillrt *run, long long question, const char *json, const char *nonce,
+                    char *error, size_t size);
+/* An event for whoever waits for it by ctx.wait, now or later; it is recorded first. `json`: its
+ * value, NULL: true. `id`: an event that comes with the same id again is passed by; or NULL. Both
+ * reach a run that has stopped with its next resume. False with a message in `error`. */
+bool skillrt_event(struct skillrt *run, const char *name, const char *json, const char *id,
+                   char *error, size_t size);
+
 /* Once stopped: "completed", "failed", "aborted", "paused"; before: "". Valid until close. */
 const char *skillrt_status(const struct skillrt *run);
 /* "task_completed", "error_limit", "user_exit" ... */
@@ -187,14 +206,19 @@ enum skillrt_reason_code {
   SKILLRT_ALL_PHASES_COMPLETED,
   SKILLRT_USER_EXIT,
   SKILLRT_WAITING_FOR_PERSON, /* a question is open */
-  SKILLRT_NEEDS_DECISION,     /* a call may have been executed, and nobody knows */
+  SKILLRT_WAITING_FOR_EVENT,
+  SKILLRT_WAITING_FOR_TIME,
+  SKILLRT_NEEDS_DECISION, /* a call may have been executed, and nobody knows */
   SKILLRT_BLOCKED,
   SKILLRT_NO_ACTION_SELECTED,
   SKILLRT_NO_PROGRESS,
   SKILLRT_MAX_ITERATIONS,
   SKILLRT_ERROR_LIMIT,
   SKILLRT_PHASE_FAILED,
+  SKILLRT_ACTION_FAILED,
   SKILLRT_RUN_TIMEOUT,
+  SKILLRT_CALL_LIMIT,
+  SKILLRT_USAGE_LIMIT,
   SKILLRT_STRATEGY_ERROR,
   SKILLRT_SCRIPT_ERROR,
   SKILLRT_OUTPUT_FAILED,

@@ -31,6 +31,7 @@ struct skillrt {
   const char *work_dir; /* a Lua string in there */
   void (*on_record)(void *data, const char *json, size_t size);
   void (*on_progress)(void *data, const char *id, const char *bytes, size_t size);
+  void (*on_question)(void *data, const char *json, size_t size);
   void *data;
 };
 

@@ -24,6 +24,14 @@ static int deliver(lua_State *L) {
   return 0;
 }
 
+static int ask(lua_State *L) {
+  struct skillrt *run = lua_touserdata(L, lua_upvalueindex(1));
+  size_t size;
+  const char *json = luaL_checklstring(L, 1, &size);
+  run->on_question(run->data, json, size);
+  return 0;
+}
+
 static int progress(lua_State *L) {
   struct skillrt *run = lua_touserdata(L, lua_upvalueindex(1));
   size_t size;
@@ -76,6 +84,7 @@ static void push_options(lua_State *L, struct skillrt *run) {
   set_text(L, "from", options->from);
   set_text(L, "decide", options->decide);
   set_text(L, "http_module", options->http_module ? options->http_module : run->host->http_module);
+  set_flag(L, "wait", options->wait);
   set_flag(L, "resume", options->resume);
   set_flag(L, "retry", options->retry);
   set_flag(L, "accept_changes", options->accept_changes);
@@ -89,6 +98,7 @@ static void push_options(lua_State *L, struct skillrt *run) {
   }
   if (run->on_record) set_function(L, "on_record", deliver, run);
   if (run->on_progress) set_function(L, "on_progress", progress, run);
+  if (run->on_question) set_function(L, "on_question", ask, run);
 }
 
 /* ---- a run's life ---- */
@@ -142,6 +152,7 @@ static struct skillrt *run_new(const struct skillrt_options *options, char *erro
   run->held = LUA_NOREF;
   run->on_record = options->on_record;
   run->on_progress = options->on_progress;
+  run->on_question = options->on_question;
   run->data = options->data;
   run->next = host->runs;
   run->link = &host->runs;
@@ -223,6 +234,8 @@ EXPORT enum skillrt_reason_code skillrt_reason_code(const struct skillrt *run) {
                                       "all_phases_completed",
                                       "user_exit",
                                       "waiting_for_person",
+                                      "waiting_for_event",
+                                      "waiting_for_time",
                                       "needs_decision",
                                       "blocked",
                                       "no_action_selected",
@@ -230,7 +243,10 @@ EXPORT enum skillrt_reason_code skillrt_reason_code(const struct skillrt *run) {
                                       "max_iterations",
                                       "error_limit",
                                       "phase_failed",
+                                      "action_failed",
                                       "run_timeout",
+                                      "call_limit",
+                                      "usage_limit",
                                       "strategy_error",
                                       "script_error",
                                       "output_failed",
@@ -243,20 +259,29 @@ EXPORT enum skillrt_reason_code skillrt_reason_code(const struct skillrt *run) {
   return (enum skillrt_reason_code)named(skillrt_reason(run), names, SKILLRT_OTHER_REASON);
 }
 
+enum { ARGUMENTS = 3 };
+
 struct wish {
   const struct skillrt *run;
   const char *name;
+  const char *arguments[ARGUMENTS]; /* texts; NULL: nil */
+  bool done;                        /* true is wanted, else a text */
   const char *text;
   size_t size;
 };
 
 /* Calls the function of that name in what host.open gave, and keeps its text there. */
-static int text_body(lua_State *L) {
+static int wish_body(lua_State *L) {
   struct wish *wish = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, wish->run->held);
   lua_getfield(L, 2, wish->name);
-  lua_call(L, 0, 1);
+  for (int i = 0; i < ARGUMENTS; i++)
+    lua_pushstring(L, wish->arguments[i]);
+  lua_call(L, ARGUMENTS, 2);
+  if (wish->done && !lua_toboolean(L, 3)) return luaL_error(L, "%s", lua_tostring(L, 4));
+  if (wish->done) return 0;
   wish->text = luaL_checklstring(L, 3, &wish->size);
+  lua_settop(L, 3);
   lua_setfield(L, 2, "text");
   return 0;
 }
@@ -264,9 +289,35 @@ static int text_body(lua_State *L) {
 static const char *host_text(const struct skillrt *run, const char *name, size_t *size) {
   struct wish wish = {.run = run, .name = name};
   struct error ignored;
-  if (!host_state_call(run->state, text_body, &wish, &ignored)) return NULL;
+  if (!host_state_call(run->state, wish_body, &wish, &ignored)) return NULL;
   if (size) *size = wish.size;
   return wish.text;
+}
+
+static bool host_tell(struct wish *wish, char *error, size_t size) {
+  struct error why;
+  wish->done = true;
+  if (host_state_call(wish->run->state, wish_body, wish, &why)) return true;
+  snprintf(error, size, "%s", why.text);
+  return false;
+}
+
+EXPORT const char *skillrt_questions_json(struct skillrt *run, size_t *size) {
+  return host_text(run, "questions_json", size);
+}
+
+EXPORT bool skillrt_answer(struct skillrt *run, long long question, const char *json,
+                           const char *nonce, char *error, size_t size) {
+  char number[32];
+  snprintf(number, sizeof number, "%lld", question);
+  struct wish wish = {.run = run, .name = "answer", .arguments = {number, json, nonce}};
+  return host_tell(&wish, error, size);
+}
+
+EXPORT bool skillrt_event(struct skillrt *run, const char *name, const char *json, const char *id,
+                          char *error, size_t size) {
+  struct wish wish = {.run = run, .name = "event", .arguments = {name, json, id}};
+  return host_tell(&wish, error, size);
 }
 
 EXPORT const char *skillrt_message(const struct skillrt *run) {

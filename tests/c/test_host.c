@@ -214,7 +214,7 @@ static void check_refusals(void) {
   CHECK(strncmp(error, "agent: ", 7) == 0);
   /* a program that was made for an older header */
   struct skillrt_options old = {.script = scratch_path(&folder, "none.lua"), .resume = true};
-  old.size = offsetof(struct skillrt_options, resume);
+  old.size = offsetof(struct skillrt_options, wait);
   CHECK(!skillrt_open(&old, error, sizeof error));
   CHECK(strstr(error, "none.lua: No such file") != NULL);
 }

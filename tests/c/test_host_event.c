@@ -1,0 +1,136 @@
+/* test_host_event.c: what comes to a run from its host while it waits: events, answers to
+ * questions; what a run asks it. */
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "skillrt.h"
+#include "support/check.h"
+#include "support/scratch.h"
+
+static struct scratch folder;
+static char error[1024], asked[2048];
+static struct skillrt_host *host;
+
+static void note_question(void *data, const char *json, size_t size) {
+  (void)data;
+  snprintf(asked, sizeof asked, "%.*s", (int)size, json);
+}
+
+static struct skillrt *open_script(const char *body, const char *work_dir, bool resume, bool wait) {
+  static char text[4096];
+  int size =
+      snprintf(text, sizeof text,
+               "local skillrt = require 'skillrt'\nreturn skillrt.skill { name = 'game', actions = "
+               "{ { id = 'a', run = function(state, ctx) %s end } } }\n",
+               body);
+  struct skillrt_options options = {.size = sizeof options,
+                                    .host = host,
+                                    .script = "game",
+                                    .script_text = text,
+                                    .script_size = (size_t)size,
+                                    .work_dir = work_dir,
+                                    .context = work_dir ? "file" : "memory",
+                                    .resume = resume,
+                                    .wait = wait,
+                                    .on_question = note_question};
+  struct skillrt *run = skillrt_open(&options, error, sizeof error);
+  if (!run) printf("# %s\n", error);
+  return run;
+}
+
+/* Until nothing is to be done now. */
+static void settle(void) {
+  struct pollfd fd = {.fd = skillrt_host_fd(host), .events = POLLIN};
+  while (skillrt_host_step(host) > 0 && poll(&fd, 1, skillrt_host_timeout_ms(host) == 0 ? 0 : 20))
+    continue;
+}
+
+static bool state_has(struct skillrt *run, const char *part) {
+  size_t size = 0;
+  const char *json = skillrt_state_json(run, &size);
+  bool has = json && strstr(json, part) != NULL;
+  if (!has) printf("# %s\n", json);
+  return has;
+}
+
+static void check_events(void) {
+  struct skillrt *run = open_script("local a = ctx.wait { event = 'spotted' }"
+                                    "local b = ctx.wait { event = 'spotted' }"
+                                    "return { a = a.x, b = b.x }",
+                                    NULL, false, true);
+  settle();
+  CHECK(!skillrt_stopped(run));
+  CHECK(skillrt_event(run, "spotted", "{\"x\":1}", "first", error, sizeof error));
+  CHECK(skillrt_event(run, "spotted", "{\"x\":1}", "first", error, sizeof error)); /* once more */
+  settle();
+  CHECK(!skillrt_stopped(run));
+  CHECK(skillrt_event(run, "spotted", "{\"x\":2}", NULL, error, sizeof error));
+  settle();
+  CHECK_STR(skillrt_status(run), "completed");
+  CHECK(state_has(run, "\"a\":1") && state_has(run, "\"b\":2"));
+  CHECK(!skillrt_event(run, "spotted", NULL, NULL, error, sizeof error));
+  CHECK(strstr(error, "has stopped") != NULL);
+  skillrt_close(run);
+}
+
+static void check_questions(void) {
+  struct skillrt *run =
+      open_script("local go = ctx.ask { question = 'Attack?', options = { 'yes', 'no' } }"
+                  "return { go = go }",
+                  NULL, false, true);
+  settle();
+  CHECK(strstr(asked, "\"text\":\"Attack?\"") && strstr(asked, "\"question\":1"));
+  size_t size;
+  const char *list = skillrt_questions_json(run, &size);
+  CHECK(list && list[0] == '[' && strstr(list, "Attack?") && strlen(list) == size);
+  CHECK(!skillrt_answer(run, 1, "\"maybe\"", NULL, error, sizeof error));
+  CHECK(strstr(error, "question 1") != NULL);
+  CHECK(!skillrt_answer(run, 7, "\"yes\"", NULL, error, sizeof error));
+  CHECK(!skillrt_answer(run, 1, "yes", NULL, error, sizeof error));
+  CHECK(strstr(error, "not JSON") != NULL);
+  CHECK(skillrt_answer(run, 1, "\"yes\"", NULL, error, sizeof error));
+  settle();
+  CHECK_STR(skillrt_status(run), "completed");
+  CHECK(state_has(run, "\"go\":\"yes\""));
+  CHECK_STR(skillrt_questions_json(run, &size), "[]");
+  skillrt_close(run);
+}
+
+/* Without `wait` it pauses; what comes then is there when it goes on. */
+static void check_paused(void) {
+  static const char body[] = "return { x = ctx.wait { event = 'rain' } }";
+  char work_dir[400];
+  snprintf(work_dir, sizeof work_dir, "%s", scratch_path(&folder, "paused"));
+  struct skillrt *run = open_script(body, work_dir, false, false);
+  settle();
+  CHECK(skillrt_status_code(run) == SKILLRT_PAUSED);
+  CHECK(skillrt_reason_code(run) == SKILLRT_WAITING_FOR_EVENT);
+  CHECK(skillrt_event(run, "rain", "[4]", NULL, error, sizeof error));
+  CHECK(!skillrt_event(run, "no name", NULL, NULL, error, sizeof error));
+  skillrt_close(run);
+  run = open_script(body, work_dir, true, false);
+  CHECK(run);
+  settle();
+  CHECK_STR(skillrt_status(run), "completed");
+  CHECK(state_has(run, "\"x\":[4]"));
+  skillrt_close(run);
+}
+
+int main(void) {
+  struct skillrt_host_options options = {.size = sizeof options};
+  scratch_make(&folder);
+  host = skillrt_host_open(&options, error, sizeof error);
+  TEST("a run waits in its host for events, each of which comes once") {
+    check_events();
+  }
+  TEST("a question reaches the host, and its answer is checked when it is given") {
+    check_questions();
+  }
+  TEST("a run that pauses while it waits finds what came when it goes on") {
+    check_paused();
+  }
+  skillrt_host_close(host);
+  scratch_remove(&folder);
+  return check_finish();
+}
