@@ -157,6 +157,60 @@ describe("ctx.ask", function()
   end)
 end)
 
+describe("a question of an agent's or a strategy's", function()
+  after_each(R.clean)
+
+  it("is asked of a person, and the agent once more with the answer", function()
+    local agent = skillrt.agent.command { "sh", "-c", [[
+      case "$1" in
+      *"a person answered:"*b) echo '{"status":"completed","stateUpdates":{"disk":"b"}}' ;;
+      *) echo '{"status":"NEEDS_CONTEXT","question":"Which disk?","options":["a","b"]}' ;;
+      esac]], "sh", "{prompt}", parse = "json" }
+    local result, go_on, dir = begun(nil, { agents = { one = agent },
+      actions = { { id = "copy", prompt = "copy it", agent = "one" } } })
+    assert.same({ "waiting_for_person", "copy", "Which disk?" },
+      { result.reason, result.question and result.question.header, result.message })
+    result = assert(go_on { answer = "b" })
+    assert.same({ "completed", "b" }, { result.status, result.state.disk })
+    assert.equal(3, #R.records(dir, "call")) -- asked, the question, asked again
+  end)
+
+  it("is asked by ctx.ask of a strategy, one after the other, before it chooses", function()
+    local function select(_, available, ctx)
+      local first = ctx.ask { question = "which?", options = { "a", "b" } }
+      local sure = ctx.ask { question = first .. ", sure?", options = { "yes", "no" } }
+      return sure == "yes" and first or available[1].id
+    end
+    local result, go_on = begun(nil, { strategy = select, actions = {
+      { id = "a", terminal = true, run = R.sets { v = "a" } }, { id = "b", terminal = true, run = R.sets { v = "b" } },
+    } })
+    assert.equal("which?", result.question.question)
+    assert.equal("which?", assert(go_on()).question.question) -- asked once
+    result = assert(go_on { answer = "b" })
+    assert.same({ "b, sure?", 2 }, { result.question.question, result.questions[1].q })
+    result = assert(go_on { answer = "yes" })
+    assert.same({ "completed", "b" }, { result.status, result.state.v })
+  end)
+
+  it("of a sub-run is one of the run's", function()
+    local function sub()
+      return R.skill { name = "inner", strategy = "user_driven", actions = {
+        { id = "p", terminal = true, run = function(_, ctx) return { v = ctx.ask "inner?" } end },
+        { id = "q", terminal = true, run = R.sets { v = "q" } },
+      } }
+    end
+    local result, go_on = begun(function(_, ctx)
+      local inner = ctx.run(sub())
+      return { v = inner.state.v }
+    end)
+    assert.same({ "waiting_for_person", "p" }, { result.reason, result.question and result.question.options[1].id })
+    result = assert(go_on { answer = "p" })
+    assert.equal("inner?", result.question.question)
+    result = assert(go_on { answer = "deep" })
+    assert.same({ "completed", "deep" }, { result.status, result.state.v })
+  end)
+end)
+
 describe("the inbox", function()
   after_each(R.clean)
 

@@ -22,6 +22,14 @@ function M.new(replies)
   function ctx.used(used)
     ctx.counted[#ctx.counted + 1] = used
   end
+  function ctx.ask(question)
+    ctx.questions = ctx.questions or {}
+    ctx.questions[#ctx.questions + 1] = question
+    if not replies.answers then
+      return nil, "nobody answers", "timeout"
+    end
+    return replies.answers[#ctx.questions]
+  end
   function ctx.once(_, fn)
     return fn()
   end

@@ -1,5 +1,6 @@
 -- agent/ask.lua: an agent that is asked by one call, and by a second one where only the form of its answer
--- was wrong (F25): the reply goes back, the work is not asked for again.
+-- was wrong (F25): the reply goes back, the work is not asked for again. What it asks back is a person's to
+-- answer.
 --
 -- A kind of agent gives request(task, text), read(reply, task) and reads_prompt(). Attempts, doubt and keys
 -- are the runtime's: nothing is retried here.
@@ -8,6 +9,9 @@ local answer_of = require("skillrt.agent.answer")
 local prompt = require("skillrt.agent.prompt")
 
 local M = {}
+
+-- How often an agent may ask back in one attempt.
+local MOST_QUESTIONS <const> = 5
 
 ---@class skillrt.Task  what an agent is asked: one step, or one item of it
 ---@field run_id string
@@ -102,34 +106,52 @@ local function read(agent, ctx, task, reply)
   return outcome, failure
 end
 
----Performs a task.
----@param agent table
----@param ctx table  await, log
----@param task skillrt.Task
----@return skillrt.Outcome|nil outcome
----@return string? message
----@return skillrt.FailureClass? class
-function M.perform(agent, ctx, task)
-  local reply, message, class, bad = call(agent, ctx, task, words(agent, task))
+-- One call, and a second one where only the form was wrong: what it means; or nil and the failure.
+local function asked_once(agent, ctx, task, text)
+  local reply, message, class, bad = call(agent, ctx, task, text)
   if not reply then
     if bad and agent.explain then
       message, class = agent:explain(bad, message, class)
     end
-    return labeled(agent, message, class)
+    return nil, { message = message, class = class }
   end
   local outcome, failure = read(agent, ctx, task, reply)
   if not outcome and failure.form and agent:reads_prompt() and (reply.body or ""):find("%S") then
     ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
     reply, message, class = call(agent, ctx, task, prompt.reformat(task, reply.body, failure.message))
     if not reply then
-      return labeled(agent, message, class)
+      return nil, { message = message, class = class }
     end
     outcome, failure = read(agent, ctx, task, reply)
   end
-  if outcome then
-    return outcome
+  return outcome, failure
+end
+
+---Performs a task. What the agent asks back is asked of a person, and the agent once more with the answer.
+---@param agent table
+---@param ctx table  await, ask, log
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.perform(agent, ctx, task)
+  local text = words(agent, task)
+  for number = 1, MOST_QUESTIONS + 1 do
+    local outcome, failure = asked_once(agent, ctx, task, text)
+    if outcome then
+      return outcome
+    end
+    local question = agent:reads_prompt() and failure.question
+    if not question or number > MOST_QUESTIONS then
+      return labeled(agent, failure.message, failure.class)
+    end
+    question.kind, question.header = "ask", question.header or (task.action or task.phase).id
+    local answer, message, class = ctx.ask(question)
+    if answer == nil then
+      return labeled(agent, message, class)
+    end
+    text = prompt.answered(text, question.question, answer)
   end
-  return labeled(agent, failure.message, failure.class)
 end
 
 return M

@@ -216,6 +216,24 @@ end
 
 local MAX_QUOTED = 256 * 1024
 
+---The same task, with what a person answered to a question of the agent's.
+---@param text string  what it was told before
+---@param question string
+---@param answer any
+---@return string
+function M.answered(text, question, answer)
+  return table.concat({
+    text,
+    "",
+    "[QUESTION]",
+    M.untrusted(question, "QUESTION"),
+    "",
+    "[ANSWER]",
+    "You asked this about the task above; a person answered:",
+    tostring(answer),
+  }, "\n")
+end
+
 ---Asks for the same answer in the right form; the work is not to be done again.
 ---@param task skillrt.Task
 ---@param reply_text string

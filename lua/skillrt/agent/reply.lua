@@ -7,6 +7,7 @@ local failure = require("skillrt.agent.failure")
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local question_of = require("skillrt.skill.question")
 local usage = require("skillrt.agent.usage")
 
 local M = {}
@@ -118,7 +119,7 @@ function M.find(text)
     return in_chat(text)
   elseif not is_object(whole) then
     return nil, "the reply is JSON, but not an object"
-  elseif whole.status == nil and whole.stateUpdates == nil and not failure.in_value(whole) then
+  elseif not (whole.status ~= nil or whole.stateUpdates ~= nil or whole.question ~= nil or failure.in_value(whole)) then
     return nil, 'the reply has neither "status" nor "stateUpdates"'
   end
   return whole
@@ -174,6 +175,29 @@ local function output_file(path, task)
   return names.confined(path)
 end
 
+-- What an agent asks a person instead of an answer: as a text, or with what ctx.ask takes; nil: nothing.
+local function asks(answer)
+  local asked = answer.question
+  if asked == nil and status_word(answer) == "needs_context" then
+    asked = failure.reason(answer)
+  end
+  if asked == nil then
+    return nil
+  end
+  local question = { question = asked, options = answer.options }
+  if is_object(asked) then
+    question = { header = asked.header, question = asked.question, options = asked.options or answer.options }
+  end
+  local message
+  question, message = question_of.check(question)
+  if not question then
+    return invalid("its question cannot be asked: " .. message)
+  end
+  local told = { class = "permanent", message = "it asks, and cannot be answered: " .. question.question }
+  told.question = question
+  return nil, told
+end
+
 -- A status that is no success: as it is said, with the reason in the agent's own words.
 local function failed(answer)
   local why = failure.reason(answer) or FAILED[status_word(answer)] or "this status is not known"
@@ -215,6 +239,12 @@ local function outcome_of(object, task)
     return invalid(problem)
   end
   local word = status_word(answer)
+  if word == "needs_context" or (answer.question ~= nil and not word and answer.stateUpdates == nil) then
+    local _, asked = asks(answer)
+    if asked then
+      return nil, asked
+    end
+  end
   if word and not STATUS[word] then
     return failed(answer)
   end

@@ -5,7 +5,9 @@
 
 local available = require("skillrt.mode.available")
 local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local question_of = require("skillrt.skill.question")
 local single = require("skillrt.base.single")
 local state = require("skillrt.skill.state")
 local strategy = require("skillrt.skill.strategy")
@@ -23,6 +25,24 @@ local function is_spent(books, one)
   return (books.runs[one.id] or 0) >= one.max_runs or books.given_up[one.id] ~= nil
 end
 
+-- ctx.ask of a strategy: the answer, where there is one; else the choice is broken off, the question asked, and
+-- the strategy called again with the answer at hand.
+local Asks = { __name = "a question of the strategy" }
+
+local function may_ask(books)
+  return function(given)
+    local question, message = question_of.check(type(given) == "table" and given or { question = given })
+    if not question then
+      error("ctx.ask: " .. message, 2)
+    end
+    local answer = (books.answers or {})[json.encode(question, { sorted = true })]
+    if answer == nil then
+      error(setmetatable({ question = question }, Asks), 0)
+    end
+    return answer
+  end
+end
+
 ---@param skill table   normal form
 ---@param books skillrt.Books
 ---@param ctx table     what strategies see
@@ -37,6 +57,7 @@ function M.new(skill, books, ctx)
     concurrent = skill.strategy.concurrent == true,
     by_id = {},
   })
+  ctx.ask = may_ask(books)
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
   for _, one in ipairs(skill.actions) do
     self.by_id[one.id] = one
@@ -82,7 +103,7 @@ end
 -- A question must be words that can be kept.
 local function asked(self, question)
   local text = type(question) == "table" and (question.question or question.header)
-  if type(text) ~= "string" or not require("skillrt.base.json").encode(question) then
+  if type(text) ~= "string" or not json.encode(question) then
     return strategy_failed(self, "its question must be a table of texts, with a field question")
   end
   return "ask", question
@@ -92,7 +113,9 @@ local function ask_strategy(self)
   local list = self.available
   self.ctx.answer, self.ctx.runs = self.books.answer, self.books.runs
   local ok, result, why = pcall(self.select, state.view(self.books.state.root), list, self.ctx)
-  if not ok then
+  if not ok and getmetatable(result) == Asks then
+    return "ask", result.question
+  elseif not ok then
     return strategy_failed(self, result)
   elseif result == nil then
     if type(why) == "table" and why.ask then

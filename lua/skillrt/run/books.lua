@@ -157,7 +157,7 @@ function apply.start(self, record)
   if self.retrying == id then
     self.retrying = nil
   end
-  self.answer = nil -- it was for this choice
+  self.answer, self.answers = nil, nil -- they were for this choice
   books:set("iteration_count", record.n)
   self.chosen[id] = books.progress
   if self.handlers[1] then

@@ -49,6 +49,11 @@ end
 ---@return table|nil question
 ---@return string? message
 function M.check(given)
+  if type(given.question) ~= "string" or not given.question:find("%S") then
+    return nil, ("its question must be a text, not %s"):format(names.show(given.question))
+  elseif given.options ~= nil and type(given.options) ~= "table" then
+    return nil, ("its options must be a list, not %s"):format(names.show(given.options))
+  end
   local ways = (given.options and 1 or 0) + (given.text and 1 or 0) + (given.edit and 1 or 0)
   if ways > 1 then
     return nil, "it is answered by one of options, text and edit, not by several"

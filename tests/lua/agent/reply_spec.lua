@@ -24,6 +24,12 @@ local function http(body, changes, task)
   return perform(EXPERT, reply, task)
 end
 
+-- The same with replies, and with what a person answers.
+local function http_with(replies)
+  local outcome, message, class, ctx = fake.perform(EXPERT, replies)
+  return outcome, message, class, ctx
+end
+
 local function failure_of(...)
   local outcome, failure = http(...)
   assert.is_nil(outcome)
@@ -101,7 +107,7 @@ describe("a status", function()
     assert.equal("partial", http('{"status":"partial","stateUpdates":{"n":1}}').status)
   end)
 
-  for _, word in ipairs({ "failed", "error", "BLOCKED", "NEEDS_CONTEXT", "weird" }) do
+  for _, word in ipairs({ "failed", "error", "BLOCKED", "weird" }) do
     it(word .. " never completes and is named (F18)", function()
       local failure = failure_of(('{"status":"%s","stateUpdates":{"n":1},"summary":"no disk"}'):format(word))
       assert.equal("permanent", failure.class)
@@ -109,6 +115,32 @@ describe("a status", function()
       assert.equal(1, failure.asked)
     end)
   end
+
+  it("NEEDS_CONTEXT asks a person, and the agent once more with the answer", function()
+    for body, question in pairs({
+      ['{"status":"NEEDS_CONTEXT","summary":"which disk?"}'] = { question = "which disk?" },
+      ['{"status":"needs_context","question":"which disk?","options":["a","b"]}'] = { question = "which disk?", first = "a" },
+      ['{"question":{"header":"Disk","question":"which disk?","options":[{"id":"a"}]}}'] = {
+        question = "which disk?", header = "Disk", first = "a",
+      },
+    }) do
+      local outcome, message, _, ctx = http_with { body, '{"status":"completed","stateUpdates":{"n":1}}', answers = { "b" } }
+      assert.same({ n = 1 }, (assert(outcome, message)).updates)
+      local asked = ctx.questions[1]
+      assert.same({ question.question, question.header or "review", question.first },
+        { asked.question, asked.header, asked.options and asked.options[1].id })
+      assert.truthy(ctx.asked[2].body:find("You asked this about the task above; a person answered:\\nb", 1, true),
+        ctx.asked[2].body)
+    end
+    local _, message, class = http_with { '{"status":"NEEDS_CONTEXT","summary":"no disk"}' }
+    assert.same({ 'agent "expert": nobody answers', "timeout" }, { message, class })
+    _, message = http_with { '{"status":"NEEDS_CONTEXT"}' }
+    assert.equal('agent "expert": status "NEEDS_CONTEXT": it needs more context', message)
+    local body = '{"question":"again?"}'
+    local _, told, _, ctx = http_with { body, body, body, body, body, body, answers = { "1", "2", "3", "4", "5" } }
+    assert.equal('agent "expert": it asks, and cannot be answered: again?', told)
+    assert.equal(5, #ctx.questions)
+  end)
 
   it("failed says why in the agent's words, on one line, and may ask for another attempt", function()
     local failure = failure_of('{"status":"failed","error":{"message":"out\\n of tokens"},"retryable":true}')

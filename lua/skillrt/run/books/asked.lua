@@ -7,6 +7,7 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local calls = require("skillrt.run.books.calls")
+local json = require("skillrt.base.json")
 
 local M = {}
 
@@ -54,6 +55,7 @@ end
 ---@param books skillrt.Books
 ---@param record table  { q, value, step, c }
 function M.answer(books, record)
+  local one = record.q and (books.questions or NONE)[record.q]
   M.close(books, record.q)
   if record.c then
     calls.answer(books.steps[record.step], record)
@@ -62,6 +64,8 @@ function M.answer(books, record)
   else
     local scope = scope_of(books, record)
     scope.answer, scope.choice = record.value, nil
+    scope.answers = scope.answers or {}
+    scope.answers[one and json.encode(one.question, { sorted = true }) or ""] = record.value
   end
 end
 
