@@ -62,10 +62,10 @@ return function(measure)
     local words = { map = "as `ctx.map`", actions = "as actions", phases = "as parallel phases" }
     local findings = {}
     for _, as in ipairs(ways) do
-      local what = ("10,000 HTTP calls in flight, all journaled, %s, against libcurl alone: processor time"):format(words[as])
+      local what = "10,000 HTTP calls in flight, all journaled, %s, against libcurl alone: processor time"
       local times = measure.time(cpu[as]) .. " against " .. measure.time(cpu.bare)
       local sizes = ("%d MB against %d MB"):format(memory[as] // 1024, memory.bare // 1024)
-      findings[#findings + 1] = measure.finding(what, cpu[as] / cpu.bare, "<=", 4, times)
+      findings[#findings + 1] = measure.finding(what:format(words[as]), cpu[as] / cpu.bare, "<=", 4, times)
       findings[#findings + 1] = measure.finding("the same: memory", memory[as] / memory.bare, "<=", 2, sizes)
     end
     return table.unpack(findings)
