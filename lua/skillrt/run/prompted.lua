@@ -21,6 +21,7 @@ local M = {}
 ---@field phase string?            under which heading
 ---@field tools string[]?          those it may use
 ---@field timeout number?          seconds
+---@field isolation string|table|nil  "worktree", or { base = a commit, repository = a folder }
 local OPTIONS <const> = {
   agent = {},
   agent_type = { kind = "text" },
@@ -32,7 +33,10 @@ local OPTIONS <const> = {
   tools = { kind = "text", list = true },
   timeout = { kind = "seconds" },
   cwd = { kind = "text" },
+  isolation = {},
 }
+
+local ISOLATION <const> = { base = { kind = "text" }, repository = { kind = "text" }, commit = { kind = "text" } }
 
 local function named(run, given, agent_type)
   if type(given) == "table" then
@@ -55,17 +59,24 @@ local function named(run, given, agent_type)
   return nil, ("agent %s is not declared%s"):format(names.show(name), names.suggest(tostring(name), known))
 end
 
--- A ctx whose calls say for whom and under which heading they are made.
+-- A ctx whose calls say for whom and under which heading they are made, and whose programs run where they should.
 local function labeled(ctx, options)
-  if not options.label and not options.phase then
+  if not options.label and not options.phase and not options.cwd then
     return ctx
   end
   return setmetatable({
     await = function(request)
       request.label, request.phase = options.label, options.phase
+      request.cwd = request.argv and options.cwd or request.cwd
       return ctx.await(request)
     end,
   }, { __index = ctx })
+end
+
+-- Where an agent of its own worktree works: named by the place it is asked at.
+local function worktree_path(run, step, ctx)
+  local place = require("skillrt.run.kept").place_of(step):gsub("[^%w]+", "-")
+  return ("%s/worktrees/%d-%s"):format(run.work_dir, ctx.step, place)
 end
 
 -- What is wrong with what was asked; told before anything leaves.
@@ -83,10 +94,49 @@ local function checked(run, prompt, given)
     options.schema = ok and json_schema.normal(options.schema) or nil
     message = not ok and why or nil
   end
+  local isolation = options and options.isolation
+  if isolation and isolation ~= "worktree" and not message then
+    message = select(2, schema.record(isolation, ISOLATION, "isolation"))
+  end
   if message then
     return nil, message
   end
   return options, agent
+end
+
+-- The agent's work on a prompt: its answer.
+local function ask(run, step, definition, ctx, agent, prompt, options)
+  local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent })
+  task.prompt = prompt
+  task.answer, task.schema, task.model, task.effort = "text", options.schema, options.model, options.effort
+  task.bare, task.tools, task.cwd, task.agent_type = true, options.tools, options.cwd, options.agent_type
+  local outcome, message, class = agent:perform(labeled(ctx, options), task)
+  if not outcome then
+    return nil, message, class
+  elseif outcome.output == nil then
+    return nil, ("%s: gave no answer"):format(agent:label()), "invalid_output"
+  end
+  return outcome.output
+end
+
+-- The same in a worktree of its own.
+local function ask_apart(run, step, ctx, options, perform)
+  local worktree = require("skillrt.workflow.worktree")
+  local wish = type(options.isolation) == "table" and options.isolation or {}
+  local path = worktree_path(run, step, ctx)
+  local base = wish.commit and wish
+  if not base then
+    local message, class
+    base, message, class = worktree.base(ctx, wish.repository or run.input_dir)
+    if not base then
+      return nil, message, class
+    end
+    base.commit = wish.base or base.commit
+  end
+  return worktree.within(ctx, base, path, function(folder)
+    options.cwd = folder
+    return perform()
+  end)
 end
 
 ---@param run table
@@ -98,23 +148,19 @@ end
 ---@return any answer
 ---@return string? message
 ---@return string? class  "definition": what was asked for cannot be
+---@return boolean? kept  its worktree was
 function M.perform(run, step, definition, ctx, prompt, given)
   local options, agent = checked(run, prompt, given)
   if not options then
     return nil, "ctx.agent: " .. agent, "definition"
   end
-  local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent })
-  task.prompt = prompt
-  task.answer, task.schema, task.model, task.effort = "text", options.schema, options.model, options.effort
-  task.bare, task.tools, task.cwd, task.agent_type = true, options.tools, options.cwd, options.agent_type
-  local outcome, message, class = agent:perform(labeled(ctx, options), task)
-  if not outcome then
-    return nil, message, class
+  local function perform()
+    return ask(run, step, definition, ctx, agent, prompt, options)
   end
-  if outcome.output == nil then
-    return nil, ("%s: gave no answer"):format(agent:label()), "invalid_output"
+  if options.isolation then
+    return ask_apart(run, step, ctx, options, perform)
   end
-  return outcome.output
+  return perform()
 end
 
 return M

@@ -157,6 +157,7 @@ function M.load(path, options)
       return nil, why, class
     end
     local agents = { asked = done.asked, skipped = done.skipped, failed = json.array(done.failed) }
+    agents.worktrees = done.worktrees[1] and json.array(done.worktrees) or nil
     return { result = done.value, agents = agents }
   end))
   return made, message, not made and "invalid" or nil

@@ -6,6 +6,7 @@
 
 local json = require("skillrt.base.json")
 local talk_of = require("skillrt.workflow.talk")
+local worktree = require("skillrt.workflow.worktree")
 
 local M = {}
 
@@ -75,7 +76,14 @@ local function refused(self, ask, message, class)
 end
 
 local function perform_agent(self, ask)
-  local value, message, class = self.ctx.agent(ask.prompt, self.options_of(ask.options))
+  local options = self.options_of(ask.options)
+  if options.isolation == "worktree" then
+    options.isolation = self.base
+  end
+  local value, message, class, kept = self.ctx.agent(ask.prompt, options)
+  if kept then
+    self.kept[#self.kept + 1] = ask.options.label or ask.at
+  end
   local answer = { at = ask.at }
   if value ~= nil then
     answer.value = text_of(value)
@@ -131,6 +139,19 @@ local function place_of(stack, name)
   end
 end
 
+-- Where agents get their worktrees from: the commit the run was begun on, whatever comes to be committed.
+local function worktrees_from(ctx)
+  local base, message = worktree.base(ctx, ".")
+  if not base then
+    ctx.log(message)
+    return "worktree" -- each is told so
+  elseif base.open[1] then
+    ctx.log(("worktrees begin at the commit %s; not committed, and not in them: %s"):format(base.commit:sub(1, 10),
+      table.concat(base.open, ", ")))
+  end
+  return { repository = base.repository, commit = base.commit }
+end
+
 ---@class skillrt.workflow.Wish
 ---@field source string
 ---@field name string            of the file, as it is shown
@@ -145,13 +166,16 @@ end
 ---Performs a script: gives what it returned, and what became of its agents.
 ---@param ctx table
 ---@param wish skillrt.workflow.Wish
----@return table|nil performed  { value, asked, failed, skipped }
+---@return table|nil performed  { value, asked, failed, skipped, worktrees }
 ---@return string? message
 ---@return string? class
 function M.perform(ctx, wish)
-  local self = setmetatable({ ctx = ctx, talk = talk_of.new(ctx, wish.timeout), asked = 0, failed = {}, skipped = 0 },
-    Performance)
+  local talk = talk_of.new(ctx, wish.timeout)
+  local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {} }, Performance)
   self.max_agents, self.find, self.options_of, self.budget = wish.max_agents, wish.find, wish.options_of, wish.budget
+  if wish.source:find("isolation", 1, true) then
+    self.base = worktrees_from(ctx)
+  end
   local ok, message, class = ctx.gather(function(begin)
     self.begin = begin
     begin("start", self.tell, self, { start = { source = wish.source, name = wish.name, args = text_of(wish.args) } })
@@ -167,7 +191,13 @@ function M.perform(ctx, wish)
     local text = outcome.fault and outcome.error or ("%s: %s"):format(at or wish.name, outcome.error)
     return nil, text, "permanent"
   end
-  return { value = outcome.value, asked = self.asked, failed = self.failed, skipped = self.skipped }
+  return {
+    value = outcome.value,
+    asked = self.asked,
+    failed = self.failed,
+    skipped = self.skipped,
+    worktrees = self.kept,
+  }
 end
 
 return M

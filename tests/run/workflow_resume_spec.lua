@@ -1,0 +1,160 @@
+-- workflow_resume_spec.lua: workflow scripts that are interrupted, edited and resumed: what is kept, what is asked
+-- again; and worktrees, which are never lost.
+local R = require "tests.support.runs"
+local W = require "tests.support.workflows"
+local json = require "skillrt.base.json"
+local skillrt = require "skillrt"
+local PROGRAM = require("tests.support.cli_kit").program
+local agent, asked, load, run, META, EACH = W.agent, W.asked, W.load, W.run, W.META, W.EACH
+
+describe("a workflow script that is resumed", function()
+  after_each(R.clean)
+
+  local BODY = [[
+    const found = await pipeline(['a', 'b'], (item) => agent('say ' + item), (said) => agent(`say ${said}${said}`))
+    const [x, y] = await Promise.all([agent('say x'), agent('say y')])
+    return { found, x, y }
+  ]]
+
+  it("behind any record comes to the same end, and asks no agent again that had answered (W18, W25)", function()
+    local first, dir, folder = run(BODY)
+    local wanted, count = json.encode(first.state.result, { sorted = true }), #R.records(dir)
+    assert.equal(6, asked(folder))
+    for keep = 2, count - 1, EACH do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      local kept = #R.records(copy, "result")
+      for _, record in ipairs(R.records(copy, "result")) do
+        kept = kept - (record.own and 1 or 0)
+      end
+      R.write(folder .. "/agent.asked", "")
+      local result, message = skillrt.resume(copy, { skill = assert(skillrt.load(folder .. "/tried.js", { agent = agent(folder) })) })
+      assert(result, message)
+      assert.equal(wanted, json.encode(result.state.result, { sorted = true }), "cut behind " .. keep)
+      assert.equal(6 - kept, asked(folder), ("cut behind record %d of %d"):format(keep, count))
+    end
+  end)
+
+  -- Runs the first script until its last agent, which waits for a file, was asked; then cuts the run there.
+  local function interrupted(body)
+    local _, dir, folder = run(body)
+    local copy = R.folder() .. "/cut"
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.kind == "command" then
+        R.cut(dir, copy, keep - 1)
+      end
+    end
+    R.write(folder .. "/agent.asked", "")
+    return copy, folder
+  end
+
+  it("after an edit asks again for what changed, and for what came of it, and for nothing else (W18, W28)", function()
+    local before = [[
+      const list = await parallel([
+        async () => { const a = await agent('say a'); return agent('say a' + a) },
+        async () => { const b = await agent('say b'); return agent('say b' + b) },
+      ])
+      return [list, await agent('say end')]
+    ]]
+    local copy, folder = interrupted(before)
+    local skill = assert(load(folder, (before:gsub("'say b'%)", "'say B')"))))
+    local result, message, code = skillrt.resume(copy, { skill = skill })
+    assert.same({ nil, "changed" }, { result, code })
+    assert.matches("tried.js", message)
+    result, message, code = skillrt.resume(copy, { skill = skill, accept_changes = true })
+    assert.same({ nil, "changed" }, { result, code })
+    assert.matches("its script is asked anew; what it asks for as before keeps its answer", message)
+    assert.equal(0, asked(folder))
+    result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true, yes = true }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "aa", "bB" }, { table.unpack(result.state.result[1]) })
+    assert.equal(3, asked(folder)) -- B, what was made of it, and the end
+  end)
+
+  it("keeps what it has where a step was put in front of it in another branch, and when it is cut again (W28)", function()
+    local copy, folder = interrupted [[
+      const list = await parallel([() => agent('say a'), () => agent('say b'), () => agent('say c')])
+      return [list, await agent('say end')]
+    ]]
+    local skill = assert(load(folder, [[
+      const list = await parallel([
+        async () => { log('more'); return agent('say a') }, () => agent('say b'), () => agent('say d'), () => agent('say e'),
+      ])
+      return [list, await agent('say end')]
+    ]]))
+    local result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true, yes = true }))
+    assert.same({ "a", "b", "d", "e" }, { table.unpack(result.state.result[1]) })
+    assert.equal(3, asked(folder)) -- d, e, end
+    local again = R.folder() .. "/again"
+    for keep = #R.records(copy) - 6, #R.records(copy) - 1 do
+      R.cut(copy, again, keep)
+      local last = assert(skillrt.resume(again, { skill = skill, accept_changes = true, yes = true }))
+      assert.same({ "a", "b", "d", "e" }, { table.unpack(last.state.result[1]) }, "cut behind " .. keep)
+    end
+  end)
+end)
+
+describe("an agent in a worktree of its own", function()
+  after_each(R.clean)
+
+  local BODY = [[
+    return await parallel(['write', 'look', 'commit', 'fail after write'].map(word => () =>
+      agent(word, { label: word, isolation: 'worktree' })))
+  ]]
+  local WORKS = [[p=$(cat); case "$p" in *write*) echo new > made.txt;; commit) echo more >> old.txt; git commit -qam more;; esac
+    case "$p" in *fail*) exit 3;; esac; cat old.txt | tr '\n' ' '; ls | tr '\n' ' ']]
+
+  -- A repository with one commit and something that is not committed; its folder, and a skill that works in it.
+  local function repository()
+    local folder = R.folder()
+    R.write(folder .. "/old.txt", "old\n")
+    assert(os.execute(("cd %s && git init -q && git config user.email t@t && git config user.name t && git add old.txt"
+      .. " && git commit -qm one && echo half >> old.txt"):format(folder)))
+    R.write(folder .. "/tried.js", META .. BODY)
+    return folder
+  end
+
+  local function listed(folder)
+    local pipe <close> = io.popen(("git -C %s worktree list --porcelain | grep -c ^worktree"):format(folder))
+    return tonumber(pipe:read "a")
+  end
+
+  local function run_in(folder)
+    local out = R.folder() .. "/run"
+    local code = os.execute(("cd %s && %s run tried.js --work-dir %s --quiet --agent '%s' > /dev/null 2>&1"):format(folder,
+      PROGRAM, out, (json.encode { "sh", "-c", WORKS }:gsub("'", "'\\''"))))
+    return out, code
+  end
+
+  it("works from the commit the run was begun on; it is removed where nothing changed, else kept and named (W8, W31)", function()
+    local folder = repository()
+    local dir = run_in(folder)
+    local state = R.json(dir .. "/state.json")
+    assert.same({ "old made.txt old.txt ", "old old.txt ", "old more old.txt ", json.null }, { table.unpack(state.result, 1, 4) })
+    local kept = { table.unpack(state.agents.worktrees) }
+    table.sort(kept)
+    assert.same({ "commit", "fail after write", "write" }, kept)
+    assert.equal(4, listed(folder)) -- with the repository itself
+    local said = {}
+    for _, record in ipairs(R.records(dir, "note")) do
+      said[#said + 1] = record.text
+    end
+    said = table.concat(said, "\n")
+    assert.matches("not committed, and not in them:  M old.txt", said)
+    assert.matches("worktree kept: .*/worktrees/1%-", said)
+  end)
+
+  it("is found again after a crash at any record, and never lost (W31)", function()
+    local folder = repository()
+    local dir = run_in(folder)
+    local kept = R.json(dir .. "/state.json").agents.worktrees
+    for keep = 6, #R.records(dir) - 1, EACH * 5 do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      os.execute(("cd %s && %s resume %s --decide retry --quiet > /dev/null 2>&1"):format(folder, PROGRAM, copy))
+      local state = R.json(copy .. "/state.json")
+      assert.truthy(state.agents, "cut behind " .. keep)
+      assert.equal(#kept, #state.agents.worktrees, "cut behind " .. keep)
+    end
+  end)
+end)
