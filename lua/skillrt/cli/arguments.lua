@@ -141,7 +141,7 @@ end
 function M.read(command, argv)
   local words, rest = split_rest(command, argv)
   if wants_help(words) then
-    return nil, require("skillrt.cli.help").command(command)
+    return nil, require("skillrt.cli.help").command(command, words)
   end
   local args = M.plain(command, words)
   if not args then

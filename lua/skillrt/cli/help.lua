@@ -138,8 +138,10 @@ function M.text(command)
 end
 
 ---@param command skillrt.Command
+---@param words string[]?  the command line: a command may say more about what it names
 ---@return integer code
-function M.command(command)
+function M.command(command, words)
+  put(command.about and command.about(words or {}) or "")
   put(M.text(command))
   return exit_codes.completed
 end

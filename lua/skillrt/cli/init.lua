@@ -31,6 +31,7 @@ local M = {}
 ---@field own_codes boolean?     its description says what its exit codes mean
 ---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
 ---@field rest string?             what follows "--" is handed on: how it is called in help
+---@field about nil|fun(words: string[]): string|nil  what is shown above its help, by the words of the line
 ---@field run fun(args: table): integer  the exit code
 
 ---@param name any

@@ -38,11 +38,13 @@ function M.skill_for(work_dir, options, load)
     going_on[key] = value
   end
   runner.resuming = going_on
-  local ok, value, why, kind, traceback = pcall(load or open.load, options.script or first.script, {
+  local own, script = _G.arg, options.script or first.script
+  _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
+  local ok, value, why, kind, traceback = pcall(load or open.load, script, {
     agent = options.agent,
     drawn = first.load,
   })
-  runner.resuming = nil
+  runner.resuming, _G.arg = nil, own
   if not ok then
     error(value, 0)
   end

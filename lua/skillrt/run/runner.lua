@@ -225,6 +225,12 @@ function M.begin(skill, options)
   if not parts then
     return nil, message, kind
   end
+  if skill.inputs then
+    parts.input, message = require("skillrt.skill.inputs").take(skill, parts.input)
+    if not parts.input then
+      return nil, message, "invalid"
+    end
+  end
   parts.run_id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
   parts.run.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(skill.name, parts.run_id))
   parts.first = first_record(parts, options)

@@ -28,6 +28,7 @@ local M = {}
 ---@field display_name string?
 ---@field mode "sequential"|"autonomous"|"hybrid"
 ---@field state table                the business state a run begins with
+---@field inputs table<string, skillrt.Input>?  what a run is given; nil: anything
 ---@field schema table<string, string>?  types by field, see skill/types.lua
 ---@field merge table<string, string>     by field, how updates of parallel steps meet, see skill/merge.lua
 ---@field marked boolean                  the lists of `state` are marked: {} is an object
@@ -70,6 +71,7 @@ local FIELDS = {
   agents = { map = true, default = {} },
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
+  inputs = { kind = "table", map = true },
   terminate = {},
   strategy = { kind = { "string", "function", "table" }, default = "priority" },
   limits = { fields = limits.fields() },
@@ -220,7 +222,11 @@ end
 
 local function check_parts(skill, where)
   local seen = {}
-  local message = declared.check(skill) or initial_state(skill) or check_agents(skill, where) or check_mode(skill)
+  local message = skill.inputs and require("skillrt.skill.inputs").check(skill)
+    or declared.check(skill)
+    or initial_state(skill)
+    or check_agents(skill, where)
+    or check_mode(skill)
   if message then
     return message
   end

@@ -126,6 +126,37 @@ local function run_script(script, options, args)
   return value
 end
 
+-- The skill that a command line names; nil: none, or it cannot be loaded.
+local function named(words)
+  for _, word in ipairs(words) do
+    if word:sub(1, 1) ~= "-" and core.files.stat(word) then
+      local ok, skill = pcall(require("skillrt.document.open").load, word, {})
+      return ok and require("skillrt.skill").is(skill) and skill or nil
+    end
+  end
+end
+
+---What a skill says of itself, and what it is given: above the options, where the line names its script.
+---@param words string[]
+---@return string|nil
+function M.about(words)
+  local skill = named(words)
+  if not skill then
+    return nil
+  end
+  local text_of = require("skillrt.report.text")
+  local lines = { text_of.escape(("%s %s"):format(skill.name, skill.version)) }
+  lines[#lines + 1] = skill.description and text_of.escape((skill.description:gsub("%s+", " "))) or nil
+  local rows = require("skillrt.skill.inputs").help(skill)
+  if rows[1] then
+    lines[#lines + 1] = "\nInputs:"
+  end
+  for _, row in ipairs(rows) do
+    lines[#lines + 1] = text_of.escape(("  %-24s %s"):format(row[1], row[2]))
+  end
+  return table.concat(lines, "\n") .. "\n\n"
+end
+
 ---@param args table
 ---@return integer code
 function M.run(args)

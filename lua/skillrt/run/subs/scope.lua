@@ -100,6 +100,14 @@ function M.prepared_for(policy, call, known)
   if missing then
     return nil, missing
   end
+  if prepared.inputs and not known then
+    local input
+    input, message = require("skillrt.skill.inputs").take(prepared, call.request.input)
+    if not input then
+      return nil, message
+    end
+    call.request.input = input
+  end
   return prepared, pins, prompts
 end
 
