@@ -143,6 +143,26 @@ describe("a coding agent", function()
     assert.matches("Do not do the work again", program.of(2, "stdin"))
   end)
 
+  it("asks a person what it needs to know, and goes on in its session with the answer", function()
+    local function says(text)
+      return (stream("claude_good"):gsub('"result":"Hello from the fake."', function()
+        return '"result":' .. json.encode(text)
+      end))
+    end
+    local program = stand_in.new(R, "claude", { says "I looked.\n\nNEEDS_CONTEXT: Which branch?", says "Done on main." })
+    local dir = R.folder() .. "/run"
+    local definition = { mode = "sequential", agents = { c = skillrt.agent.claude { program = program.path } },
+      phases = { { id = "a", agent = "c", prompt = "do it", answer = "text", output_free = true } } }
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.same({ "paused", "waiting_for_person", "Which branch?" }, { result.status, result.reason, result.message })
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition), answer = "main" }))
+    assert.equal("completed", result.status, result.message)
+    assert.equal("Done on main.", output(result))
+    assert.equal(2, program.calls())
+    assert.matches("%-%-resume\n53d55d3c", program.of(2, "args"))
+    assert.matches("The person answers: main", program.of(2, "stdin"))
+  end)
+
   it("gives its answer in a schema", function()
     local schema = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
     local good = stream("claude_good"):gsub('"permission_denials":%[%]', '"structured_output":{"n":3},%0')

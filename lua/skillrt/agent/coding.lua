@@ -5,6 +5,7 @@
 -- what may have been done is asked about, never done again. Knows no runs.
 
 local answer_of = require("skillrt.agent.answer")
+local asking = require("skillrt.agent.asking")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
@@ -253,7 +254,8 @@ function M.perform(agent, ctx, task)
   if wanted and task.bare then
     text = ("%s\n\n%s"):format(text, prompt.form(wanted))
   end
-  for round = 0, agent.max_repairs do
+  local repairs, questions = 0, 0
+  while true do
     local read = reader(agent)
     local reply, message, class = ctx.await(request_of(agent, task, text, want, read))
     if not reply then
@@ -267,11 +269,22 @@ function M.perform(agent, ctx, task)
     if left_out then
       ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
     end
-    if outcome or not failure.form or round == agent.max_repairs then
-      return outcome, failure and ("%s: %s"):format(agent:label(), failure.message), failure and failure.class
+    if outcome then
+      return outcome
     end
-    ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
-    text, want.session = prompt.reformat(asked, answer.text or "", failure.message), answer.session
+    want.session = answer.session
+    if failure.question and asking.may(ctx, task) and questions < asking.MOST then
+      local told, why, kind = asking.ask(ctx, agent, failure.question)
+      if not told then
+        return nil, ("%s: %s"):format(agent:label(), why), kind
+      end
+      questions, text = questions + 1, asking.told(told)
+    elseif failure.form and repairs < agent.max_repairs then
+      ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
+      repairs, text = repairs + 1, prompt.reformat(asked, answer.text or "", failure.message)
+    else
+      return nil, ("%s: %s"):format(agent:label(), failure.message), failure.class
+    end
   end
 end
 

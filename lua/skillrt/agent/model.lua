@@ -5,6 +5,7 @@
 -- openai_responses.lua). A model costs, it does not act: every exchange may be made again.
 
 local answer_of = require("skillrt.agent.answer")
+local asking = require("skillrt.agent.asking")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local prompt = require("skillrt.agent.prompt")
@@ -162,18 +163,32 @@ end
 -- ---- the talk ----
 
 -- What an exchange may ask of us: tools to read with, and the form of the answer.
-local function wanted(agent, task)
+local function wanted(agent, ctx, task)
   local schema_wanted = task.schema or agent.output
+  local tools = agent.reads and table.move(reading.tools(task), 1, 1, 1, {}) or {}
+  for _, tool in ipairs(agent.asks and asking.tools(ctx, task) or {}) do
+    tools[#tools + 1] = tool
+  end
   return {
-    tools = agent.reads and reading.tools(task) or {},
+    tools = tools,
     schema = schema_wanted,
     model = task.model or agent.model or agent.vendor.model,
     effort = task.effort or agent.effort,
   }
 end
 
+-- A question of a model by its tool: what it is told.
+local function ask(agent, ctx, task, call)
+  local input = call.input or {}
+  if not asking.may(ctx, task) or type(input.question) ~= "string" or not input.question:find("%S") then
+    return call.problem or 'give the question as a text: {"question":"..."}', true
+  end
+  local answer, message = asking.ask(ctx, agent, input.question, input.options)
+  return answer or "nobody answered: " .. tostring(message), answer == nil
+end
+
 -- Performs what it asked for; gives the value of the answer where it answered by a tool.
-local function perform_calls(ctx, task, reply, want)
+local function perform_calls(agent, ctx, task, reply, want)
   local results, value, given = {}, nil, false
   for i, call in ipairs(reply.calls) do
     local text, is_error
@@ -187,6 +202,8 @@ local function perform_calls(ctx, task, reply, want)
       if not problem then
         value, given = call.input, true
       end
+    elseif call.name == asking.NAME and agent.asks then
+      text, is_error = ask(agent, ctx, task, call)
     else
       text, is_error = reading.perform(ctx, task, call)
     end
@@ -227,7 +244,7 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M.perform(agent, ctx, task)
-  local want, used, repairs = wanted(agent, task), used_of.new(), 0
+  local want, used, repairs = wanted(agent, ctx, task), used_of.new(), 0
   if not want.model then
     return nil, agent:label() .. ": names no model; write " .. agent.vendor.label .. ":MODEL", "permanent"
   end
@@ -248,7 +265,7 @@ function M.perform(agent, ctx, task)
     add(talk, { role = "model", content = reply.content, empty = #reply.content == 0 })
     local problem
     if #reply.calls > 0 then
-      local results, value, given = perform_calls(ctx, task, reply, want)
+      local results, value, given = perform_calls(agent, ctx, task, reply, want)
       if given then
         return answer_of.value(value, task, used)
       end
@@ -261,11 +278,21 @@ function M.perform(agent, ctx, task)
       if left_out then
         ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
       end
-      if outcome or not failure.form then
+      local asked = failure and failure.question and asking.may(ctx, task)
+      if outcome or not (failure.form or asked) then
         return outcome, failure and ("%s: %s"):format(agent:label(), failure.message), failure and failure.class
       end
-      problem = failure.message
-      add(talk, { role = "user", text = repair(task, want, problem) })
+      if asked then
+        local told
+        told, message, class = asking.ask(ctx, agent, failure.question)
+        if not told then
+          return failed(message, class)
+        end
+        add(talk, { role = "user", text = asking.told(told) })
+      else
+        problem = failure.message
+        add(talk, { role = "user", text = repair(task, want, problem) })
+      end
     end
     if problem then
       repairs = repairs + 1

@@ -25,6 +25,7 @@ M.FIELDS = {
   extra = { kind = "table" },
   effort = { kind = "text" },
   stream = { kind = "boolean", default = true },
+  asks = { kind = "boolean", default = true },
   reads = { kind = "boolean", default = true },
   max_turns = { kind = "positive", default = 50 },
   max_repairs = { kind = "count", default = 2 },

@@ -175,6 +175,32 @@ describe("a model behind the Messages API", function()
     assert.equal(3, #all.asked)
   end)
 
+  it("asks a person by its tool or by its words, where somebody can be asked", function()
+    local asked = {}
+    local function talk(replies, changes)
+      local ctx = fake.new(replies)
+      ctx.ask = function(question)
+        asked[#asked + 1] = question
+        return "blue"
+      end
+      return ctx, agent.anthropic({}):perform(ctx, fake.task(ctx, changes))
+    end
+    local by_tool = P.anthropic({ { type = "tool_use", id = "q", name = "ask_user", input = { question = "Which colour?",
+      options = { "red", "blue" } } } }, { stop_reason = "tool_use" })
+    local ctx, outcome = talk({ by_tool, P.anthropic(GOOD) })
+    assert.equal("done", outcome.summary)
+    assert.same({ "red", "blue" }, asked[1].options)
+    assert.equal("blue", sent(ctx, 2).messages[3].content[1].content)
+    ctx, outcome = talk({ P.anthropic "NEEDS_CONTEXT: Which?", P.anthropic "It is blue." },
+      { answer = "text", guide = { body = "x" } })
+    assert.equal("It is blue.", outcome.output)
+    assert.equal("Which?", asked[2].question)
+    assert_valid(sent(ctx, 2))
+    ctx = talk({ P.anthropic "NEEDS_CONTEXT: Which?" }, { answer = "text", bare = true })
+    assert.equal(2, #asked)
+    assert.equal(1, #sent(ctx, 1).tools)
+  end)
+
   it("goes on where the provider paused a turn", function()
     local outcome, _, _, ctx = perform { P.anthropic("Let me", { stop_reason = "pause_turn" }), P.anthropic(GOOD) }
     assert.equal("done", outcome.summary)

@@ -1,0 +1,78 @@
+-- agent/asking.lua: what an agent wants to know of a person: its question as the run asks it, the answer as the
+-- agent is told it, and the tool by which a bare model asks.
+--
+-- An agent of a workflow script asks nobody: the script does. Knows ctx and tasks, no providers.
+
+local M = {}
+
+M.NAME = "ask_user"
+
+---How often an agent may ask in one talk.
+M.MOST = 20
+
+local TOOL = {
+  name = M.NAME,
+  description = "Asks the person a question that you cannot go on without, and gives the answer.",
+  schema = {
+    type = "object",
+    properties = {
+      question = { type = "string" },
+      options = { type = "array", items = { type = "string" }, description = "the possible answers, if they are few" },
+    },
+    required = { "question" },
+    additionalProperties = false,
+  },
+}
+
+---Whether somebody can be asked.
+---@param ctx table
+---@param task skillrt.Task
+---@return boolean
+function M.may(ctx, task)
+  return ctx.ask ~= nil and not task.bare
+end
+
+---@param ctx table
+---@param task skillrt.Task
+---@return table[] tools
+function M.tools(ctx, task)
+  return M.may(ctx, task) and { TOOL } or {}
+end
+
+-- The options as a question has them; nil: any text answers.
+local function options_of(given)
+  local list, seen = {}, {}
+  for _, text in ipairs(type(given) == "table" and given or {}) do
+    if type(text) == "string" and text:find("%S") and not seen[text] and #list < 20 then
+      list[#list + 1], seen[text] = text, true
+    end
+  end
+  return #list > 1 and list or nil
+end
+
+---Asks a person, and waits for the answer.
+---@param ctx table
+---@param agent table
+---@param question string
+---@param options string[]?
+---@return string|nil answer
+---@return string? message
+---@return skillrt.FailureClass? class
+function M.ask(ctx, agent, question, options)
+  local answer, message, class = ctx.ask({
+    header = agent:label(), question = question:sub(1, 4000), options = options_of(options),
+  })
+  if answer == nil then
+    return nil, message, class
+  end
+  return tostring(answer)
+end
+
+---The answer in words for an agent.
+---@param answer string
+---@return string
+function M.told(answer)
+  return "The person answers: " .. answer .. "\nGo on with the task."
+end
+
+return M
