@@ -41,20 +41,6 @@ local function in_schema(text, task, schema, used)
   return M.value(value, task, used)
 end
 
----What an answer as steps give it means; one that needs context asks.
----@param object table
----@param task skillrt.Task
----@return skillrt.Outcome? outcome
----@return skillrt.Failure? failure  with `question`
----@return string[]? left_out
-function M.object(object, task)
-  local outcome, failure, left_out = reply_of.outcome(object, task)
-  if failure and tostring(object.status):lower() == "needs_context" then
-    failure.question = failure.message:match("^status [^:]*: (.*)$")
-  end
-  return outcome, failure, left_out
-end
-
 ---What the last words of a plain task mean: an answer as steps give it, a question, or the result itself.
 ---@param text string
 ---@param task skillrt.Task
@@ -65,7 +51,7 @@ end
 function M.plain(text, task, used)
   local object = text:find("^%s*[{`]") and found.whole(text)
   if type(object) == "table" and reply_of.is_answer(object) then
-    return M.object(object, task)
+    return reply_of.outcome(object, task)
   end
   local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
   if not good then
@@ -73,7 +59,7 @@ function M.plain(text, task, used)
   end
   local question = plain.question(text)
   if question then
-    return nil, { class = "permanent", message = "it needs to know: " .. question, question = question }
+    return nil, { class = "permanent", message = "it needs to know: " .. question, question = { question = question } }
   end
   return { status = "completed", output = text, used = used }
 end
@@ -96,7 +82,7 @@ function M.text(text, task, schema, used)
   if not object then
     return invalid(problem)
   end
-  local outcome, failure, left_out = M.object(object, task)
+  local outcome, failure, left_out = reply_of.outcome(object, task)
   if outcome then
     outcome.used = used
   end

@@ -53,19 +53,25 @@ end
 ---Asks a person, and waits for the answer.
 ---@param ctx table
 ---@param agent table
----@param question string
----@param options string[]?
+---@param question { question: string, options: any[]?, header: string? }
 ---@return string|nil answer
 ---@return string? message
 ---@return skillrt.FailureClass? class
-function M.ask(ctx, agent, question, options)
+function M.ask(ctx, agent, question)
   local answer, message, class = ctx.ask({
-    header = agent:label(), question = question:sub(1, 4000), options = options_of(options),
+    header = question.header or agent:label(), question = question.question, options = question.options,
   })
   if answer == nil then
     return nil, message, class
   end
   return tostring(answer)
+end
+
+---The question that a bare model asks by its tool.
+---@param input table
+---@return table question
+function M.of_tool(input)
+  return { question = input.question:sub(1, 4000), options = options_of(input.options) }
 end
 
 ---The answer in words for an agent.

@@ -183,7 +183,7 @@ local function ask(agent, ctx, task, call)
   if not asking.may(ctx, task) or type(input.question) ~= "string" or not input.question:find("%S") then
     return call.problem or 'give the question as a text: {"question":"..."}', true
   end
-  local answer, message = asking.ask(ctx, agent, input.question, input.options)
+  local answer, message = asking.ask(ctx, agent, asking.of_tool(input))
   return answer or "nobody answered: " .. tostring(message), answer == nil
 end
 

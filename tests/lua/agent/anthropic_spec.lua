@@ -143,7 +143,7 @@ describe("a model behind the Messages API", function()
       return P.anthropic({ { type = "tool_use", id = id, name = "answer", input = input } }, { stop_reason = "tool_use" })
     end
     local outcome, _, _, ctx = perform({ answer("a", { verdict = "maybe" }), answer("b", { verdict = "pass" }) },
-      { output = SCHEMA, reads = false })
+      { output = SCHEMA, reads = false, asks = false })
     assert.same({ verdict = "pass" }, outcome.output)
     assert.same({ verdict = "pass" }, outcome.updates)
     local first, second = sent(ctx, 1), sent(ctx, 2)

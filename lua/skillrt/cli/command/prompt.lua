@@ -50,6 +50,7 @@ local function run_of(skill, input)
     books = { run_id = "RUN", input = input, cwd = here, outputs = {}, context_strategy = skill.context },
     work_dir = files.join(here, "runs/" .. skill.name .. "-RUN"),
     prompts = {},
+    limits = { seconds_of = function() end },
     next_key = function() return "KEY" end,
   }
 end
