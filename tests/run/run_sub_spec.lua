@@ -219,4 +219,56 @@ describe("a skill run by a step of another", function()
     assert.same({ "paused", "call_limit" }, { result.status, result.reason }, result.message)
     assert.equal(3, select(2, said(folder):gsub(" ", "")))
   end)
+
+  it("performs an action, a phase or an item by `skill`, found beside the script", function()
+    local folder = R.folder()
+    R.write(folder .. "/double.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "double", durability = "process", actions = { { id = "d", run = function(state)
+        return { twice = 2 * state.input.n } end } } }]])
+    R.write(folder .. "/main.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "main", durability = "process", state = { list = { 3, 4 } },
+        phases = { { id = "first", skill = { "double.lua", input = { n = 1 } } } },
+        actions = {
+          { id = "plain", skill = "double.lua" },
+          { id = "named", skill = { "double.lua", as = "result", input = function(state) return { n = #state.list } end } },
+          { id = "items", each = { items = "list", as = "all" },
+            skill = { "double.lua", as = "last", input = function(_, item) return { n = item } end } },
+        } }]])
+    local skill = assert(skillrt.load(folder .. "/main.lua"))
+    local result = assert(skill:run { work_dir = folder .. "/run", input = { n = 10 } })
+    assert.equal("completed", result.status, result.message)
+    local state = result.state
+    assert.same({ { twice = 2 }, { twice = 20 }, { twice = 4 }, { twice = 8 } },
+      { state.outputs.first, state.plain, state.result, state.last })
+    for _, wrong in ipairs { { skill = "x", run = print }, { skill = 42 }, { skill = { "x", inputs = {} } }, { skill = "" } } do
+      wrong.id = "a"
+      assert.is_false((pcall(skillrt.skill, { name = "w", actions = { wrong } })))
+    end
+  end)
+
+  it("is refused on resume where its script or a helper of it changed, but by --accept-changes", function()
+    local folder = R.folder()
+    for _, changed in ipairs { "in.lua", "helper.lua" } do
+      R.write(folder .. "/helper.lua", "return 1")
+      R.write(folder .. "/in.lua", [[
+        require "helper"
+        return require "skillrt".skill { name = "in", actions = { { id = "x", run = function() end },
+          { id = "y", when = "input.go", run = function() end } } }]])
+      local function definition()
+        return { dir = folder, actions = { { id = "a", run = function(_, ctx) assert(ctx.run("in.lua")) end } } }
+      end
+      local dir = R.folder() .. "/run"
+      assert.equal("blocked", assert(R.run(definition(), { work_dir = dir })).reason)
+      R.write(folder .. "/" .. changed, R.read(folder .. "/" .. changed) .. " -- changed")
+      local result, message, code = skillrt.resume(dir, { skill = R.skill(definition()) })
+      assert.is_nil(result)
+      assert.equal("changed", code)
+      assert.matches("of the sub%-run 1%.1 %(in%) changed since it began: [helper ]*" .. changed, message)
+      result = assert(skillrt.resume(dir, { skill = R.skill(definition()), accept_changes = true }))
+      assert.equal("blocked", result.reason)
+      assert.equal("blocked", assert(skillrt.resume(dir, { skill = R.skill(definition()) })).reason)
+    end
+  end)
 end)

@@ -12,8 +12,10 @@ local M = {}
 ---The kinds of agents: agent/<kind>.lua each.
 M.KINDS = {
   command = true, http = true, lua = true, chain = true, anthropic = true, openai = true, host = true, dry = true,
-  claude = true, codex = true, gemini = true,
+  claude = true, codex = true, gemini = true, skill = true,
 }
+
+local MADE <const> = "must be made by skillrt.agent.anthropic, openai, http, command, lua, host, skill or chain"
 
 -- What every agent can be asked besides what its kind says.
 local common = {}
@@ -63,15 +65,14 @@ end
 ---@return string? message
 function M.check(value, where)
   if type(value) ~= "table" then
-    local known = "%s: must be made by skillrt.agent.anthropic, openai, http, command, lua, host or chain, not %s"
-    return nil, known:format(where, names.show(value))
+    return nil, ("%s: %s, not %s"):format(where, MADE, names.show(value))
   elseif M.is(value) then
     return copied(value)
   end
   local kind = value.kind
   if not M.KINDS[kind] then
     local hint = type(kind) == "string" and names.suggest(kind, M.KINDS)
-      or "; make it with skillrt.agent.anthropic, openai, http, command, lua, host or chain"
+      or "; make it with skillrt.agent.anthropic, openai, http, command, lua, host, skill or chain"
     return nil, ('%s: field "kind" is %s%s'):format(where, names.show(kind), hint)
   end
   return module_of(kind).check(value, where, M.check)
@@ -161,6 +162,15 @@ end
 ---@return table agent
 function M.host(definition)
   local agent = make("host", type(definition) == "string" and { definition } or definition)
+  return agent
+end
+
+---Another skill: { "path" or a skill, input = table or function(state), as = a field of the state }.
+---@param definition string|table
+---@return table agent
+function M.skill(definition)
+  local is_skill = type(definition) == "table" and getmetatable(definition) ~= nil
+  local agent = make("skill", (is_skill or type(definition) == "string") and { definition } or definition)
   return agent
 end
 

@@ -8,10 +8,7 @@
 local awaited = require("skillrt.run.awaited")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
-local files = require("skillrt.base.files")
-local json = require("skillrt.base.json")
 local kept = require("skillrt.run.kept")
-local names = require("skillrt.base.names")
 local shared = require("skillrt.run.shared")
 local state = require("skillrt.skill.state")
 local usage = require("skillrt.agent.usage")
@@ -23,31 +20,6 @@ M.STEP = {}
 local STEP = M.STEP
 
 local place_of, recorded = kept.place_of, kept.drawn
-
-local function confined(work_dir, path, what)
-  if type(path) ~= "string" then
-    error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
-  end
-  local ok, why = files.is_confined(path)
-  if not ok then
-    error(("ctx.%s: path %q %s"):format(what, path, why), 3)
-  end
-  return files.join(work_dir, path)
-end
-
--- Where reads start: a relative path may not climb out.
-local function source(base, path, what)
-  if type(path) ~= "string" then
-    error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
-  elseif files.is_absolute(path) then
-    return path
-  end
-  local ok, why = files.is_confined(path)
-  if not ok then
-    error(("ctx.%s: path %s %s; give an absolute path to look elsewhere"):format(what, names.show(path), why), 3)
-  end
-  return files.join(base, path)
-end
 
 -- Each part of a ctx, made when the script first asks for it: most steps ask for few.
 local parts = {}
@@ -292,51 +264,8 @@ function parts.within(_, step, ctx, steps)
   end
 end
 
----Files that match, sorted, relative to input.dir (or the current folder); recorded.
-function parts.glob(run, step, _, steps)
-  return function(pattern, dir)
-    if type(pattern) ~= "string" then
-      error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
-    end
-    local base = source(run.input_dir, dir or ".", "glob")
-    local text, message, code = kept.read(steps.journal, step, function()
-      local list, problem, kind = files.glob(base, pattern)
-      return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, kind
-    end)
-    if not text then
-      return nil, message, code
-    end
-    local list = json.array({})
-    for name in text:gmatch("([^%z]*)%z") do
-      list[#list + 1] = name
-    end
-    return list
-  end
-end
-
----The text of a file; a relative path is looked up below input.dir (or the current folder); recorded.
-function parts.read(run, step, _, steps)
-  return function(path)
-    local from = source(run.input_dir, path, "read")
-    return kept.read(steps.journal, step, function()
-      return files.read(from)
-    end)
-  end
-end
-
----Writes a file below the work directory, whole or not at all; with durability "power" it
----survives a power cut.
-function parts.write(run)
-  return function(path, text)
-    confined(run.work_dir, path, "write")
-    if names.is_taken(path) then
-      error(("ctx.write: %q would replace a file of the run itself; choose another name"):format(path), 2)
-    end
-    if type(text) ~= "string" then
-      error("ctx.write: the text must be a string, not " .. type(text), 2)
-    end
-    return files.keep(run.work_dir, path, text, files.lasts(run.skill))
-  end
+for name, part in pairs(require("skillrt.run.ctx.files")) do
+  parts[name] = part
 end
 
 ---What a ctx finds its parts by; made once for a run.

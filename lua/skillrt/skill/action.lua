@@ -30,7 +30,7 @@ local M = {}
 ---@field reads string[]?      the state keys the conditions read, sorted; nil: unknown (a function)
 ---@field effects skillrt.Effect[]
 ---@field run function?
----@field agent string?        a name in the skill's agents
+---@field agent string?        a name in the skill's agents; of one that named a skill, made of that
 ---@field prompt string?       a path below the skill's folder; with a blank or line break the text itself
 ---@field tools string[]?
 ---@field max_runs number      how often it may be chosen; math.huge: without end
@@ -63,6 +63,7 @@ local COMMON = {
   effects = { kind = "text", list = true, default = {} },
   run = { kind = "function" },
   agent = { kind = { "id", "table" } },
+  skill = {},
   prompt = { kind = "text" },
   tools = { kind = "text", list = true },
   idempotent = { kind = "boolean" },
@@ -188,6 +189,18 @@ end
 
 -- Who performs it: exactly one of run and agent; a terminal action may do nothing at all.
 local function performer(action, agents, where)
+  local skill = action.skill
+  if skill ~= nil then
+    if action.run or action.agent then
+      return where .. ': has "skill" beside "run" or "agent"; keep the one that performs it'
+    end
+    local agent = { kind = "skill" }
+    local plain = type(skill) == "table" and getmetatable(skill) == nil
+    for key, value in pairs(plain and skill or { skill }) do
+      agent[key] = value
+    end
+    action.agent, action.skill = agent, nil
+  end
   local agent = action.agent
   if action.run and agent then
     return where .. ': has both "run" and "agent"; keep the one that performs it'
