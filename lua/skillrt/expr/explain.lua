@@ -136,13 +136,17 @@ end
 
 ---@param ast skillrt.expr.Node
 ---@param trial skillrt.expr.Trial
+---@param as_wish boolean?  of one that does not hold: "n is 2, wanted n > 3"
 ---@return string
-function M.explain(ast, trial)
+function M.explain(ast, trial, as_wish)
   local holds = trial.truth(ast)
   local node = holds and ast or first_false(ast, trial)
   local _, reason = trial.truth(node)
   local text = compile.quote(node, trial.text)
   local why = reason or values_behind(node, trial)
+  if as_wish then
+    return reason and ("%s (%s)"):format(text, reason) or why == "" and "wanted " .. text or ("%s, wanted %s"):format(why, text)
+  end
   local said = ("%s is %s"):format(text, tostring(holds))
   if why == "" or why == said then return said end
   return said .. ": " .. why

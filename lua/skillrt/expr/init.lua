@@ -109,8 +109,9 @@ Getter.__call = Condition.evaluate
 
 ---Why it holds or not: "files.length > 0 is false: files.length is 0".
 ---@param state table
+---@param as_wish boolean?  of one that does not hold: "files.length is 0, wanted files.length > 0"
 ---@return string
-function Condition:explain(state)
+function Condition:explain(state, as_wish)
   check_state(state, 2)
   local function try(build, node)
     local ok, result = run(self, build(node, self.text), state)
@@ -125,7 +126,7 @@ function Condition:explain(state)
       return holds or false, reason
     end,
     value = function(node) return try(compile.build, node) end,
-  })
+  }, as_wish)
 end
 
 local function check_text(text)

@@ -72,7 +72,7 @@ M.FORMAT = 2
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, newest = {} }
   for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by",
-    "chosen", "same", "given_up", "handlers" }) do
+    "chosen", "same", "given_up", "handlers", "returned" }) do
     self[field] = {}
   end
   return self
@@ -247,6 +247,7 @@ function apply.done(self, record)
     end
   end
   self.runs[id] = (self.runs[id] or 0) + 1
+  self.returned[id] = record.set or EMPTY
   if record.partial then
     if step.kind == "phase" then
       local text = "only partly done" .. (record.summary and ": " .. record.summary or "")

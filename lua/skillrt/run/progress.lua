@@ -56,6 +56,30 @@ local function times(state, known, before, stands_still)
   return count and count + 1, print
 end
 
+local function named(keys)
+  if #keys == 0 then
+    return "nothing"
+  end
+  return table.concat(keys, ", ", 1, math.min(#keys, 10)) .. (#keys > 10 and (" and %d more"):format(#keys - 10) or "")
+end
+
+-- What stands still, in words: the keys that an action reads, and those that it gave in this session.
+local function told(books, one)
+  local parts, gave = {}, books.returned[one.id]
+  if one.reads then
+    parts[1] = "it reads " .. named(one.reads)
+  end
+  if gave then
+    local keys = {}
+    for key in pairs(gave) do
+      keys[#keys + 1] = tostring(key)
+    end
+    table.sort(keys)
+    parts[#parts + 1] = "it gave " .. named(keys)
+  end
+  return parts[1] and ": " .. table.concat(parts, "; ") or ""
+end
+
 ---Whether an action that was chosen and may be chosen again ends the run instead, as nothing moves.
 ---@param one skillrt.Action
 ---@return string? status
@@ -80,8 +104,8 @@ function Progress:check(one)
   elseif count <= limit then
     return nil, nil, nil, { count, print }
   end
-  local message = "%s was chosen %d times and nothing that it depends on changed"
-  return "paused", "no_progress", message:format(id, limit)
+  local message = "%s was chosen %d times and nothing that it depends on changed%s"
+  return "paused", "no_progress", message:format(id, limit, told(books, one))
 end
 
 return Progress

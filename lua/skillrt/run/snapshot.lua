@@ -24,7 +24,8 @@ M.ENDING = '"t":"books"}'
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
 
-local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true, subs = true }
+local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true, subs = true,
+  returned = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations", "ms", "loose", "sub", "top",
@@ -99,7 +100,7 @@ local function restore(books, entry)
     books[field] = value
   end
   books.steps, books.open, books.at, books.newest = {}, 0, entry.at, {}
-  for _, field in ipairs({ "spent", "spent_by", "chosen", "same", "given_up", "handlers" }) do
+  for _, field in ipairs({ "spent", "spent_by", "chosen", "same", "given_up", "handlers", "returned" }) do
     books[field] = books[field] or {} -- it was written before there were such
   end
   books.state = state.new(entry.state)
@@ -108,7 +109,7 @@ local function restore(books, entry)
     local scope = kept.books
     books.subs = books.subs or {}
     scope.steps, scope.open, scope.newest, scope.state = books.steps, 0, {}, state.new(kept.state)
-    scope.state.progress = kept.progress or 0
+    scope.state.progress, scope.returned = kept.progress or 0, {}
     books.subs[id] = scope
   end
   for _, step in ipairs(entry.steps or {}) do

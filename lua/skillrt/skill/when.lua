@@ -86,7 +86,7 @@ function M.text(condition)
   return type(condition) == "table" and condition.text or named_function(condition)
 end
 
----The conditions that do not hold, for a report of what blocks a run (F28).
+---The conditions that do not hold, with the values, for a report of what blocks a run (F28).
 ---@param action skillrt.Action
 ---@param state table
 ---@return string[]
@@ -94,7 +94,9 @@ function M.unmet(action, state)
   local out = {}
   for _, condition in ipairs(action.when) do
     local ok, reason = test(condition, state)
-    if not ok then
+    if not ok and type(condition) == "table" then
+      out[#out + 1] = condition:explain(state, true)
+    elseif not ok then
       out[#out + 1] = M.text(condition) .. (reason and (" (%s)"):format(reason) or "")
     end
   end

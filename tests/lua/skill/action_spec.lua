@@ -142,7 +142,7 @@ describe("whether an action may run", function()
 
   it("says for a blocked one what does not hold (F28)", function()
     local one = new({ when = { "a", "b > 1", "c" } })
-    assert.same({ "a", "b > 1" }, when.unmet(one, { b = 0, c = true }))
+    assert.same({ "a is undefined, wanted a", "b is 0, wanted b > 1" }, when.unmet(one, { b = 0, c = true }))
   end)
 end)
 
