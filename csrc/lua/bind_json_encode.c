@@ -159,16 +159,19 @@ static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
   return -*moved;
 }
 
-/* Lists the members of the table; the first key and its value are on the stack. */
+/* Lists the members of the table; the first key and its value are on the stack. Their names alone may
+ * need more than there is room for: then nothing is sorted in vain. */
 static bool encode_list(struct encoder *c, int table, const struct json_path *here, int *keys) {
   lua_State *L = c->L;
-  size_t base = c->entry_count;
+  size_t base = c->entry_count, least = c->out.length;
   int moved = 0;
   do {
     if (lua_type(L, -2) != LUA_TSTRING) return encode_wrong_key(c, here);
     if (!encode_entries(c, 1)) return false;
     struct entry entry;
     entry.key = lua_tolstring(L, -2, &entry.length);
+    least += entry.length + 4; /* two quotes, a colon and a value */
+    if (least > c->options->size) return encode_too_large(c);
     entry.prefix = entry_prefix(entry.key, entry.length);
     entry.slot = encode_keep_pair(L, c->entry_count - base, keys, &moved);
     c->entries[c->entry_count++] = entry;

@@ -14,6 +14,7 @@ local M = {}
 M.BLOB_BYTES = 64 * 1024
 
 local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
+local SMALL <const> = { size = BLOB_BYTES } -- most records are; of a larger one no more is encoded in vain
 
 -- The places where large values occur: a record's field, or a key of one.
 local HOLDERS = { "set", "context", "reply", "state" }
@@ -26,14 +27,16 @@ local function may_be_large(value)
   return type(value) == "table"
 end
 
--- The reference that stands for a value, where its JSON is long; else nil, or nil, message, code.
+-- The reference that stands for a value, where its JSON is long; else nil, or nil and why it has none.
 local function moved_out(value, path, record, blobs)
   if not may_be_large(value) then
     return nil
   end
-  local text, message, code = json.encode(value)
-  if not text or #text <= BLOB_BYTES then
-    return nil, message, code
+  local text = json.encode(value)
+  if not text then -- once more, to say where
+    return nil, select(2, json.encode(value, { name = "value." .. table.concat(path, ".") }))
+  elseif #text <= BLOB_BYTES then
+    return nil
   end
   local digest = core.sha256(text)
   blobs[#blobs + 1] = { digest, text }
@@ -56,18 +59,18 @@ local function split(record)
   for _, name in ipairs(HOLDERS) do
     local given = record[name]
     for key, value in pairs(type(given) == "table" and given or {}) do
-      local reference, message, code = moved_out(value, { name, key }, copy, blobs)
+      local reference, message = moved_out(value, { name, key }, copy, blobs)
       if message then
-        return nil, message, code
+        return nil, message
       elseif reference then
         copy[name] = copy[name] == given and shallow(given) or copy[name]
         copy[name][key] = reference
       end
     end
   end
-  local reference, message, code = moved_out(copy.out, { "out" }, copy, blobs)
+  local reference, message = moved_out(copy.out, { "out" }, copy, blobs)
   if message then
-    return nil, message, code
+    return nil, message
   end
   copy.out = reference or copy.out
   return copy, blobs
@@ -87,20 +90,21 @@ end
 ---@return table[]|string blobs  { digest, text } each; or what cannot be encoded
 ---@return string? code
 function M.encode(record)
-  local text, message, code = encode(record)
+  local text, message, code = encode(record, SMALL)
+  if text then
+    return text, nil
+  elseif code ~= "limit" then
+    return nil, as_written(message --[[@as string]]), code
+  end
+  local small, blobs = split(record)
+  if not small then
+    return nil, as_written(blobs --[[@as string]]), code
+  end
+  text, message, code = encode(small)
   if not text then
     return nil, as_written(message --[[@as string]]), code
-  elseif #text <= BLOB_BYTES then
-    return text, nil
   end
-  local small, blobs, kind = split(record)
-  if not small then
-    return nil, blobs, kind
-  elseif #blobs == 0 then
-    return text, nil
-  end
-  text, message, code = json.encode(small)
-  return text, text and blobs or message, code
+  return text, blobs[1] and blobs or nil
 end
 
 ---Bytes as valid UTF-8: what is not is replaced by U+FFFD.
