@@ -34,6 +34,7 @@ local M = {
     },
     { name = "dry-run", help = "ask nobody: agents answer at once with the least that fits" },
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
+    require("skillrt.cli.trust").OPTION,
     { name = "strict", help = "refuse a skill of whose documents something is not read as it is written" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
@@ -130,6 +131,11 @@ end
 local function named(words)
   for _, word in ipairs(words) do
     if word:sub(1, 1) ~= "-" and core.files.stat(word) then
+      local trust = require("skillrt.document.trust")
+      local code = trust.code(word)
+      if code and not trust.is_trusted(code) then
+        return nil -- nothing of it runs to say what it is
+      end
       local ok, skill = pcall(require("skillrt.document.open").load, word, {})
       return ok and require("skillrt.skill").is(skill) and skill or nil
     end
@@ -163,6 +169,13 @@ function M.run(args)
   local started, script = core.mono_ns(), args.script
   if not core.files.stat(script) then
     return M.missing(script)
+  end
+  local trusted, untold, kind = true, nil, nil
+  if core.files.stat(script .. "/skill.lua") then
+    trusted, untold, kind = require("skillrt.cli.trust").check(script, args)
+  end
+  if not trusted then
+    return require("skillrt.cli.ending").refused(untold, kind)
   end
   if args.work_dir == "" then
     return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")
