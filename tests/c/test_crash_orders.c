@@ -182,6 +182,9 @@ static void over_http(void) {
   TEST("HTTP exchanges that are refused or break off are made again, in every order") {
     in_shape("broken", 30);
   }
+  TEST("a wait before an attempt is over in its time, whatever the clock says after a kill") {
+    in_shape("patient", 6);
+  }
   TEST("commands and HTTP exchanges after each other, in every order, killed anywhere") {
     in_shape("mixed", 6);
   }

@@ -9,7 +9,7 @@
 
 #include "support/clock.h"
 
-enum { STAND_STILL_MS = 10000, EPISODES = 20 };
+enum { STAND_STILL_MS = 10000, EPISODES = 20, LONGEST_MS = 600000 };
 static const int64_t wall = 1700000000000, later = 3600000;
 
 /* ---- a world that repeats itself ---- */
@@ -136,6 +136,7 @@ void crash_heal(struct crash *c, int64_t later_ms) {
   int64_t now = sys->wall_ms(sys);
   faulty_reset(c->faulty);
   faulty_clock(c->faulty, now + later_ms, 1);
+  c->waited_ms = 0;
 }
 
 /* ---- comparing ---- */
@@ -168,8 +169,10 @@ static void show_journal(struct crash *c) {
 void crash_survey(struct crash *c, const char *where) {
   struct audit_found found = {0};
   c->stop_at = 0;
-  /* What was to be waited for is long due; where time is a fake, it is not, every second time. */
-  crash_heal(c, c->choose && c->points % 2 ? 1 : later);
+  /* What was to be waited for is long due; where time is a fake, it is not yet due every third
+   * time, and every third time the clock was put back. */
+  static const int64_t when[] = {3600000, 1, -24 * 3600000};
+  crash_heal(c, c->choose ? when[c->points % 3] : later);
   c->points++;
   c->seed = 1000 + (uint64_t)c->points;
   if (!complete(c)) {
@@ -184,6 +187,11 @@ void crash_survey(struct crash *c, const char *where) {
     show_journal(c);
   } else if (!same_files(c, where)) {
     c->different++;
+  }
+  if (c->waited_ms > LONGEST_MS) {
+    c->different++;
+    printf("# %s: waited %ld s\n", where, (long)(c->waited_ms / 1000));
+    show_journal(c);
   }
   if (c->programs.twice > c->twice) {
     c->twice = c->programs.twice;

@@ -37,6 +37,7 @@ struct crash {
   struct programs programs;
   int64_t jump_ms;
   int jumps, jumped;
+  int64_t waited_ms; /* since it was healed, for nothing but time */
 
   struct skillrt *running; /* between its opening and its closing */
   uint64_t moment;         /* allocations since it was opened */

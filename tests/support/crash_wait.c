@@ -63,8 +63,9 @@ void crash_wait(struct crash *c, struct skillrt *run) {
   int timeout = skillrt_timeout_ms(run), running = programs_running(&c->programs);
   if (running > 0 && (timeout < 0 || timeout > SOON_MS))
     answer_or_pass(c, running);
-  else if (timeout >= 0)
+  else if (timeout >= 0) {
+    c->waited_ms += timeout;
     pass(c, timeout);
-  else
+  } else
     wait_for(run); /* nobody will come: it hangs */
 }

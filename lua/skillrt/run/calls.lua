@@ -145,7 +145,7 @@ local function take_up(self, call, open)
     self:decide(call, decision)
   elseif open.failed then -- its attempt was over, the next one waits
     call.attempt = call.attempt + 1
-    self.due:put(open.retry_at, call)
+    self.due:put(math.min(open.retry_at, self.run.core.wall_ms() + open.failed.retry), call) -- clocks are put back
   elseif call.idem then
     start(self, call)
   else

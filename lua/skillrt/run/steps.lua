@@ -381,8 +381,8 @@ function Steps:take_up()
     if not self:definition_of(step) then
       local why = "its definition is no longer part of the skill"
       assert(self.journal:emit({ t = "skip", step = number, why = why }))
-    elseif step.retry_at then
-      self.calls.due:put(step.retry_at, step)
+    elseif step.retry_at then -- never longer than it was to be, though the clock was put back
+      self.calls.due:put(math.min(step.retry_at, wall_ms() + step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
       if self.run.accept_changes and not step.loose then
         require("skillrt.run.diverged").loosen(self, step)

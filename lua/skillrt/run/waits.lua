@@ -37,24 +37,25 @@ end
 
 function begin.ask(self, call)
   local request, books = call.request, self.run.books
+  local ends_at = in_seconds(self, request.timeout)
   local open = record_of(self, call, {
     q = (books.asked or 0) + 1,
     question = request.question,
     nonce = self.run.core.uuid():sub(1, 8),
-  }, in_seconds(self, request.timeout))
+  }, ends_at)
   call.q = open.q
   if open.due then
-    self.due:put(open.due, call)
+    self.due:put(math.min(open.due, ends_at or open.due), call)
   end
 end
 
 function begin.wait(self, call)
   local event, books = call.request.event, self.run.books
-  local open = record_of(self, call, { event = event, w = (books.waits or 0) + 1 },
-    in_seconds(self, call.request.timeout))
+  local ends_at = in_seconds(self, call.request.timeout)
+  local open = record_of(self, call, { event = event, w = (books.waits or 0) + 1 }, ends_at)
   call.w = open.w
   if open.due then
-    self.due:put(open.due, call)
+    self.due:put(math.min(open.due, ends_at or open.due), call)
   end
   local list = self.waiters[event] or {}
   self.waiters[event] = list

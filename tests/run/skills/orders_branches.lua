@@ -19,16 +19,16 @@ local function say(ctx, name)
 end
 
 -- The same of an agent behind HTTP.
-local function post(ctx, name)
+local function post(ctx, name, base)
   return must(ctx.await {
     kind = "http", method = "POST", url = "http://agent.test/" .. name, body = name,
-    idempotent = not name:find "^once", retry = { max = 3 },
+    idempotent = not name:find "^once", retry = { max = 3, base = base },
   }).body
 end
 
-local function posts(ctx, name)
+local function posts(ctx, name, base)
   return function()
-    return post(ctx, name)
+    return post(ctx, name, base)
   end
 end
 
@@ -71,6 +71,10 @@ local SHAPES = {
   -- one is busy at first, one breaks off when it may have begun, beside one that may not be repeated
   broken = function(ctx)
     return ctx.all { posts(ctx, "busy-a"), posts(ctx, "lost-b"), posts(ctx, "once-c") }
+  end,
+  -- the next attempt comes in half a minute
+  patient = function(ctx)
+    return ctx.all { posts(ctx, "busy-a", 30), posts(ctx, "once-b"), posts(ctx, "c") }
   end,
   mixed = function(ctx)
     return ctx.pipeline({ "a", "once-b" },
