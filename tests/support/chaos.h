@@ -1,0 +1,32 @@
+/* chaos.h: a process that performs many runs at once in a world that is not kind: disks are full
+ * for a while, syncs are slow, the clock jumps, runs are stopped, and somebody kills the process.
+ * What it leaves is taken up by the next. Used by tests/c/test_chaos.c. */
+#ifndef SKILLRT_TESTS_CHAOS_H
+#define SKILLRT_TESTS_CHAOS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct chaos {
+  char
+      base[PATH_MAX]; /* the folder; run n has n.run, n.book, n.told, n.over and may have n.wrong */
+  char program[PATH_MAX]; /* ourselves, who play the agents: chaos_agent */
+  int runs, workers;
+  bool calm; /* nothing is harmed any more */
+};
+
+/* "<base>/<number>.<what>" */
+void chaos_path(const struct chaos *, int number, const char *what, char to[PATH_MAX]);
+bool chaos_is_there(const struct chaos *, int number, const char *what);
+
+/* Goes on with each run n for which n % workers is `worker` until all are over, or SIGTERM or
+ * SIGHUP stops them. Gives the exit code: 0, or 1 where something was wrong that n.wrong does not
+ * tell. */
+int chaos_work(const struct chaos *, int worker, uint64_t seed);
+
+/* The program that runs call: argv from "--agent" on. Notes in the book that it began; that it was
+ * called again though its answer was told to be durable; that another of its name still runs. */
+int chaos_agent(char **argv);
+
+#endif
