@@ -1,5 +1,6 @@
 -- run_sub_spec.lua: a skill run by a step of another (ctx.run, skill = ... on an action): one journal, the same
 -- end wherever it is killed, cancel, what is refused.
+local kit = require "tests.support.cli_kit"
 local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 
@@ -270,5 +271,24 @@ describe("a skill run by a step of another", function()
       assert.equal("blocked", result.reason)
       assert.equal("blocked", assert(skillrt.resume(dir, { skill = R.skill(definition()) })).reason)
     end
+  end)
+
+  it("is shown below its step in the log, in the status and live", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[
+      local skillrt = require "skillrt"
+      local inner = skillrt.skill { name = "inner", actions = {
+        { id = "one", priority = 1, run = function(_, ctx) ctx.log("hello") return {} end },
+        { id = "gate", when = "input.go", run = function() return {} end } } }
+      return skillrt.skill { name = "outer", actions = { { id = "top", skill = inner } } }]])
+    local run = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(5, run.code, run.err)
+    local wanted = "%[Iteration 1%] Executing: top\n  %[Sub%-run 1%.1%] inner 1%.0%.0 %(autonomous%)\n"
+      .. "  %[Iteration 1%] Executing: one\n  %[Iteration 1%] one: hello\n  %[Iteration 1%] Completed: one\n"
+    assert.matches(wanted, run.out)
+    assert.matches("Z    %[Sub%-run 1%.1%] inner[^\n]*\n[^\n]*Z    %[Iteration 1%] Executing: one\n", kit.run(folder, { "log", "w" }).out)
+    local status = kit.run(folder, { "status", "w" }).out
+    assert.matches("open +top, since [^\n]*, waits for inner %(call 1%)", status)
+    assert.matches("because +inner %(sub%-run 1%.1%): gate: ", status)
   end)
 end)

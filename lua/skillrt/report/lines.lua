@@ -4,6 +4,7 @@
 -- and keeps only what later lines need. All text is escaped here. Knows the record shapes of
 -- books.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
 
+local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
 local trace = require("skillrt.report.trace")
 
@@ -41,12 +42,18 @@ function M.new(options)
   }, Lines)
 end
 
--- "[Iteration 3] " of an action, "[Orchestrator] " of a phase (R29, R67).
+-- "[Iteration 3] " of an action, "[Orchestrator] " of a phase (R29, R67); of a sub-run's below its step.
 local function prefix(step)
+  local indent = ("  "):rep(step and step.depth or 0)
   if step and step.kind == "action" then
-    return ("[Iteration %d] "):format(step.n)
+    return ("%s[Iteration %d] "):format(indent, step.n)
   end
-  return "[Orchestrator] "
+  return indent .. "[Orchestrator] "
+end
+
+-- How deep below the run's own steps a scope's stand: "5.2" belongs to a call of step 5.
+local function depth_of(self, sub)
+  return sub and select(2, subs.path(setmetatable({ [0] = { sub = sub } }, { __index = self.steps }), 0)) or 0
 end
 
 local function add(out, kind, format, ...)
@@ -72,6 +79,11 @@ end
 local format = {}
 
 function format.run(self, record, out)
+  if record.sub then
+    add(out, "info", "%s[Sub-run %s] %s %s (%s)", ("  "):rep(depth_of(self, record.sub)), escape(record.sub),
+      escape(record.skill), escape(record.version or "?"), escape(record.mode or "?"))
+    return
+  end
   self.status = "pending"
   add(out, "info", "=== Orchestrator Started ===")
   add(out, "info", "Skill: %s %s (%s), run %s", escape(record.skill), escape(record.version or "?"),
@@ -82,9 +94,10 @@ end
 function format.start(self, record, out)
   local kind = record.phase and "phase" or "action"
   local step = { id = record.phase or record.action, kind = kind, n = record.n, attempt = 1, at = record.at }
+  step.sub, step.depth = record.sub, depth_of(self, record.sub)
   self.steps[record.step] = step
   self.status = "running"
-  if kind == "action" then
+  if kind == "action" and not record.sub then
     add(out, "detail", "[Iteration %d] Status: %s, Completed: %d", step.n, self.status, self.completed)
   end
   add(out, "info", "%sExecuting: %s", prefix(step), escape(step.id))
@@ -191,7 +204,7 @@ function format.done(self, record, out)
   local step = self.steps[record.step] or { id = "?", kind = "phase" }
   self.steps[record.step] = nil
   self.done = self.done + 1
-  if not record.partial and not self.over[step.id] then
+  if not record.partial and not self.over[step.id] and (step.depth or 0) == 0 then
     self.over[step.id] = true
     self.completed = self.completed + 1
   end
@@ -254,6 +267,11 @@ local ENDS = { completed = true, failed = true, aborted = true }
 
 function format.stop(self, record, out)
   local status, reason = record.status, record.reason
+  if record.sub then
+    add(out, status == "completed" and "good" or "warning", "%s[Sub-run %s] %s (%s)",
+      ("  "):rep(depth_of(self, record.sub)), escape(record.sub), escape(status), escape(tostring(reason)))
+    return
+  end
   self.status = status
   if status == "completed" then
     add(out, "good", "=== All actions completed ===")
@@ -287,6 +305,8 @@ local function seed(self, record, books)
       n = books.state.root.iteration_count,
       attempt = step.attempt,
       at = record.at,
+      sub = step.sub,
+      depth = select(2, subs.path(books.steps, number)),
     }
   end
 end
@@ -366,11 +386,11 @@ end
 function Lines:open()
   local list = {}
   for number, step in pairs(self.steps) do
-    step.number = number
+    step.number, step.path = number, subs.path(self.steps, number)
     list[#list + 1] = step
   end
   table.sort(list, function(a, b)
-    return a.number < b.number
+    return a.path < b.path
   end)
   return list
 end

@@ -66,7 +66,8 @@ local function last_words(said)
 end
 
 local function step_line(step, wall_ms)
-  local line = ("> %s  %s"):format(step.id, text_of.duration(math.max(0, wall_ms - step.at)))
+  local indent = ("  "):rep(step.depth or 0)
+  local line = ("%s> %s  %s"):format(indent, step.id, text_of.duration(math.max(0, wall_ms - step.at)))
   if step.attempt > 1 then
     line = ("%s  attempt %d"):format(line, step.attempt)
   end

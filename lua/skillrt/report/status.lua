@@ -12,6 +12,7 @@ local inbox = require("skillrt.run.inbox")
 local files = require("skillrt.base.files")
 local prompts = require("skillrt.run.prompts")
 local question = require("skillrt.report.question")
+local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
 
 local M = {}
@@ -32,10 +33,14 @@ local function waits_for(step)
 end
 
 local function open_steps(books)
-  local list = {}
-  for _, step in pairs(books.steps) do
+  local list, paths, depths = {}, {}, {}
+  for number, step in pairs(books.steps) do
+    paths[number], depths[number] = subs.path(books.steps, number)
     list[#list + 1] = {
       step = step.number,
+      sub = step.sub,
+      skill = step.sub and books.subs[step.sub].skill or nil,
+      depth = step.sub and depths[number] or nil,
       id = step.id,
       kind = step.kind,
       attempt = step.attempt,
@@ -45,7 +50,7 @@ local function open_steps(books)
     }
   end
   table.sort(list, function(a, b)
-    return a.step < b.step
+    return paths[a.step] < paths[b.step]
   end)
   return list
 end
@@ -150,7 +155,8 @@ local function ago(ms)
 end
 
 local function step_line(step)
-  local line = ("%s, since %s"):format(escape(step.id), step.started_at)
+  local name = step.sub and ("%s%s: %s"):format(("  "):rep(step.depth), step.skill, step.id) or step.id
+  local line = ("%s, since %s"):format(escape(name), step.started_at)
   if step.attempt > 1 then
     line = ("%s, attempt %d"):format(line, step.attempt)
   end

@@ -9,7 +9,8 @@ describe("an outline", function()
     for _, text in ipairs {
       "# Rules\n", "# Rules\n\n## Examples\n\nNone yet.\n", "# Rules\n\nTODO: write them\n",
       "# Rules\n\n- [describe]\n- ...\n",
-      "---\nname: a\n---\n# Rules\n\n<!-- long\nwords -->\n\nHow to write\n\n- How to write\n", "# \u{89C4}\u{5219}\n\n\u{6682}\u{65E0}\u{3002}\n",
+      "---\nname: a\n---\n# Rules\n\n<!-- long\nwords -->\n\nHow to write\n\n- How to write\n",
+      "# \u{89C4}\u{5219}\n\n\u{6682}\u{65E0}\u{3002}\n",
       MADE:gsub("{{purpose[_line]*}}", "Terms and tone"), (MADE:gsub("{{purpose[_line]*}}", "Terms: and tone")),
     } do
       assert.is_true(outline.is(text), text)

@@ -82,6 +82,22 @@ local function sweep(self)
   end
 end
 
+---Where a step stands among all: texts that sort each below the step whose call runs its scope.
+---@param steps table<integer, table>  by number, each with `sub`
+---@param number integer
+---@return string path   twelve digits and a dot for each
+---@return integer depth  0: the run's own
+function M.path(steps, number)
+  local path, depth = ("%012d."):format(number), 0
+  local sub = steps[number] and steps[number].sub
+  while sub and depth < 64 do
+    local parent = math.tointeger(tonumber(sub:match("^%d+")))
+    path, depth = ("%012d.%s"):format(parent, path), depth + 1
+    sub = steps[parent] and steps[parent].sub
+  end
+  return path, depth
+end
+
 local DROPS <const> = { drop = true, fail = true, skip = true, rewind = true, retry = true }
 
 ---What a record changes beside its own scope.
