@@ -82,6 +82,7 @@ end
 ---@return string message
 ---@return skillrt.FailureClass class
 ---@return any call
+---@return true|nil is_meant  it is a table with a message: raised on purpose
 function M.raised(who, problem)
   fatal.pass_on(problem) -- from outside: not the function's failure
   if type(problem) == "string" then
@@ -97,7 +98,7 @@ function M.raised(who, problem)
     class = code
   end
   local named, text = failure.claimed(class, message)
-  return nil, text, named, field(problem, "call")
+  return nil, text, named, field(problem, "call"), true
 end
 
 return M

@@ -87,7 +87,7 @@ end
 -- The strategy is at fault: the run waits until its file is repaired.
 local function strategy_failed(self, problem)
   fatal.pass_on(problem)
-  local text = type(problem) == "table" and problem.message or problem
+  local text = type(problem) == "table" and rawget(problem, "message") or problem
   text = type(text) == "string" and text or names.show(text)
   return "stop", "paused", "strategy_error", ("strategy %s: %s"):format(self.skill.strategy.name, text)
 end
@@ -132,9 +132,9 @@ local function ask_strategy(self)
   elseif list.built_in[result] then
     return built_in_end(result)
   end
-  local ids, message = strategy.check(result, list)
-  if not ids then
-    return strategy_failed(self, message)
+  local checked, ids, message = pcall(strategy.check, result, list) -- its metatable may raise
+  if not checked or not ids then
+    return strategy_failed(self, checked and message or ids)
   end
   local chosen = {}
   for i, id in ipairs(ids) do

@@ -352,7 +352,9 @@ function format.rewind(self, record, out)
       self.completed = self.completed - 1
     end
   end
-  add(out, "info", "Running again: %s", joined(record.phases, 20))
+  if record.phases[1] then
+    add(out, "info", "Running again: %s", joined(record.phases, 20))
+  end
 end
 
 function format.edit(_, record, out)

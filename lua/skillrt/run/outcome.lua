@@ -10,6 +10,7 @@ local meeting = require("skillrt.run.meeting")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
+local plain = require("skillrt.base.plain")
 local state = require("skillrt.skill.state")
 local types = require("skillrt.skill.types")
 
@@ -244,6 +245,12 @@ end
 function M.settle(run, step, definition, updates, words)
   local context, kept, problem, refused, has_tables, simple, replaced
   updates = updates or NOTHING
+  if getmetatable(updates) then -- a view, or what may raise when it is read
+    updates, problem = plain.copy(updates, "updates")
+    if problem then
+      return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, problem) }
+    end
+  end
   if updates.context ~= nil or (words and words.context) then
     updates, context = split_context(updates, words and words.context)
   end
@@ -273,6 +280,12 @@ function M.settle(run, step, definition, updates, words)
     simple = false
   end
   if #definition.effects > 0 then
+    if has_tables then -- they are looked at as they will be kept: what cannot be is told first
+      local _, unfit = plain.copy(kept, "updates")
+      if unfit then
+        return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
+      end
+    end
     entry.missed = broken_effects(definition, root, preview(root, kept))
     simple = false
   end

@@ -52,9 +52,9 @@ function M.changed_files(pins, now)
   return changed
 end
 
-local function has_phase(policy, id)
-  for _, phase in ipairs(policy.run.skill.phases) do
-    if phase.id == id then
+local function is_declared(skill, failed)
+  for _, one in ipairs(failed.kind == "phase" and skill.phases or skill.actions) do
+    if one.id == failed.id then
       return true
     end
   end
@@ -87,7 +87,7 @@ end
 -- What can be done with a run that has failed.
 local function ways_on(policy)
   local dir, books, ways = policy.run.work_dir, policy.books, {}
-  if books.last_failed then
+  if books.last_failed and is_declared(policy.run.skill, books.last_failed) then
     ways[1] = ("`skillrt retry %s` tries its last failed step again"):format(dir)
   end
   if books.limit then
@@ -99,12 +99,15 @@ end
 local function check_status(policy)
   local books, from = policy.books, policy.session.from
   if from then
-    if not has_phase(policy, from) then
+    if not is_declared(policy.run.skill, { kind = "phase", id = from }) then
       refuse("missing", "Phase not found: %s", from)
     end
   elseif policy.session.retry then
     if not books.last_failed then
       refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
+    elseif not is_declared(policy.run.skill, books.last_failed) then
+      refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", policy.run.work_dir,
+        books.last_failed.kind, books.last_failed.id, ways_on(policy))
     end
   elseif books.status == "completed" or books.status == "aborted" then
     refuse(

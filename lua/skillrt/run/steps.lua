@@ -269,9 +269,9 @@ end
 
 -- What a function raised, as a failure.
 local function raised(step, problem)
-  local _, message, class, call = returned.raised(step.id, problem)
+  local _, message, class, call, is_meant = returned.raised(step.id, problem)
   local failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
-  if type(problem) ~= "table" or type(problem.message) ~= "string" then
+  if not is_meant then
     failure.traceback = debug.traceback(step.thread, failure.message)
   end
   coroutine.close(step.thread) -- its to-be-closed variables are closed now

@@ -73,9 +73,9 @@ describe("what a function raised", function()
 
   it("may name its class and the call that is to blame", function()
     local call = {}
-    assert.same({ nil, "busy", "transient", call }, { returned.raised("fix", { message = "busy", class = "transient", call = call }) })
-    assert.same({ nil, "busy", "timeout" }, { returned.raised("fix", { message = "busy", code = "timeout" }) })
-    assert.same({ nil, "gone", "permanent" }, { returned.raised("fix", { message = "gone", code = "missing" }) })
+    assert.same({ nil, "busy", "transient", call, true }, { returned.raised("fix", { message = "busy", class = "transient", call = call }) })
+    assert.same({ nil, "busy", "timeout", nil, true }, { returned.raised("fix", { message = "busy", code = "timeout" }) })
+    assert.same({ nil, "gone", "permanent", nil, true }, { returned.raised("fix", { message = "gone", code = "missing" }) })
     local _, message, class = returned.raised("fix", { message = "busy", class = "wierd" })
     assert.equal("permanent", class)
     assert.has_match('its class is "wierd", which is not known', message, 1, true)
