@@ -28,7 +28,7 @@ local function read(dir, name)
 end
 
 -- The script that generated folders have, but for what is said in its comments: it reads the config and nothing else.
-local OURS <const> = 'local skillrt = require "skillrt" '
+local OURS <const> = "local skillrt = require " .. '"skillrt" '
   .. 'local folder = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "." '
   .. 'return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })'
 
