@@ -9,6 +9,49 @@ return skillrt.skill { name = "wait", state = { n = 0 }, limits = { max_errors =
   { id = "bad", when = "error_count === 0", run = function() return nil, "no \27[2Jluck\nsecond line" end, optional = true },
   { id = "long", when = "error_count > 0", run = function(_, ctx) ctx.await { kind = "sleep", seconds = 60 } end } } }]]
 
+describe("a folder of runs", function()
+  local SCRIPT = [[
+    local skillrt = require "skillrt"
+    return skillrt.skill { name = "asks", state = {}, actions = { { id = "a", run = function(_, ctx)
+      return { v = ctx.ask "which?" }
+    end } } }]]
+
+  it("is listed, the newest first, by list and by status; latest names the newest", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", SCRIPT)
+    for _, name in ipairs { "one", "two" } do
+      kit.run(folder, { "asks.lua", "--work-dir", "runs/" .. name })
+      os.execute "sleep 0.02"
+    end
+    assert.equal(0, kit.run(folder, { "answer", "runs/one", "x" }).code)
+    for _, args in ipairs { { "list" }, { "list", "runs" }, { "status", "runs" } } do
+      local run = kit.run(folder, args)
+      assert.equal(0, run.code, run.err)
+      local first, second = run.out:match "^([^\n]+)\n([^\n]+)\n$"
+      assert.truthy((first or ""):find("^runs/one  completed %(task_completed%), 1 step, "), run.out)
+      assert.truthy((second or ""):find("^runs/two  paused %(waiting_for_person%), 0 steps, 1 open question, "), run.out)
+    end
+    assert.equal("runs/one\n", kit.run(folder, { "latest" }).out)
+    local json = kit.run(folder, { "list", "--json" }).out
+    assert.equal("completed", require("skillrt.base.json").decode(json:match "^[^\n]+").status)
+    local empty = kit.run(folder, { "latest", "." })
+    assert.same({ 2, "skillrt: .: holds no runs\n" }, { empty.code, empty.err })
+  end)
+
+  it("is followed as it goes on, until it is over", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", SCRIPT)
+    local run = kit.start(folder, { "asks.lua", "--work-dir", "w", "--wait" })
+    assert.truthy(run.says "Question 1")
+    local log = kit.start(folder, { "log", "w", "--follow" })
+    assert.truthy(log.says "Question 1")
+    assert.equal(0, kit.run(folder, { "answer", "w", "x" }).code)
+    run.wait()
+    assert.equal(0, log.wait().code)
+    assert.truthy(log.wait().out:find("Answer: x", 1, true))
+  end)
+end)
+
 describe("skillrt status", function()
   it("shows a running run without its lock, then an interrupted one, and what to type next", function()
     local folder <close> = kit.folder()

@@ -61,8 +61,11 @@ function M.plain(command, argv)
     end
     i = i + 1
   end
-  local last = command.arguments[#command.arguments]
-  if #words ~= #command.arguments and not (last and last.many and #words > #command.arguments) then
+  local last, needed = command.arguments[#command.arguments], 0
+  for _, argument in ipairs(command.arguments) do
+    needed = needed + (argument.optional and 0 or 1)
+  end
+  if #words < needed or (#words > #command.arguments and not (last and last.many)) then
     return nil
   end
   for n, argument in ipairs(command.arguments) do
@@ -79,7 +82,8 @@ function M.parser(command)
   local parser = argparse("skillrt " .. command.name, command.summary .. ".")
   parser:add_help(false):help_max_width(80):help_description_margin(26)
   for _, argument in ipairs(command.arguments) do
-    parser:argument(argument.name, argument.help):target(key_of(argument.name)):args(argument.many and "+" or 1)
+    local count = argument.many and "+" or argument.optional and "?" or 1
+    parser:argument(argument.name, argument.help):target(key_of(argument.name)):args(count)
   end
   for _, option in ipairs(command.options) do
     local one

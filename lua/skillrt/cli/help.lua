@@ -39,7 +39,8 @@ end
 function M.usage(command)
   local words = { "skillrt", command.name }
   for _, argument in ipairs(command.arguments) do
-    words[#words + 1] = argument.usage or argument.many and argument.name .. " ..." or argument.name
+    local word = argument.usage or argument.many and argument.name .. " ..." or argument.name
+    words[#words + 1] = argument.optional and ("[%s]"):format(word) or word
   end
   for _, option in ipairs(command.options) do
     local word = option.value and ("--%s %s"):format(option.name, option.value) or "--" .. option.name

@@ -20,6 +20,7 @@ local M = {}
 ---@field name string        as it is called in help: SCRIPT; args has it in lower case
 ---@field help string
 ---@field many boolean?      one or more words: args has a list
+---@field optional boolean?  it may be left out, with those behind it
 ---@field usage string?      in place of the name in the usage line
 
 ---@class skillrt.Command

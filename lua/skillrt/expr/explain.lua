@@ -145,7 +145,10 @@ function M.explain(ast, trial, as_wish)
   local text = compile.quote(node, trial.text)
   local why = reason or values_behind(node, trial)
   if as_wish then
-    return reason and ("%s (%s)"):format(text, reason) or why == "" and "wanted " .. text or ("%s, wanted %s"):format(why, text)
+    if reason then
+      return ("%s (%s)"):format(text, reason)
+    end
+    return why == "" and "wanted " .. text or ("%s, wanted %s"):format(why, text)
   end
   local said = ("%s is %s"):format(text, tostring(holds))
   if why == "" or why == said then return said end

@@ -337,7 +337,8 @@ function format.resume(self, record, out, books)
   if self.continuing then
     return
   end
-  add(out, "info", "Resuming from: %s", #current > 0 and joined(current, 10) or "start")
+  local from = #current > 0 and joined(current, 10) or #completed > 0 and "the next step" or "start"
+  add(out, "info", "Resuming from: %s", from)
   add(out, "info", "Already completed: %s", #completed > 0 and joined(completed, 20) or "nothing")
 end
 

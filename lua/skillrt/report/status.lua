@@ -138,7 +138,10 @@ function M.next(books, status, dir)
   return command
 end
 
-local function state_line(status)
+---How a run stands, in a few words, escaped.
+---@param status table
+---@return string
+function M.stands(status)
   if status.held_by then
     return ("%s, process %d on %s since %s"):format(status.status == "executing" and "running" or status.status,
       status.held_by.pid or 0, escape(status.held_by.host), escape(status.held_by.since))
@@ -148,7 +151,10 @@ local function state_line(status)
   return ("%s (%s)"):format(escape(status.status), escape(tostring(status.reason)))
 end
 
-local function ago(ms)
+---How long ago something was.
+---@param ms integer  UTC
+---@return string
+function M.ago(ms)
   local passed = math.max(0, core.wall_ms() - ms)
   local days = passed // 86400000
   return days > 1 and ("%d days ago"):format(days) or text_of.duration(passed) .. " ago"
@@ -189,19 +195,19 @@ function M.lines(status, books)
   local out = {}
   add(out, "skill", ("%s (%s)"):format(escape(tostring(status.skill)), escape(tostring(status.mode))))
   add(out, "run", escape(tostring(status.run_id)))
-  add(out, "status", state_line(status))
+  add(out, "status", M.stands(status))
   if status.message and status.status ~= "completed" and not status.questions then
     for i, line in ipairs(text_of.lines(tostring(status.message))) do
       add(out, i == 1 and "because" or "", line)
     end
   end
   if books.started_at then
-    add(out, "started", ("%s, %s"):format(status.started_at, ago(books.started_at)))
+    add(out, "started", ("%s, %s"):format(status.started_at, M.ago(books.started_at)))
   end
   if status.prompts then
     add(out, "prompts", escape(status.prompts))
   end
-  add(out, "last", ("%s, %s"):format(status.updated_at, ago(books.at)))
+  add(out, "last", ("%s, %s"):format(status.updated_at, M.ago(books.at)))
   add(out, "steps", ("%d over, %d open, %d failed, %d %s"):format(status.steps, #status.open, status.errors,
     status.retries, status.retries == 1 and "retry" or "retries"))
   for _, step in ipairs(status.open) do
@@ -216,7 +222,7 @@ function M.lines(status, books)
   for i, event in ipairs(status.arrived or {}) do
     if i <= 20 then
       local text = "the event %s came %s, and nobody waits for it"
-      add(out, i == 1 and "arrived" or "", text:format(escape(event.name), ago(event.at)))
+      add(out, i == 1 and "arrived" or "", text:format(escape(event.name), M.ago(event.at)))
     end
   end
   if status.inbox > 0 and not status.held_by then

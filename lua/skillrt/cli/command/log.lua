@@ -107,12 +107,39 @@ local function read(dir, show)
   return report, message, code, shown > 0 and code == "corrupt"
 end
 
+local OVER <const> = { completed = true, failed = true, aborted = true }
+
+-- Shows what comes, too, until the run is over or somebody has seen enough. The exit code.
+local function follow(dir, show, out)
+  local from, over = 0, false
+  local function each(payload, seq)
+    if seq >= from then
+      from = seq + 1
+      local stop = payload:find('"t":"stop"', 1, true) and not payload:find('"sub":', 1, true)
+      over = stop and OVER[payload:match('"status":"(%l+)"')] or false
+      return show(payload, seq)
+    end
+    return true
+  end
+  while true do
+    local report, message, code = core.read(dir, each, { from = from })
+    if not out.flush() then
+      return 0
+    elseif not report and code ~= "missing" then
+      return ending.refused(message, code, nil, dir)
+    elseif over or not core.terminal.pause(200) then
+      return over and 0 or require("skillrt.cli.exit_codes").interrupted
+    end
+  end
+end
+
 return {
   name = "log",
   summary = "Shows what happened in a run: its journal for people, with times",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
     { name = "json", help = "the journal's records, an object a line, each with its run_id" },
+    { name = "follow", help = "go on showing what comes, until the run is over" },
     { name = "verify", help = "check every record and every value kept apart; show nothing else" },
   },
   ---@param args table
@@ -121,7 +148,9 @@ return {
     local out = sink()
     local show = (args.json and programs or people)(out)
     local report, message, code, damaged
-    if args.verify then
+    if args.follow then
+      return follow(args.dir, show, out)
+    elseif args.verify then
       report, message, code = verify(args.dir, out)
     else
       report, message, code, damaged = read(args.dir, show)

@@ -5,7 +5,7 @@ local core = require("skillrt.core")
 return {
   name = "status",
   summary = "Shows how a run stands: status, steps, the last error, the open question, what to type next",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = { { name = "DIR", help = "the directory of the run; of a folder of runs: lists them" } },
   options = { { name = "json", help = "one object, as JSON" } },
   ---@param args table
   ---@return integer code
@@ -13,7 +13,11 @@ return {
     local output = require("skillrt.report.output")
     local report = require("skillrt.report.status")
     local books, found, code = require("skillrt.run.look").books(args.dir)
-    if not books then
+    local list = not books and code == "missing" and require("skillrt.report.runs").of(args.dir) or {}
+    if list[1] and not args.json then
+      output.write(table.concat(require("skillrt.report.runs").lines(list), "\n") .. "\n")
+      return 0
+    elseif not books then
       return require("skillrt.cli.ending").refused(found, code, nil, args.dir)
     end
     local status = report.of(args.dir, books, found --[[@as table]])

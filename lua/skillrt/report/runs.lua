@@ -1,0 +1,81 @@
+-- report/runs.lua: the runs that lie in a folder, each in one line, the newest first.
+--
+-- Takes no lock. Knows the books of runs, no terminal. Called by cli/command/list.lua, latest.lua and status.lua.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local look = require("skillrt.run.look")
+local status = require("skillrt.report.status")
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+-- The folders below a folder that look like a run's.
+local function candidates(folder)
+  local entries, message, code = core.files.list(folder)
+  if not entries then
+    return nil, message, code
+  end
+  local paths = {}
+  for _, entry in ipairs(entries) do
+    local path = files.join(folder, entry.name)
+    if entry.kind == "directory" and core.files.stat(files.join(path, "journal")) then
+      paths[#paths + 1] = path
+    end
+  end
+  return paths
+end
+
+---The runs of a folder.
+---@param folder string
+---@return table[]|nil list  { dir, status = of report.status } or { dir, problem }, the newest first
+---@return string? message
+---@return string? code
+function M.of(folder)
+  local paths, message, code = candidates(folder)
+  if not paths then
+    return nil, message, code
+  end
+  local list = {}
+  for i, dir in ipairs(paths) do
+    local books, report = look.books(dir)
+    if books then
+      list[i] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }
+    else
+      list[i] = { dir = dir, at = 0, problem = report }
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.at > b.at or (a.at == b.at and a.dir < b.dir)
+  end)
+  return list
+end
+
+-- How a run stands, in a few words.
+local function words(one)
+  local stands = one.status
+  if one.problem then
+    return text_of.escape(tostring(one.problem))
+  end
+  local steps = ("%d %s"):format(stands.steps, stands.steps == 1 and "step" or "steps")
+  local open = stands.questions and #stands.questions or 0
+  local asked = open > 0 and (", %d open %s"):format(open, open == 1 and "question" or "questions") or ""
+  return ("%s, %s%s, %s"):format(status.stands(stands), steps, asked, status.ago(one.at))
+end
+
+---The lines of a list, escaped.
+---@param list table[]
+---@return string[]
+function M.lines(list)
+  local width, out = 0, {}
+  for i, one in ipairs(list) do
+    out[i] = text_of.escape(one.dir)
+    width = math.max(width, #out[i])
+  end
+  for i, one in ipairs(list) do
+    out[i] = ("%s%s  %s"):format(out[i], (" "):rep(width - #out[i]), words(one))
+  end
+  return out
+end
+
+return M
