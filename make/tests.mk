@@ -35,6 +35,14 @@ THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_
 test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-threads MODE=tsan
 	@$(UNDER) RACES='$(RACES)' ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(THREADED)
 
+# the programs themselves, from the npm registry; they talk to a server on loopback only
+REAL_AGENTS := build/agents
+.PHONY: test-agents
+test-agents: all $(AGENT) | $(NEED) ## install Claude Code and Codex below build/, and try them against a server of ours
+	@test -x $(REAL_AGENTS)/node_modules/.bin/claude -a -x $(REAL_AGENTS)/node_modules/.bin/codex || \
+	  npm install --no-audit --no-fund --prefix $(REAL_AGENTS) @anthropic-ai/claude-code @openai/codex
+	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_agents_spec.lua
+
 .PHONY: planted
 planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its test fail (ONLY=name: some)
 	@ONLY='$(ONLY)' bash make/planted.sh $(BUILD)

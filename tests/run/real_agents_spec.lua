@@ -1,0 +1,103 @@
+-- real_agents_spec.lua: Claude Code and Codex themselves, against a server on loopback with a key that is none. Runs
+-- where `make test-agents` has installed them (SKILLRT_REAL_AGENTS names the folder); elsewhere recorded events stand
+-- in for them (run_coding_spec.lua).
+local json = require "skillrt.base.json"
+local P = require "tests.support.providers"
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+local folder = os.getenv "SKILLRT_REAL_AGENTS"
+local getenv = os.getenv
+local ENV, server
+
+local function program(name)
+  return folder .. "/node_modules/.bin/" .. name
+end
+
+-- The server answers every request so.
+local function answers(reply)
+  local path = R.folder() .. "/reply"
+  R.write(path, P.bytes(reply))
+  server = R.server(("/raw?file=%s\n"):format(path))
+end
+
+local function run(agent)
+  local dir = R.folder() .. "/run"
+  local result = assert(R.run({ mode = "sequential", agents = { coder = agent },
+    phases = { { id = "a", agent = "coder", prompt = "Say hello.", answer = "text", output_free = true } },
+    limits = { max_errors = 1, max_retries = 0 } }, { work_dir = dir }))
+  return result, dir
+end
+
+-- Of the requests that the server got: the bodies of those for a model.
+local function bodies()
+  local list = {}
+  for i = 1, #server.log() do
+    local head, body = server.request(i)
+    if head:find "^POST [^\n]*/messages" or head:find "^POST [^\n]*/responses" then
+      list[#list + 1] = json.encode(body)
+    end
+  end
+  return list
+end
+
+if not folder then
+  describe("real coding agents", function()
+    it("are tried by make test-agents", function() end)
+  end)
+  return
+end
+
+describe("a real coding agent", function()
+  before_each(function()
+    ENV = { HOME = R.folder(), ANTHROPIC_API_KEY = "sk-dummy-key-1", CODEX_API_KEY = "sk-dummy-key-2",
+      CLAUDE_CODE_MAX_RETRIES = "0" }
+    os.getenv = function(name) return ENV[name] or getenv(name) end -- luacheck: ignore
+  end)
+  after_each(function()
+    os.getenv = getenv -- luacheck: ignore
+    if server then server.stop() end
+    server = nil
+    R.clean()
+  end)
+
+  it("(Claude Code) does a task, and is told it on standard input", function()
+    answers(P.anthropic "Hello from the server.")
+    ENV.ANTHROPIC_BASE_URL = server.url .. "/plan"
+    local result, dir = run(skillrt.agent.claude { program = program "claude" })
+    assert.equal("completed", result.status, result.message)
+    assert.equal("Hello from the server.", result.state.outputs.a)
+    assert.truthy(table.concat(bodies()):find("Say hello.", 1, true))
+    assert.is_true(R.records(dir, "used")[1].used.output_tokens > 0)
+    assert.equal("", io.popen(("grep -rl 'sk-dummy' '%s'"):format(dir)):read "a")
+  end)
+
+  it("(Claude Code) that gets no answer says why", function()
+    for code, class in pairs { [401] = "permanent", [429] = "rate_limit", [529] = "rate_limit" } do
+      answers({ status = code, extra = "content-type: application/json\n",
+        body = '{"type":"error","error":{"type":"x","message":"the message"}}' })
+      ENV.ANTHROPIC_BASE_URL = server.url .. "/plan"
+      local result, dir = run(skillrt.agent.claude { program = program "claude" })
+      assert.equal("failed", result.status)
+      assert.equal(class, R.records(dir, "fail")[1].class, code)
+      assert.matches("the message", R.records(dir, "fail")[1].message)
+      server.stop()
+      server = nil
+    end
+  end)
+
+  it("(Codex) does a task, and is told it on standard input", function()
+    local item = { type = "message", id = "m1", role = "assistant", status = "completed",
+      content = { { type = "output_text", text = "Hello from the server.", annotations = json.array {} } } }
+    answers(P.as_stream({ { type = "response.created", response = { id = "r1" } },
+      { type = "response.output_item.done", output_index = 0, item = item },
+      { type = "response.completed", response = { id = "r1", status = "completed", output = { item },
+        usage = { input_tokens = 10, input_tokens_details = { cached_tokens = 2 }, output_tokens = 5,
+          output_tokens_details = { reasoning_tokens = 0 }, total_tokens = 15 } } } }, true))
+    ENV.OPENAI_BASE_URL = server.url .. "/plan/v1"
+    local result = run(skillrt.agent.codex { program = program "codex" })
+    assert.equal("completed", result.status, result.message)
+    assert.equal("Hello from the server.", result.state.outputs.a)
+    assert.truthy(table.concat(bodies()):find("Say hello.", 1, true))
+  end)
+end)
