@@ -82,6 +82,7 @@ function Limits.new(run)
   self.of_run = of_calls(self, limits, nil, {})
   self.by_id = by_id(self, run.skill)
   self.timed = timed(self, run.skill)
+  self.is_timed = next(self.timed) ~= nil
   for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
     self[name] = limits[name] and bound(self, name, limits[name])
   end
@@ -263,7 +264,7 @@ end
 ---When the time of the run, or of a step under way, is over.
 ---@return integer|nil at  UTC ms
 function Limits:due()
-  if next(self.timed) == nil then
+  if not self.is_timed then
     return self.deadline
   end
   local now = core.wall_ms()
@@ -280,12 +281,12 @@ function Limits:reached()
   if self.hit then
     return hit(self)
   end
-  local now = (self.deadline or next(self.timed)) and core.wall_ms()
+  local now = (self.deadline or self.is_timed) and core.wall_ms()
   if not now then
     return nil
   end
   local late = self.deadline and now >= self.deadline and self.run_timeout
-    or next(self.timed) and late_step(self, now)
+    or self.is_timed and late_step(self, now)
   if late then
     local who = late.id and "the steps of " .. late.id or "the run"
     self.late = late

@@ -187,8 +187,8 @@ end
 
 ---Whether somebody waits for what may come from outside.
 function Policy:listens()
-  return (self.books.questions ~= nil or next(self.calls.waiters) ~= nil) and (self.inbox ~= nil or self.session.wait)
-    and not self.deaf
+  return (self.inbox ~= nil or self.session.wait) and not self.deaf
+    and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 
 -- What leaves now, what is performed, what is given up (whoever takes these lists empties them), and when
@@ -254,10 +254,10 @@ function Policy:choose()
   if self.has_arrived then
     arrivals.take(self, ring)
   end
-  if self.calls.due[1] then
+  if calls.due[1] then
     ring(self, wall_ms())
   end
-  if next(self.calls.unmatched) then
+  if next(calls.unmatched) then
     waits.match(self.calls, function(step)
       self:steps_of(step):go_on(step)
     end)
@@ -288,7 +288,7 @@ function Policy:choose()
   if limits.hit then -- what has just begun may not call
     return decide_end(self, limits:reached())
   end
-  if next(self.numbers.under_way) == nil and not next(calls.unmatched) then
+  if not steps.performing[1] and next(self.numbers.under_way) == nil and not next(calls.unmatched) then
     reason, message = rest.pause(self)
     if reason then
       return stop_with(self, "paused", reason, message)
@@ -332,7 +332,8 @@ function Policy:accept(number, reply)
       self:steps_of(what.step):go_on(what.step)
     end
   elseif reply == nil then
-    self:steps_of(what):perform(what)
+    local steps = what.home or self.steps
+    steps:perform(what)
     numbers:forget(number)
   else
     numbers:forget(number) -- it was canceled before it began

@@ -151,11 +151,6 @@ local function performer(self, step, definition)
   return perform
 end
 
-local function performed(self, step, drawing, ...)
-  drawn.step = drawing
-  self:after(step, ...)
-end
-
 ---Performs a step from its beginning: what is recorded of it is given back to it.
 ---@param step skillrt.Step
 function Steps:perform(step)
@@ -175,8 +170,9 @@ function Steps:perform(step)
   local drawing = drawn.step
   step.thread, drawn.step = thread, step
   self.run.limits:allow(definition)
-  return performed(self, step, drawing,
-    resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face)))
+  local ok, first, a, b, c = resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face))
+  drawn.step = drawing
+  self:after(step, ok, first, a, b, c)
 end
 
 ---The branches of a step, from its first wait on.

@@ -43,8 +43,11 @@ end
 ---@param at integer  UTC ms
 ---@return number ms
 function M.time_of(books, step, at)
-  local begun, opened = step.started_at, books.opened_at or 0
-  return (step.ms or 0) + math.max(0, at - (begun > opened and begun or opened))
+  local begun, opened, ms = step.started_at, books.opened_at, step.ms or 0
+  if opened and opened > begun then
+    begun = opened
+  end
+  return at > begun and ms + at - begun or ms
 end
 
 ---A step is over.
