@@ -62,6 +62,19 @@ end
 case("skill.invalid", "agents missing, unknown fields: what the skill's constructor refuses",
   { name = "case", actions = { { id = "a", wehn = "x" } } }, one())
 
+local function script(body, meta)
+  return { script = ("export const meta = { name: 'case', description: 'd'%s }\n%s\n"):format(meta or "", body) }
+end
+case("workflow.script", "line 3: Unexpected token '='", script "const b = = 2", script "return 1")
+case("workflow.schema", "the schema of judge: schema: type must be one of ...",
+  script "await agent('x', { label: 'judge', schema: { type: 'nothing' } })",
+  script "await agent('x', { label: 'judge', schema: { type: 'object' } })")
+case("workflow.phase", 'phase "Judge" is not among those of meta',
+  script("phase('Judge')", ", phases: [{ title: 'Scan' }]"),
+  script("phase('Scan')", ", phases: [{ title: 'Scan' }]"))
+case("workflow.throws", "review.js:12:5: TypeError: Cannot read properties of undefined",
+  script "return args.files.length", script "return args?.files")
+
 case("condition.syntax", "`files.length >`", one("files.length >"),
   one("files.length > 0", { state = { files = {} } }))
 case("condition.never", "`n > 3 && n < 2`", one("n > 3 && n < 2", { state = { n = 0 } }),

@@ -22,8 +22,10 @@ local function has_failed(state)
   return agents ~= nil and agents.failed ~= nil and #agents.failed > 0
 end
 
--- Where another script may lie: a path from the script's folder; a name in the project's, then in one's own.
-local function found_by(dir)
+---Where another script may lie: a path from the script's folder; a name in the project's, then in one's own.
+---@param dir string
+---@return fun(name: string): { source: string, name: string, path: string }|nil, string?
+function M.found_by(dir)
   return function(name)
     local paths = {}
     if name:find("/", 1, true) or name:find("%.m?js$") then
@@ -150,7 +152,7 @@ function M.load(path, options)
         return ctx.budget("tokens")
       end,
       timeout = REST_SECONDS,
-      find = found_by(dir),
+      find = M.found_by(dir),
       options_of = options_of,
     })
     if not done then

@@ -121,6 +121,7 @@ function SERVE.workflow(self, ask)
 end
 
 function Performance:take(said)
+  self.meta = self.meta or said.meta
   for _, ask in ipairs(said.asks or {}) do
     SERVE[ask.kind](self, ask)
   end
@@ -166,9 +167,10 @@ end
 ---Performs a script: gives what it returned, and what became of its agents.
 ---@param ctx table
 ---@param wish skillrt.workflow.Wish
----@return table|nil performed  { value, asked, failed, skipped, worktrees }
+---@return table|nil performed  { value, asked, failed, skipped, worktrees, meta }
 ---@return string? message
 ---@return string? class
+---@return boolean? fault  it is no script that can be run
 function M.perform(ctx, wish)
   local talk = talk_of.new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {} }, Performance)
@@ -189,7 +191,7 @@ function M.perform(ctx, wish)
   elseif outcome.error then
     local at = not outcome.fault and place_of(outcome.stack, wish.name) or nil
     local text = outcome.fault and outcome.error or ("%s: %s"):format(at or wish.name, outcome.error)
-    return nil, text, "permanent"
+    return nil, text, "permanent", outcome.fault
   end
   return {
     value = outcome.value,
@@ -197,6 +199,7 @@ function M.perform(ctx, wish)
     failed = self.failed,
     skipped = self.skipped,
     worktrees = self.kept,
+    meta = self.meta,
   }
 end
 

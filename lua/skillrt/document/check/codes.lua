@@ -19,6 +19,14 @@ end
 -- the file itself ----------------------------------------------------------------------------------
 code("skill.invalid", "error", "the skill is refused before its first step", "change the field that is named")
 
+-- workflow scripts ---------------------------------------------------------------------------------
+code("workflow.script", "error", "a script that cannot be read runs nothing", "correct what is named, on its line")
+code("workflow.schema", "error", "a schema that nothing fits is refused before its agent is asked",
+  "correct the schema; docs/agents.md lists the keywords that are known")
+code("workflow.phase", "note", "people who watch see a phase that was not announced", "declare it in meta.phases")
+code("workflow.throws", "note", "tried without arguments, by agents that answer the least that fits, the script threw",
+  "see whether it is the arguments; skillrt run SCRIPT --dry-run -- ARGS tries it with them")
+
 -- conditions ---------------------------------------------------------------------------------------
 code("condition.syntax", "error", "a condition that cannot be read stops the skill from loading",
   "write paths, literals, ! && || === !== < <= > >=, .length, .includes(...)")

@@ -73,7 +73,7 @@ function M.check(given, options)
     statistics = reach.check(model, found, options)
     drop(found, "config.unknown-action")
     check_whole(subject, found)
-  elseif found:counts().error == 0 then
+  elseif found:counts().error == 0 and not subject.is_whole then
     found:add("skill.invalid", subject.place(""), "holds nothing that can be run")
   end
   return {

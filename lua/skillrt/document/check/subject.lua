@@ -69,6 +69,8 @@ function M.of(given, found)
   local info, message, code = files.stat(given)
   if not info then
     return nil, message, code
+  elseif given:find "%.m?js$" then
+    return require("skillrt.document.check.workflow").subject(given, found)
   elseif not files.is_folder(given) and given:find "%.lua$" then
     return from_script(given, found)
   end

@@ -26,7 +26,9 @@ end
 -- The codes found in a case, with the finding of the one asked for.
 local function found_in(given, wanted)
   local options
-  if given.skill then
+  if given.script then
+    given = write { ["case.js"] = given.script } .. "/case.js"
+  elseif given.skill then
     given, options = given.skill, given.options
   end
   local result = assert(check.check(is_folder(given) and write(given) or given, options))

@@ -1,0 +1,135 @@
+-- document/check/workflow.lua: a workflow script checked: its meta and syntax, the schemas its agents are asked
+-- with, the phases it names; by running it once in memory, with agents that ask nobody.
+--
+-- What it throws then may come of the arguments it was not given, and is a note. Part of subject.lua.
+
+local files = require "skillrt.base.files"
+local json_schema = require "skillrt.base.json_schema"
+local runner = require "skillrt.run.runner"
+local skill = require "skillrt.skill"
+local script = require "skillrt.workflow.script"
+local workflow = require "skillrt.workflow"
+
+local M = {}
+
+local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
+
+---@class skillrt.check.Tried
+---@field phases table<string, boolean>  that were begun
+---@field schemas table<string, string>  what is wrong with one, by the agent it is asked of
+---@field done table|nil
+---@field message string|nil
+---@field fault boolean|nil   it cannot be read at all
+
+-- What the script would ask, seen on the way.
+local function watched(ctx, tried)
+  return setmetatable({
+    log = function() end,
+    phase = function(title)
+      tried.phases[title] = true
+    end,
+    ask = function()
+      return "answer"
+    end,
+  }, { __index = ctx })
+end
+
+local function options_of(tried)
+  return function(given)
+    if given.phase then
+      tried.phases[given.phase] = true
+    end
+    local fits, why = true, nil
+    if given.schema then
+      fits, why = json_schema.check(given.schema, "schema")
+    end
+    if not fits then
+      tried.schemas[given.label or "an agent"] = why
+      return {}
+    end
+    return { schema = given.schema }
+  end
+end
+
+-- Runs the script without asking anybody.
+local function try(path, source, name)
+  local tried = { phases = {}, schemas = {} }
+  local one = assert(skill.check({
+    name = "check",
+    context = "memory",
+    dir = files.dirname(path),
+    agents = { default = { kind = "dry" } },
+    limits = { max_errors = 1 },
+    actions = { { id = "try", max_retries = 0, run = function(_, ctx)
+      local class
+      tried.done, tried.message, class, tried.fault = script.perform(watched(ctx, tried), {
+        source = source,
+        name = name,
+        max_agents = MAX_AGENTS,
+        max_parallel = MAX_AGENTS,
+        timeout = REST_SECONDS,
+        find = workflow.found_by(files.dirname(path)),
+        options_of = options_of(tried),
+      })
+      return nil, class and tried.message or nil, class and "permanent"
+    end } },
+  }))
+  local result, message = runner.run(one, {})
+  if not result then
+    tried.message, tried.fault = message, true
+  end
+  return tried
+end
+
+local function line_in(message)
+  return math.tointeger(tonumber(message:match("^[^\n:]*:(%d+)") or message:match("^line (%d+)")))
+end
+
+local function check_phases(meta, tried, place, found)
+  local declared = {}
+  for _, one in ipairs(meta and meta.phases or {}) do
+    declared[one.title] = true
+  end
+  for title in pairs(tried.phases) do
+    if next(declared) and not declared[title] then
+      found:add("workflow.phase", place, ("phase %q is not among those of meta"):format(title))
+    end
+  end
+end
+
+---The subject of a script, with what is wrong with it.
+---@param path string
+---@param found skillrt.check.Found
+---@return skillrt.check.Subject|nil subject
+---@return string? message
+---@return string? code
+function M.subject(path, found)
+  local loaded, message, code = workflow.load(path, { agent = { kind = "dry" } })
+  local place = { file = path }
+  local subject = { path = path, dir = files.dirname(path), kind = "workflow" }
+  function subject.place()
+    return place
+  end
+  if not loaded and code ~= "invalid" then
+    return nil, message, code
+  elseif not loaded then
+    found:add("workflow.script", place, (message:gsub("^.-%.m?js: ", "")))
+    return subject
+  end
+  local tried = try(path, assert(files.read(path)), path:match("[^/]+$"))
+  subject.name = loaded.name
+  if tried.fault then
+    local what = tried.message:gsub("^[^\n:]*:%d+: ", "")
+    found:add("workflow.script", { file = path, line = line_in(tried.message) }, what)
+  elseif not tried.done then
+    found:add("workflow.throws", { file = path, line = line_in(tried.message) }, tried.message)
+  end
+  for who, why in pairs(tried.schemas) do
+    found:add("workflow.schema", place, ("the schema of %s: %s"):format(who, why))
+  end
+  check_phases(tried.done and tried.done.meta, tried, place, found)
+  subject.is_whole = true
+  return subject
+end
+
+return M
