@@ -128,6 +128,15 @@ function M.nearest(name, names)
   return best
 end
 
+---What to say behind an unknown name: the nearest known one, if one is near.
+---@param name string
+---@param names string[]|table<string, any>
+---@return string  begins with a blank, or is empty
+function M.meant(name, names)
+  local near = M.nearest(name, names)
+  return near and (" (did you mean %s?)"):format(M.show(near)) or ""
+end
+
 ---What to say behind an unknown name: the nearest known one, else all there are.
 ---@param name string
 ---@param names string[]|table<string, any>

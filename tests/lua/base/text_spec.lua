@@ -3,7 +3,6 @@
 local action_md = require "skillrt.document.load.action_md"
 local arrows = require "skillrt.document.generate.helpers"
 local condition = require "skillrt.document.load.condition"
-local domain = require "skillrt.document.check.reach.domain"
 local expr = require "skillrt.expr"
 local front_matter = require "skillrt.document.load.front_matter"
 local js = require "skillrt.document.load.js"
@@ -13,10 +12,13 @@ local markdown = require "skillrt.document.load.markdown"
 local mermaid = require "skillrt.document.load.mermaid"
 local orchestrator = require "skillrt.document.load.orchestrator"
 local effect = require "skillrt.skill.effect"
+local outline = require "skillrt.base.outline"
+local route = require "skillrt.document.load.machine.route"
 local state_md = require "skillrt.document.load.state_md"
 local tables = require "skillrt.document.load.tables"
 local template = require "skillrt.template"
 local text = require "skillrt.base.text"
+local values = require "skillrt.document.check.reach.values"
 
 local MANY <const> = 1 << 20
 
@@ -79,6 +81,10 @@ local function heard(given)
 end
 
 -- What reads; the unit that is worst for it; what stands before and behind.
+local function routes(t)
+  return route.read(t, 1)
+end
+
 local CASES = {
   { "trim", text.trim, " ", "a", "b" },
   { "trim_end", text.trim_end, " ", "a", "b" },
@@ -113,7 +119,7 @@ local CASES = {
   { "fields", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b", "c // d" },
   { "a field's note", function(t) state_md.read(ts(t), "a.md") end, "\t", "interface State {\n a: b // c", "d" },
   { "interfaces", function(t) state_md.read(ts(t), "a.md") end, "interface aState " },
-  { "the type of a field", function(t) domain.values { literals = {}, items = {}, kind = t } end, " ", "a", "|" },
+  { "the type of a field", function(t) values.values { literals = {}, items = {}, kind = t } end, " ", "a", "|" },
   { "comments begun", function(t) js.literal(t, 1) end, "/*", "[" },
   { "texts begun", function(t) js.literal(t, 1) end, "`\\", "[a, " },
   { "a code's blanks", function(t) js.entries(t, 1) end, "\t", "{ a: f(b", "c) }" },
@@ -127,6 +133,12 @@ local CASES = {
   { "a state's text", states, " ", "a: b", "c" },
   { "a document's code", function(t) orchestrator.read(ts(t), "a.md") end, "function a" },
   { "a key of many parts", function(t) json_lines.nearest({}, t) end, "a." },
+  { "an outline's comments", outline.is, "<!-- " },
+  { "an outline's blanks", outline.is, " ", "# a\n-", "[" },
+  { "a route's tests", routes, "if (a) {\n", "function route(state) {\n" },
+  { "a route's returns", routes, "if (a) { return 'b';\n", "function route(state) {\ncase 'a':\n" },
+  { "a route's brackets", routes, "if (", "function route(state) {\n" },
+  { "a route's quotes", routes, "'\"`", "function route(state) {\n" },
   { "an arrow's name", function(t) arrows.with_state(t) end, "a", "=>" },
   { "an arrow's blanks", function(t) arrows.with_state(t) end, " ", "=> a", "b" },
 }

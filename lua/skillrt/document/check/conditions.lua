@@ -1,6 +1,7 @@
 -- document/check/conditions.lua: conditions that never hold or always do, and keys that nobody declares or sets.
 --
 -- Knows the model, no files. Called by check.lua.
+local names = require "skillrt.base.names"
 local expr = require "skillrt.expr"
 
 local M = {}
@@ -122,14 +123,20 @@ end
 local function check_keys(subject, model, found)
   local readers, order = readers_of(model)
   local setters, code = setters_of(model)
-  local fields = fields_of(subject)
+  local fields, known = fields_of(subject), {}
+  for _, set in ipairs { model.state, model.schema, fields, setters } do
+    for key in pairs(set) do
+      known[key] = true
+    end
+  end
   for _, key in ipairs(order) do
     local who = readers[key]
     local declared = model.state[key] ~= nil or model.schema[key] ~= nil or fields[key]
     if not declared and not setters[key] then
-      local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it'
-      found:add("key.undeclared", who.place(who.text), what:format(key, named(who)),
-        { level = code and "note" or nil })
+      local what = 'key "%s" is read by %s, but neither state, schema nor any effect names it%s'
+      local meant = names.meant(key, known)
+      found:add("key.undeclared", who.place(who.text), what:format(key, named(who), meant),
+        { level = code and meant == "" and "note" or nil })
     elseif not setters[key] then
       found:add("key.never-set", who.place(who.text),
         ('key "%s" is read by %s, and no effect changes it'):format(key, named(who)))

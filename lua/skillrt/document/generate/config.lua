@@ -6,6 +6,7 @@ local fields = require "skillrt.document.generate.fields"
 local findings_of = require "skillrt.document.generate.findings"
 local json = require "skillrt.base.json"
 local limits = require "skillrt.skill.limits"
+local names = require "skillrt.base.names"
 local actions_of = require "skillrt.document.generate.config_actions"
 local phases_of = require "skillrt.document.generate.config_phases"
 
@@ -17,7 +18,9 @@ local MODES = { sequential = true, autonomous = true, hybrid = true }
 local STRATEGIES = { file = true, memory = true }
 
 -- Keys that once stood at the top and now live below autonomous_config, or nowhere.
-local KNOWN = {}
+---@type table<string, boolean>
+M.KNOWN = {}
+local KNOWN = M.KNOWN
 for key in ([[$schema skill_name display_name description triggers execution_mode context_strategy phase_count
   action_count llm_integration sequential_config autonomous_config allowed_tools mcp_tools output quality
   specs templates created_at version x_skillrt]]):gmatch "%S+" do
@@ -138,7 +141,8 @@ end
 local function warn_unknown(config, found)
   for _, key in ipairs(fields.sorted_keys(config)) do
     if not KNOWN[key] and not tostring(key):find "^[xX][_-]" then
-      found:warn("unknown-key", tostring(key), "is no key of a skill-config; it is kept and used by nothing")
+      found:warn("unknown-key", tostring(key), "is no key of a skill-config; it is kept and used by nothing%s",
+        names.meant(tostring(key), KNOWN))
     end
   end
 end
@@ -178,6 +182,13 @@ local function check_extension(config, found)
   fields.number(termination, "max_retries", "x_skillrt.termination.", found)
   fields.text(termination, "on_success", "x_skillrt.termination.", found, {})
   fields.text(termination, "on_error", "x_skillrt.termination.", found, {})
+end
+
+-- A count that somebody wrote down is held against the list.
+local function check_count(config, key, list, found)
+  if config[key] ~= nil and type(list) == "table" and config[key] ~= #list then
+    found:warn("count", key, "says %s, and there are %d: correct it, or leave it out", fields.show(config[key]), #list)
+  end
 end
 
 -- Without a mode the parts that are there say it; a part the mode has no use for is named.
@@ -243,9 +254,11 @@ function M.normalise(raw)
   local mode = config.execution_mode
   if mode ~= "autonomous" then
     phases_of.normalise(config, found)
+    check_count(config, "phase_count", config.sequential_config.phases, found)
   end
   if mode ~= "sequential" then
     actions_of.normalise(config, found)
+    check_count(config, "action_count", config.autonomous_config.actions, found)
   end
   if mode == "hybrid" and not found:errors() then
     phases_of.check_order(config, found)

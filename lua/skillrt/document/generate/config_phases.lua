@@ -12,6 +12,20 @@ M.LOOP = "@autonomous"
 -- Files of phases/ that skillrt writes itself.
 local OURS = { orchestrator = true, ["state-schema"] = true, ["00-spec-study"] = true }
 
+-- The group that x_skillrt names for a phase: its phases run at once.
+local function group_of(phase, config)
+  local own = type(config.x_skillrt.phases) == "table" and config.x_skillrt.phases[phase.id]
+  return type(own) == "table" and own.group or nil
+end
+
+-- Neighbours that run at once are one group, whatever they are called.
+local function tell_groups(before, group, id, found)
+  if before ~= nil and group ~= nil and before ~= group then
+    local message = "runs at once with the phase before it, of group %s: let another phase stand between them"
+    found:warn("order", ("x_skillrt.phases.%s.group"):format(id), message, fields.show(before))
+  end
+end
+
 -- The agent of a phase that names none (R14); with llm_integration the model it names.
 local function default_agent(config)
   local llm = config.llm_integration
@@ -101,12 +115,13 @@ local function check_phase(phase, i, list, state, config, found)
   fields.text(phase, "description", where, found, {})
   fields.text(phase, "condition", where, found, {})
   fields.texts(phase, "objectives", where, found)
-  phase.parallel = phase.parallel == true
+  phase.parallel = phase.parallel == true or group_of(phase, config) ~= nil
   check_agent(phase, where, config, found)
   check_output(phase, where, state.made, found)
   -- Neighbours that run at once cannot read each other.
   local before = list[i - 1]
   if phase.parallel and before and before.parallel then
+    tell_groups(group_of(before, config), group_of(phase, config), phase.id, found)
     before = state.before_group
   else
     state.before_group, state.group = before, i

@@ -6,6 +6,7 @@
 local condition = require "skillrt.document.load.condition"
 local js = require "skillrt.document.load.js"
 local markdown = require "skillrt.document.load.markdown"
+local names = require "skillrt.base.names"
 local words = require "skillrt.document.load.words"
 local texts = require "skillrt.base.text"
 
@@ -189,6 +190,15 @@ function M.next(blocks)
 end
 
 ---What stands in an action's document.
+-- A heading that is a section's name but for a letter or two.
+local function nearly(blocks, name)
+  for _, block in ipairs(blocks) do
+    if block.kind == "heading" and #block.text > 8 and names.nearest(block.text, { name }) then
+      return { text = block.text, line = block.line }
+    end
+  end
+end
+
 ---@param blocks skillrt.load.Markdown
 ---@param file string
 ---@param is_field (fun(name: string): boolean)?
@@ -203,6 +213,8 @@ function M.read(blocks, file, is_field)
   local section = markdown.section(blocks, words.PRECONDITIONS)
   if section then
     read_preconditions(section, is_field, read)
+  else
+    read.nearly = nearly(blocks, "preconditions")
   end
   section = markdown.section(blocks, words.UPDATES)
   if section then

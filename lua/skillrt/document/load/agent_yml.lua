@@ -192,7 +192,13 @@ end
 local function tell_keys(document, at, found)
   for _, key in ipairs(names.sorted(document)) do
     if not KNOWN[key] then
-      found:note("unknown-key", at(key), ("key %s is not known"):format(names.show(key)), "skillrt does not use it")
+      local meant = names.meant(key, KNOWN)
+      local what = ("key %s is not known%s"):format(names.show(key), meant)
+      if meant ~= "" then
+        found:warn("unknown-key", at(key), what, "skillrt does not use it")
+      else
+        found:note("unknown-key", at(key), what, "skillrt does not use it")
+      end
     end
   end
   local secret = type(document.llm) == "table" and document.llm["api-key"]

@@ -49,6 +49,22 @@ M.KNOWN = {
   ["x_skillrt.phases.*"] = set "idempotent max_retries max_errors on_error limits timeout_s writes_context group",
 }
 
+-- Keys that others read and skillrt does not: told, so that nobody takes them for obeyed.
+local NOT_READ = {
+  ["x_skillrt.phase_detection"] = "tool sets are chosen by actions (tool_set), not detected",
+  ["x_skillrt.timeouts_s.context_load"] = "steps and the run have time limits, loading has none",
+}
+
+local function tell_unread(value, place, path, found, place_of)
+  for _, key in ipairs(names.sorted(value)) do
+    local why = type(key) == "string" and NOT_READ[place .. "." .. key]
+    if why then
+      local at = path .. "." .. key
+      found:add("note", "config.not-read", place_of(at), { what = at .. ": is not read by skillrt", why = why, key = at })
+    end
+  end
+end
+
 local function look(value, place, path, found, place_of)
   local known = M.KNOWN[place]
   for _, key in ipairs(known and names.sorted(value) or {}) do
@@ -89,6 +105,7 @@ end
 function M.check(raw, found, place_of)
   each(raw, "", "", function(value, place, path)
     look(value, place, path, found, place_of)
+    tell_unread(value, place, path, found, place_of)
   end)
 end
 

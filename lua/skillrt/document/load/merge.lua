@@ -175,8 +175,10 @@ function M.action(action, prose, found, configured)
   local own = action.sources[1] or {}
   tell_reserved(action, found)
   if not when and not configured then
-    local place = { file = own.file, line = own.line }
-    local what = ("action %s: no document lists its preconditions"):format(action.id)
+    local near = first_of(action, "nearly")
+    local place = { file = own.file, line = near and near.line or own.line }
+    local what = ("action %s: no document lists its preconditions%s"):format(action.id,
+      near and (' (is "%s" meant?)'):format(near.text) or "")
     local fix = "add a section Preconditions with items such as - [ ] `status === 'running'`"
     found:warn("no-preconditions", place, what, "it may run at any time, in the order of the documents", fix)
   end

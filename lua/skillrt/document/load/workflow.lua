@@ -13,6 +13,12 @@ for key in ([[$schema skill_name version execution_mode context_strategy phases_
   KNOWN[key] = true
 end
 
+local PHASE = {}
+for key in ([[agent condition description id idempotent input inputs max_retries name objectives order output
+  parallel]]):gmatch "%S+" do
+  PHASE[key] = true
+end
+
 local function object(value)
   return type(value) == "table" and not json.is_array(value) and value or nil
 end
@@ -134,8 +140,16 @@ function M.config(document, at, found)
   end
   for _, key in ipairs(names.sorted(document)) do
     if not KNOWN[key] and not key:find "^x[_-]" then
-      local what = ("key %s is no key of a workflow.json"):format(names.show(key))
+      local what = ("key %s is no key of a workflow.json%s"):format(names.show(key), names.meant(key, KNOWN))
       found:warn("unknown-key", at(key), what, "nothing uses it")
+    end
+  end
+  for i, phase in ipairs(document.phases) do
+    for _, key in ipairs(object(phase) and names.sorted(phase) or {}) do
+      if not PHASE[key] and not key:find "^x[_-]" then
+        local what = ("phases[%d]: key %s is no key of a phase%s"):format(i, names.show(key), names.meant(key, PHASE))
+        found:warn("unknown-key", at(("phases[%d].%s"):format(i, key)), what, "nothing uses it")
+      end
     end
   end
   check_name(document, at, found)

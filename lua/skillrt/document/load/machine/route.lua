@@ -4,6 +4,7 @@
 -- Not a parser of the language: what it cannot tell it leaves out. Called by load/machine.lua.
 local M = {}
 
+local MAX_DEEP <const> = 16 -- tests inside tests
 local MAX_TEST <const> = 400 -- bytes of the brackets behind an if
 
 ---@class skillrt.load.Case
@@ -92,6 +93,9 @@ end
 
 -- What stands behind an if is guarded: to the end of its braces, or its one statement.
 local function guard(self, one, text, at)
+  if #self.guards >= MAX_DEEP then
+    return at -- what stands deeper is behind the tests so far
+  end
   one.depth, one.once = self.depth, not text:find("^%s*{", at)
   self.guards[#self.guards + 1] = one
   return at
