@@ -1,4 +1,4 @@
--- docs_tables_spec.lua: the tables of docs/scripting.md name what there is, all of it, and no more.
+-- docs_tables_spec.lua: the tables of docs/scripting.md, agents.md and steps.md name what there is, all of it, and no more.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
 local json = require "skillrt.base.json"
@@ -8,13 +8,14 @@ local request = require "skillrt.agent.request"
 local schema = require "skillrt.skill.schema"
 local skillrt = require "skillrt"
 
-local page = pages.read "docs/scripting.md"
+local page, agents, steps = pages.read "docs/scripting.md", pages.read "docs/agents.md", pages.read "docs/steps.md"
 
 -- The part of the page from here to there.
-local function part(from, to)
-  local _, at = page:find(from, 1, true)
-  local stop = at and page:find(to, at, true)
-  return page:sub(assert(at, "docs/scripting.md: does not say " .. from), assert(stop, "... nor " .. to) - 1)
+local function part(from, to, of)
+  of = of or page
+  local _, at = of:find(from, 1, true)
+  local stop = at and of:find(to, at, true)
+  return of:sub(assert(at, "no page says " .. from), assert(stop, "... nor " .. to) - 1)
 end
 
 -- The names in the first cells of the part's tables; `a.b`, `c` means a.b and a.c.
@@ -72,7 +73,7 @@ describe("docs/scripting.md", function()
     for _, name in ipairs { "priority", "max_runs", "repeatable", "terminal", "optional", "each" } do
       action[name] = nil
     end
-    for name in pairs(named(part("## Phases", "## Functions and ctx"))) do
+    for name in pairs(named(part("## Phases", "## Steps and calls"))) do
       action[name] = true
     end
     assert.same(known(skill_of { phases = ONE }, "effects", ""), action)
@@ -81,7 +82,7 @@ describe("docs/scripting.md", function()
   it("names the fields of agents and the placeholders", function()
     local function command() agent.command { "true" } end
     local function http() agent.http { url = "http://127.0.0.1/" } end
-    local text = part("**`command`**", "**`http`**")
+    local text = part("**`command`**", "**`http`**", agents)
     assert.same(known(command, "argv", "argv name kind"), named(text))
     local roots, told = require("skillrt.agent.values").ROOTS, {}
     for name in text:match("\nPlaceholders:(.*)"):gmatch "{([%l_]+)[%w_.]*}" do
@@ -90,7 +91,7 @@ describe("docs/scripting.md", function()
     assert.same(setmetatable({ env = true }, { __index = roots }).env, told.env)
     told.env = nil
     assert.same(roots, told)
-    assert.same(known(http, "url", "name kind"), named(part("**`http`**", "The request carries")))
+    assert.same(known(http, "url", "name kind"), named(part("**`http`**", "The request carries", agents)))
   end)
 
   it("names what an HTTP agent is sent (R31)", function()
@@ -106,12 +107,12 @@ describe("docs/scripting.md", function()
         sent[name] = true
       end
     end
-    assert.same(named(part("The request carries", "What comes from the state")), sent)
+    assert.same(named(part("The request carries", "What comes from the state", agents)), sent)
   end)
 
   it("names the fields of the requests that are awaited", function()
     local common = "idempotent usage expect judge secrets retry key acts shown label phase pure declared prompt show"
-    local rows = part("| request | more fields | reply |", "The members of a chain")
+    local rows = part("| request | more fields | reply |", "The members of a chain", steps)
     for kind, written in pairs { http = "kind url", command = "kind argv", sleep = "kind seconds until_ timeout idle_timeout" } do
       local more = rows:match("kind = \"" .. kind .. "\"[^|]*|([^|]*)|")
       local told = {}
@@ -125,10 +126,10 @@ describe("docs/scripting.md", function()
     for name in common:gmatch "%S+" do
       all[name] = true
     end
-    assert.same(all, named(part("What every request may say:", "A function that waits")))
-    local retry = page:match "| `retry` |[^|]*|([^|]*)|"
+    assert.same(all, named(part("What every request may say:", "## Sub-runs", steps)))
+    local retry = steps:match "| `retry` |[^|]*|([^|]*)|"
     for name in pairs(request.RETRY) do
-      assert.truthy(retry:find("`" .. name .. "`", 1, true), "docs/scripting.md: retry: says nothing of " .. name)
+      assert.truthy(retry:find("`" .. name .. "`", 1, true), "docs/steps.md: retry: says nothing of " .. name)
     end
   end)
 end)
