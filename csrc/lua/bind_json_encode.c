@@ -159,8 +159,8 @@ static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
   return -*moved;
 }
 
-/* Lists the members of the table; the first key and its value are on the stack. Their names alone may
- * need more than there is room for: then nothing is sorted in vain. */
+/* Lists the members of the table; the first key and its value are on the stack. Their names alone
+ * may need more than there is room for: then nothing is sorted in vain. */
 static bool encode_list(struct encoder *c, int table, const struct json_path *here, int *keys) {
   lua_State *L = c->L;
   size_t base = c->entry_count, least = c->out.length;

@@ -8,6 +8,7 @@ local cleaned = require("skillrt.run.cleaned")
 local digest = require("skillrt.run.digest")
 local due = require("skillrt.run.due")
 local given = require("skillrt.run.given")
+local held_of = require("skillrt.run.held")
 local judge = require("skillrt.run.judge")
 local kept = require("skillrt.run.kept")
 local prompts = require("skillrt.run.prompts")
@@ -33,7 +34,7 @@ local waits = require("skillrt.run.waits")
 ---@field starting integer[]  numbers of calls that leave with the next batch
 ---@field cancels integer[]
 ---@field doubts skillrt.Call[]
----@field held skillrt.Call[]  for which a limit has no room now
+---@field held skillrt.Held  calls for which a limit has no room now
 ---@field due skillrt.Due
 ---@field subs skillrt.Subs   what is told of calls that are skills' runs
 ---@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
@@ -54,12 +55,20 @@ function Calls.new(run, journal, numbers, session)
     starting = {},
     cancels = {},
     doubts = {},
-    held = {},
+    held = held_of.new(),
     due = due.new(),
     waiters = {},
     unmatched = {},
     order = 0,
   }
+  function self.admitted(call) -- leaves with the next batch, where its limits have room for it
+    if not run.limits:admit(call) then
+      return false
+    end
+    call.number, call.leaving = numbers:next(call), true
+    self.starting[#self.starting + 1] = call.number
+    return true
+  end
   return single.of(Calls, self)
 end
 
@@ -115,24 +124,13 @@ end
 
 local function start(self, call)
   call.doubt = nil
-  if not self.run.limits:admit(call) then
-    self.held[#self.held + 1] = call
-    return
-  end
-  call.number, call.leaving = self.numbers:next(call), true
-  self.starting[#self.starting + 1] = call.number
+  self.held:put(call, self.run.limits:bounds_of(call), self.admitted)
 end
 
 ---Calls that were held back leave as far as there is room for them now.
 function Calls:admit_held()
-  local held = self.held
-  if held[1] then
-    self.held = {}
-    for _, call in ipairs(held) do
-      if call.execution.calls[call.place] == call and not call.execution.ended then -- it is still waited for
-        start(self, call)
-      end
-    end
+  if self.held[1] then
+    self.held:go_on(self.admitted)
   end
 end
 

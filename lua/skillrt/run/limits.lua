@@ -186,13 +186,23 @@ local function is_usage(one)
   return one.what
 end
 
+---The bounds of a call; nil: nothing bounds it.
+---@param call skillrt.Call
+---@return skillrt.Bound[]|nil
+function Limits:bounds_of(call)
+  local bounds = self.by_id[call.step.top or call.step.id] or self.of_run
+  if bounds[1] and calls_of.ACTS[call.kind] and not call.request.pure then
+    return bounds
+  end
+end
+
 ---Whether a call may leave now; then what it may use is reserved for it. Where it may not leave at all any
 ---more, `hit` says so.
 ---@param call skillrt.Call
 ---@return boolean
 function Limits:admit(call)
-  local bounds = self.by_id[call.step.top or call.step.id] or self.of_run
-  if not bounds[1] or not calls_of.ACTS[call.kind] or call.request.pure then
+  local bounds = self:bounds_of(call)
+  if not bounds then
     return true
   end
   local free, one = room(self, bounds, call)
