@@ -11,7 +11,25 @@ local returned = require("skillrt.agent.returned")
 local M = { kind = "chain" }
 M.__index = M
 
-M.FIELDS = { kind = true, name = true, links = true }
+M.FIELDS = { kind = true, name = true, links = true, on = true }
+
+local CLASSES = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true }
+
+-- The classes of failure that the next member is asked for; nil: all.
+local function classes_of(on, where)
+  if on == nil then
+    return nil
+  end
+  local set = {}
+  for _, class in ipairs(type(on) == "table" and on or { on }) do
+    if not CLASSES[class] then
+      return nil, ("%s: on: %s is no class of failure%s"):format(where, names.show(class),
+        names.suggest(tostring(class), CLASSES))
+    end
+    set[class] = true
+  end
+  return set
+end
 
 -- The first field that a chain does not have.
 local function unknown_field(definition, where)
@@ -32,7 +50,12 @@ function M.check(definition, where, check)
   if message then
     return nil, message
   end
-  local agent = { name = definition.name, links = {}, idempotent = true, acts = false, is_script = false }
+  local on
+  on, message = classes_of(definition.on, where)
+  if message then
+    return nil, message
+  end
+  local agent = { on = on, name = definition.name, links = {}, idempotent = true, acts = false, is_script = false }
   for i, value in ipairs(definition.links or definition) do
     local member
     member, message = check(value, ("%s: member %d"):format(where, i))
@@ -105,7 +128,7 @@ function M:perform(ctx, task)
   local outcome, message, class, call
   for i, member in ipairs(self.links) do
     outcome, message, class, call = ask_member(member, ctx, i < last and patient or task)
-    if outcome or FINAL[class] then
+    if outcome or FINAL[class] or self.on and not self.on[class] then
       break
     elseif i < last then
       ctx.log(("%s; now agent %d of the chain"):format(message, i + 1))

@@ -13,7 +13,7 @@ M.FIELDS = coding.with({
   max_budget = { kind = "amount" },
 })
 
-M.program = "claude"
+M.program, M.TAKES_SYSTEM = "claude", true
 
 ---What it is given of the environment besides what all are.
 M.ALLOWED = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",

@@ -251,6 +251,9 @@ function M.perform(agent, ctx, task)
   local asked = setmetatable({ schema = wanted }, { __index = task })
   local want = { schema = wanted }
   local text = prompt.text(asked)
+  if agent.system and not agent.TAKES_SYSTEM then
+    text = ("%s\n\n%s"):format(agent.system, text)
+  end
   if wanted and task.bare then
     text = ("%s\n\n%s"):format(text, prompt.form(wanted))
   end

@@ -2,6 +2,7 @@
 -- type: found in the caller's agents, in x_skillrt.agents, or in the environment (F47).
 --
 -- Starts nothing. Called by load.config only.
+local agent_file = require "skillrt.agent.file"
 local names = require "skillrt.base.names"
 
 local M = {}
@@ -47,6 +48,7 @@ function M.new(config, options)
   return setmetatable({
     given = { options.agents or {}, type(own) == "table" and own or {}, ambient or {} },
     required = options.agents_required ~= false and not ambient,
+    folder = options.folder,
     found = {},
     missing = {},
   }, Agents)
@@ -76,18 +78,30 @@ local function absent(name)
   }
 end
 
+-- What somebody gave for one of these names.
+function Agents:given_for(list)
+  for _, key in pairs(list) do
+    for _, given in ipairs(self.given) do
+      if given[key] then
+        return given[key]
+      end
+    end
+  end
+end
+
 -- A name that is declared once for all steps that ask for the same thing.
 function Agents:need(name, more)
   local id = name:gsub("[^%w._-]", "-"):gsub("^[^%w]", "x"):gsub("%.%.+", "."):sub(1, names.MAX_ID)
   if not self.found[id] then
-    local agent
-    for _, key in ipairs { name, more or name, "*" } do
-      agent = agent or self.given[1][key] or self.given[2][key] or self.given[3][key]
-    end
+    local agent = self:given_for({ name, more })
     local problem
-    agent = agent or from_environment()
     if not agent then
-      agent, problem = from_person(name)
+      agent = self:given_for({ "*" }) or from_environment()
+      if not agent then
+        agent, problem = from_person(name)
+      end
+      local file = agent and agent_file.find(name, self.folder)
+      agent = file and agent_file.applied(agent, file) or agent
     end
     if not agent then
       self.missing[#self.missing + 1] = problem and ("%s (%s)"):format(name, problem) or name
