@@ -157,6 +157,27 @@ describe("a workflow script", function()
     assert.equal(1, asked(folder))
   end)
 
+  it("waits where a usage limit is reached, and counts no agent as failed (W26)", function()
+    local limited = true
+    local function skill_in(folder)
+      local skill = assert(load(folder, "return [await agent('say a'), await agent('say b')]"))
+      skill.agents.default = skillrt.agent.lua(function(_, _, prompt)
+        if prompt == "say b" and limited then
+          return nil, "usage limit reached", "rate_limit"
+        end
+        return prompt
+      end)
+      return skill
+    end
+    local folder = R.folder()
+    local result = assert(skill_in(folder):run { work_dir = folder .. "/run" })
+    assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason }, result.message)
+    assert.matches("usage limit reached; asked again in 15 minutes", R.records(folder .. "/run", "note")[1].text)
+    limited = false
+    result = assert(skillrt.resume(folder .. "/run", { skill = skill_in(folder) }))
+    assert.equal("paused", result.status) -- it is not time yet
+  end)
+
   it("calls another, which shares its agents; one that is not there throws (W14)", function()
     local folder = R.folder()
     R.write(folder .. "/other.js", "export const meta = { name: 'other', description: 'd' }\nreturn [args, await agent('say deep')]")

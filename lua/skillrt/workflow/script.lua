@@ -10,6 +10,9 @@ local worktree = require("skillrt.workflow.worktree")
 
 local M = {}
 
+-- A usage limit is waited for so often, so long: five hours in all, as providers' windows are.
+local ROUNDS <const>, PAUSE_S <const> = 21, 900
+
 ---@class skillrt.workflow.Performance
 ---@field ctx table
 ---@field talk skillrt.Talk
@@ -31,6 +34,11 @@ end
 local function line_of(text, bytes)
   local line = text:gsub("%s+", " ")
   return #line > bytes and line:sub(1, utf8.offset(line, 0, bytes) - 1) .. "..." or line
+end
+
+-- How an agent is named to people.
+local function name_of(ask)
+  return ask.options.label or line_of(ask.prompt, 40)
 end
 
 -- Tells the script of an answer, and does what it asks for then.
@@ -69,7 +77,7 @@ local function refused(self, ask, message, class)
   elseif class == "skipped" then
     self.skipped = self.skipped + 1
   else
-    local name = ask.options.label or line_of(ask.prompt, 40)
+    local name = name_of(ask)
     self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name, ask.at, line_of(message, 200))
     self.ctx.log(("agent %s failed: %s"):format(name, line_of(message, 500)))
   end
@@ -80,7 +88,15 @@ local function perform_agent(self, ask)
   if options.isolation == "worktree" then
     options.isolation = self.base
   end
-  local value, message, class, kept = self.ctx.agent(ask.prompt, options)
+  local value, message, class, kept
+  for round = 1, ROUNDS do
+    value, message, class, kept = self.ctx.agent(ask.prompt, options)
+    if class ~= "rate_limit" or round == ROUNDS then
+      break
+    end -- no failure of the agent's: the run waits, without a process where nothing else is under way
+    self.ctx.log(("agent %s: %s; asked again in %d minutes"):format(name_of(ask), line_of(message, 200), PAUSE_S // 60))
+    self.ctx.sleep(PAUSE_S)
+  end
   if kept then
     self.kept[#self.kept + 1] = ask.options.label or ask.at
   end
