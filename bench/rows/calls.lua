@@ -1,5 +1,5 @@
--- calls.lua: many calls: 10,000 HTTP requests in flight against libcurl alone, 10,000 phases against 1,000,
--- and going on with a step that has kept 10,000 results.
+-- calls.lua: many calls: 10,000 HTTP requests in flight against libcurl alone, agents of a workflow script
+-- against those of Lua, 10,000 phases against 1,000, and going on with a step that has kept 10,000 results.
 --
 -- Processor time and the largest resident set, as bench/spawn has them from the system; the server
 -- (bench/answers) is a process of its own, the same for all.
@@ -71,6 +71,20 @@ return function(measure)
     return table.unpack(findings)
   end
 
+  local function workflow()
+    local _ <close>, url = server()
+    local function of(script)
+      return function()
+        local more = ("--agent %s --limit max_agents_parallel=%d -- '{\"agents\":%d}'"):format(url, FEW, FEW)
+        return ("env BENCH_URL=%s %s --quiet bench/skills/%s --durability process --work-dir %s %s"):format(url,
+          measure.program, script, path(), more)
+      end
+    end
+    local cpu = take(5, { script = of "workflow.js", map = of "workflow.lua" })
+    return measure.finding("1,000 agents of a JavaScript workflow against the same by `ctx.map`: processor time",
+      cpu.script / cpu.map, "<=", 3, measure.time(cpu.script) .. " against " .. measure.time(cpu.map))
+  end
+
   local function phases(parallel)
     local function of(number)
       return function()
@@ -122,6 +136,7 @@ return function(measure)
     table.move({ ... }, 1, select("#", ...), #findings + 1, findings)
   end
   add(in_flight())
+  add(workflow())
   add(phases(false))
   add(phases(true))
   add(replaying())

@@ -11,7 +11,7 @@ return skillrt.workflow {
       numbers[i] = i
     end
     return #ctx.map(numbers, function(i)
-      return ctx.agent("say " .. i)
+      return ctx.agent("say " .. i, { schema = { type = "object" } })
     end)
   end,
 }

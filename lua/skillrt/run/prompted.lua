@@ -129,10 +129,15 @@ local function ask(run, step, definition, ctx, agent, prompt, options)
   local outcome, message, class = agent:perform(labeled(ctx, options), task)
   if not outcome then
     return nil, message, class
-  elseif outcome.output == nil then
+  end
+  local answer = outcome.output
+  if answer == nil then -- as steps are answered
+    answer = outcome.summary or outcome.updates
+  end
+  if answer == nil then
     return nil, ("%s: gave no answer"):format(agent:label()), "invalid_output"
   end
-  return outcome.output
+  return answer
 end
 
 -- The same in a worktree of its own.
