@@ -157,16 +157,20 @@ end
 ---@return table|nil question
 ---@return string? message
 function M.named(books, answer)
-  local open, q = asked.list(books), answer.question
-  if #open == 0 then
-    return nil, "no question is open in this run"
-  elseif q == nil and #open > 1 then
-    return nil, ("%d questions are open (%s); say which one is answered"):format(#open, numbers_of(open))
+  local q = answer.question
+  local one = q ~= nil and asked.of(books, q) or nil
+  if not one then -- the list of all is made only here: it may be long
+    local open = asked.list(books)
+    if #open == 0 then
+      return nil, "no question is open in this run"
+    elseif q ~= nil then
+      return nil, ("question %s is not open; open: %s"):format(names.show(q), numbers_of(open))
+    elseif #open > 1 then
+      return nil, ("%d questions are open (%s); say which one is answered"):format(#open, numbers_of(open))
+    end
+    one = open[1]
   end
-  local one = q == nil and open[1] or asked.of(books, q)
-  if not one then
-    return nil, ("question %s is not open; open: %s"):format(names.show(q), numbers_of(open))
-  elseif answer.nonce and answer.nonce ~= one.nonce then
+  if answer.nonce and answer.nonce ~= one.nonce then
     return nil, ("the answer was meant for a question %d that is over"):format(one.q)
   end
   return one
