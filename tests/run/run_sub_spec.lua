@@ -291,4 +291,51 @@ describe("a skill run by a step of another", function()
     assert.matches("open +top, since [^\n]*, waits for inner %(call 1%)", status)
     assert.matches("because +inner %(sub%-run 1%.1%): gate: ", status)
   end)
+
+  it("asks a person by ctx.ask, and goes on with the answer", function()
+    local dir = R.folder() .. "/run"
+    local function definition()
+      return { actions = { { id = "a", run = function(_, ctx)
+        return { drink = assert(ctx.run(R.skill { name = "in", actions = { { id = "x", run = function(_, inside)
+          return { drink = inside.ask { question = "What?", options = { "tea", "coffee" } } }
+        end } } })).state.drink }
+      end } } }
+    end
+    local result = assert(R.run(definition(), { work_dir = dir }))
+    assert.same({ "paused", "waiting_for_person" }, { result.status, result.reason })
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "tea" }))
+    assert.same({ "completed", "tea" }, { result.status, result.state.drink }, result.message)
+  end)
+
+  it("that nobody waits for is over, wherever the run was killed", function()
+    local folder = R.folder()
+    local function definition(at)
+      return { actions = { { id = "a", run = function(_, ctx)
+        local function slow(depth)
+          return R.skill { name = "slow" .. depth, actions = { { id = "x", run = function(_, inside)
+            say(inside, at, "begun")
+            if depth > 0 then
+              return { n = assert(inside.run(slow(depth - 1))).state.n }
+            end
+            inside.sleep(30)
+          end } } }
+        end
+        local winner, index = ctx.first {
+          function() return ctx.run(slow(1)) end,
+          function() ctx.sleep(0.1) return say(ctx, at, "won").code end,
+        }
+        return { winner = winner, index = index }
+      end } } }
+    end
+    assert.equal("completed", assert(R.run(definition(folder), { work_dir = folder .. "/run" })).status)
+    for keep = 1, #R.records(folder .. "/run") - 2 do
+      local dir = R.folder() .. "/cut"
+      R.cut(folder .. "/run", dir, keep)
+      local result = assert(skillrt.resume(dir, { skill = R.skill(definition(R.folder())) }))
+      assert.same({ "completed", 0, 2 }, { result.status, result.state.winner, result.state.index }, keep)
+      local _, books = R.records(dir)
+      assert.is_nil(books.subs, keep)
+      assert.is_nil(next(books.steps), keep)
+    end
+  end)
 end)
