@@ -57,7 +57,8 @@ static bool state_has(struct skillrt *run, const char *part) {
 static void check_events(void) {
   struct skillrt *run = open_script("local a = ctx.wait { event = 'spotted' }"
                                     "local b = ctx.wait { event = 'spotted' }"
-                                    "return { a = a.x, b = b.x }",
+                                    "local c = ctx.wait { event = 'spotted' }"
+                                    "return { a = a.x, b = b.x, c = c.x }",
                                     NULL, false, true);
   settle();
   CHECK(!skillrt_stopped(run));
@@ -66,9 +67,10 @@ static void check_events(void) {
   settle();
   CHECK(!skillrt_stopped(run));
   CHECK(skillrt_event(run, "spotted", "{\"x\":2}", NULL, error, sizeof error));
+  CHECK(skillrt_event(run, "spotted", "{\"x\":3}", NULL, error, sizeof error));
   settle();
   CHECK_STR(skillrt_status(run), "completed");
-  CHECK(state_has(run, "\"a\":1") && state_has(run, "\"b\":2"));
+  CHECK(state_has(run, "\"a\":1") && state_has(run, "\"b\":2") && state_has(run, "\"c\":3"));
   CHECK(!skillrt_event(run, "spotted", NULL, NULL, error, sizeof error));
   CHECK(strstr(error, "has stopped") != NULL);
   skillrt_close(run);

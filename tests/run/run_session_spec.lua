@@ -88,8 +88,21 @@ describe("a session", function()
     end } } }, { work_dir = dir }))
     assert.same({ nil, "permanent" }, { seen[1], seen[3] }, seen[2])
     assert.matches("/no/such/program", seen[2])
-    assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
+    assert.same({ "paused", "needs_decision" }, { result.status, result.reason }, result.message)
     assert.matches("ended with exit code 3", R.records(dir, "doubt")[1].message)
+  end)
+
+  it("says things unasked: events, kept until somebody waits for them", function()
+    for _, context in ipairs { "file", "memory" } do
+      local result = assert(R.run({ context = context, actions = { { id = "one", run = function(_, ctx)
+        say(ctx, "note")
+        local first, second = ctx.wait { event = "session:peer" }, ctx.wait { event = "session:peer" }
+        local late = { ctx.wait { event = "session:peer", timeout = 0.05 } }
+        return { note = first.note, method = second.method, late = late[1] }
+      end } } }, { work_dir = R.folder() .. "/run" }))
+      assert.same({ 1, "ask", nil }, { result.state.note, result.state.method, result.state.late },
+        json.encode(result.state.errors))
+    end
   end)
 
   it("is checked before it begins", function()

@@ -7,6 +7,7 @@
 local arrived = require("skillrt.run.books.arrived")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local programs = require("skillrt.run.programs")
 local questions = require("skillrt.run.questions")
 
 local M = {}
@@ -91,6 +92,24 @@ local function hand_over(policy, bytes)
   policy.has_arrived = true
 end
 
+-- A program one talks to said something that answers no call: an event of the session's name. What nobody
+-- takes is bounded; that more was said is told once.
+local function said(policy, source, bytes)
+  local value = json.decode(bytes)
+  if value == nil or value == json.null then
+    value = policy.steps.printable(bytes)
+  end
+  if (policy.books.events_count or 0) + #(policy.handed or {}) < arrived.MOST then
+    policy.handed = policy.handed or {}
+    table.insert(policy.handed, { event = source, value = value })
+    policy.has_arrived = true
+  elseif not policy.overheard then
+    policy.overheard = true
+    local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
+    assert(policy:emit({ t = "note", text = text:format(source, arrived.MOST) }))
+  end
+end
+
 ---Something came: it is looked at with the next choice.
 ---@param policy skillrt.Policy
 ---@param source string
@@ -104,6 +123,10 @@ function M.noticed(policy, source, bytes)
     assert(policy:emit({ t = "note", text = text }))
   elseif source == "answer" or source == "event" then
     hand_over(policy, bytes)
+  elseif source:find("^started:") then
+    programs.started(policy, math.tointeger(tonumber(source:sub(9))), bytes)
+  elseif source:find("^session:") then
+    said(policy, source, bytes)
   end
 end
 

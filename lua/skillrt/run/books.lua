@@ -292,6 +292,7 @@ end
 
 function apply.stop(self, record)
   self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
+  self.programs = nil -- they ended with it
   if self.answer == false then -- the person gave up, and may be asked again later
     self.answer = nil
   end
@@ -349,7 +350,7 @@ function apply.books() end -- what it says is known; snapshot.lua may begin with
 local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = true, round = true, drop = true }
 
 -- What a part of the books has the function of that name for.
-local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back }
+local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls }
 
 ---Applies one record. Raises where the records do not fit each other (a journal of another
 ---program, or a bug): the caller reports it with the record's place.

@@ -12,6 +12,7 @@ local held_of = require("skillrt.run.held")
 local judge = require("skillrt.run.judge")
 local kept = require("skillrt.run.kept")
 local prompts = require("skillrt.run.prompts")
+local programs = require("skillrt.run.programs")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 local single = require("skillrt.base.single")
@@ -59,6 +60,7 @@ function Calls.new(run, journal, numbers, session)
     due = due.new(),
     waiters = {},
     unmatched = {},
+    talks = {}, -- sessions that were begun in this process
     order = 0,
   }
   function self.admitted(call) -- leaves with the next batch, where its limits have room for it
@@ -191,6 +193,9 @@ function Calls:task(call)
   local task
   call.leaving = nil
   task, key = digest.task(call.request, key, self.run)
+  if call.kind == "session" then
+    self.talks[call.request.session] = true
+  end
   self:emit(call, {
     t = "call",
     a = call.attempt > 1 and call.attempt or nil,
@@ -287,6 +292,9 @@ end
 ---A sleep is over, or the wait before an attempt of a call that was taken up.
 ---@param call skillrt.Call
 function Calls:rang(call)
+  if call.program then
+    return programs.rang(self, call)
+  end
   if call.execution.ended or call.execution.calls[call.place] ~= call then
     return -- it was dropped
   elseif waits.begin[call.kind] then

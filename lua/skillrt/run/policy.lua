@@ -187,7 +187,7 @@ end
 
 ---Whether somebody waits for what may come from outside.
 function Policy:listens()
-  return (self.inbox ~= nil or self.session.wait) and not self.deaf
+  return (self.inbox ~= nil or self.session.wait or next(self.calls.talks) ~= nil) and not self.deaf
     and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 

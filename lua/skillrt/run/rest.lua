@@ -22,7 +22,7 @@ local function next_due(policy)
       if policy.books.steps[what.number] == what then
         return true
       end
-    elseif not what.execution.ended and what.execution.calls[what.place] == what then
+    elseif not what.program and not what.execution.ended and what.execution.calls[what.place] == what then
       if not waits.begin[what.kind] then
         return true
       end
@@ -30,6 +30,17 @@ local function next_due(policy)
     end
   end
   return at
+end
+
+-- Whether a program that runs is waited for to say something.
+local function listens_to_a_session(calls)
+  for name in pairs(calls.waiters) do
+    local session = name:match("^session:(.+)$")
+    if session and calls.talks[session] then
+      return true
+    end
+  end
+  return false
 end
 
 local function names_of(waiters)
@@ -67,7 +78,7 @@ function M.pause(policy)
   local calls, session = policy.calls, policy.session
   local waiters, open = calls.waiters, asked.list(policy.books)
   local at = next_due(policy)
-  if at == true then
+  if at == true or listens_to_a_session(calls) then
     return nil
   elseif not (at or open[1] or next(waiters)) then
     if policy.subs then

@@ -11,6 +11,7 @@ local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local question_of = require("skillrt.skill.question")
 local questions = require("skillrt.run.questions")
+local programs = require("skillrt.run.programs")
 local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
@@ -317,7 +318,14 @@ function M.begin(policy)
   policy.handed = answers_of(policy)
   local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
   check_pins(policy)
+  local told, message = programs.end_left(books)
+  if message then
+    refuse("system", "%s: %s", policy.run.work_dir, message)
+  end
   assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add }))
+  for _, line in ipairs(told) do
+    assert(policy:emit({ t = "note", text = line }))
+  end
   if raised then
     take_raise(policy)
   end

@@ -138,7 +138,7 @@ function M.match(self, go_on)
       while list and list[1] and first do
         local call = list[1]
         M.forget(self, call)
-        self:settle(call, { w = call.w, event = name, value = first.value, took = first.arrival })
+        self:settle(call, { w = call.w, event = name, value = first.value, took = first.arrival or true })
         go_on(call.step)
         list, first = self.waiters[name], arrived.first(books, name)
       end

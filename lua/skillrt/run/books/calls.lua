@@ -1,7 +1,7 @@
 -- run/books/calls.lua: what the books know of the calls of a step: which have left, which are over and
 -- where in the journal their results lie.
 --
--- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop`.
+-- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop program`.
 
 local places = require("skillrt.run.places")
 
@@ -64,6 +64,20 @@ function M.result(step, record, seq)
   own(step, "known")[place] = known
   local order = own(step, "order")
   order[#order + 1] = place
+end
+
+---A program runs for it: of a session, which outlives its call, or of the call itself.
+---@param books skillrt.Books
+---@param record table
+function M.program(books, record)
+  local step = books.steps[record.step]
+  local call = step and step.calls[record.c]
+  if record.session then
+    books.programs = books.programs or {}
+    books.programs[record.session] = { pid = record.pid, start = record.start }
+  elseif call then
+    call.program = { pid = record.pid, start = record.start }
+  end
 end
 
 -- Takes out what `is_gone` says of all that is kept by place.

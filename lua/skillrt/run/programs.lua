@@ -1,0 +1,78 @@
+-- run/programs.lua: programs that run for calls: noted in the journal with their group and start, so that a
+-- resume ends what a dead process left of them before anything leaves again.
+--
+-- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows calls and the
+-- books; what finds a program again is the core's (csrc/transport/leftover.h). Called by arrivals, calls, resume.
+
+local core = require("skillrt.core")
+
+local M = {}
+
+-- How long a program runs before it is noted.
+local SHORT_MS <const> = 200
+
+---The core says that a program runs.
+---@param policy skillrt.Policy
+---@param number integer  the engine's, of its call
+---@param text string     "<pid> <start>"
+function M.started(policy, number, text)
+  local call = policy.numbers:of(number)
+  local pid, start = text:match("^(%d+) (%S+)$")
+  if not (call and call.place and pid) then
+    return
+  end
+  local talk = call.kind == "session" and call.request.session or nil
+  policy.calls.due:put(core.wall_ms() + SHORT_MS, {
+    place = call.place,
+    step = call.step,
+    program = { t = "program", pid = math.tointeger(tonumber(pid)), start = start, session = talk },
+    call = call,
+    number = number,
+  })
+end
+
+---It has run for a while: it is noted, unless it is gone.
+---@param calls skillrt.Calls
+---@param what table
+function M.rang(calls, what)
+  local call = what.call
+  if what.program.session or (call.number == what.number and not call.execution.ended) then
+    calls:emit(call, what.program)
+  end
+end
+
+-- What the books know of programs: of calls under way, and of sessions, which outlive theirs.
+local function noted(books)
+  local list = {}
+  for _, step in pairs(books.steps) do
+    for _, call in pairs(step.calls) do
+      list[#list + 1] = call.program
+    end
+  end
+  for _, program in pairs(books.programs or {}) do
+    list[#list + 1] = program
+  end
+  table.sort(list, function(a, b)
+    return a.pid < b.pid
+  end)
+  return list
+end
+
+---Ends what is left of programs of a process that died.
+---@param books skillrt.Books
+---@return string[] told  a line for each that was still running
+---@return string? message  one cannot be ended
+function M.end_left(books)
+  local told = {}
+  for _, program in ipairs(noted(books)) do
+    local found, message = core.end_leftover({ pid = program.pid, start = program.start })
+    if found == nil then
+      return told, message
+    elseif found then
+      told[#told + 1] = ("program %d was left running by a process that died; it was ended"):format(program.pid)
+    end
+  end
+  return told
+end
+
+return M
