@@ -50,6 +50,7 @@ local Policy = {}
 function M.new(run, session, options)
   local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {} })
   run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
+  self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
   self.work_dir, self.skill = run.work_dir, run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher

@@ -132,7 +132,6 @@ local function open(parts, options, mode)
     watcher = options.watcher,
     books_bytes = options.books_bytes,
   })
-  self.starts = skill.context ~= "memory" -- programs are noted, see programs.lua
   local run, report, kind = core.open(self, {
     directory = skill.context ~= "memory" and parts.run.work_dir or nil,
     mode = mode,
