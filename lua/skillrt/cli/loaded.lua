@@ -19,18 +19,15 @@ local function changes_the_run(finding)
   return false
 end
 
----Why the skill may not run like this; nil: it may.
+---Why --strict does not let the skill run; nil: it may.
 ---@param findings skillrt.load.Finding[]?
----@param input table   what --set gave
 ---@param strict boolean?
 ---@return string? message
-function M.refused(findings, input, strict)
+function M.refused(findings, strict)
   local text_of = require("skillrt.document.load.findings").text
   local lines = {}
   for _, one in ipairs(findings or {}) do
-    if one.code == "load.flow-mode" and (type(input) ~= "table" or input.mode == nil) then
-      return ("%s: say in which mode to run it; %s"):format(one.what, one.fix)
-    elseif strict and one.level == "warning" then
+    if strict and one.level == "warning" then
       lines[#lines + 1] = text_of(one)
     end
   end

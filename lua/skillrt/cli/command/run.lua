@@ -112,7 +112,7 @@ local function run_script(script, options, args)
     return nil, code == "invalid" and require("skillrt.document.several").message(script) or message, code, traceback
   elseif require("skillrt.skill").is(value) then
     local loaded, findings = require("skillrt.cli.loaded"), type(traceback) == "table" and traceback or nil
-    local refused = findings and loaded.refused(findings, options.input, args.strict)
+    local refused = findings and loaded.refused(findings, args.strict)
     if refused then
       return nil, refused, "invalid"
     elseif findings and not args.quiet then

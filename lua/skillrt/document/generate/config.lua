@@ -72,9 +72,9 @@ local function check_choice(config, key, choices, default, found)
     config[key] = default
   end
   if not choices[config[key]] then
-    local names = fields.sorted_keys(choices)
-    local message = "must be one of %s, not %s"
-    found:error("choice", key, message, table.concat(names, ", "), fields.show(config[key]))
+    local message = "must be one of %s, not %s%s"
+    found:error("choice", key, message, table.concat(fields.sorted_keys(choices), ", "), fields.show(config[key]),
+      type(config[key]) == "string" and names.meant(config[key], choices) or "")
   end
 end
 

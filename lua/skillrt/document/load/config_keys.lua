@@ -60,7 +60,8 @@ local function tell_unread(value, place, path, found, place_of)
     local why = type(key) == "string" and NOT_READ[place .. "." .. key]
     if why then
       local at = path .. "." .. key
-      found:add("note", "config.not-read", place_of(at), { what = at .. ": is not read by skillrt", why = why, key = at })
+      local what = at .. ": is not read by skillrt"
+      found:add("note", "config.not-read", place_of(at), { what = what, why = why, key = at })
     end
   end
 end

@@ -25,6 +25,7 @@ local M = {}
 ---@field name string?
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
+---@field ask_mode string[]?        its phases run by mode, and none of these is the default
 ---@field config table?            the skill-config it was made of, as given
 ---@field findings skillrt.load.Findings
 ---@field tree skillrt.load.Tree?  the folder's files
@@ -288,6 +289,7 @@ function M.read(dir, options)
     name = self.name,
     definition = definition,
     agent_decides = decides,
+    ask_mode = self.modes and not self.modes.default and #self.modes.order > 1 and self.modes.order or nil,
     config = raw,
     findings = found,
     tree = self.tree,

@@ -251,6 +251,9 @@ function M.load(path, options)
   if document.agent_decides then
     require("skillrt.document.load.judge").add(document.definition)
   end
+  if document.ask_mode then
+    require("skillrt.document.load.ask_mode").add(document.definition, document.ask_mode)
+  end
   local checked, problem = skill.check(document.definition)
   document.findings:sort()
   if not checked then

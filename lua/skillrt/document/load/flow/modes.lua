@@ -53,7 +53,7 @@ function M.tell(modes, found)
   end
   local what = ("its phases run by mode (%s), and no document says which is the default"):format(
     table.concat(modes.order, ", "))
-  local why = "a run that does not say its mode is refused"
+  local why = "a run that is not given its mode asks for it"
   found:note("flow-mode", { file = "SKILL.md" }, what, why, ("run it with --set mode=%s"):format(modes.order[1]))
 end
 
