@@ -338,4 +338,40 @@ describe("a skill run by a step of another", function()
       assert.is_nil(next(books.steps), keep)
     end
   end)
+
+  it("lets a person choose where its strategy does", function()
+    local dir = R.folder() .. "/run"
+    local function definition()
+      return { actions = { { id = "a", skill = { R.skill { name = "menu", strategy = "user_driven", actions = {
+        { id = "tea", optional = true, run = R.sets { drink = "tea" } },
+        { id = "coffee", optional = true, terminal = true, run = R.sets { drink = "coffee" } } } }, as = "menu" } } } }
+    end
+    assert.equal("waiting_for_person", assert(R.run(definition(), { work_dir = dir })).reason)
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition()), answer = "coffee" }))
+    assert.same({ "completed", "coffee" }, { result.status, result.state.menu.drink }, result.message)
+  end)
+
+  it("costs the same however many run at once, and needs no folder", function()
+    local function seconds(count)
+      local one = R.skill { name = "one", actions = { { id = "x", run = function(state, ctx)
+        ctx.sleep(0.001)
+        return { n = state.input.n }
+      end } } }
+      local began = os.clock()
+      local result = assert(R.run { context = "memory", actions = { { id = "a", run = function(_, ctx)
+        local list = {}
+        for i = 1, count do list[i] = i end
+        local sum = 0
+        for _, each in ipairs(assert(ctx.map(list, function(i) return assert(ctx.run(one, { n = i })).state.n end))) do
+          sum = sum + each
+        end
+        return { sum = sum }
+      end } } })
+      assert.equal(count * (count + 1) // 2, result.state.sum)
+      return os.clock() - began
+    end
+    seconds(50)
+    local few, many = seconds(100), seconds(1000)
+    assert(many < 30 * few, ("100: %.2f s, 1000: %.2f s"):format(few, many))
+  end)
 end)
