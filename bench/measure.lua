@@ -114,6 +114,15 @@ function M.disk(command)
   return syncs, bytes
 end
 
+--- Instructions of a command, counted by callgrind: the same in every run, whatever else the machine does.
+---@param command string
+---@param variables string  "A=1 B=2"
+---@return integer
+function M.instructions(command, variables)
+  local counted = "env %s valgrind --tool=callgrind --callgrind-out-file=/dev/null %s"
+  return math.tointeger(tonumber(M.run(counted:format(variables, command)):match "Collected : (%d+)"))
+end
+
 --- Nanoseconds of a function, by CPU time, best of `rounds`: for pure computing in this process.
 ---@param rounds integer
 ---@param work fun()

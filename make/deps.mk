@@ -5,7 +5,7 @@
 
 ##@ Set-up
 .PHONY: deps
-deps: ## install what is missing (apt on Debian; elsewhere says what to install). FOR="build test lint fuzz rock"
+deps: ## install what is missing (apt on Debian; elsewhere says what to install). FOR="build test lint fuzz bench rock"
 	@CC='$(CC)' LUA='$(LUA)' LUAPC='$(LUAPC)' PKG='$(PKG)' sh make/deps.sh $(FOR)
 
 # what each goal needs; a plain `make` asks for nothing and installs nothing
@@ -13,7 +13,7 @@ FOR_demo := build test
 FOR_test := build test
 FOR_test-c := build
 FOR_test-lua := build test
-FOR_bench := build test
+FOR_bench := build test bench
 FOR_cover := build test
 FOR_lint := build test lint
 FOR_fuzz := build fuzz

@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh: finds out what of the given groups is missing and has apt install it.
 #
-# Called by `make deps` with groups: build test lint fuzz rock. A thing is looked for by using
+# Called by `make deps` with groups: build test lint fuzz bench rock. A thing is looked for by using
 # it, so a system that has it from elsewhere is left alone. On a system without apt it says
 # what is missing and stops with 1. LUA, LUAPC, PKG and CC are those of the Makefile.
 set -eu
@@ -50,11 +50,14 @@ for group in "$@"; do
     need clang program clang
     need libclang-rt-14-dev runtime libclang_rt.fuzzer
     ;;
+  bench) # counts instructions, where a time would not be exact enough
+    need valgrind program valgrind
+    ;;
   rock)
     need luarocks program luarocks
     ;;
   *)
-    echo "deps: unknown group '$group': use build, test, lint, fuzz or rock" >&2
+    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench or rock" >&2
     exit 2
     ;;
   esac

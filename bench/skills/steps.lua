@@ -5,7 +5,7 @@
 -- of 50 conditions five read what a step changed, and 40 actions may be chosen at any time. With
 -- BENCH_READS=all every condition reads the one counter that every step changes: the worst case.
 -- By environment: BENCH_STEPS, BENCH_BYTES of state, BENCH_DURABILITY (power or process),
--- BENCH_CONTEXT (file or memory).
+-- BENCH_CONTEXT (file or memory), BENCH_LIMITS (all of them).
 local skillrt = require "skillrt"
 
 local PARTS <const>, STAGES <const> = 10, 5
@@ -41,6 +41,12 @@ for i = 1, PARTS * STAGES do
   }
 end
 
+local limits = { max_iterations = steps + 10 }
+if os.getenv "BENCH_LIMITS" then -- all that can be limited, and none is reached
+  limits = { max_iterations = steps + 10, max_errors = 1000, no_progress = 1000, run_timeout = 86400,
+    step_timeout = 86400, calls = 1000000, usage = { tokens = 1e9, dollars = 1e6 } }
+end
+
 return skillrt.skill {
   name = "steps",
   mode = "autonomous",
@@ -49,5 +55,5 @@ return skillrt.skill {
   terminate = { "done" },
   context = os.getenv "BENCH_CONTEXT" or "file",
   durability = os.getenv "BENCH_DURABILITY" or "power",
-  limits = { max_iterations = steps + 10 },
+  limits = limits,
 }

@@ -282,7 +282,7 @@ describe("a run", function()
     local result = run(nil, { actions = { { id = "a", run = function() end },
       { id = "end", when = "ready === true", terminal = true, run = function() end } } })
     assert.same({ "paused", "blocked" }, { result.status, result.reason })
-    assert.matches("end: ready === true", result.message)
+    assert.matches("end: ready is undefined, wanted ready === true", result.message)
   end)
 
   it("keeps limits, ends and errors in every mode (R73, F29)", function()

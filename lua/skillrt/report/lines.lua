@@ -353,9 +353,7 @@ function format.rewind(self, record, out)
       self.completed = self.completed - 1
     end
   end
-  if record.phases[1] then
-    add(out, "info", "Running again: %s", joined(record.phases, 20))
-  end
+  return record.phases[1] and add(out, "info", "Running again: %s", joined(record.phases, 20))
 end
 
 function format.edit(_, record, out)

@@ -21,6 +21,7 @@ local table_of = require("skillrt.skill.limits")
 ---@field most number
 
 ---@class skillrt.Limits
+---@field now integer|nil  UTC ms, as `reached` last saw it, where time is limited
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
 ---@field reserved table<string, number>  by the full name of a bound
 local Limits = {}
@@ -291,12 +292,13 @@ function Limits:reached()
   if self.hit then
     return hit(self)
   end
-  local now = (self.deadline or self.is_timed) and core.wall_ms()
-  if not now then
+  local deadline, is_timed = self.deadline, self.is_timed
+  if not deadline and not is_timed then
     return nil
   end
-  local late = self.deadline and now >= self.deadline and self.run_timeout
-    or self.is_timed and late_step(self, now)
+  local now = core.wall_ms()
+  self.now = now
+  local late = deadline and now >= deadline and self.run_timeout or is_timed and late_step(self, now)
   if late then
     local who = late.id and "the steps of " .. late.id or "the run"
     self.late = late

@@ -195,8 +195,8 @@ end
 -- What leaves now, what is performed, what is given up (whoever takes these lists empties them), and when
 -- to ask again.
 local function go(self)
-  local calls, at = self.calls, self.run.limits:due()
-  local first = calls.due[1]
+  local calls, limits, performing = self.calls, self.run.limits, self.steps.performing
+  local first, at = calls.due[1], not performing[1] and limits:due() or nil -- what is performed asks again
   if first and (not at or first.at < at) then
     at = first.at
   end
@@ -207,7 +207,8 @@ local function go(self)
     calls.withdrew = nil
     self.numbers:sift(calls.starting)
   end
-  return "go", self.steps.performing, calls.starting, calls.cancels, at and math.max(0, at - wall_ms()), self:listens()
+  return "go", performing, calls.starting, calls.cancels, at and math.max(0, at - (limits.now or wall_ms())),
+    self:listens()
 end
 
 -- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.

@@ -73,7 +73,8 @@ describe("what a function raised", function()
 
   it("may name its class and the call that is to blame", function()
     local call = {}
-    assert.same({ nil, "busy", "transient", call, true }, { returned.raised("fix", { message = "busy", class = "transient", call = call }) })
+    local busy = { message = "busy", class = "transient", call = call }
+    assert.same({ nil, "busy", "transient", call, true }, { returned.raised("fix", busy) })
     assert.same({ nil, "busy", "timeout", nil, true }, { returned.raised("fix", { message = "busy", code = "timeout" }) })
     assert.same({ nil, "gone", "permanent", nil, true }, { returned.raised("fix", { message = "gone", code = "missing" }) })
     local _, message, class = returned.raised("fix", { message = "busy", class = "wierd" })
