@@ -11,6 +11,8 @@
 #include "support/crash.h"
 
 #define POINTS (FAULTY_DISK | FAULTY_BIT(FAULTY_SPAWN))
+static const char *const *arrivals; /* see crash.h */
+static uint64_t most = CRASH_ALL;   /* points of an order */
 enum { CHOICES = 64, MOST = 200, FIRSTS = 12 };
 
 /* One order of replies: at its n-th choice the choice[n]-th of radix[n] programs answers. */
@@ -71,6 +73,7 @@ static void killed_at(struct crash *c, struct order *o, uint64_t n, const char *
   faulty_kill(c->faulty, POINTS, n, n % 2);
   crash_episode(c, false, NULL);
   if (cut) faulty_power_cut(c->faulty, FAULTY_TORN, crash_seed() + n);
+  if (cut || n % 2) c->arrived = 0; /* who put something there does not know, and puts it again */
   o->random = true;
   o->seed = crash_seed() * 1000 + n;
   kill_again(c, o);
@@ -105,7 +108,7 @@ static void in_order(struct crash *c, struct order *o) {
     printf("# %s: %s%s (%s) %s\n", order, c->error, c->status, c->reason, c->message);
     return;
   }
-  uint64_t stride = crash_stride(calls, CRASH_ALL);
+  uint64_t stride = crash_stride(calls, most);
   uint64_t starts = crash_calls(c, FAULTY_BIT(FAULTY_SPAWN));
   struct order kept = *o;
   for (uint64_t n = 1 + (crash_seed() + (uint64_t)c->points) % stride; n <= calls && !c->hung;
@@ -125,7 +128,7 @@ static void everywhere(const char *skill, int wanted, bool drawn, int64_t jump_m
   struct order o = {.drawn = drawn, .seed = crash_seed()};
   int orders = 0;
   bool more = true;
-  CHECK(crash_init_with(&c, skill, choose, &o, jump_ms, jumps));
+  CHECK(crash_init_with(&c, skill, choose, &o, jump_ms, jumps, arrivals));
   for (o.length = 0; more && orders < MOST && !c.hung; orders++) {
     in_order(&c, &o);
     if (drawn) o = (struct order){.drawn = true, .seed = crash_seed() + (uint64_t)orders + 1};
@@ -190,6 +193,21 @@ static void over_http(void) {
   }
 }
 
+static void with_people(void) {
+  static const char *const both[] = {"{\"answer\":\"yes\",\"question\":1,\"id\":\"answer\"}",
+                                     "{\"event\":\"go\",\"value\":7,\"id\":\"event\"}", NULL};
+  arrivals = both;
+  TEST("answers, events, due times and replies in every order, killed anywhere") {
+    in_time("people", 24, 61000, 1);
+  }
+  TEST("who of a person, an event and a reply came first may differ, once, killed anywhere") {
+    most = 20; /* others each time: there are many orders */
+    in_time("anyone", 49, 61000, 1);
+  }
+  most = CRASH_ALL;
+  arrivals = NULL;
+}
+
 static void in_due_time(void) {
   TEST("a deadline that is met anywhere decides as the journal says, killed anywhere") {
     in_time("deadline", 11, 61000, 1);
@@ -225,5 +243,6 @@ int main(void) {
   branches();
   over_http();
   in_due_time();
+  with_people();
   return (int)!crash_close() | check_finish();
 }

@@ -78,10 +78,16 @@ static void drive(struct crash *c, struct skillrt *run) {
 
 /* `answer` is to the open question, or with `all` to each call in doubt. */
 static bool episode(struct crash *c, bool resume, const char *answer, bool all) {
+  if (resume && c->arrivals) { /* it would wait for what to do with a call in doubt, too */
+    answer = "retry";
+    all = true;
+    programs_allow(&c->programs);
+  }
   struct skillrt_options options = {.size = sizeof options,
                                     .script = resume ? NULL : c->script,
                                     .work_dir = c->directory,
                                     .resume = resume,
+                                    .wait = c->arrivals != NULL,
                                     .answer = all ? NULL : answer,
                                     .decide = all ? answer : NULL,
                                     .input_json = resume ? NULL : c->input,
@@ -221,6 +227,7 @@ void crash_fresh(struct crash *c) {
   programs_clear(&c->programs);
   c->seed = 0;
   c->jumped = 0;
+  c->arrived = 0;
 }
 
 static void remember(struct crash *c) {
@@ -279,9 +286,13 @@ bool crash_init(struct crash *c, const char *name, const char *input, const char
 }
 
 bool crash_init_with(struct crash *c, const char *name, int (*choose)(void *, int), void *chooser,
-                     int64_t jump_ms, int jumps) {
+                     int64_t jump_ms, int jumps, const char *const *arrivals) {
   static const char *const none[] = {NULL};
-  *c = (struct crash){.choose = choose, .chooser = chooser, .jump_ms = jump_ms, .jumps = jumps};
+  *c = (struct crash){.choose = choose,
+                      .chooser = chooser,
+                      .jump_ms = jump_ms,
+                      .jumps = jumps,
+                      .arrivals = arrivals};
   return begin(c, name, none);
 }
 

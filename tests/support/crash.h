@@ -37,6 +37,10 @@ struct crash {
   struct programs programs;
   int64_t jump_ms;
   int jumps, jumped;
+  /* Files that others put into the run's inbox, instead of an answer, one after the other in any
+   * order; the run stays while it waits for them. NULL ends them. */
+  const char *const *arrivals;
+  unsigned arrived;  /* a bit of each */
   int64_t waited_ms; /* since it was healed, for nothing but time */
 
   struct skillrt *running; /* between its opening and its closing */
@@ -62,7 +66,7 @@ struct crash {
 bool crash_init(struct crash *, const char *name, const char *input, const char *const *files);
 /* The same with fake programs; the order in which they end makes no difference to compare. */
 bool crash_init_with(struct crash *, const char *name, int (*choose)(void *, int), void *chooser,
-                     int64_t jump_ms, int jumps);
+                     int64_t jump_ms, int jumps, const char *const *arrivals);
 void crash_clear(struct crash *);
 /* Forgets the run and its harm: an empty folder, nothing reported, the same randomness. */
 void crash_fresh(struct crash *);

@@ -129,6 +129,26 @@ local SHAPES = {
     end
     return ctx.all { slow "a-1", slow "b-1", says(ctx, "once-c") }
   end,
+  people = function(ctx)
+    return ctx.all {
+      function() return must(ctx.ask { question = "go on?", options = { "yes", "no" } }) end,
+      function() return must(ctx.wait { event = "go" }) end,
+      says(ctx, "once-a"),
+      function() must(ctx.sleep(60)) return "slept" end,
+    }
+  end,
+  anyone = function(ctx)
+    return ctx.all {
+      function()
+        return ctx.first {
+          function() return ctx.ask { question = "go on?", options = { "yes", "no" } } end,
+          function() return ctx.wait { event = "go", timeout = 60 } end,
+          says(ctx, "a"),
+        } ~= nil
+      end,
+      says(ctx, "once-b"),
+    }
+  end,
   sleep = function(ctx)
     return ctx.all {
       function() must(ctx.sleep(60)) return say(ctx, "a.1") end,
