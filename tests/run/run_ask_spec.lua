@@ -192,6 +192,20 @@ describe("a question of an agent's or a strategy's", function()
     assert.same({ "completed", "b" }, { result.status, result.state.v })
   end)
 
+  it("sees how often each action ran, and cannot change it", function()
+    local seen = {}
+    local function select(_, available, ctx)
+      seen[#seen + 1] = ("%s %s %s"):format(ctx.runs.a or 0, ctx.runs.b or 0, pcall(function() ctx.runs.a = 9 end))
+      return available[#seen % #available + 1].id
+    end
+    local result = begun(nil, { strategy = select, state = { n = 0 }, actions = {
+      { id = "a", max_runs = 3, run = function(state) return { n = state.n + 1 } end },
+      { id = "b", max_runs = 3, run = function(state) return { n = state.n + 1 } end },
+    } })
+    assert.same({ "completed", 6 }, { result.status, #seen })
+    assert.same({ "0 0 false", "0 1 false", "1 1 false" }, table.move(seen, 1, 3, 1, {}))
+  end)
+
   it("of a sub-run is one of the run's", function()
     local function sub()
       return R.skill { name = "inner", strategy = "user_driven", actions = {

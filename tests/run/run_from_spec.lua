@@ -53,7 +53,7 @@ describe("resume --from", function()
     assert(R.run(definition(), { work_dir = dir }))
     local result, message = skillrt.resume(dir, { skill = R.skill(definition()), from = "x" })
     assert.is_nil(result)
-    assert.equal("Phase not found: x", message)
+    assert.equal('Phase not found: x (did you mean "a"?)', message)
   end)
 
   it("writes outputs again that were deleted, so that later phases find their inputs (F23)", function()

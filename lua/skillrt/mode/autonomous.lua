@@ -111,7 +111,11 @@ end
 
 local function ask_strategy(self)
   local list = self.available
-  self.ctx.answer, self.ctx.runs = self.books.answer, self.books.runs
+  local books, ctx = self.books, self.ctx
+  ctx.answer = books.answer
+  if self.counted ~= books.runs then
+    self.counted, ctx.runs = books.runs, state.view(books.runs)
+  end
   local ok, result, why = pcall(self.select, state.view(self.books.state.root), list, self.ctx)
   if not ok and getmetatable(result) == Asks then
     return "ask", result.question

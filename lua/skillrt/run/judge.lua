@@ -38,8 +38,9 @@ local function of_script(own, reply)
   elseif class == nil or class == true then
     return nil
   elseif retry.CLASSES[class] == nil then
-    local text = "judge must give nothing or a class of failure, not %s"
-    return { class = "permanent", message = text:format(names.show(class)), executed = "answered" }
+    local text = "judge must give nothing or a class of failure, not %s%s"
+    local near = type(class) == "string" and names.suggest(class, retry.CLASSES) or ""
+    return { class = "permanent", message = text:format(names.show(class), near), executed = "answered" }
   end
   message = message and tostring(message) or "judged as " .. class
   return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered",

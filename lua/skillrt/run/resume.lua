@@ -101,7 +101,11 @@ local function check_status(policy)
   local books, from = policy.books, policy.session.from
   if from then
     if not is_declared(policy.run.skill, { kind = "phase", id = from }) then
-      refuse("missing", "Phase not found: %s", from)
+      local ids = {}
+      for i, phase in ipairs(policy.run.skill.phases) do
+        ids[i] = phase.id
+      end
+      refuse("missing", "Phase not found: %s%s", from, names.suggest(from, ids))
     end
   elseif policy.session.retry then
     if not books.last_failed then
