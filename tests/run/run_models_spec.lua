@@ -52,6 +52,7 @@ describe("a model behind a server that misbehaves", function()
     os.getenv = function(name) return name == "CANARY_KEY" and CANARY or getenv(name) end -- luacheck: ignore
   end)
   after_each(function()
+    require("skillrt.agent.pace").forget()
     os.getenv = getenv -- luacheck: ignore
     if server then server.stop() end
     server, folder = nil, nil
@@ -166,6 +167,20 @@ describe("a model behind a server that misbehaves", function()
     end
     assert.equal(0, #other.log())
     other.stop()
+  end)
+
+  it("is waited for where it said that nothing is left, instead of being refused", function()
+    start "/echo"
+    local reply = P.anthropic(GOOD)
+    reply.extra = reply.extra .. "x-ratelimit-remaining-requests: 0\nx-ratelimit-reset-requests: 700ms\n"
+    server.plan(raw(P.bytes(reply)) .. "\n")
+    local begun = require("skillrt.core").mono_ns()
+    run()
+    local result, dir = run()
+    assert.equal("completed", result.status, result.message)
+    assert.is_true(require("skillrt.core").mono_ns() - begun >= 690000000)
+    assert.equal(1, #R.records(dir, "call"))
+    assert.equal(2, #server.log())
   end)
 
   it("is not asked twice by a resume for what it answered", function()

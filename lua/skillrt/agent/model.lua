@@ -8,6 +8,7 @@ local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.agent.asking")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
+local pace = require("skillrt.agent.pace")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
 local reading = require("skillrt.agent.reading")
@@ -91,6 +92,7 @@ local function request_of(agent, task, talk, want, read)
   if not body then
     return nil, message
   end
+  local most = used_of.most(#body, agent.max_tokens or agent.vendor.max_tokens, want.model, agent.prices)
   local headers, declared = agent.wire.headers(agent, endpoint)
   for name, value in pairs(agent.headers) do
     headers[name], declared[name] = value, value
@@ -118,7 +120,8 @@ local function request_of(agent, task, talk, want, read)
         return failure.class, failure.message, failure.executed
       end
     end,
-    usage = used_of.most(#body, agent.max_tokens or agent.vendor.max_tokens, want.model, agent.prices),
+    usage = most,
+    pace = pace.of(endpoint.url, endpoint.key, agent.pace, most.tokens),
     idempotent = true,
     acts = false,
     retry = task.retry or { max = (task.action or task.phase or {}).max_retries },

@@ -30,6 +30,7 @@ M.FIELDS = {
   max_turns = { kind = "positive", default = 50 },
   max_repairs = { kind = "count", default = 2 },
   prices = { kind = "table" },
+  pace = { kind = "table" },
   timeout = { kind = "seconds" },
   connect_timeout = { kind = "seconds" },
   idle_timeout = { kind = "seconds", default = 300 },
@@ -139,6 +140,11 @@ function M.check(agent, where)
       return ("%s: header %s cannot be sent"):format(where, names.show(name))
     elseif OURS[name:lower()] then
       return ("%s: header %s is written by skillrt; leave it out"):format(where, names.show(name))
+    end
+  end
+  for name, rate in pairs(agent.pace or {}) do
+    if name ~= "requests" and name ~= "tokens" or type(rate) ~= "number" or rate <= 0 then
+      return ('%s: field "pace" must be { requests =, tokens = } of a minute'):format(where)
     end
   end
   if agent.url and not url_of.is_url(agent.url) then

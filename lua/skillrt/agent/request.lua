@@ -41,6 +41,7 @@ local COMMON = {
   pure = { kind = "boolean" }, -- made of what was recorded and nothing else: it may be made anew at any time
   declared = { kind = "table" },
   usage = { kind = "table" },
+  pace = { kind = "table" }, -- wait(now) ms before it leaves; learn(reply, now)
   prompt = { kind = "string" }, -- its words, which the run keeps for people
   show = { kind = "function" }, -- what people who watch see of what arrives
   secrets = { kind = "text", list = true }, -- texts that no reply may bring into the journal

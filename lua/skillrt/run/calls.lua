@@ -126,6 +126,13 @@ end
 
 local function start(self, call)
   call.doubt = nil
+  local pace, now = call.request.pace, self.run.core.wall_ms()
+  local wait = pace and not call.paced and pace:wait(now) or 0
+  call.paced = wait > 0 or nil -- what waits has its place, and does not ask again
+  if wait > 0 then
+    self.due:put(now + wait, call)
+    return
+  end
   self.held:put(call, self.run.limits:bounds_of(call), self.admitted)
 end
 
@@ -258,6 +265,9 @@ end
 ---@param reply table
 function Calls:replied(call, reply)
   cleaned.reply(reply, call.request.secrets)
+  if call.request.pace then
+    call.request.pace:learn(reply, self.run.core.wall_ms())
+  end
   if reply.status == "canceled" then
     if call.canceling then
       self:settle(call, { failed = { class = "canceled", message = "canceled" } })
