@@ -25,13 +25,28 @@ local Journal = {}
 -- The kinds of records that the books hold until they know where in the journal they lie.
 local HELD <const> = { result = true, round = true }
 
--- The kinds of records that a watcher does not want to hear of.
-local function dull_of(watcher)
-  local dull = { books = true }
+-- Of which kinds of records somebody is told besides the books: who watches, of all but those that are dull.
+local function told_of(watcher)
+  local told = watcher and setmetatable({}, { __index = function() return true end }) or {}
   for kind in pairs(watcher and watcher.dull or {}) do
-    dull[kind] = true
+    told[kind] = false
   end
-  return dull
+  for kind in pairs(HELD) do
+    told[kind] = true
+  end
+  told.books = false
+  return told
+end
+
+-- Tells of a record besides the books: that it is held, and whoever watches.
+local function tell(self, entry)
+  local watcher, kind = self.watcher, entry.t
+  if HELD[kind] then
+    self:note_place(entry)
+  end
+  if watcher and not (watcher.dull and watcher.dull[kind]) then
+    watcher.observe(entry, self.books)
+  end
 end
 
 ---@param run table  { books, keeps_nothing, books_bytes, watcher }
@@ -47,7 +62,7 @@ function Journal.new(run)
     source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
-    dull = dull_of(run.watcher),
+    told = told_of(run.watcher),
   })
 end
 
@@ -86,14 +101,10 @@ function Journal:emit(entry, simple)
       return nil, message
     end
   end
-  local kind, watcher = entry.t, self.watcher
   self.count = self.count + 1
   apply(self.books, entry)
-  if HELD[kind] then
-    self:note_place(entry)
-  end
-  if watcher and not self.dull[kind] then
-    watcher.observe(entry, self.books)
+  if self.told[entry.t] then
+    tell(self, entry)
   end
   return true
 end

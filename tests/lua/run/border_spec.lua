@@ -173,6 +173,8 @@ describe("a policy in Lua", function()
     assert.same({ "paused", "store_failed", "store" }, { status, reason, code })
     assert.match("blobs", message)
     assert.same({ "stop store_failed" }, policy.log)
+    os.remove(dir .. "/blobs") -- in the place of a folder it is refused by whoever reads
+    assert(os.execute(("mkdir '%s/blobs'"):format(dir)))
     local seen = {}
     assert(core.read(dir, function(payload)
       seen[#seen + 1] = payload
