@@ -195,7 +195,7 @@ local function preview(root, updates)
 end
 
 local function add_output(run, step, definition, words, entry)
-  local output, file, message, code = output_files.settle(run, step, definition, words)
+  local output, file, message, code = output_files.keep(run, step, definition, words)
   if message then
     return message, code
   end
@@ -242,7 +242,7 @@ end
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
 ---@return boolean? simple    the record holds nothing but numbers and flags
-function M.settle(run, step, definition, updates, words)
+function M.record(run, step, definition, updates, words)
   local context, kept, problem, refused, has_tables, simple, replaced
   updates = updates or NOTHING
   if getmetatable(updates) then -- a view, or what may raise when it is read

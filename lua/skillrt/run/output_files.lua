@@ -76,7 +76,7 @@ end
 ---@return string? file
 ---@return string? message
 ---@return string? code  of the world's, not the value's
-function M.settle(run, step, definition, outcome)
+function M.keep(run, step, definition, outcome)
   local name, memory = definition.output, run.books.context_strategy == "memory"
   if not name or memory then
     return outcome.output, name

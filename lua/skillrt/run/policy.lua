@@ -112,7 +112,7 @@ function Policy:record(payload, seq)
 end
 
 -- What is known of the run once its journal is read.
-local function settle_run(self)
+local function learn_folders(self)
   local run, books = self.run, self.books
   local here = files.current()
   run.args = books.args or run.args or {}
@@ -129,7 +129,7 @@ function Policy:load(fresh)
     self.journal.newest:apply()
     resume.begin(self)
   end
-  settle_run(self)
+  learn_folders(self)
   local run, session = self.run, self.session
   self.mode = self.make_mode(run)
   run.limits = limits_of.new(run)

@@ -285,17 +285,17 @@ function Steps:finish(step, ok, a, b, c)
   elseif b ~= nil or c ~= nil or step.kind == "phase" or (a ~= nil and type(a) ~= "table") then
     words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
   else
-    return self:settle(step, definition, a) -- updates or nothing, as most do
+    return self:complete(step, definition, a) -- updates or nothing, as most do
   end
   if words == nil and b ~= nil then
     return self:fail(step, definition, { message = b, class = c or "permanent" })
   end
-  self:settle(step, definition, words and words.updates, words)
+  self:complete(step, definition, words and words.updates, words)
 end
 
 -- The end of a step becomes its record, where nothing is wrong with what it gave.
-function Steps:settle(step, definition, updates, words)
-  local entry, failure, simple = outcome.settle(self.run, step, definition, updates, words)
+function Steps:complete(step, definition, updates, words)
+  local entry, failure, simple = outcome.record(self.run, step, definition, updates, words)
   if not entry and failure.here then
     local top = self.top or self
     top.trouble = failure.message -- the step stays open: a resume writes again what it gave

@@ -11,7 +11,7 @@ local function settle(result, more)
     state = more.state or {} })
   books_of.apply(books, { t = "start", step = 1, n = 1, at = 0, [more.kind or "action"] = "a" })
   local run = { books = books, work_dir = more.dir, skill = { schema = more.schema } }
-  return outcome.settle(run, books.steps[1], { output = more.output, effects = {} }, result.updates, result)
+  return outcome.record(run, books.steps[1], { output = more.output, effects = {} }, result.updates, result)
 end
 
 describe("an outcome", function()

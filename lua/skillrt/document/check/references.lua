@@ -10,7 +10,7 @@ local trim = require("skillrt.base.text").trim
 
 local M = {}
 
-local HOOKS = { ["action-complete"] = true, ["action-abort"] = true }
+local HOOKS <const> = require("skillrt.skill.ends").TERMINAL
 
 -- What to say behind an unknown id. Documents name the same one many times, and what is nearest
 -- to it takes a look at every name there is.

@@ -4,6 +4,7 @@
 -- Pure: config in, table out. Called by generate; the output kinds add what is theirs.
 local config_actions = require "skillrt.document.generate.config_actions"
 local config_phases = require "skillrt.document.generate.config_phases"
+local ends = require "skillrt.skill.ends"
 local helpers = require "skillrt.document.generate.helpers"
 local limits_table = require "skillrt.skill.limits"
 local markdown = require "skillrt.document.generate.markdown"
@@ -110,15 +111,13 @@ local function number_text(value)
   return math.tointeger(value) or value
 end
 
-local TERMINAL = { ["action-complete"] = "completed", ["action-abort"] = "failed" }
-
 -- How often an action may be chosen and tried, and whether the run ends with it: as the runtime has it.
 local function rules_of(action, config, retries)
   local own = type(config.x_skillrt.actions) == "table" and config.x_skillrt.actions[action.id]
   own = type(own) == "table" and own or {}
   local terminal = own.terminal
   if terminal == nil then
-    terminal = TERMINAL[action.id]
+    terminal = ends.TERMINAL[action.id]
   end
   local repeatable = (own.repeatable or action.repeatable) == true
   return {
