@@ -163,6 +163,9 @@ static void branches(void) {
   TEST("and with two calls at once, as a free place is filled") {
     in_shape("narrow", 8);
   }
+  TEST("skills inside a skill come to one end in every order of four replies, killed anywhere") {
+    in_shape("sub", 24);
+  }
   TEST("and under a deadline that is not met") {
     in_shape("within", 24);
   }

@@ -57,6 +57,19 @@ end
 local SHAPES = {
   map = function(ctx) return nested(ctx, 4) end,
   narrow = function(ctx) return nested(ctx, 2) end,
+  -- skills inside the skill, two calls in each
+  sub = function(ctx)
+    return ctx.map({ "a", "once-b" }, function(name)
+      local inner = skillrt.skill { name = "inner", actions = {
+        { id = "two", priority = 1, run = function(_, inside)
+          return { said = must(inside.map({ 1, 2 }, function(part) return say(inside, name .. "-" .. part) end)) }
+        end },
+        { id = "more", run = function(state) return { count = #state.said } end },
+      } }
+      local result = must(ctx.run(inner, { name = name }))
+      return table.concat(result.state.said, " ") .. " " .. result.state.count
+    end)
+  end,
   within = function(ctx)
     return ctx.all {
       -- a question about a call in doubt would have to wait for the deadline: all may be repeated
