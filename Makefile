@@ -57,7 +57,7 @@ HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 
 ##@ Everyday
 .DEFAULT_GOAL := all
-.PHONY: all test demo clean help
+.PHONY: all test demo review clean help
 all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk
@@ -65,8 +65,10 @@ include make/deps.mk make/tests.mk make/bench.mk make/install.mk
 test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: harm runs at every point)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
 	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
-demo: all | $(NEED) ## install what is missing, build, review this tree with examples/review; says where the report lies
+demo: all | $(NEED) ## install what is missing, build, run a skill and a workflow that is killed, asked and held by a budget
 	@sh make/demo.sh $(BUILD)
+review: all | $(NEED) ## review this source tree (DIR=another) with examples/review; says where the report lies
+	@sh make/review.sh $(BUILD)
 
 # NEED (make/deps.mk) makes the first compilation wait for the installation of what is missing.
 # flags and inputs change only when their text does, so that other flags, or a file that came

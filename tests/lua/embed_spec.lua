@@ -34,18 +34,39 @@ int main(void) {
 end
 
 describe("embedding", function()
-  it("packs modules that runs do not need, and unpacks them to the byte", function()
-    local core = require "skillrt.core"
+  local core = require "skillrt.core"
+
+  -- What a module's text means, without names of files and lines; and its lines.
+  local function meant(text)
+    return string.dump(assert(load(text, "=")), true), select(2, text:gsub("\n", ""))
+  end
+
+  local function each_module(folder, look)
     local count = 0
-    for _, name in ipairs(core.assets "lua/skillrt/document/load/") do
-      local file <close> = assert(io.open(name, "rb"))
-      local text = file:read "a"
-      local chunk = string.dump(assert(load(text, "@" .. name:gsub("^lua/", ""))))
-      local asset = core.asset(name)
-      assert.is_true(asset == chunk or asset == text, name .. " is not what it was") -- text: in debug builds
-      count = count + 1
+    for _, name in ipairs(core.assets(folder)) do
+      if name:find "%.lua$" then
+        local file <close> = assert(io.open(name, "rb"))
+        look(name, file:read "a", core.asset(name))
+        count = count + 1
+      end
     end
     assert.is_true(count > 0)
+  end
+
+  it("packs modules that runs do not need, and unpacks them to the byte", function()
+    each_module("lua/skillrt/cli/command/", function(name, text, asset)
+      local chunk = string.dump(assert(load(text, "@" .. name:gsub("^lua/", ""))))
+      assert.is_true(asset == chunk or asset == text, name .. " is not what it was") -- text: in debug builds
+    end)
+  end)
+
+  it("packs those that only documents need as text, which means the same on the same lines", function()
+    each_module("lua/skillrt/document/", function(name, text, asset)
+      local wanted, lines = meant(text)
+      local got, kept = meant(asset)
+      assert.is_true(wanted == got, name .. " does not mean what it meant")
+      assert.equal(lines, kept, name)
+    end)
   end)
 
   it("keeps every byte of a template, whatever it is", function()

@@ -32,6 +32,18 @@ local function write(path, text)
 end
 
 describe("the example", function()
+  it("demo keeps what was answered before a kill, is asked, is held by a budget, and ends", function()
+    local folder <close> = pages.folder()
+    local output, code = pages.run(("NO_COLOR=1 OUT='%s/demo' timeout 60 sh make/demo.sh %s"):format(folder.path, build))
+    assert.equal(0, code, output)
+    for _, line in ipairs { "2 calls kept, 0 made again", "Let the judge decide?", "calls: 2 of 2 are used up" } do
+      assert.truthy(output:find(line, 1, true), line .. "\n" .. output)
+    end
+    for _, run_of in ipairs { "plain", "workflow", "question", "budget" } do
+      assert.equal("completed", json.decode(pages.read(("%s/demo/%s/state.json"):format(folder.path, run_of))).status)
+    end
+  end)
+
   it("hello greets and says goodbye", function()
     local folder <close> = pages.folder()
     keeps_its_word("hello", folder.path .. "/run")

@@ -133,6 +133,17 @@ describe("a workflow script", function()
     assert.matches("there is no limit \"max_agentz\".*max_agents", message)
   end)
 
+  it("uses up calls by its agents, not by what is said to the script (W30)", function()
+    local folder = R.folder()
+    local body = "return [await agent('say a'), await agent('say b'), await agent('say c')]"
+    local result = assert(assert(load(folder, body)):run { work_dir = folder .. "/run", limits = { calls = 2 } })
+    assert.same({ "paused", "call_limit" }, { result.status, result.reason })
+    assert.equal(2, asked(folder))
+    result = assert(skillrt.resume(folder .. "/run", { skill = assert(load(folder, body)), add = { calls = 1 } }))
+    assert.equal("completed", result.status, result.message)
+    assert.equal(3, asked(folder))
+  end)
+
   it("is kept with its run, as it was when the run was begun (W17)", function()
     local _, dir, folder = run "return 1"
     assert.equal(R.read(folder .. "/tried.js"), R.read(dir .. "/workflow/tried.js"))

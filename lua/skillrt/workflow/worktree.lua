@@ -12,11 +12,11 @@ cd "$1" || exit 1
 git rev-parse --show-toplevel HEAD
 git status --porcelain | head -n 20]]
 
+-- By force: a crash may have left its name in the repository. Nothing is pruned, others may be about to begin.
 local MAKE <const> = [[
 [ -e "$1/.git" ] && exit 0
 mkdir -p "$(dirname "$1")"
-git -C "$2" worktree prune
-git -C "$2" worktree add --quiet --detach "$1" "$3"]]
+git -C "$2" worktree add --force --quiet --detach "$1" "$3"]]
 
 -- What is not committed, and what was committed there, is work.
 local END <const> = [[
