@@ -183,6 +183,18 @@ describe("a model behind a server that misbehaves", function()
     assert.equal(2, #server.log())
   end)
 
+  it("shows its words as they come", function()
+    start "/echo"
+    server.plan(raw(good()) .. "\n")
+    local shown = {}
+    R.skill({ agents = { model = skillrt.agent.anthropic { url = server.url .. "/plan", key_env = "CANARY_KEY" } },
+      actions = { { id = "a", agent = "model", prompt = "do it well" } } }):run { work_dir = R.folder() .. "/run",
+      watcher = { observe = function() end, flush = function() end,
+        progress = function(_, text) shown[#shown + 1] = text end } }
+    assert.is_true(#shown > 5)
+    assert.equal(GOOD, table.concat(shown))
+  end)
+
   it("is not asked twice by a resume for what it answered", function()
     start "/echo"
     server.plan(raw(P.bytes(P.anthropic({ { type = "tool_use", id = "t", name = "read", input = { path = "." } } },

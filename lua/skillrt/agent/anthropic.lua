@@ -56,7 +56,7 @@ function M.reads_prompt()
   return true
 end
 
-local wire = { read = anthropic_reply.read }
+local wire = { read = anthropic_reply.read, show = anthropic_reply.show }
 M.wire = wire
 
 function wire.headers(agent, endpoint)

@@ -178,6 +178,15 @@ local function reply_of(message)
   }
 end
 
+---What an event adds to the text, for people who watch.
+---@param data string
+---@return string?
+function M.show(data)
+  local event = data:find('"text_delta"', 1, true) and json.decode(data)
+  local delta = type(event) == "table" and event.delta
+  return type(delta) == "table" and type(delta.text) == "string" and delta.text or nil
+end
+
 ---@param reply table
 ---@return skillrt.ModelReply|nil
 ---@return skillrt.Failure?

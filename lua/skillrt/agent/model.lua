@@ -36,6 +36,7 @@ local M = {}
 ---@class skillrt.Wire
 ---@field body fun(agent: table, talk: skillrt.Turn[], want: table): table
 ---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
+---@field show fun(data: string): string?  what an event adds to the text
 ---@field read fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
 
 ---An agent's fields, checked; with what all models have.
@@ -110,6 +111,7 @@ local function request_of(agent, task, talk, want, read)
     declared = { url = endpoint.declared, headers = declared, body = body },
     secrets = endpoint.key and { endpoint.key } or nil,
     expect = "raw",
+    show = agent.stream and agent.wire.show or nil,
     prompt = #talk == 1 and talk[1].text or nil,
     judge = function(reply)
       if reply.code < 200 or reply.code > 299 then

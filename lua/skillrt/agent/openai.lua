@@ -53,7 +53,7 @@ function M.check(definition, where)
     return nil, message
   end
   local form = require("skillrt.agent.openai_" .. agent.api)
-  agent.wire = { headers = headers, body = form.body, read = form.read }
+  agent.wire = { headers = headers, body = form.body, read = form.read, show = form.show }
   agent.vendor = setmetatable({ path = PATHS[agent.api] }, { __index = VENDOR })
   return setmetatable(agent, M)
 end

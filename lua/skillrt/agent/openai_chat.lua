@@ -198,6 +198,16 @@ local function reply_of(self)
   }
 end
 
+---What a chunk adds to the text, for people who watch.
+---@param data string
+---@return string?
+function M.show(data)
+  local chunk = data:find('"content"', 1, true) and json.decode(data)
+  local choice = type(chunk) == "table" and type(chunk.choices) == "table" and chunk.choices[1]
+  local delta = type(choice) == "table" and choice.delta
+  return type(delta) == "table" and type(delta.content) == "string" and delta.content or nil
+end
+
 ---@param reply table
 ---@return skillrt.ModelReply|nil
 ---@return skillrt.Failure?

@@ -160,6 +160,14 @@ local function reply_of(response)
   }
 end
 
+---What an event adds to the text, for people who watch.
+---@param data string
+---@return string?
+function M.show(data)
+  local event = data:find('"response.output_text.delta"', 1, true) and json.decode(data)
+  return type(event) == "table" and type(event.delta) == "string" and event.delta or nil
+end
+
 ---@param reply table
 ---@return skillrt.ModelReply|nil
 ---@return skillrt.Failure?

@@ -379,10 +379,7 @@ end
 ---@param number integer
 ---@param text string
 function Policy:progress(number, text)
-  local call = self.numbers:of(number)
-  if self.watcher and self.watcher.progress and call then
-    shown.tell(self.watcher, call, text)
-  end
+  shown.tell(self.watcher, self.numbers:of(number), text)
 end
 
 -- Stops that come with a batch that may not have reached the journal.

@@ -4,10 +4,13 @@
 
 local M = {}
 
----@param watcher table
----@param call skillrt.Call
+---@param watcher table|nil
+---@param call skillrt.Call|nil
 ---@param text string
 function M.tell(watcher, call, text)
+  if not (watcher and watcher.progress and call) then
+    return
+  end
   local show = call.request and call.request.show
   text = not show and text or show and show(text)
   if text then
