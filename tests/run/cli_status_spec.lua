@@ -32,8 +32,8 @@ describe("a folder of runs", function()
       assert.truthy((second or ""):find("^runs/two  paused %(waiting_for_person%), 0 steps, 1 open question, "), run.out)
     end
     assert.equal("runs/one\n", kit.run(folder, { "latest" }).out)
-    local json = kit.run(folder, { "list", "--json" }).out
-    assert.equal("completed", require("skillrt.base.json").decode(json:match "^[^\n]+").status)
+    local listed = kit.run(folder, { "list", "--json" }).out
+    assert.equal("completed", json.decode(listed:match "^[^\n]+").status)
     local empty = kit.run(folder, { "latest", "." })
     assert.same({ 2, "skillrt: .: holds no runs\n" }, { empty.code, empty.err })
   end)

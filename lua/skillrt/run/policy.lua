@@ -386,7 +386,6 @@ end
 local FAILED <const> = { store_failed = true, out_of_memory = true }
 
 ---Somebody asked the run to stop, or it has to.
----@param why string
 ---@param where string|nil  the line of the script that was stopped
 function Policy:stop(why, where)
   self.stopping, self.stopped_at = why, where
