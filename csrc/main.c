@@ -106,6 +106,8 @@ int main(int argc, char **argv) {
     if (code == 128 + SIGINT && signals_first()) code = 128 + signals_first();
   } else if (the_limits && limits_interrupted(the_limits)) {
     fputs(isatty(STDERR_FILENO) ? "\nskillrt: stopped\n" : "skillrt: stopped\n", stderr);
+    if (lua_getfield(L, LUA_REGISTRYINDEX, "skillrt.farewell") == LUA_TSTRING)
+      fputs(lua_tostring(L, -1), stderr);
     code = 128 + signals_first();
   } else {
     const char *message = lua_tostring(L, -1);

@@ -1,7 +1,7 @@
 /* bind_terminal.c: core.terminal: what reports need to know of the descriptors people look at.
  *
  * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); lost() -> message; read_line() ->
- * text; pause(ms). Writes whole, also on a slow terminal. Called by bind_core.c. */
+ * text; pause(ms); farewell(text). Writes whole, also on a slow terminal. Called by bind_core.c. */
 #include "lua/bind.h"
 
 #include <errno.h>
@@ -63,6 +63,13 @@ static int terminal_write(lua_State *L) {
   return 1;
 }
 
+/* farewell(text): what main says behind "stopped" where the program is interrupted; nil: nothing */
+static int terminal_farewell(lua_State *L) {
+  lua_settop(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, "skillrt.farewell");
+  return 0;
+}
+
 /* pause(ms) -> true; nil where a signal came before that */
 static int terminal_pause(lua_State *L) {
   lua_Integer ms = luaL_checkinteger(L, 1);
@@ -97,6 +104,7 @@ int bind_terminal(lua_State *L) {
                                        {"lost", terminal_lost},
                                        {"read_line", terminal_read_line},
                                        {"pause", terminal_pause},
+                                       {"farewell", terminal_farewell},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;

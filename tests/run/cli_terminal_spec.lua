@@ -112,7 +112,8 @@ describe("on a terminal", function()
     screen.shows "Resuming from: start"
     screen.shows "answer (empty: later)>"
     screen.key "C-c"
-    screen.shows "again 130"
+    local left = screen.shows "again 130"
+    assert.equal(2, select(2, left:gsub("next: skillrt answer w left|right", "")), left)
   end)
 
   see("lines are coloured", 80, 24, function(screen, folder)

@@ -157,7 +157,11 @@ end
 ---@return integer exit_code
 function M.tell(result, args, started)
   while result.question and not result.interrupted and not result.in_memory and M.can_ask(args) do
+    local dir = text_of.path(result.work_dir, core.files.current())
+    local command, why = require("skillrt.report.closing").next(result, dir)
+    core.terminal.farewell(command and ("next: %s   (%s)\n"):format(command, why))
     local answers = ask_all(result.questions)
+    core.terminal.farewell(nil)
     if not answers then
       result.question_shown = true
       break

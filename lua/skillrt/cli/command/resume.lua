@@ -1,5 +1,51 @@
 -- cli/command/resume.lua: `skillrt resume DIR`: goes on with a run that paused or was interrupted.
 
+local WAITS <const> = {
+  needs_decision = true,
+  waiting_for_person = true,
+  waiting_for_event = true,
+  waiting_for_time = true,
+}
+
+-- Whether something that a run waits for may have come: a file in its inbox, a time.
+local function has_come(dir, books)
+  local now = require("skillrt.core").wall_ms()
+  for _, step in pairs(books.steps) do
+    if step.retry_at and step.retry_at <= now then
+      return true
+    end
+    for _, call in pairs(step.calls) do
+      if call.due and call.due <= now then
+        return true
+      end
+    end
+  end
+  return require("skillrt.run.inbox").count(dir) > 0
+end
+
+-- From cron a run that still waits is left as it is: nothing is written, its script is not read. The exit code;
+-- nil: it is gone on with.
+local function left_waiting(args, ending)
+  for name in pairs(args) do
+    if name ~= "dir" and name ~= "quiet" and name ~= "rest" then
+      return nil
+    end
+  end
+  local books, report = require("skillrt.run.look").books(args.dir)
+  if not books or books.status ~= "paused" or not WAITS[books.reason] or ending.can_ask(args)
+    or report.view_edited or require("skillrt.core").holder(args.dir) or has_come(args.dir, books) then
+    return nil
+  end
+  local output, text_of = require("skillrt.report.output"), require("skillrt.report.text")
+  local open = require("skillrt.run.books.asked").list(books)
+  if not args.quiet then
+    local text = "%s: still waits, and nothing has come: %s"
+    output.write(text:format(text_of.escape(args.dir), text_of.lines(tostring(books.message))[1] or "") .. "\n")
+  end
+  local codes = require("skillrt.cli.exit_codes")
+  return open[1] and codes.person or codes.paused
+end
+
 return {
   name = "resume",
   summary = "Goes on with a run that paused or was interrupted; finished steps are not repeated",
@@ -35,7 +81,12 @@ return {
     if problem then
       return require("skillrt.cli.ending").refused(problem, "invalid")
     end
-    return require("skillrt.cli.ending").go_on(args.dir, {
+    local ending = require("skillrt.cli.ending")
+    local code = left_waiting(args, ending)
+    if code then
+      return code
+    end
+    return ending.go_on(args.dir, {
       add = add,
       accept_changes = args.accept_changes,
       yes = args.yes,
