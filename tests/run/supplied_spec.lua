@@ -125,7 +125,7 @@ describe("a generated skill", function()
     assert.equal(12, compared)
   end)
 
-  it("gives every step absolute paths of what is there, wherever it is run from", function()
+  it("gives every step absolute paths of what is there, wherever it is run from (F12)", function()
     local folder <close> = kit.folder()
     generate(folder, "release-notes")
     require "tests.support.filled"(folder.path .. "/skill")

@@ -122,7 +122,8 @@ local function check_lines(tree, file, blocks, tell)
     end
     each_span(passage.text, function(before, code)
       local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
-      if path and not is_made(before) then
+      local others = before:find "%f[%w][Ii]ts%s*$" -- "`that-skill`: its `references/x.md`"
+      if path and not is_made(before) and not others then
         tell(path, { file = file, line = passage.line })
       end
     end)
