@@ -192,8 +192,7 @@ function Policy:listens()
     and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 
--- What leaves now, what is performed, what is given up (whoever takes these lists empties them), and when
--- to ask again.
+-- What leaves, is performed, is given up (whoever takes these lists empties them), and when to ask again.
 local function go(self)
   local calls, limits, performing = self.calls, self.run.limits, self.steps.performing
   local first, at = calls.due[1], not performing[1] and limits:due() or nil -- what is performed asks again
