@@ -78,8 +78,10 @@ static void allow(lua_State *L, int self, struct script *script) {
 static int load_body(lua_State *L) {
   int self;
   struct question *question = ask_begin(L, &self);
+  const struct store_report *report = &question->script->store->report;
   lua_pushboolean(L, question->number == 0);
-  lua_call(L, 2, 0);
+  lua_pushstring(L, report->cut_doubtful ? "" : report->cut_file);
+  lua_call(L, 3, 0);
   take_records(L, self, question);
   allow(L, self, question->script);
   return 0;

@@ -305,6 +305,7 @@ function apply.stop(self, record)
 end
 
 function apply.resume(self, record)
+  calls.cut(self, record)
   spent.reopened(self, record)
   self.status = self.last_step > 0 and "executing" or "pending"
   self.reason, self.message = nil, nil

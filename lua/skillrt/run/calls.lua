@@ -161,6 +161,15 @@ local function take_up(self, call, open)
   end
 end
 
+-- Whether it is the first of its branch behind a cut of the journal, and may act.
+local function is_lost_maybe(call)
+  local cut = call.step.cut
+  if not cut or call.idem or call.request.pure or cut[call.branch.prefix] then
+    return false
+  end
+  return require("skillrt.run.books.calls").ACTS[call.kind] == true
+end
+
 ---A call may leave: what is under way, in doubt or asleep already is taken up.
 ---@param call skillrt.Call
 function Calls:leave(call)
@@ -174,6 +183,10 @@ function Calls:leave(call)
     self.subs:leave(call)
   elseif open then
     take_up(self, call, open)
+  elseif is_lost_maybe(call) then
+    self:emit(call, { t = "call", kind = call.kind, to = record.printable(call.to), digest = call.digest,
+      key = self:key_of(call.step, call.place) })
+    self:doubt(call, "the end of the journal was cut off, so it may have been made already")
   else
     start(self, call)
   end

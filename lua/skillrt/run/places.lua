@@ -32,6 +32,13 @@ function M.is_behind(place, other)
   return own ~= nil and own >= math.tointeger(position)
 end
 
+---The places of a branch begin so: that of the branch of a place.
+---@param place string
+---@return string
+function M.prefix_of(place)
+  return place:match("^(.*%.)") or ""
+end
+
 ---Whether a place lies below another.
 ---@param place string
 ---@param above string

@@ -120,14 +120,14 @@ local function learn_folders(self)
   run.input_dir = files.join(books.cwd or here, books.input.dir or ".")
 end
 
----All records were read; `fresh`: there were none.
+---All records were read; `fresh`: there were none; `torn`: the file of a tail that a kill tore, or "".
 ---@param fresh boolean
-function Policy:load(fresh)
+function Policy:load(fresh, torn)
   if fresh then
     assert(self:emit(self.first))
   else
     self.journal.newest:apply()
-    resume.begin(self)
+    resume.begin(self, torn)
   end
   learn_folders(self)
   local run, session = self.run, self.session

@@ -5,6 +5,7 @@
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
+local core_files = require("skillrt.core").files
 local json = require("skillrt.base.json")
 local limits_of = require("skillrt.run.limits")
 local names = require("skillrt.base.names")
@@ -308,9 +309,28 @@ function M.restore_outputs(policy)
   end
 end
 
+-- What was cut off the journal until now, where something was since the run went on last; and whether that may
+-- have held what was reported: what a `recover --cut` left, or a tail that no kill explains.
+local function cuts_of(policy, torn)
+  local known, all, new, doubtful = {}, json.array({}), false, nil
+  for _, name in ipairs(policy.books.cuts or {}) do
+    known[name] = true
+  end
+  for _, entry in ipairs(core_files.list(policy.run.work_dir) or {}) do
+    if entry.name:find("^journal%.cut%-") then
+      all[#all + 1] = entry.name
+      new = new or not known[entry.name]
+      doubtful = doubtful or (not known[entry.name] and entry.name ~= torn) or nil
+    end
+  end
+  table.sort(all)
+  return new and all or nil, doubtful
+end
+
 ---Records that the run goes on, after every reason not to.
 ---@param policy skillrt.Policy
-function M.begin(policy)
+---@param torn string?  the file of a tail that a kill tore: of what was reported nothing was in it
+function M.begin(policy, torn)
   local books = policy.books
   if books.skill ~= policy.run.skill.name then
     refuse("changed", "%s: is a run of %s, not of %s", policy.run.work_dir, books.skill, policy.run.skill.name)
@@ -326,7 +346,9 @@ function M.begin(policy)
   if message then
     refuse("system", "%s: %s", policy.run.work_dir, message)
   end
-  assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add }))
+  local cuts, doubtful = cuts_of(policy, torn)
+  assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add, cuts = cuts,
+    doubtful = doubtful }))
   for _, line in ipairs(told) do
     assert(policy:emit({ t = "note", text = line }))
   end

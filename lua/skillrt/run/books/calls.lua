@@ -20,6 +20,21 @@ end
 function M.call(step, record)
   own(step, "calls")[record.c] = record
   step.retry_at = nil
+  if step.cut then
+    step.cut[places.prefix_of(record.c)] = true
+  end
+end
+
+---The run goes on behind a cut of its journal: the first call of each open branch may have been made already.
+---@param books skillrt.Books
+---@param record table  { cuts = files of what was cut off until now, doubtful }
+function M.cut(books, record)
+  books.cuts = record.cuts or books.cuts
+  if record.doubtful then
+    for _, step in pairs(books.steps) do
+      step.cut = { ["."] = true } -- and the prefixes of branches that have called since
+    end
+  end
 end
 
 ---An attempt failed, the next one comes.
