@@ -267,7 +267,7 @@ static void open_all(void) {
   struct racer *all[] = {&races.racers[0], &races.racers[1], &races.self};
   for (int i = 0; i < 3; i++) {
     all[i]->directory = races.directory;
-    all[i]->other = all[i ^ 1];
+    all[i]->other = i < 2 ? all[1 - i] : NULL;
     all[i]->host = skillrt_host_open(NULL, error, sizeof error);
     CHECK(all[i]->host != NULL);
   }
