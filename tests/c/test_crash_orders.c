@@ -109,8 +109,9 @@ static void in_order(struct crash *c, struct order *o) {
     return;
   }
   uint64_t stride = crash_stride(calls, most);
-  if (!getenv("SKILLRT_FULL") && !getenv("CRASH_POINTS"))
-    stride *= 4; /* of many orders a few each */
+  const char *mode = getenv("SKILLRT_MODE");
+  bool few = !getenv("SKILLRT_FULL") || (mode && strcmp(mode, "asan") == 0);
+  if (few && !getenv("CRASH_POINTS")) stride *= 4; /* there are many orders */
   uint64_t starts = crash_calls(c, FAULTY_BIT(FAULTY_SPAWN));
   struct order kept = *o;
   for (uint64_t n = 1 + (crash_seed() + (uint64_t)c->points) % stride; n <= calls && !c->hung;
