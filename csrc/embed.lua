@@ -4,20 +4,20 @@
 -- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- The modules below lua/ are compiled here, with their line numbers (loading them takes an eighth
 -- of the time of parsing them, and a syntax error stops the build); --source leaves them as text.
--- Strategies stay text: a journal pins their digest, which must not depend on the build. Modules
--- that no run needs are packed: half of the program would be theirs. Those that read and write documents
+-- Strategies stay text: a journal pins their digest, which must not depend on the build. Modules are
+-- packed, but for those that all others need. Those that read and write documents, or ask over a network,
 -- are packed as text without comments and indents, which takes less than what is compiled of it.
 package.path = arg[0]:gsub("[^/]*$", "?.lua")
 local pack = require "pack"
 
--- folders of lua/skillrt whose modules a small run does without, or needs few and short ones of
+-- Unpacking costs a start less than a tenth, and saves a third of the room.
 local PACKED = {}
-for folder in ("agent cli document expr report template workflow"):gmatch "%w+" do
+for folder in ("agent cli document expr mode report run skill template workflow"):gmatch "%w+" do
   PACKED[folder] = true
 end
 
 local AS_TEXT = { document = true, template = true, workflow = true }
-for agent in ("anthropic openai model provider reading wire claude codex gemini coding dry used"):gmatch "%w+" do
+for agent in ("anthropic openai model provider reading wire claude codex gemini coding dry used chosen plain skill person pace"):gmatch "%w+" do
   AS_TEXT["agent/" .. agent] = true -- they ask over a network: a millisecond to parse them is nothing
 end
 
