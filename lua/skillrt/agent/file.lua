@@ -5,6 +5,7 @@
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
+local text_of = require("skillrt.base.text")
 
 local M = {}
 
@@ -29,7 +30,7 @@ local function list_of(text)
     local char = text:sub(i, i)
     depth = depth + (char == "(" and 1 or char == ")" and -1 or 0)
     if char == "" or char == "," and depth == 0 then
-      local word = text:sub(from, i - 1):match("^%s*(.-)%s*$")
+      local word = text_of.trim(text:sub(from, i - 1))
       out[#out + 1] = word ~= "" and word or nil
       from = i + 1
     end
