@@ -98,6 +98,27 @@ describe("a run that waits", function()
     assert.truthy(run.out:find("arrived    the event other came", 1, true), run.out)
   end)
 
+  it("takes a text from a file or from an editor, which begins with what the question gives", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "asks", actions = { { id = "a", run = function(_, ctx)
+  return { first = ctx.ask { question = "News?", edit = "Nothing\nyet." }, second = ctx.ask { question = "More?", text = true } }
+end } } }]])
+    local run = kit.run(folder, { "asks.lua", "--work-dir", "w" })
+    assert.truthy(run.out:find("to begin with: Nothing", 1, true) or run.err:find("to begin with: Nothing", 1, true), run.out .. run.err)
+    run = kit.run(folder, { "answer", "w", "--edit", env = "VISUAL= EDITOR=" })
+    assert.truthy(run.err:find("neither VISUAL nor EDITOR names an editor", 1, true), run.err)
+    folder.file("editor", "#!/bin/sh\ncat \"$1\" > seen\nprintf 'Two\\nlines\\n' > \"$1\"\n")
+    run = kit.run(folder, { "answer", "w", "--edit", env = "VISUAL= EDITOR='sh ./editor'" })
+    assert.equal(3, run.code, run.err)
+    assert.equal("Nothing\nyet.\n", folder.read "seen")
+    folder.file("words", "from a file\n")
+    run = kit.run(folder, { "answer", "w", "2", "--file", "words" })
+    assert.equal(0, run.code, run.err)
+    assert.same({ "Two\nlines", "from a file" }, { state(folder).first, state(folder).second })
+  end)
+
   it("names the time it goes on by itself", function()
     local folder <close> = kit.folder()
     folder.file("later.lua", [[

@@ -82,7 +82,7 @@ function M.parser(command)
   local parser = argparse("skillrt " .. command.name, command.summary .. ".")
   parser:add_help(false):help_max_width(80):help_description_margin(26)
   for _, argument in ipairs(command.arguments) do
-    local count = argument.many and "+" or argument.optional and "?" or 1
+    local count = argument.many and (argument.optional and "*" or "+") or argument.optional and "?" or 1
     parser:argument(argument.name, argument.help):target(key_of(argument.name)):args(count)
   end
   for _, option in ipairs(command.options) do

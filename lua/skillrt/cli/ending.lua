@@ -82,13 +82,13 @@ function M.can_ask(args)
 end
 
 -- The answer of whoever sits there; nil: none.
-local function ask(one, number)
+local function ask(one, number, dir)
   local question = one.question
   for _, line in ipairs(require("skillrt.report.question").lines(question, number)) do
     output.write(line .. "\n")
   end
   for _ = 1, 3 do
-    output.write("answer (empty: later)> ")
+    output.write(question.edit and "answer (empty: later; e: in your editor)> " or "answer (empty: later)> ")
     local text = output.read_line()
     if not text then
       output.write("\n")
@@ -97,6 +97,13 @@ local function ask(one, number)
     text = trim(text)
     if text == "" then
       return nil
+    elseif text == "e" and question.edit then
+      local problem
+      text, problem = require("skillrt.cli.editor").write(question.edit, dir)
+      if not text then
+        output.write(text_of.escape(problem) .. "\n")
+        return nil
+      end
     end
     local value, message = require("skillrt.skill.question").value(question, text)
     if value ~= nil then
@@ -108,10 +115,10 @@ local function ask(one, number)
 end
 
 -- What is said about the open questions, one after the other; nothing once somebody wants to go.
-local function ask_all(open)
+local function ask_all(open, dir)
   local answers = {}
   for _, one in ipairs(open) do
-    local answer, gone = ask(one, #open > 1 and one.q or nil)
+    local answer, gone = ask(one, #open > 1 and one.q or nil, dir)
     answers[#answers + 1] = answer
     if gone then
       break
@@ -160,7 +167,7 @@ function M.tell(result, args, started)
     local dir = text_of.path(result.work_dir, core.files.current())
     local command, why = require("skillrt.report.closing").next(result, dir)
     core.terminal.farewell(command and ("next: %s   (%s)\n"):format(command, why))
-    local answers = ask_all(result.questions)
+    local answers = ask_all(result.questions, result.work_dir)
     core.terminal.farewell(nil)
     if not answers then
       result.question_shown = true

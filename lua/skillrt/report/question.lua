@@ -31,6 +31,9 @@ function M.lines(question, number)
     local description = option.description and tostring(option.description) or ""
     list[#list + 1] = ("  %d. %s%s"):format(i, label, description ~= "" and " - " .. text_of.escape(description) or "")
   end
+  for i, line in ipairs(question.edit and text_of.lines(question.edit) or {}) do
+    list[#list + 1] = (i == 1 and "  to begin with: " or "    ") .. line
+  end
   local more = math.max(0, #options - SHOWN) + (math.tointeger(question.more) or 0)
   if more > 0 then
     list[#list + 1] = ("  and %d more; an id is taken too"):format(more)

@@ -1,11 +1,48 @@
 -- cli/command/answer.lua: `skillrt answer DIR [N] VALUE`: answers an open question of a run, and goes on.
 
+local MAX_FILE <const> = 1 << 20
+
+-- A text that is not among the words: of a file, or written now. False: neither was asked for.
+local function apart(args, question)
+  local text, problem
+  if args.edit then
+    return require("skillrt.cli.editor").write(question.edit or "", args.dir)
+  elseif not args.file then
+    return false
+  elseif args.file == "-" then
+    text = io.read("a")
+  else
+    text, problem = require("skillrt.base.files").read(args.file, MAX_FILE)
+  end
+  return text and (text:gsub("[\r\n]+$", "")), problem
+end
+
+-- The words with the answer behind the number, wherever it comes from.
+local function words_of(args, books)
+  local words = args.value or {}
+  if not (args.file or args.edit) then
+    return words, #words == 0 and "say the answer, or --file, or --edit" or nil
+  elseif #words > 1 then
+    return nil, "with --file or --edit only the number of the question is given"
+  end
+  local number = words[1] and math.tointeger(tonumber(words[1])) or nil
+  local one, why = require("skillrt.run.questions").named(books, { question = number })
+  if not one then
+    return nil, why
+  end
+  local text, problem = apart(args, one.question)
+  return text and { tostring(one.q), text } or nil, problem
+end
+
 -- Which question is meant, by its number where there are several, and the answer.
 local function read(args, books)
   local open = require("skillrt.run.books.asked").list(books)
-  local words = args.value
   if #open == 0 then
     return nil, ("no question is open in this run (it is %s)"):format(books.status)
+  end
+  local words, missing = words_of(args, books)
+  if missing or not words then
+    return nil, missing
   elseif #words > 2 then
     return nil, "too many words; an answer of several words is one argument: 'like this'"
   elseif args.all then
@@ -66,6 +103,7 @@ return {
     {
       name = "VALUE",
       many = true,
+      optional = true,
       usage = "[N] VALUE",
       help = "the id of an option or its number; a text where there are no options. N: which question, where several "
         .. "are open (skillrt status lists them)",
@@ -73,6 +111,8 @@ return {
   },
   options = {
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
+    { name = "file", value = "FILE", help = "the answer is the text of this file; -: standard input" },
+    { name = "edit", help = "write it in your editor (VISUAL, EDITOR), beginning with what the question gives" },
     { name = "all", help = "the answer is for every open question that offers it" },
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,

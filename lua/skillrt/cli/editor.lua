@@ -1,0 +1,32 @@
+-- cli/editor.lua: a text that a person writes in an editor of their own, beginning with one that is there.
+--
+-- Knows files and the variables VISUAL and EDITOR; nothing of questions. Called while no run is open.
+
+local files = require("skillrt.base.files")
+
+local M = {}
+
+---@param text string  to begin with
+---@param dir string   where the file lies meanwhile
+---@return string|nil written  without the line breaks at its end
+---@return string? message
+function M.write(text, dir)
+  local command = os.getenv("VISUAL")
+  command = command and command:find("%S") and command or os.getenv("EDITOR")
+  if not command or not command:find("%S") then
+    return nil, "neither VISUAL nor EDITOR names an editor; give the answer, or --file"
+  end
+  local path = files.join(files.join(files.current(), dir), "answer.edit")
+  local ok, message = files.write(path, text .. "\n")
+  if not ok then
+    return nil, message
+  elseif not os.execute(("%s '%s'"):format(command, path:gsub("'", "'\\''"))) then
+    return nil, ("%s did not end well; what was written lies in %s"):format(command, path)
+  end
+  local written
+  written, message = files.read(path)
+  os.remove(path)
+  return written and (written:gsub("[\r\n]+$", "")), message
+end
+
+return M
