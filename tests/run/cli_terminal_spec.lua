@@ -76,6 +76,21 @@ describe("on a terminal", function()
     assert.truthy(text:find("[Iteration 2] Completed: sleepy\n=== All actions completed ===\n", 1, true), text)
   end)
 
+  see("what a script writes by its file handles stays among the lines of the live view", 80, 24, function(screen, folder)
+    folder.file("wrote.lua", SLOW:gsub('print%b()', [[
+      io.write("by io\27[2J\n") io.stdout:write("by ", 1, " out\27[2J\n"):write("twice\27[2J\n")
+      io.stderr:write("by err\27[2J\n") local f <close> = io.open("own", "w") f:write("whole\27[2J\n")]]))
+    screen.type(kit.program .. " wrote.lua --work-dir w")
+    local text = screen.shows "| line 3 "
+    assert.truthy(text:find("by io\\x1B[2J\nby 1 out\\x1B[2J\ntwice\\x1B[2J\nby err\\x1B[2J\n", 1, true), text)
+    assert.equal("whole\27[2J\n", kit.read(folder.path .. "/own"))
+    folder.file("go", "") -- and what goes elsewhere is not held
+    screen.shows "completed (task_completed)"
+    screen.type(kit.program .. " wrote.lua --work-dir v 2>err; echo code $?")
+    screen.shows "code 0"
+    assert.equal("by err\27[2J\n", kit.read(folder.path .. "/err"))
+  end)
+
   see("a small terminal shows what fits", 40, 5, function(screen, folder)
     screen.type(kit.program .. " slow.lua --work-dir w")
     screen.shows "| line 5 "

@@ -255,6 +255,10 @@ local function texts()
   return setmetatable(own, TEXTS)
 end
 
+local function write(...) -- the same: `io.write` may have been taken over
+  return io.write(...)
+end
+
 local function globals()
   local env = { pairs = ordered.pairs, next = ordered.next, arg = _G.arg }
   for _, name in ipairs(FUNCTIONS) do
@@ -266,6 +270,7 @@ local function globals()
   function env.print(...) -- whoever shows the run may have taken it over
     return print(...)
   end
+  env.io.write = write
   env._G = env
   local loaded = { _G = env }
   for _, name in ipairs(LIBRARIES) do

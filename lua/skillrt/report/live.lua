@@ -261,7 +261,7 @@ function M.new(options)
   }, Live)
   self.restore = output.capture(function(text)
     self:print(text)
-  end)
+  end, output.is_terminal(2)) -- elsewhere it tears nothing
   local watcher = {}
   for _, name in ipairs({ "observe", "flush", "forget", "progress", "tick", "opened", "closed" }) do
     watcher[name] = function(...)

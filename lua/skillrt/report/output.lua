@@ -70,11 +70,17 @@ function M.read_line()
   return terminal.read_line()
 end
 
----Makes what a script prints pass by `take` until the returned function is called.
+---Makes what a script prints pass by `take` until the returned function is called: by `print`, `io.write`, or
+---the `write` of the handles io.stdout and, where it is asked for, io.stderr.
 ---@param take fun(text: string)  with its newlines
+---@param with_errors boolean?  standard error, too
 ---@return fun() restore
-function M.capture(take)
-  local print_was, write_was = print, io.write
+function M.capture(take, with_errors)
+  local methods = getmetatable(io.stdout).__index
+  local print_was, write_was, method_was = print, io.write, methods.write
+  local function is_taken(file)
+    return file == io.stdout or (with_errors and file == io.stderr)
+  end
   rawset(_G, "print", function(...)
     local words = table.pack(...)
     for i = 1, words.n do
@@ -83,15 +89,24 @@ function M.capture(take)
     take(table.concat(words, "\t") .. "\n")
   end)
   rawset(io, "write", function(...)
-    if io.output() ~= io.stdout then
+    local file = io.output()
+    if not is_taken(file) then
       return write_was(...)
     end
     take(table.concat({ ... }))
-    return io.stdout
+    return file
   end)
+  methods.write = function(file, ...)
+    if not is_taken(file) then
+      return method_was(file, ...)
+    end
+    take(table.concat({ ... }))
+    return file
+  end
   return function()
     rawset(_G, "print", print_was)
     rawset(io, "write", write_was)
+    methods.write = method_was
   end
 end
 
