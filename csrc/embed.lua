@@ -17,7 +17,9 @@ for folder in ("agent cli document expr mode report run skill template workflow"
 end
 
 local AS_TEXT = { document = true, template = true, workflow = true }
-for agent in ("anthropic openai model provider reading wire claude codex gemini coding dry used chosen plain skill person pace"):gmatch "%w+" do
+local AGENTS = "anthropic openai model provider reading wire claude codex gemini coding dry used chosen plain skill "
+  .. "person pace"
+for agent in AGENTS:gmatch "%w+" do
   AS_TEXT["agent/" .. agent] = true -- they ask over a network: a millisecond to parse them is nothing
 end
 
