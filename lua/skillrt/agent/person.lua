@@ -33,6 +33,10 @@ local function check(value, path)
       return nil, ("%s: %s must be a %s, not %s"):format(path, key, KNOWN[key], names.show(value[key]))
     end
   end
+  local wrong = value.prices and require("skillrt.agent.used").check_prices(value.prices, path)
+  if wrong then
+    return nil, wrong
+  end
   return value
 end
 

@@ -70,13 +70,23 @@ function M.new()
   return { calls = 0, input = 0, output = 0, cache_read = 0, cache_write = 0, usd = 0 }
 end
 
----What some tokens cost; nil: nobody knows.
+local own -- a person's prices, read when one is first asked for
+
+local function of_person()
+  if not own then
+    local settings = require("skillrt.agent.person").read()
+    own = settings and settings.prices or {}
+  end
+  return own
+end
+
+---What some tokens cost; nil: nobody knows. An agent's prices come first, then a person's, then ours.
 ---@param used table
 ---@param model string
----@param prices table?  in place of ours, model by model
+---@param prices table?  of the agent, model by model
 ---@return number?
 function M.price(used, model, prices)
-  local row = row_for(prices or {}, model) or row_for(M.PRICES, model)
+  local row = prices and row_for(prices, model) or row_for(of_person(), model) or row_for(M.PRICES, model)
   if not row then
     return nil
   end

@@ -1,0 +1,35 @@
+-- used_spec.lua: whose price counts for what a model used.
+local function fresh(prices)
+  local before, mine = package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.used"]
+  package.loaded["skillrt.agent.person"] = { read = function() return { prices = prices } end }
+  package.loaded["skillrt.agent.used"] = nil
+  local used = require "skillrt.agent.used"
+  return used, function()
+    package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.used"] = before, mine
+  end
+end
+
+describe("a price", function()
+  local MILLION = { input = 1e6, output = 0 }
+
+  it("is the agent's, else the person's, else ours, else not known", function()
+    local used, restore = fresh { mine = { input = 7, output = 7 }, ["claude-haiku-4-5"] = { input = 2, output = 2 } }
+    local agents = { ["claude-haiku-4-5"] = { input = 3, output = 3 } }
+    assert.equal(3, used.price(MILLION, "claude-haiku-4-5", agents))
+    assert.equal(2, used.price(MILLION, "claude-haiku-4-5"))
+    assert.equal(7, used.price(MILLION, "mine", agents))
+    assert.equal(used.PRICES["gpt-5"].input, used.price(MILLION, "gpt-5"))
+    assert.is_nil(used.price(MILLION, "nobodys"))
+    restore()
+  end)
+
+  it("of a person that is none is told where it stands", function()
+    local kit = require "tests.support.cli_kit"
+    local folder <close> = kit.folder()
+    os.execute(("mkdir -p %s/config/skillrt"):format(folder.path))
+    folder.file("config/skillrt/config.lua", 'return { agent = "claude", prices = { mine = { input = "x" } } }')
+    local run = kit.run(folder, { "agents", env = ("-u SKILLRT_AGENT XDG_CONFIG_HOME=%s/config"):format(folder.path) })
+    assert.truthy((run.out .. run.err):find("skillrt/config.lua: prices of \"mine\": must have input and output", 1, true),
+      run.out .. run.err)
+  end)
+end)
