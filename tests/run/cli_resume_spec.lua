@@ -108,7 +108,8 @@ describe("skillrt resume", function()
     folder.file("go", "")
     run = kit.run(folder, { "resume", "w" })
     assert.equal(0, run.code, run.out .. run.err)
-    assert.truthy(run.out:find("Resuming from: long\nAlready completed: quick\n", 1, true))
+    assert.truthy(run.out:find("Resuming from: long\nAlready completed: quick\n"
+      .. "Going on: long (command sh is asked again)\n", 1, true), run.out)
     assert.is_nil(run.out:find("Executing: quick", 1, true))
   end)
 
@@ -124,6 +125,49 @@ describe("skillrt resume", function()
     run = kit.run(folder, { "answer", "w", "left", "--accept-changes" })
     assert.equal(0, run.code, run.err)
     assert.truthy(run.out:find("Going on with changed files: ask.lua\n", 1, true))
+  end)
+
+  it("says which question is open, how long a sleep lasts, and which step begins anew", function()
+    local folder <close> = kit.folder()
+    folder.file("waits.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "waits", state = {}, limits = { max_retries = 0 },
+        strategy = function(_, available)
+          local ids = {}
+          for i = 1, #available do ids[i] = available[i].id end
+          return ids
+        end,
+        actions = {
+          { id = "ask", run = function(_, ctx) ctx.ask { question = "which?" } return {} end },
+          { id = "nap", run = function(_, ctx) ctx.sleep(3600) return {} end },
+          { id = "post", run = function(_, ctx) ctx.wait { event = "mail" } return {} end } } }]])
+    local run = kit.run(folder, { "waits.lua", "--work-dir", "w" })
+    assert.equal(3, run.code, run.err)
+    run = kit.run(folder, { "answer", "w", "this" })
+    assert.truthy(run.out:find("\nGoing on: ask %(question 1 is open%), nap %(sleeps until [%d:TZ.-]+%), "
+      .. "post %(waits for the event mail%)\n"), run.out)
+  end)
+
+  it("names the command that goes on with files that changed", function()
+    local folder <close> = kit.folder()
+    folder.file("ask.lua", ASK)
+    folder.file("flaky.lua", FLAKY)
+    kit.run(folder, { "ask.lua", "--work-dir", "w" })
+    kit.run(folder, { "flaky.lua", "--work-dir", "my run" })
+    folder.file("ask.lua", ASK .. "\n")
+    folder.file("flaky.lua", FLAKY .. "\n")
+    local function refused(words, hint)
+      local run = kit.run(folder, words)
+      assert.equal(8, run.code, run.err)
+      assert.truthy(run.err:find(hint, 1, true), run.err)
+    end
+    refused({ "resume", "w", "--accept-edits" }, "\nnext: skillrt resume w --accept-changes   (goes on with what changed)\n")
+    refused({ "retry", "my run" }, "\nnext: skillrt retry 'my run' --accept-changes   (goes on with what changed)\n")
+    refused({ "answer", "w", "left" }, "\nthe answer was not taken; give it again with --accept-changes\n")
+    refused({ "answer", "w", "--all", "left" }, "\nthe answer was not taken; give it again with --accept-changes\n")
+    local run = kit.run(folder, { "retry", "my run", "--accept-changes" })
+    assert.equal(1, run.code, run.err)
+    assert.truthy(run.out:find("Retrying: second\n", 1, true), run.out)
   end)
 
   it("refuses an edited state.json with code 8, and takes it over with --accept-edits", function()
@@ -238,6 +282,11 @@ describe("skillrt answer", function()
     folder.file("go", "")
     run = kit.run(folder, { "resume", "w" })
     assert.equal(3, run.code, run.err)
+    local going_on = {}
+    for i = 1, 3 do
+      going_on[i] = ("pay%d (command sh may have been executed: to be decided)"):format(i)
+    end
+    assert.truthy(run.out:find("Going on: " .. table.concat(going_on, ", ") .. "\n", 1, true), run.out)
     for i = 1, 3 do
       assert.truthy(run.out:find(("%d) pay%d: pay%d: its request to sh"):format(i, i, i), 1, true), run.out)
     end
@@ -258,6 +307,7 @@ describe("skillrt answer", function()
     assert.truthy(run.out:find("Skipping pay2", 1, true), run.out)
     run = kit.run(folder, { "answer", "w", "--all", "retry" })
     assert.equal(0, run.code, run.err)
+    assert.is_nil(run.out:find("pay2 (", 1, true), run.out)
     assert.equal(2, count(run.out, "Completed: pay"))
   end)
 

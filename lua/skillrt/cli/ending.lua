@@ -194,6 +194,19 @@ function M.tell(result, args, started)
   return code
 end
 
+-- What takes the changes that a run was refused for; nil: that is not all it takes.
+local function accepting(dir, options, message)
+  local flags = tostring(message):match("%-%-accept%-changes %-%-yes") or tostring(message):match("%-%-accept%-changes")
+  if not flags then
+    return nil
+  elseif options.answers or options.answer_all ~= nil then
+    return "the answer was not taken; give it again with " .. flags
+  end
+  local command = options.retry and "retry" or "resume"
+  return ("next: skillrt %s %s %s   (goes on with what changed)"):format(command,
+    text_of.escape(text_of.shell(dir)), flags)
+end
+
 ---Goes on with the run of a directory and tells its end.
 ---@param dir string
 ---@param options table  as for again.go_on
@@ -209,7 +222,11 @@ function M.go_on(dir, options, args)
   options.watcher = require("skillrt.report.watch").new(args)
   local result, message, code, traceback = require("skillrt.document.reopen").go_on(dir, options)
   if not result then
-    return M.refused(message, code, traceback, dir)
+    local exit_code, hint = M.refused(message, code, traceback, dir), accepting(dir, options, message)
+    if code == "changed" and hint then
+      output.say("info", hint)
+    end
+    return exit_code
   end
   return M.tell(result, args, started)
 end

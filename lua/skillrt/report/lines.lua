@@ -4,6 +4,7 @@
 -- and keeps only what later lines need. All text is escaped here. Knows the record shapes of
 -- books.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
 
+local resumed = require("skillrt.report.resumed")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
 local trace = require("skillrt.report.trace")
@@ -312,12 +313,8 @@ local function seed(self, record, books)
 end
 
 local function ids_of(steps)
-  local numbers, ids = {}, {}
-  for number in pairs(steps) do
-    numbers[#numbers + 1] = number
-  end
-  table.sort(numbers)
-  for i, number in ipairs(numbers) do
+  local ids = {}
+  for i, number in ipairs(resumed.numbers(steps)) do
     ids[i] = steps[number].id
   end
   return ids
@@ -340,6 +337,8 @@ function format.resume(self, record, out, books)
   local from = #current > 0 and joined(current, 10) or #completed > 0 and "the next step" or "start"
   add(out, "info", "Resuming from: %s", from)
   add(out, "info", "Already completed: %s", #completed > 0 and joined(completed, 20) or "nothing")
+  local line = books and resumed.line(books)
+  return line and add(out, "info", "%s", line)
 end
 
 function format.retry(_, record, out)
