@@ -65,6 +65,36 @@ describe("a run that waits", function()
     assert.truthy(sent.err:find("the run is completed; nobody will take an event", 1, true), sent.err)
   end)
 
+  it("with --wait takes one answer for all questions that offer it, and answer --all returns when it has", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", [[
+      local skillrt = require "skillrt"
+      local actions = {}
+      for i = 1, 4 do
+        actions[i] = { id = "a" .. i, run = function(_, ctx)
+          return { ["said" .. i] = ctx.ask { question = "Which?", options = { i == 4 and "green" or "red", "blue" } } }
+        end }
+      end
+      return skillrt.skill { name = "asks", state = {}, actions = actions, strategy = function(_, available)
+        local ids = {}
+        for i = 1, #available do ids[i] = available[i].id end
+        return ids
+      end }]])
+    local run = kit.start(folder, { "asks.lua", "--work-dir", "w", "--wait" })
+    assert.truthy(run.says "Question 4")
+    local none = kit.run(folder, { "answer", "w", "--all", "black" })
+    assert.equal(2, none.code)
+    assert.truthy(none.err:find('w: no open question can be answered by "black"', 1, true), none.err)
+    local all = kit.run(folder, { "answer", "w", "--all", "red" })
+    assert.same({ 0, "w: questions 1, 2, 3 are answered\n" }, { all.code, all.err })
+    assert.equal(0, require("skillrt.run.inbox").count(folder.path .. "/w"))
+    all = kit.run(folder, { "answer", "w", "--all", "green" })
+    assert.same({ 0, "w: question 4 is answered\n" }, { all.code, all.err })
+    assert.equal(0, run.wait().code)
+    local last = state(folder)
+    assert.same({ "red", "red", "red", "green" }, { last.said1, last.said2, last.said3, last.said4 })
+  end)
+
   it("takes up what came while nobody looked, by resume --wait, also after a kill", function()
     local folder <close> = kit.folder()
     folder.file("asks.lua", ASKS)

@@ -65,34 +65,79 @@ local function read(args, books)
   return { question = one.q, value = value, nonce = one.nonce }
 end
 
--- A process goes on with the run: the answer is put into its inbox. The exit code; nil: the process has gone
--- without taking it, and it is taken by going on.
-local function hand_over(dir, answer)
-  local core, ending = require("skillrt.core"), require("skillrt.cli.ending")
-  local files, inbox = require("skillrt.base.files"), require("skillrt.run.inbox")
-  local work_dir = files.join(files.current(), dir)
-  local name, problem = inbox.put(work_dir, {
-    answer = answer.value,
-    question = answer.question,
-    nonce = answer.nonce,
-  })
-  if not name then
-    return ending.refused(problem, "system")
+-- One answer for every open question that takes it.
+local function for_all(books, value)
+  local list, refusal = {}, require("skillrt.skill.question").refusal
+  for _, one in ipairs(require("skillrt.run.books.asked").list(books)) do
+    list[#list + 1] = not refusal(one.question, value) and { question = one.q, value = value, nonce = one.nonce } or nil
   end
-  while true do
-    local held, fate = core.holder(dir), inbox.fate(work_dir, name)
-    if fate == "taken" then
-      require("skillrt.report.output").say("info", ("%s: question %d is answered"):format(dir, answer.question))
-      return 0
-    elseif fate == "refused" then
-      local text = "%s: the run did not take the answer; skillrt log %s says why"
-      return ending.refused(text:format(dir, dir), "invalid")
+  if not list[1] then
+    return nil, ("no open question can be answered by %s"):format(require("skillrt.base.names").show(value))
+  end
+  return list
+end
+
+-- Puts answers into the inbox of a run: the names of the files, with the numbers of their questions.
+local function put(work_dir, answers)
+  local inbox, names = require("skillrt.run.inbox"), {}
+  for i, answer in ipairs(answers) do
+    local name, problem = inbox.put(work_dir, {
+      answer = answer.value,
+      question = answer.question,
+      nonce = answer.nonce,
+    })
+    if not name then
+      return nil, problem
+    end
+    names[i] = name
+  end
+  return names
+end
+
+-- "question 2 is answered", "questions 1, 2 and 3 more are answered"
+local function told(numbers)
+  if not numbers[2] then
+    return ("question %s is answered"):format(numbers[1])
+  end
+  local more = #numbers > 10 and (" and %d more"):format(#numbers - 10) or ""
+  return ("questions %s%s are answered"):format(table.concat(numbers, ", ", 1, math.min(#numbers, 10)), more)
+end
+
+-- All were met by the run. The exit code.
+local function show(dir, taken, refused)
+  if taken[1] then
+    require("skillrt.report.output").say("info", ("%s: %s"):format(dir, told(taken)))
+  end
+  if #refused == 0 then
+    return 0
+  end
+  local what = taken[1] and ("the answer to question %s"):format(table.concat(refused, ", ")) or "the answer"
+  local text = "%s: the run did not take %s; skillrt log %s says why"
+  return require("skillrt.cli.ending").refused(text:format(dir, what, dir), "invalid")
+end
+
+-- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil:
+-- the process has gone before, and what it did not take is taken by going on.
+local function hand_over(dir, answers)
+  local core, inbox, files = require("skillrt.core"), require("skillrt.run.inbox"), require("skillrt.base.files")
+  local work_dir = files.join(files.current(), dir)
+  local names, problem = put(work_dir, answers)
+  if not names then
+    return require("skillrt.cli.ending").refused(problem, "system")
+  end
+  local taken, refused, at = {}, {}, 1
+  while names[at] do
+    local held, fate = core.holder(dir), inbox.fate(work_dir, names[at])
+    if fate ~= "waits" then
+      local list = fate == "taken" and taken or refused
+      list[#list + 1], at = answers[at].question, at + 1
     elseif not held then
       return nil
     elseif not core.terminal.pause(20) then
       return require("skillrt.cli.exit_codes").interrupted
     end
   end
+  return show(dir, taken, refused)
 end
 
 return {
@@ -133,8 +178,13 @@ return {
     if not answer then
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
-    if require("skillrt.core").holder(args.dir) and not answer.all then
-      local done = hand_over(args.dir, answer)
+    if require("skillrt.core").holder(args.dir) then
+      local list, none = { answer }, nil
+      if answer.all then
+        list, none = for_all(books, answer.all)
+      end
+      local done = not list and ending.refused(("%s: %s"):format(args.dir, none), "invalid")
+        or hand_over(args.dir, list)
       if done then
         return done
       end
