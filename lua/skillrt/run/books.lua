@@ -374,7 +374,7 @@ function M.apply(self, record, seq)
     local step = self.steps[record.step]
     calls[kind](step, record, seq)
     if kind == "call" and calls.ACTS[record.kind] and not record.pure then
-      spent.add(self, step.top or step.id, "calls", 1)
+      spent.of_call(self, step, "calls", 1)
     end
     self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
     if record.q or record.w then

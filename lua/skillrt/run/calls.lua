@@ -228,7 +228,7 @@ function Calls:task(call)
     label = call.request.label and record.printable(call.request.label),
     phase = call.request.phase and record.printable(call.request.phase),
   })
-  self.run.limits:sent(call)
+  self.run.limits.sent(call)
   prompts.keep(self.run, call)
   return task
 end

@@ -5,6 +5,7 @@
 -- here. Used by policy.lua, scheduler.lua, ends.lua and calls.lua.
 
 local calls_of = require("skillrt.run.books.calls")
+local clocks_of = require("skillrt.run.clocks")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
@@ -12,18 +13,22 @@ local single = require("skillrt.base.single")
 local spent_of = require("skillrt.run.books.spent")
 local table_of = require("skillrt.skill.limits")
 
----@class skillrt.Bound  one thing that is limited, of the run or of one action
+---@class skillrt.Bound  one thing that is limited, of the run, of a sub-run, or of one action of these
 ---@field limit skillrt.Limit
 ---@field key string          "calls", "usage.tokens": how the books count it
 ---@field what string|nil     of `usage`: what it counts
 ---@field id string|nil       of which action or phase; nil: of all
----@field full string         how --add names it: "calls", "fetch.usage.tokens"
+---@field full string         how --add names it: "calls", "fetch.usage.tokens", "sub/2.1/fetch.calls"
 ---@field most number
+---@field books skillrt.Books  of the run, or of the sub-run: they count it
+---@field reserved number     for calls that have not left, or not said yet what they used
 
 ---@class skillrt.Limits
 ---@field now integer|nil  UTC ms, as `reached` last saw it, where time is limited
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
----@field reserved table<string, number>  by the full name of a bound
+---@field root skillrt.Limits  the run's
+---@field prefix string  of the names of its bounds: "" or "sub/2.1/"
+---@field clocks skillrt.Clocks|nil  of the run's: where an action or a sub-run has a run_timeout of its own
 local Limits = {}
 
 -- A number as people write it.
@@ -33,9 +38,10 @@ end
 
 local function bound(self, name, most, what, id)
   local key = what and name .. "." .. what or name
-  local full = id and id .. "." .. key or key
-  local added = self.books.added and self.books.added[full] or 0
-  return { limit = table_of.of[name], key = key, what = what, id = id, full = full, most = most + added }
+  local full = self.prefix .. (id and id .. "." .. key or key)
+  local all = self.root.books.added
+  return { limit = table_of.of[name], key = key, what = what, id = id, full = full, books = self.books,
+    most = most + (all and all[full] or 0), reserved = 0 }
 end
 
 -- What bounds calls, of the run or of one action.
@@ -62,6 +68,13 @@ local function by_id(self, skill)
   return found
 end
 
+-- The limits of time of a whole run.
+local function clock_of(self)
+  local root = self.root
+  root.clocks = root.clocks or clocks_of.new(root.books)
+  return root.clocks
+end
+
 -- What bounds the time of the steps of actions and phases that have such a limit of their own.
 local function timed(self, skill)
   local found = {}
@@ -74,56 +87,44 @@ local function timed(self, skill)
   return found
 end
 
+-- Limits of time go on for what is under way already.
+local function take_up_times(self)
+  if self.root ~= self and self.deadline then
+    self.run_timeout.deadline = self.deadline
+    clock_of(self):set(self.run_timeout)
+  end
+  if next(self.timed) then
+    clock_of(self)
+    for _, step in pairs(self.books.newest) do
+      while step do
+        self:began(step)
+        step = step.before
+      end
+    end
+  end
+end
+
 ---Made when the books are read and what is added is known.
 ---@param run skillrt.Run
+---@param above skillrt.Limits|nil  of a sub-run: the run's
+---@param call skillrt.Call|nil      that waits for it
 ---@return skillrt.Limits
-function Limits.new(run)
-  local self = single.of(Limits, { run = run, books = run.books, reserved = {}, releasing = {} })
-  local limits = run.skill.limits
-  self.of_run = of_calls(self, limits, nil, {})
+function Limits.new(run, above, call)
+  local self = single.of(Limits, { run = run, books = run.books, releasing = {} })
+  local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
+  self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
+  self.of_run = of_calls(self, limits, nil, table.move(outer, 1, #outer, 1, {}))
+  self.of_run = #self.of_run > #outer and self.of_run or outer -- held.lua knows bounds by their list
   self.by_id = by_id(self, run.skill)
   self.timed = timed(self, run.skill)
-  self.is_timed = next(self.timed) ~= nil
   for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
     self[name] = limits[name] and bound(self, name, limits[name])
   end
   if self.run_timeout then
     self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
+  take_up_times(self)
   return self
-end
-
--- What may be added to, of the run or of one action: the names as --add takes them.
-local function add_names(limits, prefix, found)
-  for _, row in ipairs(table_of.TABLE) do
-    local value = row.status and limits[row.name]
-    if row.map then
-      for what in pairs(value or {}) do
-        found[prefix .. row.name .. "." .. what] = row
-      end
-    elseif value and value ~= 0 then -- 0: there is none
-      found[prefix .. row.name] = row
-    end
-  end
-end
-
----The limits of a skill that a resume may add to, by their full names: "calls", "fetch.usage.tokens".
----@param skill skillrt.Skill
----@return table<string, skillrt.Limit>
-function Limits.of_skill(skill)
-  local found = {}
-  for _, list in ipairs({ skill.actions, skill.phases }) do
-    for _, one in ipairs(list) do
-      if one.limits then
-        add_names(one.limits, one.id .. ".", found)
-      end
-      if one.max_errors or one.on_error then
-        found[one.id .. ".max_errors"] = table_of.of.max_errors
-      end
-    end
-  end
-  add_names(skill.limits, "", found)
-  return found
 end
 
 -- ---- calls ----
@@ -131,12 +132,12 @@ end
 ---What of a limit is used up, in its unit.
 ---@param one skillrt.Bound
 ---@return number
-function Limits:spent(one)
-  local spent = self.books.spent
+function Limits.spent(one)
+  local spent = one.books.spent
   if one.id then
-    spent = self.books.spent_by[one.id] or {}
+    spent = one.books.spent_by[one.id]
   end
-  return spent[one.key] or 0
+  return spent and spent[one.key] or 0
 end
 
 -- What a call takes of a limit, as far as it is known before it leaves.
@@ -149,12 +150,12 @@ local function asked(one, call)
 end
 
 -- Whether there is room for a call; where there is none for ever, the bound.
-local function room(self, bounds, call)
+local function room(bounds, call)
   local free = true
   for i = 1, #bounds do
     local one = bounds[i]
-    local spent, asks = self:spent(one), asked(one, call)
-    local reserved = spent + (self.reserved[one.full] or 0)
+    local spent, asks = Limits.spent(one), asked(one, call)
+    local reserved = spent + one.reserved
     if spent >= one.most or spent + asks > one.most then
       return false, one
     elseif reserved >= one.most or reserved + asks > one.most then
@@ -165,12 +166,12 @@ local function room(self, bounds, call)
 end
 
 -- Reserves what a call takes of some bounds (1), or gives it back (-1).
-local function reserve(self, call, sign, is_meant)
+local function reserve(call, sign, is_meant)
   local bounds = call.reserved
   for i = 1, #bounds do
     local one = bounds[i]
     if is_meant(one) then
-      self.reserved[one.full] = (self.reserved[one.full] or 0) + sign * asked(one, call)
+      one.reserved = one.reserved + sign * asked(one, call)
     end
   end
 end
@@ -187,11 +188,19 @@ local function is_usage(one)
   return one.what
 end
 
+---What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
+---@param step skillrt.Step
+---@return skillrt.Bound[]
+function Limits:bounds_for(step)
+  local limits = step.home and step.home.run.limits or self
+  return limits.by_id[step.id] or limits.of_run
+end
+
 ---The bounds of a call; nil: nothing bounds it.
 ---@param call skillrt.Call
 ---@return skillrt.Bound[]|nil
 function Limits:bounds_of(call)
-  local bounds = self.by_id[call.step.top or call.step.id] or self.of_run
+  local bounds = self:bounds_for(call.step)
   if bounds[1] and calls_of.ACTS[call.kind] and not call.request.pure then
     return bounds
   end
@@ -206,21 +215,21 @@ function Limits:admit(call)
   if not bounds then
     return true
   end
-  local free, one = room(self, bounds, call)
+  local free, one = room(bounds, call)
   if one then
     self.hit = self.hit or { bound = one, call = call }
   elseif free then
     call.reserved, call.sent = bounds, nil
-    reserve(self, call, 1, always)
+    reserve(call, 1, always)
   end
   return free
 end
 
 ---A call has left: the books count it.
 ---@param call skillrt.Call
-function Limits:sent(call)
+function Limits.sent(call)
   if call.reserved and not call.sent then
-    reserve(self, call, -1, is_count)
+    reserve(call, -1, is_count)
     call.sent = true
   end
 end
@@ -237,7 +246,7 @@ end
 function Limits:release()
   for i, call in ipairs(self.releasing) do
     if call.reserved then -- not twice
-      reserve(self, call, -1, call.sent and is_usage or always)
+      reserve(call, -1, call.sent and is_usage or always)
       call.reserved = nil
     end
     self.releasing[i] = nil
@@ -250,38 +259,33 @@ local function hit(self)
   local one, call = self.hit.bound, self.hit.call
   local asks = one.what and asked(one, call) or 0
   local more = asks > 0 and (", and call %s of %s may use %s"):format(call.place, call.step.id, shown(asks)) or ""
-  local text = ("%s: %s of %s are used up%s"):format(one.full, shown(self:spent(one)), shown(one.most), more)
+  local text = ("%s: %s of %s are used up%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
   return one.limit.status, one.limit.reason, text
 end
 
--- The first action or phase whose steps took too long together, or when that will be.
-local function late_step(self, now)
-  local books, soonest = self.books, nil
-  for _, step in pairs(books.steps) do
-    local one = self.timed[step.id]
-    if one then
-      local by = books.spent_by[step.id]
-      local at = now + math.ceil(one.most * 1000 - (by and by.ms or 0) - spent_of.time_of(books, step, now))
-      if at <= now then
-        return one
-      elseif not soonest or at < soonest then
-        soonest = at
-      end
-    end
+---A step has begun: of an action or phase with a limit of time it is watched.
+---@param step skillrt.Step
+function Limits:began(step)
+  local one = self.timed[step.id]
+  if one then
+    self.root.clocks:began(one, step)
   end
-  return nil, soonest
 end
 
----When the time of the run, or of a step under way, is over.
+---A step of an action or phase is over: less time is left to the others.
+---@param id string
+function Limits:ended(id)
+  local one = self.timed[id]
+  if one then
+    self.root.clocks:set(one)
+  end
+end
+
+---When the time of the run, of a sub-run, or of a step under way may be over.
 ---@return integer|nil at  UTC ms
 function Limits:due()
-  if not self.is_timed then
-    return self.deadline
-  end
-  local now = core.wall_ms()
-  local late, soonest = late_step(self, now)
-  soonest = late and now or soonest
-  return self.deadline and soonest and math.min(self.deadline, soonest) or self.deadline or soonest
+  local deadline, soonest = self.deadline, self.clocks and self.clocks.due:earliest()
+  return deadline and soonest and math.min(deadline, soonest) or deadline or soonest
 end
 
 ---Whether the run has reached a limit, whatever it does.
@@ -292,15 +296,20 @@ function Limits:reached()
   if self.hit then
     return hit(self)
   end
-  local deadline, is_timed = self.deadline, self.is_timed
-  if not deadline and not is_timed then
+  local deadline, clocks = self.deadline, self.clocks
+  if not deadline and not clocks then
     return nil
   end
   local now = core.wall_ms()
   self.now = now
-  local late = deadline and now >= deadline and self.run_timeout or is_timed and late_step(self, now)
+  local late = deadline and now >= deadline and self.run_timeout or clocks and clocks:late(now)
   if late then
-    local who = late.id and "the steps of " .. late.id or "the run"
+    local sub, who = late.books.sub, "the run"
+    if late.id then
+      who = ("the steps of %s%s"):format(late.id, sub and " in sub-run " .. sub or "")
+    elseif sub then
+      who = "sub-run " .. sub
+    end
     self.late = late
     return "paused", "run_timeout", ("%s took longer than run_timeout, %g seconds"):format(who, late.most)
   end

@@ -7,7 +7,7 @@ local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local core_files = require("skillrt.core").files
 local json = require("skillrt.base.json")
-local limits_of = require("skillrt.run.limits")
+local limits_of = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local question_of = require("skillrt.skill.question")
@@ -65,7 +65,10 @@ end
 
 -- What is added must be a limit there is, and in its unit.
 local function check_add(policy)
-  local known = limits_of.of_skill(policy.run.skill)
+  local known, limit = limits_of.of_skill(policy.run.skill), policy.books.limit
+  if limit and limit:find("^sub/") then -- of a sub-run that which the run ended at
+    known[limit] = limits_of.ended_by(policy.books.reason)
+  end
   for _, full in ipairs(names.sorted(policy.session.add or {})) do
     local row, amount = known[full], policy.session.add[full]
     if not row then

@@ -108,6 +108,9 @@ function Steps:start(definition, mark)
   end
   local step = books.steps[number]
   step.definition, step.home = definition, self.sub and self or nil
+  if definition.limits then
+    self.run.limits:began(step)
+  end
   return step
 end
 
@@ -230,6 +233,9 @@ end
 -- A step is over: of a scope's own, the scope is asked what is next.
 function Steps:ended(definition)
   self.mode:finished(definition)
+  if definition.limits then
+    self.run.limits:ended(definition.id)
+  end
   if self.touch then
     self.touch()
   end
@@ -276,8 +282,7 @@ end
 
 ---What the step's function gave becomes its end, or a failure.
 function Steps:finish(step, ok, a, b, c)
-  local definition = step.definition
-  local words
+  local definition, words = step.definition
   if not ok then
     return self:fail(step, definition, raised(step, a))
   elseif definition.agent or definition.each then -- an outcome already
@@ -297,8 +302,7 @@ end
 function Steps:complete(step, definition, updates, words)
   local entry, failure, simple = outcome.record(self.run, step, definition, updates, words)
   if not entry and failure.here then
-    local top = self.top or self
-    top.trouble = failure.message -- the step stays open: a resume writes again what it gave
+    (self.top or self).trouble = failure.message -- the step stays open: a resume writes again what it gave
     return nil
   elseif not entry then
     return self:fail(step, definition, failure)
@@ -375,8 +379,7 @@ function Steps:take_up()
   for _, number in ipairs(numbers) do
     local step = self.books.steps[number]
     if not self:definition_of(step) then
-      local why = "its definition is no longer part of the skill"
-      assert(self.journal:emit({ t = "skip", step = number, why = why }))
+      assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
       self.calls.due:put(math.min(step.retry_at, wall_ms() + step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then

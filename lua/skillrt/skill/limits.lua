@@ -114,6 +114,39 @@ function M.with(limits, given)
   return all
 end
 
+-- What may be added to, of the run or of one action: the names as --add takes them.
+local function add_names(limits, prefix, found)
+  for _, row in ipairs(M.TABLE) do
+    local value = row.status and limits[row.name]
+    if row.map then
+      for what in pairs(value or {}) do
+        found[prefix .. row.name .. "." .. what] = row
+      end
+    elseif value and value ~= 0 then -- 0: there is none
+      found[prefix .. row.name] = row
+    end
+  end
+end
+
+---The limits of a skill that a resume may add to, by their full names: "calls", "fetch.usage.tokens".
+---@param skill skillrt.Skill
+---@return table<string, skillrt.Limit>
+function M.of_skill(skill)
+  local found = {}
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if one.limits then
+        add_names(one.limits, one.id .. ".", found)
+      end
+      if one.max_errors or one.on_error then
+        found[one.id .. ".max_errors"] = M.of.max_errors
+      end
+    end
+  end
+  add_names(skill.limits, "", found)
+  return found
+end
+
 ---What a limit is where nobody said it.
 ---@param name string
 ---@return any

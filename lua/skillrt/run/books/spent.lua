@@ -20,13 +20,27 @@ function M.add(books, id, key, amount)
   by[key] = (by[key] or 0) + amount
 end
 
+---A call of a step used something up: of the step, of the sub-run it is in, and of all above.
+---@param books skillrt.Books  the run's
+---@param step skillrt.Step
+---@param key string
+---@param amount number
+function M.of_call(books, step, key, amount)
+  while step.sub do
+    local scope = books.subs[step.sub]
+    M.add(scope, step.id, key, amount)
+    step = books.steps[scope.parent]
+  end
+  M.add(books, step.id, key, amount)
+end
+
 ---The function of a step said what it used.
----@param books skillrt.Books
+---@param books skillrt.Books  the run's
 ---@param step skillrt.Step
 ---@param used skillrt.Usage
 function M.used(books, step, used)
   for name, amount in pairs(used) do
-    M.add(books, step.top or step.id, "usage." .. name, amount)
+    M.of_call(books, step, "usage." .. name, amount)
   end
 end
 
@@ -63,6 +77,11 @@ function M.closed(books, step, at)
   end
 end
 
+-- A sub-run was open as long as the run was.
+local function reopen(books, closed, at)
+  books.active, books.opened_at = (books.active or 0) + math.max(0, closed - (books.opened_at or closed)), at
+end
+
 ---The run is opened again; more may be added to its limits.
 ---@param books skillrt.Books
 ---@param record table  { at, add }
@@ -70,7 +89,10 @@ function M.reopened(books, record)
   for _, step in pairs(books.steps) do
     step.ms = M.time_of(books, step, books.at)
   end
-  books.active, books.opened_at = M.active(books), record.at
+  for _, scope in pairs(books.subs or {}) do
+    reopen(scope, books.at, record.at)
+  end
+  reopen(books, books.at, record.at)
   for full, amount in pairs(record.add or {}) do
     books.added = books.added or {}
     books.added[full] = (books.added[full] or 0) + amount

@@ -111,9 +111,7 @@ function M.after(self, scope, record, ended)
   if kind == "start" then
     self.last_step = record.step
     if scope ~= self then
-      local step = self.steps[record.step]
-      local parent = self.steps[scope.parent]
-      step.sub, step.top = scope.sub, parent.top or parent.id
+      self.steps[record.step].sub = scope.sub
     end
   elseif kind == "result" then
     local step = self.steps[record.step]

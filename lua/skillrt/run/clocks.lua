@@ -1,0 +1,75 @@
+-- run/clocks.lua: the limits of time of actions and sub-runs: which is over, and when the next one will be.
+--
+-- Of each limit it keeps the open steps, the longest under way first, and of all limits one time each: what is
+-- asked before every choice is the earliest of these, however many steps are open. Knows the books, stops
+-- nothing. Part of limits.lua.
+
+local due_of = require("skillrt.run.due")
+local single = require("skillrt.base.single")
+
+---@class skillrt.Clocks
+---@field books skillrt.Books  the run's
+---@field due skillrt.Due      limits, by times that are never later than they are over
+local Clocks = {}
+
+---@param books skillrt.Books  the run's
+---@return skillrt.Clocks
+function Clocks.new(books)
+  return single.of(Clocks, { books = books, due = due_of.new() })
+end
+
+-- When a limit is over; nil: nothing is under way that it holds.
+local function over_at(self, one)
+  local books, all = one.books, self.books
+  if one.deadline then -- of a sub-run
+    return all.subs and all.subs[books.sub] == books and one.deadline or nil
+  end
+  local open = one.open
+  while open[1] and all.steps[open[1].what.number] ~= open[1].what do
+    open:take() -- it is over
+  end
+  local by = books.spent_by[one.id]
+  return open[1] and open[1].at + math.ceil(one.most * 1000 - (by and by.ms or 0))
+end
+
+---What a limit holds has changed.
+---@param one skillrt.Bound
+function Clocks:set(one)
+  local at = over_at(self, one)
+  if at and not (one.alarm and one.alarm <= at) then -- one that is set too early is set anew at its time
+    one.alarm = at
+    self.due:put(at, one)
+  end
+end
+
+---A step has begun, or goes on since the run was opened.
+---@param one skillrt.Bound
+---@param step skillrt.Step
+function Clocks:began(one, step)
+  one.open = one.open or due_of.new()
+  one.open:put(math.max(step.started_at, one.books.opened_at or 0) - (step.ms or 0), step)
+  self:set(one)
+end
+
+---The first limit that is over; else when one may be.
+---@param now integer  UTC ms
+---@return skillrt.Bound|nil late
+---@return integer|nil at
+function Clocks:late(now)
+  local due = self.due
+  local at = due:earliest()
+  while at and at <= now do
+    local one = due:take()
+    if one.alarm == at then
+      one.alarm = nil
+      self:set(one)
+      if one.alarm and one.alarm <= now then
+        return one
+      end
+    end
+    at = due:earliest()
+  end
+  return nil, at
+end
+
+return Clocks
