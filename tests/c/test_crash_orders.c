@@ -111,7 +111,8 @@ static void in_order(struct crash *c, struct order *o) {
   uint64_t stride = crash_stride(calls, most);
   const char *mode = getenv("SKILLRT_MODE");
   bool few = !getenv("SKILLRT_FULL") || (mode && strcmp(mode, "asan") == 0);
-  if (!getenv("CRASH_POINTS")) stride *= few ? 4 : 2; /* there are many orders; the seed shifts them */
+  if (!getenv("CRASH_POINTS"))
+    stride *= few ? 4 : 2; /* there are many orders; the seed shifts them */
   uint64_t starts = crash_calls(c, FAULTY_BIT(FAULTY_SPAWN));
   struct order kept = *o;
   for (uint64_t n = 1 + (crash_seed() + (uint64_t)c->points) % stride; n <= calls && !c->hung;
