@@ -94,6 +94,43 @@ return skillrt.skill { name = "s", %s agents = { own = skillrt.agent.lua(ask) },
   end)
 end)
 
+describe("skillrt status", function()
+  local USES <const> = [[
+    local skillrt = require "skillrt"
+    return skillrt.skill { name = "uses", limits = { calls = 3, usage = { tokens = 1000 }, run_timeout = 60, max_errors = 5 },
+      actions = {
+        { id = "ok", run = function(_, ctx) ctx.used { tokens = 120, dollars = 0.25 } end },
+        { id = "a", limits = { calls = %d, run_timeout = 50 }, run = function(_, ctx)
+          for _ = 1, 4 do assert(ctx.await { kind = "command", argv = { "sleep", "0.05" }, acts = false }) end
+        end },
+      } }
+  ]]
+
+  it("shows what is used up of each limit, with what was added, and of a changed script", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", USES:format(2))
+    local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(10, done.code, done.out .. done.err)
+    local out = kit.run(folder, { "status", "w" }).out
+    assert.truthy(out:find("\nlimits     max_iterations %d of 100, max_errors 0 of 5, run_timeout 0%.%d+ of 60 s, calls 2 of 3, "
+      .. "usage%.dollars 0%.25, usage%.tokens 120 of 1000, a%.run_timeout 0%.%d+ of 50 s, a%.calls 2 of 2\n"), out)
+    assert.equal(10, kit.run(folder, { "resume", "w", "--add", "a.calls=1" }).code)
+    local by = {}
+    for _, one in ipairs(kit.objects(kit.run(folder, { "status", "w", "--json" }).out)[1].limits) do
+      by[one.limit] = one
+    end
+    assert.same({ limit = "calls", used = 3, most = 3 }, by.calls)
+    assert.same({ limit = "a.calls", used = 3, most = 3 }, by["a.calls"])
+    assert.same({ limit = "usage.dollars", used = 0.25 }, by["usage.dollars"])
+    assert.truthy(by.run_timeout.used >= 0.15 and by.run_timeout.used < 60)
+    assert.truthy(by["a.run_timeout"].used >= 0.15 and by["a.run_timeout"].used <= by.run_timeout.used)
+    folder.file("s.lua", USES:format(7))
+    kit.run(folder, { "resume", "w", "--accept-changes" })
+    out = kit.run(folder, { "status", "w" }).out
+    assert.truthy(out:find("a.calls 3 of 8\n", 1, true), out)
+  end)
+end)
+
 describe("skillrt resume --add", function()
   it("raises a limit that the run ended at, and the end says how", function()
     local folder <close> = kit.folder()

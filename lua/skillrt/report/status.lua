@@ -14,6 +14,7 @@ local prompts = require("skillrt.run.prompts")
 local question = require("skillrt.report.question")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
+local used = require("skillrt.report.used")
 
 local M = {}
 
@@ -109,6 +110,7 @@ function M.of(dir, books, report)
     open = core.json.array(open_steps(books)),
     errors = #errors,
     last_error = last,
+    limits = core.json.array(used.list(books)),
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = open[1] and open[1].question,
     questions = open[1] and core.json.array(open_questions(books, open)) or nil,
@@ -210,6 +212,7 @@ function M.lines(status, books)
   add(out, "last", ("%s, %s"):format(status.updated_at, M.ago(books.at)))
   add(out, "steps", ("%d over, %d open, %d failed, %d %s"):format(status.steps, #status.open, status.errors,
     status.retries, status.retries == 1 and "retry" or "retries"))
+  add(out, "limits", table.concat(used.words(status.limits), ", "))
   for _, step in ipairs(status.open) do
     add(out, "open", step_line(step))
   end

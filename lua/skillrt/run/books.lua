@@ -51,7 +51,7 @@ local M = {}
 ---@field runs table<string, integer>          how often each action or phase completed
 ---@field spent table<string, number>  what the run used up of its limits: "calls", "usage.tokens"
 ---@field spent_by table<string, table<string, number>>  the same, of each action and phase
----@field added table<string, number>|nil  what was added to limits, by their full names
+---@field added table<string, number>|nil  what was added to limits, by their full names; `bounds`: of skill/limits.lua
 ---@field chosen table<string, integer>   the state's progress when an action or phase began last
 ---@field same table<string, table<string, integer>>  how often an action began in a state, by its fingerprint
 ---@field given_up table<string, skillrt.OnError>  what failed too often, and what follows
@@ -125,7 +125,7 @@ function apply.run(self, record)
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
   self.context_strategy, self.started_at = record.context, record.at
   self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
-  self.opened_at = record.at
+  self.opened_at, self.bounds = record.at, record.bounds
   local initial = state.copy(record.state)
   initial.skill_name = record.skill
   initial.run_id = record.run

@@ -194,7 +194,7 @@ local function first_record(parts, given)
     script = skill.source and absolute(skill.source) or nil,
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),
-    limits = given.limits,
+    limits = given.limits, bounds = limits.bounds(skill),
     durability = skill.durability,
     cwd = files.current(),
     skillrt = core.version,

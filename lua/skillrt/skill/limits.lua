@@ -147,6 +147,55 @@ function M.of_skill(skill)
   return found
 end
 
+-- Limits of which something is used up, step by step.
+local USED <const> = { max_iterations = true, max_errors = true, run_timeout = true, calls = true, usage = true }
+
+---What bounds a run, for its journal: of the run (""), and of each action or phase, by "calls", "usage.tokens".
+---What is as nobody said it stands in no journal.
+---@param skill skillrt.Skill
+---@return table<string, table<string, number>>|nil
+function M.bounds(skill)
+  local found = {}
+  local function add(id, limits)
+    local most = {}
+    for name in pairs(USED) do
+      local value, row = limits[name], M.of[name]
+      for what, amount in pairs(row.map and value or {}) do
+        most[name .. "." .. what] = amount
+      end
+      most[name] = not row.map and value ~= row.default and value or nil
+    end
+    found[id] = next(most) and most or nil
+  end
+  add("", skill.limits)
+  for _, list in ipairs({ skill.actions or {}, skill.phases or {} }) do
+    for _, one in ipairs(list) do
+      if one.limits then
+        add(one.id, one.limits)
+      end
+    end
+  end
+  return next(found) and found or nil
+end
+
+---Whether two such are the same.
+---@param a table<string, table<string, number>>
+---@param b table<string, table<string, number>>
+---@return boolean
+function M.same_bounds(a, b)
+  local function within(one, other)
+    for id, most in pairs(one) do
+      for key, value in pairs(most) do
+        if not other[id] or other[id][key] ~= value then
+          return false
+        end
+      end
+    end
+    return true
+  end
+  return within(a, b) and within(b, a)
+end
+
 ---What a limit is where nobody said it.
 ---@param name string
 ---@return any

@@ -84,7 +84,7 @@ end
 
 ---The run is opened again; more may be added to its limits.
 ---@param books skillrt.Books
----@param record table  { at, add }
+---@param record table  { at, add, bounds where they changed }
 function M.reopened(books, record)
   for _, step in pairs(books.steps) do
     step.ms = M.time_of(books, step, books.at)
@@ -93,6 +93,7 @@ function M.reopened(books, record)
     reopen(scope, books.at, record.at)
   end
   reopen(books, books.at, record.at)
+  books.bounds = record.bounds or books.bounds
   for full, amount in pairs(record.add or {}) do
     books.added = books.added or {}
     books.added[full] = (books.added[full] or 0) + amount
