@@ -237,15 +237,23 @@ function CHECKS.sleep(request)
   request.shown, request.idempotent = request.shown or "sleep", true
 end
 
-local DECLARED = { url = "string", cwd = "string", stdin = "string", body = "string", argv = "table", headers = "table",
-  env = "table" }
+-- What a call may be known again by, instead of what it is.
+local DECLARED = {
+  url = { kind = "string" },
+  cwd = { kind = "string" },
+  stdin = { kind = "string" },
+  body = { kind = "string" },
+  argv = { kind = "string", list = true },
+  headers = { kind = "string", map = true },
+  env = { kind = "string", map = true },
+}
 
 local function check_declared(request)
-  for name, value in pairs(request.declared or {}) do
-    if DECLARED[name] ~= type(value) then
-      return ("declared: %s cannot be declared as %s"):format(names.show(name), names.show(value))
-    end
+  local message
+  if request.declared then
+    request.declared, message = schema.record(request.declared, DECLARED, "its declared")
   end
+  return message
 end
 
 local function check_common(request)
