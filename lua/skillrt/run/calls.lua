@@ -126,7 +126,8 @@ end
 
 local function start(self, call)
   call.doubt = nil
-  local pace, now = call.request.pace, self.run.core.wall_ms()
+  local pace = call.request.pace
+  local now = pace and self.run.core.wall_ms()
   local wait = pace and not call.paced and pace:wait(now) or 0
   call.paced = wait > 0 or nil -- what waits has its place, and does not ask again
   if wait > 0 then
