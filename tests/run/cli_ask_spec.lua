@@ -149,6 +149,35 @@ end } } }]])
     assert.same({ "Two\nlines", "from a file" }, { state(folder).first, state(folder).second })
   end)
 
+  it("sleeps only the rest when it was killed by signal 9 in its sleep", function()
+    for attempt = 1, 3 do
+      local folder <close> = kit.folder()
+      folder.file("nap.lua", [[
+        local skillrt = require "skillrt"
+        return skillrt.skill { name = "nap", state = {}, actions = { { id = "a", run = function(_, ctx)
+          local began = ctx.now()
+          ctx.sleep(0.6)
+          return { began = began, ended = ctx.now() }
+        end } } }]])
+      local run = kit.start(folder, { "nap.lua", "--work-dir", "w" })
+      assert.truthy(run.says "Executing: a")
+      os.execute "sleep 0.4"
+      run.signal "KILL"
+      local killed = run.wait().code == 137 -- else the machine was so busy that it had slept well
+      run = kit.start(folder, { "resume", "w", "--wait" })
+      local done = run.wait()
+      if killed then
+        assert.equal(0, done.code, done.err)
+        assert.truthy(done.out:find("Going on: a (sleeps until ", 1, true), done.out)
+        local slept = state(folder).ended - state(folder).began
+        assert.truthy(slept >= 600, slept)
+        assert.truthy(done.ms < 600, done.ms) -- a whole sleep takes longer
+        return
+      end
+      assert.truthy(attempt < 3, "it was never killed in its sleep")
+    end
+  end)
+
   it("names the time it goes on by itself", function()
     local folder <close> = kit.folder()
     folder.file("later.lua", [[
