@@ -308,3 +308,20 @@ describe("bad input", function()
     says(2, { "resume" }, {}, "missing argument 'DIR'")
   end)
 end)
+
+describe("what a function says by ctx.log", function()
+  it("is seen before the call behind it is over, not when its step ends", function()
+    local folder <close> = kit.folder()
+    folder.file("says.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "says", actions = { { id = "a", run = function(_, ctx)
+  ctx.log("about to wait")
+  ctx.await { kind = "command", argv = { "sh", "-c", "while [ ! -e go ]; do sleep 0.02; done" }, timeout = 20 }
+end } } }]])
+    local run = kit.start(folder, { "says.lua", "--work-dir", "w" })
+    local seen = run.says "a: about to wait" -- the program behind it waits for the file
+    folder.file("go", "")
+    assert.is_true(seen)
+    assert.equal(0, run.wait().code)
+  end)
+end)
