@@ -72,6 +72,24 @@ return skillrt.skill { name = "s", limits = { step_timeout = 0.4 }, actions = {
   end)
 end)
 
+describe("the timeout of a sub-run's action", function()
+  it("holds for its Lua alone, not for that of the step that runs it", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[
+local skillrt = require "skillrt"
+local inner = skillrt.skill { name = "inner", actions = { { id = "x", timeout = 0.2, run = function() return { n = 1 } end } } }
+return skillrt.skill { name = "s", limits = { max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
+  assert(ctx.run(inner))
+  local until_ = os.clock() + 0.6
+  while os.clock() < until_ do end
+  return { done = true }
+end } } }
+]])
+    local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(0, done.code, done.out .. done.err)
+  end)
+end)
+
 describe("an exchange that says no time", function()
   it("has that of its action, or step_timeout, where a script asks itself", function()
     for _, limit in ipairs { { "limits = { step_timeout = 0.2 },", "" }, { "", "timeout = 0.2," } } do

@@ -70,9 +70,8 @@ end
 
 -- The limits of time of a whole run.
 local function clock_of(self)
-  local root = self.root
-  root.clocks = root.clocks or clocks_of.new(root.books)
-  return root.clocks
+  self.root.clocks = self.root.clocks or clocks_of.new(self.root.books)
+  return self.root.clocks
 end
 
 -- What bounds the time of the steps of actions and phases that have such a limit of their own.
@@ -120,6 +119,7 @@ function Limits.new(run, above, call)
   for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
     self[name] = limits[name] and bound(self, name, limits[name])
   end
+  self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance
   if self.run_timeout then
     self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
@@ -333,9 +333,10 @@ end
 ---The function of an action goes on now: its own `timeout` holds for its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
-  if one.timeout ~= self.allowed then
-    self.allowed = one.timeout
-    core.allow(math.ceil((self:seconds_of(one) or 0) * 1000))
+  local root, seconds = self.root, one.timeout or self.allowance
+  if seconds ~= root.allowed then -- of whatever scope a function went on last
+    root.allowed = seconds
+    core.allow(math.ceil((seconds or 0) * 1000))
   end
 end
 
