@@ -28,7 +28,7 @@ local table_of = require("skillrt.skill.limits")
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
 ---@field root skillrt.Limits  the run's
 ---@field prefix string  of the names of its bounds: "" or "sub/2.1/"
----@field clocks skillrt.Clocks|nil  of the run's: where an action or a sub-run has a run_timeout of its own
+---@field clocks skillrt.Clocks|false  of the run's: where an action or a sub-run has a run_timeout of its own
 local Limits = {}
 
 -- A number as people write it.
@@ -109,7 +109,7 @@ end
 ---@param call skillrt.Call|nil      that waits for it
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
-  local self = single.of(Limits, { run = run, books = run.books, releasing = {} })
+  local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false, allowed = false })
   local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
   self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
   self.of_run = of_calls(self, limits, nil, table.move(outer, 1, #outer, 1, {}))
@@ -119,7 +119,7 @@ function Limits.new(run, above, call)
   for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
     self[name] = limits[name] and bound(self, name, limits[name])
   end
-  self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance
+  self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance or false
   if self.run_timeout then
     self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
