@@ -69,7 +69,8 @@ function M.plain(command, argv)
     return nil
   end
   for n, argument in ipairs(command.arguments) do
-    args[key_of(argument.name)] = argument.many and table.move(words, n, #words, 1, {}) or words[n]
+    local some = argument.many and words[n] and table.move(words, n, #words, 1, {})
+    args[key_of(argument.name)] = some or words[n]
   end
   return args
 end
