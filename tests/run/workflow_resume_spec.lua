@@ -122,8 +122,8 @@ describe("an agent in a worktree of its own", function()
   local function run_in(folder)
     local out = R.folder() .. "/run"
     local command = "cd %s && %s run tried.js --work-dir %s --limit max_agents_parallel=1 --quiet --agent '%s' > /dev/null 2>&1"
-    local agent = json.encode { "sh", "-c", WORKS }
-    local code = os.execute(command:format(folder, PROGRAM, out, (agent:gsub("'", "'\\''"))))
+    local words = json.encode { "sh", "-c", WORKS }
+    local code = os.execute(command:format(folder, PROGRAM, out, (words:gsub("'", "'\\''"))))
     return out, code
   end
 
