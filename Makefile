@@ -31,10 +31,11 @@ EMBED_debug   := --source
 
 # asked once, at first use: $(call pkg,NAME,WORDS) keeps the answer of pkg-config WORDS in NAME
 pkg = $(or $($(1)),$(eval $(1) := $$(shell $(PKG) $(2)))$($(1)))
-CFLAGS_LIBS = $(call pkg,asked_cflags,--cflags $(LUAPC) libuv)
+CFLAGS_LIBS = $(call pkg,asked_cflags,--cflags $(LUAPC) libuv zlib)
 CFLAGS_CURL = $(call pkg,asked_cflags_curl,--cflags libcurl)
 LIBS_LUA    = $(call pkg,asked_lua,--libs $(LUAPC)) -lm -ldl
 LIBS_UV     = $(call pkg,asked_uv,--libs libuv)
+LIBS_Z      = $(call pkg,asked_z,--libs zlib)
 LIBS_CURL   = $(call pkg,asked_curl,--libs libcurl)
 CPPFLAGS_ALL = -Icsrc -D_GNU_SOURCE -DSKILLRT_VERSION='"$(VERSION)"' $(CFLAGS_LIBS) $(CPPFLAGS)
 CFLAGS_ALL   = -std=c11 $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
@@ -74,7 +75,7 @@ review: all | $(NEED) ## review this source tree (DIR=another) with examples/rev
 # flags and inputs change only when their text does, so that other flags, or a file that came
 # or went, rebuild what they must.
 $(BUILD)/flags $(BUILD)/inputs: $(BUILD)/%: FORCE | $(NEED)
-	@$(PKG) --exists $(LUAPC) libuv libcurl || { echo "make: $(PKG) does not find $(LUAPC), libuv and libcurl: run make deps"; exit 1; }
+	@$(PKG) --exists $(LUAPC) libuv libcurl zlib || { echo "make: $(PKG) does not find $(LUAPC), libuv, libcurl and zlib: run make deps"; exit 1; }
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quote,$(if $(filter flags,$*),$(COMPILE) $(LDFLAGS) $(LUA),$(CORE_O) $(HTTP_O) $(LUA_SRC))) > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -89,7 +90,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC)$(COMPILE) $(call also,$<) -MMD -MP -c $< -o $@
 also = $(if $(filter $(HTTP_C),$(1)),$(CFLAGS_CURL)) $(if $(filter tests/%,$(1)),-Itests)
 
-$(BUILD)/embedded.c: csrc/embed.lua csrc/pack.lua $(LUA_SRC) $(BUILD)/inputs
+$(BUILD)/embedded.c: csrc/embed.lua csrc/started.txt $(LUA_SRC) $(BUILD)/inputs
 	$(call say,EMBED)$(LUA) csrc/embed.lua $(EMBED_$(MODE)) $(LUA_SRC) > $@.new
 	@mv $@.new $@
 $(BUILD)/embedded.o: $(BUILD)/embedded.c $(BUILD)/flags csrc/lua/embedded.h
@@ -107,15 +108,15 @@ $(INSIDE): $(CORE_O) $(BUILD)/inputs
 # core.so takes the Lua API from the program that loads it: linking liblua would bring a second one
 $(CORE_SO): $(CORE_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(CORE_O) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(CORE_O) $(LIBS_UV) $(LIBS_Z) -o $@
 $(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
 $(BUILD)/skillrt: $(MAIN_O) $(CORE_O) $(BUILD)/inputs
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(MAIN_O) $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(MAIN_O) $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 # a host program links the library alone, as a stranger would
 $(HOSTS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 
 clean: ## remove build/
 	rm -rf build

@@ -2,25 +2,16 @@
 --
 -- Run by the Makefile: lua5.4 csrc/embed.lua [--source] FILE... > embedded.c
 -- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
--- The modules below lua/ are compiled here, with their line numbers (loading them takes an eighth
--- of the time of parsing them, and a syntax error stops the build); --source leaves them as text.
--- Strategies stay text: a journal pins their digest, which must not depend on the build. Modules are
--- packed, but for those that all others need. Those that read and write documents, or ask over a network,
--- are packed as text without comments and indents, which takes less than what is compiled of it.
-package.path = arg[0]:gsub("[^/]*$", "?.lua")
-local pack = require "pack"
+-- What a plain run loads (csrc/started.txt, written by `make started`) is compiled here, with its line numbers:
+-- loading it takes an eighth of the time of parsing it. All other modules travel as text without comments and
+-- indents, packed, which takes a third of the room, and so do templates. A syntax error stops the build; --source
+-- leaves all as it is. Strategies stay text: a journal pins their digest, which must not depend on the build.
+local zlib = require "zlib"
 
--- Unpacking costs a start less than a tenth, and saves a third of the room.
-local PACKED = {}
-for folder in ("agent cli document expr mode report run skill template workflow"):gmatch "%w+" do
-  PACKED[folder] = true
-end
-
-local AS_TEXT = { document = true, template = true, workflow = true }
-local AGENTS = "anthropic openai model provider reading wire claude codex gemini coding dry used chosen plain skill "
-  .. "person pace"
-for agent in AGENTS:gmatch "%w+" do
-  AS_TEXT["agent/" .. agent] = true -- they ask over a network: a millisecond to parse them is nothing
+-- The modules that a plain run loads.
+local STARTED = {}
+for line in io.lines((arg[0]:gsub("[^/]*$", "started.txt"))) do
+  STARTED[line] = true
 end
 
 local escapes = { ["\n"] = "\\n", ["\\"] = "\\\\", ['"'] = '\\"', ["?"] = "\\?" }
@@ -57,21 +48,27 @@ local function lean(text, chunk)
   return same and string.dump(same, true) == string.dump(chunk, true) and short or text
 end
 
--- What to embed for a file: its text, or a module compiled under the name its errors will show.
+-- What to embed for a file: its bytes, and of how many bytes they were packed (0: they are as they were).
 local function content(path, as_source)
   local file <close> = assert(io.open(path, "rb"))
   local text = file:read "a"
   local module = path:match "^lua/(.+%.lua)$"
-  if not module or as_source then
-    return text
+  if as_source or not module and not path:find "^templates/" then
+    return text, 0
   end
-  local chunk, message = load(text, "@" .. module, "t")
-  if not chunk then
-    io.stderr:write(("lua/%s\n"):format(message))
-    os.exit(1)
+  local chunk, message
+  if module then
+    chunk, message = load(text, "@" .. module, "t")
+    if not chunk then
+      io.stderr:write(("lua/%s\n"):format(message))
+      os.exit(1)
+    end
   end
-  local as_text = AS_TEXT[module:match "^skillrt/(%w+)/"] or AS_TEXT[module:match "^skillrt/(agent/%a+)"]
-  return as_text and lean(text, chunk) or string.dump(chunk, false)
+  if STARTED[module] then
+    return string.dump(chunk, false), 0
+  end
+  local short = module and lean(text, chunk) or text
+  return zlib.deflate(zlib.BEST_COMPRESSION)(short, "finish"), #short
 end
 
 local paths = { table.unpack(arg) }
@@ -84,14 +81,10 @@ local rows = {}
 print("/* written by csrc/embed.lua; do not edit */")
 print('#include "lua/embedded.h"\n')
 for i, path in ipairs(paths) do
-  local bytes = content(path, as_source)
-  local kept, packed = bytes, 0
-  if PACKED[path:match "^lua/skillrt/(%w+)/"] and not as_source then
-    kept = pack.pack(bytes)
-    packed = #kept
-  end
-  print(("static const char file_%d[] =\n%s;"):format(i, literals(kept)))
-  rows[#rows + 1] = ('    {"%s", file_%d, %d, %d},'):format(path, i, #bytes, packed)
+  local bytes, whole = content(path, as_source)
+  print(("static const char file_%d[] =\n%s;"):format(i, literals(bytes)))
+  local packed = whole > 0
+  rows[#rows + 1] = ('    {"%s", file_%d, %d, %d},'):format(path, i, packed and whole or #bytes, packed and #bytes or 0)
 end
 print("\nconst struct embedded_file embedded_files[] = {")
 if #rows > 0 then

@@ -12,6 +12,6 @@ $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out bench/hosts.c,$(BENCH_C))): $
 $(BUILD)/bench/requests: LIBS_OF = $(LIBS_CURL)
 # what embeds us links the library
 $(BUILD)/bench/hosts: $(BUILD)/bench/hosts.o $(LIBRARY)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 $(BUILD)/bench/count.so: $(BUILD)/bench/count.o
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $< -ldl -o $@

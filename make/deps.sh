@@ -32,6 +32,8 @@ for group in "$@"; do
     need liblua5.4-dev library "$LUAPC"
     need libuv1-dev library libuv
     need libcurl4-openssl-dev library libcurl
+    need zlib1g-dev library zlib
+    need lua-zlib module zlib
     need lua-lpeg module lpeg
     need lua-yaml module lyaml
     need lua-argparse module argparse

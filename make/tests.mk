@@ -49,7 +49,7 @@ planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its t
 
 # tests/c/test_X.c: one program each, with tests/support/*.c, without Lua unless it asks
 $(TEST_BIN) $(AGENT): $(BUILD)/tests/%: $(BUILD)/tests/c/%.o $(SUPPORT_O) $(INSIDE)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(SUPPORT_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 # in the place of http.so where a test decides when replies come: what it needs lies in the program
 SCRIPTED := $(BUILD)/tests/scripted_http.so
 $(SCRIPTED): $(BUILD)/tests/c/scripted_http.o
@@ -60,7 +60,7 @@ $(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop crash_kill 
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 FUZZ_SUPPORT := tests/support/scratch.o
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(INSIDE)
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(filter %.o,$^) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(filter %.o,$^) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 
 # ---- fuzzing: everything once more under clang, beside the rest in build/fuzz
 FUZZ_CC    ?= clang
@@ -75,7 +75,7 @@ build/fuzz/embedded.o: $(BUILD)/embedded.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(FUZZ_COMPILE) -c $< -o $@
 $(FUZZERS): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/$(FUZZ_SUPPORT) $(FUZZ_O)
-	$(call say,LINK)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -Wl,-E $(LIBS_LUA) $(LIBS_UV) -o $@
+	$(call say,LINK)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 
 .PHONY: fuzz
 fuzz: all $(FUZZERS) | $(NEED) ## fuzz each target for FUZZ_SECONDS (60) with ASan and UBSan, and the Lua drivers
@@ -104,6 +104,9 @@ limits: ## write the limits into docs/schema and docs/scripting.md from their ta
 .PHONY: corpus
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua
+.PHONY: started
+started: all ## write the list of modules that a plain run loads, which travel compiled (csrc/started.txt)
+	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) csrc/started.lua csrc/started.txt
 .PHONY: architecture
 architecture: ## write the list of files in docs/architecture.md from their first sentences
 	$(LUA) tests/files.lua

@@ -6,9 +6,9 @@
 
 #include <lauxlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/sha256.h"
-#include "base/unpack.h"
 #include "lua/bind_store.h"
 #include "lua/core.h"
 #include "lua/embedded.h"
@@ -157,7 +157,9 @@ static bool push_from_disk(lua_State *L, const char *name) {
 static void push_packed(lua_State *L, const struct embedded_file *file) {
   luaL_Buffer text;
   char *to = luaL_buffinitsize(L, &text, file->size);
-  if (!unpack_bytes(file->text, file->packed, to, file->size))
+  uLongf size = file->size;
+  const Bytef *packed = (const Bytef *)file->text;
+  if (uncompress((Bytef *)to, &size, packed, file->packed) != Z_OK || size != file->size)
     luaL_error(L, "%s: damaged inside the program; build it anew", file->name);
   luaL_pushresultsize(&text, file->size);
 }

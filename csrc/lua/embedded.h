@@ -9,7 +9,7 @@ struct embedded_file {
   const char *name; /* "lua/skillrt/run/policy.lua"; NULL ends the table */
   const char *text; /* NUL-terminated; a module's is compiled (see embed.lua): load with "bt" */
   size_t size;      /* bytes without the NUL */
-  size_t packed;    /* 0: as it is; else text holds so many bytes that unpack.h makes into size */
+  size_t packed;    /* 0: as it is; else so many bytes of zlib (RFC 1950) make size */
 };
 extern const struct embedded_file embedded_files[];
 
