@@ -119,11 +119,11 @@ describe("an agent in a worktree of its own", function()
     return tonumber(pipe:read "a")
   end
 
-  local function run_in(folder)
+  local function run_in(folder, script)
     local out = R.folder() .. "/run"
-    local command = "cd %s && %s run tried.js --work-dir %s --limit max_agents_parallel=1 --quiet --agent '%s' > /dev/null 2>&1"
+    local command = "cd %s && %s run %s --work-dir %s --quiet --agent '%s' > /dev/null 2>&1"
     local words = json.encode { "sh", "-c", WORKS }
-    local code = os.execute(command:format(folder, PROGRAM, out, (words:gsub("'", "'\\''"))))
+    local code = os.execute(command:format(folder, PROGRAM, script or "tried.js", out, (words:gsub("'", "'\\''"))))
     return out, code
   end
 
@@ -157,5 +157,17 @@ describe("an agent in a worktree of its own", function()
       assert.truthy(state.agents, "cut behind " .. keep)
       assert.equal(#kept, #state.agents.worktrees, "cut behind " .. keep)
     end
+  end)
+
+  it("may use git while the worktrees of others are made and removed", function()
+    local folder = repository()
+    R.write(folder .. "/many.js", META .. [[
+      const words = Array.from({ length: 40 }, (_, i) => i % 2 ? 'commit' : 'look')
+      return await parallel(words.map(word => () => agent(word, { isolation: 'worktree' })))
+    ]])
+    local dir = run_in(folder, "many.js")
+    local told = table.concat(R.json(dir .. "/state.json").result, ";")
+    assert.equal(("old old.txt ;old more old.txt ;"):rep(20), told .. ";")
+    assert.equal(21, listed(folder))
   end)
 end)

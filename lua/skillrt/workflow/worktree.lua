@@ -12,17 +12,38 @@ cd "$1" || exit 1
 git rev-parse --show-toplevel HEAD
 git status --porcelain | head -n 20]]
 
--- By force: a crash may have left its name in the repository. Nothing is pruned, others may be about to begin.
+-- `git worktree add` writes its files into the repository one after the other, and any other git command that looks
+-- while it does fails ("failed to read .../commondir"): so what gitrepository-layout(5) asks for is written aside
+-- and renamed into its place. `.git` comes last, so that what has it is whole; the lock keeps it from being pruned
+-- till then. Its name follows from its path: what a crash left is taken up again.
 local MAKE <const> = [[
 [ -e "$1/.git" ] && exit 0
-mkdir -p "$(dirname "$1")"
-git -C "$2" worktree add --force --quiet --detach "$1" "$3"]]
+set -e
+common=$(git -C "$2" rev-parse --path-format=absolute --git-common-dir)
+own=$common/worktrees/skillrt-$(printf %s "$1" | cksum | tr ' ' -)
+mkdir -p "$1" "$common/worktrees"
+path=$(cd "$1" && pwd)
+if [ ! -e "$own" ]; then
+  aside=$(mktemp -d "$common/skillrt-XXXXXX")
+  echo "$path/.git" > "$aside/gitdir"
+  echo ../.. > "$aside/commondir"
+  echo "$3" > "$aside/HEAD"
+  echo "being made by skillrt" > "$aside/locked"
+  chmod 755 "$aside"
+  mv -T "$aside" "$own"
+fi
+GIT_DIR=$own GIT_WORK_TREE=$path git -C "$path" reset --hard --quiet "$3"
+echo "gitdir: $own" > "$path/.git.new"
+mv "$path/.git.new" "$path/.git"
+rm -f "$own/locked"]]
 
--- What is not committed, and what was committed there, is work.
+-- What is not committed, and what was committed there, is work. It goes as it came: by a rename.
 local END <const> = [[
 [ -e "$1/.git" ] || { echo removed; exit 0; }
-if [ -z "$(git -C "$1" status --porcelain)" ] && [ "$(git -C "$1" rev-parse HEAD)" = "$3" ]; then
-  git -C "$2" worktree remove "$1" && echo removed
+own=$(git -C "$1" rev-parse --absolute-git-dir) || exit 1
+if [ ! -e "$own/locked" ] && [ -z "$(git -C "$1" status --porcelain)" ] && [ "$(git -C "$1" rev-parse HEAD)" = "$3" ]; then
+  gone=$(mktemp -d "$(git -C "$2" rev-parse --path-format=absolute --git-common-dir)/skillrt-XXXXXX") || exit 1
+  mv "$own" "$gone/" && rm -rf "$1" "$gone" && echo removed
 else
   echo kept
 fi]]
