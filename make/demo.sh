@@ -17,7 +17,9 @@ rm -rf "$out"
 mkdir -p "$out"
 STAND_IN_BOOK=$PWD/$out/asked
 export STAND_IN_BOOK
-case $out in /*) STAND_IN_BOOK=$out/asked ;; esac
+XDG_STATE_HOME=$PWD/$out/state # what is trusted here is remembered here
+export XDG_STATE_HOME
+case $out in /*) STAND_IN_BOOK=$out/asked XDG_STATE_HOME=$out/state ;; esac
 : >"$STAND_IN_BOOK"
 
 say() { printf '\n-- %s\n' "$*"; }
@@ -40,8 +42,8 @@ run run examples/plain --agent "$agent" --agent-env STAND_IN_BOOK --quiet --work
 
 say "a workflow of four agents, killed after two answers"
 : >"$STAND_IN_BOOK"
-show run examples/workflow/opinions.js --agent "$agent" --limit max_agents_parallel=1
-STAND_IN_SECONDS=1 "$skillrt" run examples/workflow/opinions.js --agent "$agent" --agent-env STAND_IN_BOOK \
+show run examples/workflow/opinions.js --trust --agent "$agent" --limit max_agents_parallel=1
+STAND_IN_SECONDS=1 "$skillrt" run examples/workflow/opinions.js --trust --agent "$agent" --agent-env STAND_IN_BOOK \
   --agent-env STAND_IN_SECONDS --limit max_agents_parallel=1 --quiet --work-dir "$out/workflow" &
 pid=$!
 tries=0
@@ -60,11 +62,11 @@ echo "2 calls kept, $again made again"
 [ "$again" = 0 ] || fail "an answered agent was asked again"
 
 say "a question to a person: the run waits without a process"
-"$skillrt" run examples/workflow/opinions.js --agent "$agent" --set ask:=true --quiet --work-dir "$out/question" </dev/null || true
+"$skillrt" run examples/workflow/opinions.js --trust --agent "$agent" --set ask:=true --quiet --work-dir "$out/question" </dev/null || true
 run answer "$out/question" yes --quiet
 
 say "a budget of two calls, then two more"
-"$skillrt" run examples/workflow/opinions.js --agent "$agent" --limit calls=2 --quiet --work-dir "$out/budget" || true
+"$skillrt" run examples/workflow/opinions.js --trust --agent "$agent" --limit calls=2 --quiet --work-dir "$out/budget" || true
 run resume "$out/budget" --add calls=2 --quiet
 
 printf '\nWhat each run did: skillrt status DIR and skillrt log DIR, for the folders in %s.\n' "$out"

@@ -75,9 +75,10 @@ return function(measure)
     local _ <close>, url = server()
     local function of(script)
       return function()
-        local more = ("--agent %s --limit max_agents_parallel=%d -- '{\"agents\":%d}'"):format(url, FEW, FEW)
-        return ("env BENCH_URL=%s %s --quiet bench/skills/%s --durability process --work-dir %s %s"):format(url,
-          measure.program, script, path(), more)
+        local more = ("--trust --agent %s --limit max_agents_parallel=%d -- '{\"agents\":%d}'"):format(url, FEW, FEW)
+        local command = "env XDG_STATE_HOME=/nonexistent BENCH_URL=%s %s --quiet bench/skills/%s --durability process"
+          .. " --work-dir %s %s"
+        return command:format(url, measure.program, script, path(), more)
       end
     end
     local cpu = take(5, { script = of "workflow.js", map = of "workflow.lua" })

@@ -131,6 +131,23 @@ describe("on a terminal", function()
     assert.equal(2, select(2, left:gsub("next: skillrt answer w left|right", "")), left)
   end)
 
+  see("a stranger's workflow begins with a yes, and is remembered (W23)", 80, 24, function(screen, folder)
+    folder.file("two.js", "export const meta = { name: 'two', description: 'asks two', phases: [{ title: 'Scan' }] }\n"
+      .. "return [await agent('a'), await agent('b')]\n")
+    local run = ("XDG_STATE_HOME=$PWD/s %s run two.js --agent cat --work-dir w; echo code $?"):format(kit.program)
+    screen.type(run)
+    local text = screen.shows "[y/N]"
+    assert.truthy(text:find("two: asks two\n  phases: Scan\n  agents: 2 where each", 1, true), text)
+    screen.type "n"
+    screen.shows "code 8"
+    screen.type(run)
+    screen.type "y"
+    screen.shows "code 0"
+    screen.type "clear; rm -r w"
+    screen.type(run)
+    assert.is_nil(screen.shows("code 0"):find("[y/N]", 1, true))
+  end)
+
   see("lines are coloured", 80, 24, function(screen, folder)
     folder.file("go", "")
     screen.type(kit.program .. " slow.lua --work-dir w")

@@ -58,4 +58,121 @@ return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })
     folder.file("s/skill.lua", ours .. "\nos.exit(0)")
     assert.equal(8, kit.run(folder, { "run", "s", env = env }).code)
   end)
+
+  it("is not run by commands that only look, either", function()
+    local folder <close> = kit.folder()
+    local env = put(folder)
+    folder.file("s/skill.lua", "io.open('ran', 'w'):close()\n" .. SKILL)
+    for _, command in ipairs { "check", "graph", "prompt" } do
+      local looked = kit.run(folder, { command, "s", env = env })
+      assert.equal(8, looked.code, command)
+      assert.truthy(looked.err:find("--trust", 1, true), command)
+    end
+    assert.is_nil(folder.read "ran")
+    assert.equal(0, kit.run(folder, { "graph", "s", "--trust", env = env }).code)
+    assert.truthy(folder.read "ran")
+  end)
+
+  it("is what a config starts and sends to, too, as deep as chains and skills go", function()
+    local folder <close> = kit.folder()
+    local env = put(folder)
+    local config = [[{"skill_name": "calls", "display_name": "C", "description": "d", "execution_mode": "sequential",
+      "sequential_config": {"phases": [{"id": "01-a", "name": "A", "output": "a.json", "agent": {"type": "x"}}]},
+      "x_skillrt": {"agents": {"x": {"kind": "chain", "links": [
+        {"kind": "command", "argv": ["sh", "-c", "echo '{\"status\":\"completed\",\"output\":{}}'; touch ran"], "parse": "json"},
+        {"kind": "skill", "skill": "../s"}, {"kind": "http", "url": "http://user:secret@127.0.0.1:1/x"}]}}}}]]
+    os.execute("mkdir -p " .. folder.path .. "/c/phases")
+    folder.file("c/skill-config.json", config)
+    folder.file("c/phases/01-a.md", "# A\n")
+    for _, path in ipairs { "c", "c/skill-config.json" } do
+      local run = kit.run(folder, { "run", path, env = env })
+      assert.equal(8, run.code, run.err)
+      assert.truthy(run.err:find("agent x, 1: starts sh -c echo", 1, true), run.err)
+      assert.truthy(run.err:find("agent x, 2: runs the skill ../s", 1, true), run.err)
+      assert.truthy(run.err:find("agent x, 3: sends to http://", 1, true), run.err)
+      assert.is_nil(run.err:find("secret", 1, true))
+    end
+    assert.is_nil(folder.read "ran")
+    assert.truthy(kit.run(folder, { "check", "c", env = env }).code ~= 8) -- it runs nothing
+    local run = kit.run(folder, { "run", "c", "--trust", env = env })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(folder.read "ran")
+    folder.file("s/helper.lua", "return { n = 5 }\n")
+    assert.equal(8, kit.run(folder, { "run", "c", env = env }).code) -- the skill it names changed
+  end)
+
+  it("is a strategy that lies in it, though no script does", function()
+    local folder <close> = kit.folder()
+    os.execute("mkdir -p " .. folder.path .. "/c/strategies")
+    folder.file("c/strategies/mine.lua", "return { select = function() os.execute 'touch ran' end }\n")
+    folder.file("c/skill-config.json", [[{"skill_name": "calls", "display_name": "C", "description": "d",
+      "execution_mode": "autonomous", "autonomous_config": {"actions": [{"id": "action-a", "name": "A"}]},
+      "x_skillrt": {"strategy": "mine"}}]])
+    local run = kit.run(folder, { "run", "c", "--agent", "true", env = "XDG_STATE_HOME=" .. folder.path })
+    assert.equal(8, run.code, run.err)
+    assert.truthy(run.err:find("strategies/mine.lua: 1 lines, uses a shell", 1, true), run.err)
+    assert.is_nil(folder.read "ran")
+  end)
+end)
+
+describe("a workflow script", function()
+  local SCRIPT = [[
+export const meta = { name: 'two', description: 'asks two', phases: [{ title: 'Scan' }, { title: 'Judge', model: 'opus' }] }
+const found = await parallel(args.names.map((name) => () => agent(`look at ${name}`, { phase: 'Scan' })))
+return await agent('judge ' + found.length, { phase: 'Judge' })
+]]
+
+  local function script(folder)
+    folder.file("two.js", SCRIPT)
+    return "XDG_STATE_HOME=" .. folder.path .. "/state HOME=" .. folder.path
+  end
+
+  it("begins when a person has seen its phases and how many agents it asks, once until it changes (W23)", function()
+    local folder <close> = kit.folder()
+    local env = script(folder)
+    local words = { "run", "two.js", "--agent", "cat", "--work-dir", "a", env = env, "--", '{"names":["a","b","c"]}' }
+    local run = kit.run(folder, words)
+    assert.equal(8, run.code, run.err)
+    for _, text in ipairs { "two: asks two", "phases: Scan, Judge (opus)", "agents: 4 where each answers", "at most 1000",
+      "--trust" } do
+      assert.truthy(run.err:find(text, 1, true), run.err)
+    end
+    assert.is_nil(folder.read "a/state.json")
+    table.insert(words, 3, "--trust")
+    run = kit.run(folder, words)
+    assert.equal(0, run.code, run.err)
+    words[3], words[7] = "--quiet", "b"
+    assert.equal(0, kit.run(folder, words).code)
+    folder.file("two.js", SCRIPT .. "// changed\n")
+    words[7] = "c"
+    assert.equal(8, kit.run(folder, words).code)
+  end)
+
+  it("may be tried and checked by who has not said so, as both ask nobody (W23)", function()
+    local folder <close> = kit.folder()
+    local env = script(folder)
+    local words = { "run", "two.js", "--dry-run", "--work-dir", "a", env = env, "--", '{"names":["a"]}' }
+    assert.equal(0, kit.run(folder, words).code)
+    assert.truthy(kit.run(folder, { "check", "two.js", env = env }).code ~= 8)
+  end)
+
+  it("is called by its name where one keeps them; a project's wins over a personal one (W22)", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=/nonexistent HOME=" .. folder.path .. "/home"
+    os.execute(("mkdir -p '%s/home/.claude/workflows' '%s/.claude/workflows'"):format(folder.path, folder.path))
+    local function keep(path, word)
+      folder.file(path, ("export const meta = { name: 'x', description: 'd' }\nreturn ['%s', args]\n"):format(word))
+    end
+    local function result(dir, name)
+      local run = kit.run(folder, { "run", name, "--trust", "--work-dir", dir, env = env, "--", '"given"' })
+      assert.equal(0, run.code, run.err)
+      return require("skillrt.base.json").decode(folder.read(dir .. "/state.json")).result
+    end
+    keep("home/.claude/workflows/review.js", "personal")
+    keep("home/.claude/workflows/own.js", "own")
+    keep(".claude/workflows/review.js", "project")
+    assert.same({ "project", "given" }, { table.unpack(result("a", "review")) })
+    assert.same({ "own", "given" }, { table.unpack(result("b", "own")) })
+    assert.equal(2, kit.run(folder, { "run", "nowhere", env = env }).code)
+  end)
 end)

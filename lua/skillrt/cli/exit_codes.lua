@@ -17,7 +17,7 @@ M.TABLE = {
   { code = 6, name = "busy", text = "another process holds the run" },
   { code = 7, name = "damaged", text = "the journal is damaged, or of a newer format" },
   { code = 8, name = "changed",
-    text = "refused: the script, a prompt, a strategy or state.json was changed; or a folder's code is not trusted" },
+    text = "refused: the script, a prompt, a strategy or state.json was changed; or a stranger's code is not trusted" },
   { code = 70, name = "internal", text = "a fault of skillrt itself" },
   { code = 74, name = "output", text = "all went well, but not all of the output could be written" },
   { code = 129, name = "hung_up", text = "stopped by SIGHUP; skillrt resume goes on with the run" },

@@ -31,6 +31,7 @@ local M = {}
 ---@field options skillrt.Option[]
 ---@field own_codes boolean?     its description says what its exit codes mean
 ---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
+---@field saved nil|fun(name: string): string|nil  run: the script that is kept under a name
 ---@field rest string?             what follows "--" is handed on: how it is called in help
 ---@field about nil|fun(words: string[]): string|nil  what is shown above its help, by the words of the line
 ---@field run fun(args: table): integer  the exit code
@@ -79,7 +80,11 @@ function M.main(...)
   end
   local command, script = require("skillrt.cli.command." .. name), argv[at]
   if name == "run" and script and script:find("^[%a/]") and not core.files.stat(script) then
-    return command.missing(script) -- said before its options are read: they may be a command's
+    local saved = command.saved(script)
+    if not saved then
+      return command.missing(script) -- said before its options are read: they may be a command's
+    end
+    argv[at] = saved
   end
   local args, code = require("skillrt.cli.arguments").read(command, argv)
   if not args then

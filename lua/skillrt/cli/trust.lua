@@ -1,42 +1,75 @@
--- cli/trust.lua: asks a person once whether the code in a skill's folder may run.
+-- cli/trust.lua: asks a person once whether a stranger's code may run: what lies in a skill's folder, what a config
+-- starts, a workflow script.
 --
--- What the code is says document/trust. Called by cli/command/run.
+-- What the code is says document/trust. Called by the commands that run or load what lies at a path.
 
 local core = require("skillrt.core")
 
 local M = {}
 
 ---The option, for a command's table.
-M.OPTION = { name = "trust", help = "the code in the skill's folder may run; remembered until it changes" }
+M.OPTION = { name = "trust", help = "the code in the skill's folder, or the workflow script, may run; remembered until "
+  .. "it changes" }
 
-local function ask(code, path)
-  local output, trust = require("skillrt.report.output"), require("skillrt.document.trust")
+-- What a workflow script is, and roughly how many agents it asks: it is tried with agents that answer at once.
+local function plan_of(path, args)
+  local looked, message = require("skillrt.document.check.workflow").looked(path, args.rest)
+  if not looked then
+    return { message }
+  end
+  local lines, titles = {}, {}
+  for i, phase in ipairs(looked.phases) do
+    titles[i] = phase.model and ("%s (%s)"):format(phase.title, phase.model) or phase.title
+  end
+  lines[1] = ("%s: %s"):format(looked.name, looked.description)
+  lines[2] = titles[1] and "phases: " .. table.concat(titles, ", ") or nil
+  lines[#lines + 1] = ("agents: %d where each answers at once with the least that fits%s; at most %d"):format(
+    looked.asked, looked.message and ", until it threw: " .. looked.message or "", looked.most)
+  return lines
+end
+
+-- What it is, in lines for people.
+local function told(code, path, args)
+  local lines = require("skillrt.document.trust").lines(code)
+  for _, line in ipairs(code.script and plan_of(path, args) or {}) do
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+local function ask(code, path, lines)
+  local output = require("skillrt.report.output")
   local escape = require("skillrt.report.text").escape
-  output.write(escape(("%s holds code that was not run here before:"):format(path)) .. "\n")
-  for _, line in ipairs(trust.lines(code)) do
+  local head = code.script and "%s was not run here before:" or "%s holds code that was not run here before:"
+  output.write(escape(head:format(path)) .. "\n")
+  for _, line in ipairs(lines) do
     output.write("  " .. escape(line) .. "\n")
   end
-  output.write("It runs with all that you may do. Run it, now and until it changes? [y/N] ")
+  output.write((code.script and "Its agents may do what yours may." or "It runs with all that you may do.")
+    .. " Run it, now and until it changes? [y/N] ")
   local answer = output.read_line() or ""
   return answer:find("^%s*[yY]") ~= nil
 end
 
 ---Whether what lies at a path may run; else why not, and the code of the error.
 ---@param path string
----@param args table  trust, quiet, json
+---@param args table  trust, quiet, json, rest
+---@param looks boolean?  it is only looked at: what runs when it is loaded counts
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
-function M.check(path, args)
+function M.check(path, args, looks)
   local trust = require("skillrt.document.trust")
   local code = trust.code(path)
-  if not code or trust.is_trusted(code) then
+  if not code or looks and not code.loads or trust.is_trusted(code) then
     return true
   end
   local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
-  if not args.trust and not (can_ask and ask(code, path)) then
-    local text = "%s: holds code that nobody has said may run here:\n%s\nlook at it, then run it once with --trust"
-    return nil, text:format(path, table.concat(trust.lines(code), "\n")), "changed"
+  local lines = not args.trust and told(code, path, args) or nil
+  if not args.trust and not (can_ask and ask(code, path, lines)) then
+    local text = "%s: %s that nobody has said may run here:\n%s\nlook at it, then run it once with --trust"
+    local what = code.script and "is a workflow script" or "holds code"
+    return nil, text:format(path, what, table.concat(lines, "\n")), "changed"
   end
   local ok, message = trust.remember(code, path)
   if not ok and not args.trust then

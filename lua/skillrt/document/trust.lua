@@ -1,9 +1,9 @@
--- document/trust.lua: whether the code in a skill's folder may run: a skill.lua and its helpers are a stranger's
--- until a person has said once that they trust them, as they are now.
+-- document/trust.lua: whether the code that lies at a path may run: a folder's Lua, what a config starts and whom it
+-- sends to, a workflow script are a stranger's until a person has said once that they trust them, as they are now.
 --
 -- Remembered by digest in $XDG_STATE_HOME/skillrt/trusted or ~/.local/state/skillrt/trusted. A folder that skillrt
--- generated holds no code but ours; a script that is named itself is what its person wants to run. Asks nobody:
--- that is the command line's.
+-- generated holds no code but ours; a Lua script that is named itself is its person's own command. Runs nothing and
+-- asks nobody: that is the command line's.
 
 local files = require("skillrt.base.files")
 
@@ -11,6 +11,7 @@ local M = {}
 
 local MAX_FILE <const> = 4 << 20
 local MAX_FILES <const> = 500
+local MAX_NESTED <const> = 8
 
 ---Where it is remembered; nil: there is no home.
 ---@return string?
@@ -62,29 +63,137 @@ local function signs_of(text)
   return list
 end
 
----@class skillrt.Code  of a folder
+---@class skillrt.Code  of a folder, a config or a workflow script
 ---@field digest string
+---@field loads boolean   some of it runs when the skill is only looked at
+---@field script boolean? it is a workflow script
 ---@field files { name: string, lines: integer, signs: string[] }[]
+---@field calls string[]  what a config starts, and whom it sends to
 
----The code in a folder that would run; nil: there is none that is not ours.
----@param path string
----@return skillrt.Code?
-function M.code(path)
-  local dir = path:gsub("(.)/+$", "%1")
-  if not files.is_folder(dir) or not files.stat(dir .. "/skill.lua") then
-    return nil
+local function shown(value)
+  return require("skillrt.agent.url").shown(tostring(value))
+end
+
+-- What an agent of a config starts or sends to, as deep as chains go; skills that it names are looked at, too.
+local function add_calls(code, where, agent, dir, depth)
+  if type(agent) == "string" then
+    agent = require("skillrt.agent.chosen").of(agent)
+  elseif type(agent) == "table" and agent.kind == nil and type(agent[1]) == "string" then
+    agent = { kind = "command", argv = agent }
   end
-  local names = files.glob(dir, "**/*.lua") or {}
-  if #names == 1 and is_ours(read(dir, "skill.lua")) then
-    return nil
+  if type(agent) ~= "table" or depth > MAX_NESTED then
+    return
   end
-  local list, parts = {}, {}
-  for i, name in ipairs(names) do
+  local argv = type(agent.argv) == "table" and agent.argv or agent.kind == "command" and agent or nil
+  if argv then
+    local words = {}
+    for i, word in ipairs(argv) do
+      words[i] = tostring(word)
+    end
+    code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, table.concat(words, " "):sub(1, 200))
+  end
+  if agent.program then
+    code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, tostring(agent.program))
+  elseif agent.url then
+    code.calls[#code.calls + 1] = ("%s: sends to %s"):format(where, shown(agent.url))
+  elseif agent.kind == "skill" and type(agent.skill) == "string" then
+    local path = files.join(dir, agent.skill)
+    local inner = path:find("%.lua$") and { digest = files.digest(files.read(path, MAX_FILE) or "") }
+      or M.code(path, depth + 1)
+    code.calls[#code.calls + 1] = ("%s: runs the skill %s"):format(where, agent.skill)
+    code.parts[#code.parts + 1] = inner and inner.digest or nil
+  end
+  for i, link in ipairs(type(agent.links) == "table" and agent.links or {}) do
+    add_calls(code, ("%s, %d"):format(where, i), link, dir, depth + 1)
+  end
+end
+
+-- What the agents of a config start, and the strategy that it names by a path.
+local function add_config(code, path, dir, depth)
+  local text = files.read(path, MAX_FILE)
+  local raw = text and require("skillrt.base.json").decode(text)
+  local own = type(raw) == "table" and type(raw.x_skillrt) == "table" and raw.x_skillrt or nil
+  if not own then
+    return
+  end
+  local before = #code.calls
+  for _, name in ipairs(require("skillrt.base.names").sorted(type(own.agents) == "table" and own.agents or {})) do
+    add_calls(code, "agent " .. tostring(name), own.agents[name], dir, depth)
+  end
+  if own.agent ~= nil then
+    add_calls(code, "agent", own.agent, dir, depth)
+  end
+  local strategy = type(own.strategy) == "string" and own.strategy:find("[/.]") and files.join(dir, own.strategy)
+  local lua = strategy and files.read(strategy, MAX_FILE)
+  if lua then
+    code.files[#code.files + 1] = { name = own.strategy, lines = select(2, lua:gsub("\n", "")), signs = signs_of(lua) }
+    code.parts[#code.parts + 1] = files.digest(lua)
+  end
+  if #code.calls > before then
+    code.parts[#code.parts + 1] = files.digest(text)
+  end
+end
+
+-- What a trusted script may run, too: a change of it is asked about.
+local HELPERS <const> = { "**/*.js", "**/*.mjs", "**/*.sh", "**/*.py" }
+
+local function add_files(code, dir, list)
+  for i, name in ipairs(list) do
     local text = i <= MAX_FILES and read(dir, name) or ""
-    parts[#parts + 1] = ("%s %s"):format(name, files.digest(text))
-    list[i] = { name = name, lines = select(2, text:gsub("\n", "")), signs = signs_of(text) }
+    code.parts[#code.parts + 1] = ("%s %s"):format(name, files.digest(text))
+    code.files[#code.files + 1] = { name = name, lines = select(2, text:gsub("\n", "")), signs = signs_of(text) }
   end
-  return { digest = files.digest(table.concat(parts, "\n")), files = list }
+end
+
+local function code_of_folder(dir, depth)
+  local code = { files = {}, calls = {}, parts = {}, loads = false }
+  if not files.stat(dir .. "/skill.lua") then
+    add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
+  else
+    local lua = files.glob(dir, "**/*.lua") or {}
+    code.loads = #lua > 1 or not is_ours(read(dir, "skill.lua"))
+    add_files(code, dir, code.loads and lua or {})
+    for _, pattern in ipairs(code.loads and HELPERS or {}) do
+      add_files(code, dir, files.glob(dir, pattern) or {})
+    end
+  end
+  for _, name in ipairs({ "skill-config.json", "workflow.json" }) do
+    add_config(code, dir .. "/" .. name, dir, depth)
+  end
+  return code
+end
+
+local function code_of_workflow(path)
+  local text = files.read(path, MAX_FILE) or ""
+  local one = { name = path:match("[^/]+$"), lines = select(2, text:gsub("\n", "")), signs = {} }
+  return { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
+end
+
+---The code at a path that would run; nil: there is none that is not ours or its person's own.
+---@param path string  a folder, a config, a workflow script
+---@param depth integer?
+---@return skillrt.Code?
+function M.code(path, depth)
+  depth = depth or 0
+  local dir = path:gsub("(.)/+$", "%1")
+  local code
+  if depth > MAX_NESTED then
+    return nil
+  elseif files.is_folder(dir) then
+    code = code_of_folder(dir, depth)
+  elseif path:find("%.m?js$") then
+    code = code_of_workflow(path)
+  elseif path:find("/?SKILL%.md$") then
+    return M.code(files.dirname(path), depth + 1)
+  elseif path:find("%.json$") then
+    code = { files = {}, calls = {}, parts = {}, loads = false }
+    add_config(code, path, files.dirname(path), depth)
+  end
+  if not code or #code.parts == 0 then
+    return nil
+  end
+  code.digest, code.parts = files.digest(table.concat(code.parts, "\n")), nil
+  return code
 end
 
 ---Whether this code was trusted before, as it is.
@@ -98,7 +207,7 @@ end
 
 ---Remembers that this code is trusted.
 ---@param code skillrt.Code
----@param folder string  for people who read the file
+---@param folder string  where it lies, for people who read the file
 ---@return boolean|nil ok
 ---@return string? message
 function M.remember(code, folder)
@@ -124,8 +233,13 @@ function M.lines(code)
       out[i] = ("and %d more"):format(#code.files - 20)
       break
     end
-    local signs = #one.signs > 0 and "uses " .. table.concat(one.signs, ", ") or "calls nothing that its words tell"
+    local signs = #one.signs > 0 and "uses " .. table.concat(one.signs, ", ")
+      or code.script and "runs in a node of its own without files, network or clock, and asks agents"
+      or "calls nothing that its words tell"
     out[i] = ("%s: %d lines, %s"):format(one.name, one.lines, signs)
+  end
+  for i = 1, math.min(#code.calls, 20) do
+    out[#out + 1] = code.calls[i]
   end
   return out
 end

@@ -22,6 +22,23 @@ local function has_failed(state)
   return agents ~= nil and agents.failed ~= nil and #agents.failed > 0
 end
 
+-- Where scripts are kept by their names: a project's, then a person's own.
+local function kept_in()
+  return { ".claude/workflows", files.join(os.getenv("HOME") or ".", ".claude/workflows") }
+end
+
+---The script that is kept under a name; nil: there is none.
+---@param name string
+---@return string|nil path
+function M.saved(name)
+  for _, folder in ipairs(name:find("^[%w][%w._-]*$") and kept_in() or {}) do
+    local path = files.join(folder, name .. ".js")
+    if files.stat(path) then
+      return path
+    end
+  end
+end
+
 ---Where another script may lie: a path from the script's folder; a name in the project's, then in one's own.
 ---@param dir string
 ---@return fun(name: string): { source: string, name: string, path: string }|nil, string?
@@ -31,8 +48,7 @@ function M.found_by(dir)
     if name:find("/", 1, true) or name:find("%.m?js$") then
       paths[1] = files.join(dir, name)
     else
-      for _, folder in ipairs({ dir, files.join(dir, ".claude/workflows"), ".claude/workflows",
-        files.join(os.getenv("HOME") or ".", ".claude/workflows") }) do
+      for _, folder in ipairs({ dir, files.join(dir, ".claude/workflows"), table.unpack(kept_in()) }) do
         paths[#paths + 1] = files.join(folder, name .. ".js")
       end
     end
@@ -56,15 +72,21 @@ local function options_of(given)
   return out
 end
 
--- The arguments of a script: one JSON value behind `--`, else the values of --set, else none.
+---What the word behind `--` is to a script: JSON, else a text, as people type it; nil: there is none.
+---@param word string?
+---@return any
+function M.argument(word)
+  local value = word and json.decode(word)
+  if value == nil then
+    value = word
+  end
+  return value
+end
+
+-- The arguments of a script: what stands behind `--`, else the values of --set, else none.
 local function arguments(ctx)
-  local word = ctx.args[1]
-  if word then
-    local value, message = json.decode(word)
-    if value == nil then
-      value = word -- words are a text, as people type it
-    end
-    return value, message
+  if ctx.args[1] then
+    return M.argument(ctx.args[1])
   end
   return next(ctx.input) ~= nil and ctx.input or nil
 end
@@ -102,7 +124,7 @@ function M.of(given, new)
   local run = definition.run
   copy.run, copy.name = nil, definition.name or "workflow"
   return new(with_action(copy, function(_, ctx)
-    local result, message, class = run(ctx, (arguments(ctx)))
+    local result, message, class = run(ctx, arguments(ctx))
     if result == nil and type(message) == "string" then
       return nil, message, class
     end
@@ -145,7 +167,7 @@ function M.load(path, options)
     local done, why, class = script.perform(ctx, {
       source = source,
       name = file,
-      args = (arguments(ctx)),
+      args = arguments(ctx),
       max_agents = ctx.limits.max_agents,
       max_parallel = ctx.limits.max_agents_parallel,
       budget = function()

@@ -137,7 +137,10 @@ function SERVE.workflow(self, ask)
 end
 
 function Performance:take(said)
-  self.meta = self.meta or said.meta
+  if said.meta and not self.meta then
+    self.meta = said.meta
+    self.began(said.meta)
+  end
   for _, ask in ipairs(said.asks or {}) do
     SERVE[ask.kind](self, ask)
   end
@@ -179,17 +182,19 @@ end
 ---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
 ---@field options_of fun(given: table): table   of an agent, as ctx.agent takes them
 ---@field budget (fun(): { spent: number, total: number|nil })?
+---@field began (fun(meta: table))?  it could be read, and says this of itself
 
 ---Performs a script: gives what it returned, and what became of its agents.
 ---@param ctx table
 ---@param wish skillrt.workflow.Wish
----@return table|nil performed  { value, asked, failed, skipped, worktrees, meta }
+---@return table|nil performed  { value, asked, failed, skipped, worktrees }
 ---@return string? message
 ---@return string? class
 ---@return boolean? fault  it is no script that can be run
 function M.perform(ctx, wish)
   local talk = talk_of.new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {} }, Performance)
+  self.began = wish.began or function() end
   self.max_agents, self.find, self.options_of, self.budget = wish.max_agents, wish.find, wish.options_of, wish.budget
   if wish.source:find("isolation", 1, true) then
     self.base = worktrees_from(ctx)
@@ -215,7 +220,6 @@ function M.perform(ctx, wish)
     failed = self.failed,
     skipped = self.skipped,
     worktrees = self.kept,
-    meta = self.meta,
   }
 end
 

@@ -15,6 +15,7 @@ local M = {
       help = "mermaid (the default), dot or svg; with --output as the file's name says",
     },
     { name = "output", short = "o", value = "FILE", help = "write there, not to standard output" },
+    require("skillrt.cli.trust").OPTION,
   },
 }
 
@@ -35,7 +36,11 @@ function M.run(args)
   local graph_of = require "skillrt.document.graph"
   local output = require "skillrt.report.output"
   local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
-  local graph, message, code = graph_of.of(args.path)
+  local graph
+  local ok, message, code = require("skillrt.cli.trust").check(args.path, args, true)
+  if ok then
+    graph, message, code = graph_of.of(args.path)
+  end
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)
   end

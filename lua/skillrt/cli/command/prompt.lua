@@ -13,6 +13,7 @@ local M = {
   },
   options = {
     { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as for skillrt run" },
+    require("skillrt.cli.trust").OPTION,
   },
   rest = "TASK ...",
 }
@@ -92,6 +93,10 @@ function M.run(args)
   local input, problem = require("skillrt.cli.settings").read(args.set)
   if not input then
     return ending.refused(problem, "invalid")
+  end
+  local trusted, untold, kind = require("skillrt.cli.trust").check(path, args, true)
+  if not trusted then
+    return ending.refused(untold, kind)
   end
   local skill, message, code, traceback = require("skillrt.document.open").load(path, {})
   if not skill then

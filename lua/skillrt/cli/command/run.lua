@@ -7,7 +7,8 @@ local M = {
   summary = "Runs a skill to its end, or until it pauses",
   description = "The word run may be left out. A SCRIPT that calls skill:run itself is fine too. What stands behind "
     .. "-- is the task for a skill that is a page of instructions; a script has it as ctx.args.",
-  arguments = { { name = "SCRIPT", help = "a Lua script that returns a skill, a skill's folder or configuration" } },
+  arguments = { { name = "SCRIPT", help = "a Lua script that returns a skill, a skill's folder or configuration, "
+    .. "a workflow script (.js), or the name of one in .claude/workflows" } },
   shows_limits = true,
   options = {
     { name = "work-dir", value = "DIR", help = "where the run lives; default: runs/NAME-ID" },
@@ -59,6 +60,13 @@ local function begun(word, commands)
     end
   end
   return nil
+end
+
+---The workflow script that is kept under a name.
+---@param name string
+---@return string|nil path
+function M.saved(name)
+  return require("skillrt.workflow").saved(name)
 end
 
 ---A script that is not there may be a command that was misspelt.
@@ -133,7 +141,7 @@ local function named(words)
     if word:sub(1, 1) ~= "-" and core.files.stat(word) then
       local trust = require("skillrt.document.trust")
       local code = trust.code(word)
-      if code and not trust.is_trusted(code) then
+      if code and code.loads and not trust.is_trusted(code) then
         return nil -- nothing of it runs to say what it is
       end
       local ok, skill = pcall(require("skillrt.document.open").load, word, {})
@@ -163,6 +171,15 @@ function M.about(words)
   return table.concat(lines, "\n") .. "\n\n"
 end
 
+-- A Lua script that is named is its person's own; all else may be a stranger's. A workflow script that asks nobody
+-- may be tried by whoever wants to see what it does.
+local function may_run(script, args)
+  if script:find("%.lua$") or args.dry_run and script:find("%.m?js$") then
+    return true
+  end
+  return require("skillrt.cli.trust").check(script, args)
+end
+
 ---@param args table
 ---@return integer code
 function M.run(args)
@@ -170,10 +187,7 @@ function M.run(args)
   if not core.files.stat(script) then
     return M.missing(script)
   end
-  local trusted, untold, kind = true, nil, nil
-  if core.files.stat(script .. "/skill.lua") then
-    trusted, untold, kind = require("skillrt.cli.trust").check(script, args)
-  end
+  local trusted, untold, kind = may_run(script, args)
   if not trusted then
     return require("skillrt.cli.ending").refused(untold, kind)
   end

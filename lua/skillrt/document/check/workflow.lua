@@ -5,6 +5,7 @@
 
 local files = require "skillrt.base.files"
 local json_schema = require "skillrt.base.json_schema"
+local limits = require "skillrt.skill.limits"
 local runner = require "skillrt.run.runner"
 local skill = require "skillrt.skill"
 local script = require "skillrt.workflow.script"
@@ -16,7 +17,9 @@ local MAX_AGENTS <const>, REST_SECONDS <const> = 200, 10
 
 ---@class skillrt.check.Tried
 ---@field phases table<string, boolean>  that were begun
+---@field asked integer               agents
 ---@field schemas table<string, string>  what is wrong with one, by the agent it is asked of
+---@field meta table|nil     what it says of itself
 ---@field done table|nil
 ---@field message string|nil
 ---@field fault boolean|nil   it cannot be read at all
@@ -36,6 +39,7 @@ end
 
 local function options_of(tried)
   return function(given)
+    tried.asked = tried.asked + 1
     if given.phase then
       tried.phases[given.phase] = true
     end
@@ -52,8 +56,8 @@ local function options_of(tried)
 end
 
 -- Runs the script without asking anybody.
-local function try(path, source, name)
-  local tried = { phases = {}, schemas = {} }
+local function try(path, source, name, args)
+  local tried = { phases = {}, schemas = {}, asked = 0 }
   local one = assert(skill.check({
     name = "check",
     context = "memory",
@@ -65,11 +69,15 @@ local function try(path, source, name)
       tried.done, tried.message, class, tried.fault = script.perform(watched(ctx, tried), {
         source = source,
         name = name,
+        args = args,
         max_agents = MAX_AGENTS,
         max_parallel = MAX_AGENTS,
         timeout = REST_SECONDS,
         find = workflow.found_by(files.dirname(path)),
         options_of = options_of(tried),
+        began = function(meta)
+          tried.meta = meta
+        end,
       })
       return nil, class and tried.message or nil, class and "permanent"
     end } },
@@ -95,6 +103,25 @@ local function check_phases(meta, tried, place, found)
       found:add("workflow.phase", place, ("phase %q is not among those of meta"):format(title))
     end
   end
+end
+
+---What a script says of itself, and how many agents it asks where each answers at once.
+---@param path string
+---@param words string[]|nil  its arguments, as they stand behind `--`
+---@return { name: string, description: string, phases: table[], asked: integer, most: integer, message: string? }|nil
+---@return string? message
+function M.looked(path, words)
+  local source, message = files.read(path, workflow.MAX_SCRIPT)
+  if not source then
+    return nil, message
+  end
+  local tried = try(path, source, path:match("[^/]+$"), workflow.argument(words and words[1]))
+  local meta = tried.meta
+  if not meta then
+    return nil, tried.message
+  end
+  return { name = meta.name, description = meta.description, phases = meta.phases or {}, asked = tried.asked,
+    most = limits.default("max_agents"), message = not tried.done and tried.message or nil }
 end
 
 ---The subject of a script, with what is wrong with it.
@@ -127,7 +154,7 @@ function M.subject(path, found)
   for who, why in pairs(tried.schemas) do
     found:add("workflow.schema", place, ("the schema of %s: %s"):format(who, why))
   end
-  check_phases(tried.done and tried.done.meta, tried, place, found)
+  check_phases(tried.done and tried.meta, tried, place, found)
   subject.is_whole = true
   return subject
 end
