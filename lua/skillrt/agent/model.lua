@@ -9,6 +9,7 @@ local asking = require("skillrt.agent.asking")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local pace = require("skillrt.agent.pace")
+local prices_of = require("skillrt.agent.prices")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
 local reading = require("skillrt.agent.reading")
@@ -54,7 +55,7 @@ function M.check(definition, fields, where)
     agent.output = not why and json_schema.normal(agent.output) or nil
   end
   if not message and agent.prices then
-    message = used_of.check_prices(agent.prices, where)
+    message = prices_of.check(agent.prices, where)
   end
   if message then
     return nil, message

@@ -4,6 +4,7 @@
 local files = require("skillrt.base.files")
 local lua_data = require("skillrt.base.lua_data")
 local names = require("skillrt.base.names")
+local prices = require("skillrt.agent.prices")
 
 local M = {}
 
@@ -33,7 +34,7 @@ local function check(value, path)
       return nil, ("%s: %s must be a %s, not %s"):format(path, key, KNOWN[key], names.show(value[key]))
     end
   end
-  local wrong = value.prices and require("skillrt.agent.used").check_prices(value.prices, path)
+  local wrong = value.prices and prices.check(value.prices, path)
   if wrong then
     return nil, wrong
   end

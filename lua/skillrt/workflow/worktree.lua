@@ -41,7 +41,8 @@ rm -f "$own/locked"]]
 local END <const> = [[
 [ -e "$1/.git" ] || { echo removed; exit 0; }
 own=$(git -C "$1" rev-parse --absolute-git-dir) || exit 1
-if [ ! -e "$own/locked" ] && [ -z "$(git -C "$1" status --porcelain)" ] && [ "$(git -C "$1" rev-parse HEAD)" = "$3" ]; then
+head=$(git -C "$1" rev-parse HEAD)
+if [ ! -e "$own/locked" ] && [ -z "$(git -C "$1" status --porcelain)" ] && [ "$head" = "$3" ]; then
   gone=$(mktemp -d "$(git -C "$2" rev-parse --path-format=absolute --git-common-dir)/skillrt-XXXXXX") || exit 1
   mv "$own" "$gone/" && rm -rf "$1" "$gone" && echo removed
 else
