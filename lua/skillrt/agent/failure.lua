@@ -14,7 +14,8 @@ local M = {}
 ---@field form boolean?  only the form is wrong: the same answer may be asked for once more
 
 ---The classes that a function, a reply or a parser may name itself.
-M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true }
+M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true,
+  denied = true }
 
 ---The class that somebody named; one that nobody knows is for good, and said (R148).
 ---@param class any

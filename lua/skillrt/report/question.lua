@@ -24,6 +24,12 @@ function M.lines(question, number)
   for i, line in ipairs(text_of.lines(tostring(question.question or ""))) do
     list[#list + 1] = (i == 1 and head or "  ") .. line
   end
+  for _, line in ipairs(question.detail and text_of.lines(question.detail) or {}) do
+    list[#list + 1] = "    " .. line
+  end
+  if question.approval then
+    list[#list + 1] = "    (sha256 " .. text_of.escape(tostring(question.approval)) .. ")"
+  end
   local options = question.options or {}
   for i = 1, math.min(#options, SHOWN) do
     local option = options[i]
@@ -64,7 +70,7 @@ function M.all(open)
   end
   local list = {}
   for _, one in ipairs(open) do
-    if #open > WHOLE then
+    if #open > WHOLE and not one.question.approval then
       list[#list + 1] = in_short(one.question, one.q)
     else
       local lines = M.lines(one.question, one.q)

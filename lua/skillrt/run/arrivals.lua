@@ -85,7 +85,8 @@ local function hand_over(policy, bytes)
   elseif entry.event then
     what = { event = entry.event, value = entry.value == nil or entry.value, arrival = entry.id }
   else
-    what = { question = entry.question, value = entry.answer, nonce = entry.nonce, arrival = entry.id }
+    what = { question = entry.question, value = entry.answer, nonce = entry.nonce,
+      approval = entry.approval, arrival = entry.id }
   end
   policy.handed = policy.handed or {}
   table.insert(policy.handed, what)

@@ -201,6 +201,15 @@ for name, wait in pairs(WAITS) do
   end
 end
 
+---Leave of a person for exact arguments: true; or nil, message, "denied".
+function parts.approve(_, step, ctx, steps)
+  return function(given)
+    here(steps, step, "approve")
+    local approved, message, class = require("skillrt.run.approval").ask(ctx, given)
+    return approved, message, class
+  end
+end
+
 ---What a local function gives, kept: it is not run again.
 function parts.once(_, step, _, steps)
   return function(name, fn)

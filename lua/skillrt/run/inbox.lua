@@ -27,7 +27,7 @@ function M.new(work_dir)
   return setmetatable({ work_dir = work_dir, folder = files.join(work_dir, M.FOLDER), taken = {}, met = {} }, Inbox)
 end
 
--- What a file says: { question, value, nonce } or { event, value }, with its id; or why it says nothing.
+-- What a file says: { question, value, nonce, approval } or { event, value }, with its id; or why it says nothing.
 local function read(self, name)
   local text, message, code = files.kept(self.work_dir, M.FOLDER .. "/" .. name, LONGEST)
   if not text then
@@ -47,7 +47,7 @@ local function read(self, name)
     end
     return { event = entry.event, value = value, arrival = id }
   elseif entry.answer ~= nil and entry.answer ~= json.null then
-    return { question = entry.question, value = entry.answer, nonce = entry.nonce, arrival = id }
+    return { question = entry.question, value = entry.answer, nonce = entry.nonce, approval = entry.approval, arrival = id }
   end
   return nil, ('inbox/%s: has neither "answer" nor "event"'):format(name)
 end

@@ -173,6 +173,10 @@ function M.named(books, answer)
   if answer.nonce and answer.nonce ~= one.nonce then
     return nil, ("the answer was meant for a question %d that is over"):format(one.q)
   end
+  local why = (one.question.approval or answer.approval) and require("skillrt.run.approval").refusal(one, answer)
+  if why then
+    return nil, why
+  end
   return one
 end
 

@@ -230,7 +230,8 @@ end
 local function answers_of(policy)
   local session, list = policy.session, {}
   if session.answer ~= nil then
-    list[1] = { question = session.question, value = session.answer, nonce = session.nonce }
+    list[1] = { question = session.question, value = session.answer, nonce = session.nonce,
+      approval = session.approval }
   end
   table.move(session.answers or {}, 1, #(session.answers or {}), #list + 1, list)
   local wanted = session.answer_all

@@ -117,7 +117,8 @@ end
 ---@param call skillrt.Call
 ---@param answer table  { value, arrival }
 function M.answered(self, call, answer)
-  self:settle(call, { q = call.q, value = answer.value, arrival = answer.arrival })
+  self:settle(call, { q = call.q, value = answer.value, arrival = answer.arrival,
+    approval = call.request.question.approval })
 end
 
 ---Gives what has come to those who wait for it, the oldest to the oldest.

@@ -17,6 +17,8 @@ M.FIELDS = {
   text = { kind = "boolean" },
   edit = { kind = "string" },
   default = {},
+  detail = { kind = "string" }, -- shown whole below the question
+  approval = { kind = "text" }, -- the digest of what is approved (run/approval.lua)
 }
 
 local OPTION <const> = {
@@ -66,7 +68,7 @@ function M.check(given)
     end
   end
   local question = { header = given.header, question = given.question, options = options, edit = given.edit,
-    default = given.default }
+    default = given.default, detail = given.detail, approval = given.approval }
   local why = given.default ~= nil and M.refusal(question, given.default)
   if why then
     return nil, "its default is no answer: " .. why

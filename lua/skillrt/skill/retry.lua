@@ -15,6 +15,7 @@ M.MAX_RETRY_AFTER_MS = 3600 * 1000
 ---| "invalid_output"  # the reply was not what the contract asks for
 ---| "permanent"       # another attempt would fail the same way
 ---| "canceled"        # the run was stopped
+---| "denied"          # a person did not allow it
 
 ---@type table<string, boolean>
 M.CLASSES = {
@@ -24,6 +25,7 @@ M.CLASSES = {
   invalid_output = true,
   permanent = false,
   canceled = false,
+  denied = false,
 }
 
 ---@class skillrt.RetrySettings
