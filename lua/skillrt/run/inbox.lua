@@ -47,7 +47,8 @@ local function read(self, name)
     end
     return { event = entry.event, value = value, arrival = id }
   elseif entry.answer ~= nil and entry.answer ~= json.null then
-    return { question = entry.question, value = entry.answer, nonce = entry.nonce, approval = entry.approval, arrival = id }
+    return { question = entry.question, value = entry.answer, nonce = entry.nonce, arrival = id,
+      approval = entry.approval }
   end
   return nil, ('inbox/%s: has neither "answer" nor "event"'):format(name)
 end
