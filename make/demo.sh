@@ -69,5 +69,8 @@ say "a budget of two calls, then two more"
 "$skillrt" run examples/workflow/opinions.js --trust --agent "$agent" --limit calls=2 --quiet --work-dir "$out/budget" || true
 run resume "$out/budget" --add calls=2 --quiet
 
+say "the last run as a page to look at"
+run report "$out/budget"
+
 printf '\nWhat each run did: skillrt status DIR and skillrt log DIR, for the folders in %s.\n' "$out"
 printf 'The verdict lies in %s, the prompts and answers in its journal.\n' "$out/workflow/state.json"

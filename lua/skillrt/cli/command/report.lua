@@ -1,0 +1,37 @@
+-- cli/command/report.lua: `skillrt report DIR --html FILE`: a run as a page that people look at in a browser.
+--
+-- Takes no lock, so that a run under way can be looked at too.
+
+local core = require("skillrt.core")
+
+return {
+  name = "report",
+  summary = "Writes a page about a run: its steps and calls over time, its way, its state, what it cost",
+  description = "The page is one file that loads nothing: it can be sent, kept and opened without a network. Texts "
+    .. "share some megabytes, so that the page of a long run stays one that a browser opens at once.",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {
+    { name = "html", value = "FILE", help = "where the page goes; - is standard output; default: DIR/report.html" },
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending = require("skillrt.cli.ending")
+    local html, message, code = require("skillrt.report.page").of(args.dir)
+    if not html then
+      return ending.refused(message, code, nil, args.dir)
+    end
+    local path = args.html or args.dir:gsub("/+$", "") .. "/report.html"
+    if path == "-" then
+      core.terminal.write(1, html)
+      return 0
+    end
+    local written, why, kind = require("skillrt.base.files").write(path, html)
+    if not written then
+      return ending.refused(why, kind)
+    end
+    local text_of = require("skillrt.report.text")
+    require("skillrt.report.output").write(text_of.escape(path) .. "\n")
+    return 0
+  end,
+}

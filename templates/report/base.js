@@ -1,0 +1,82 @@
+"use strict";
+// base.js: what the parts of the page share: the data, texts made safe to look at, elements, times.
+// Every text comes to the page by textContent; nothing of the data is ever read as HTML.
+const data = JSON.parse(document.getElementById("data").textContent);
+const HIDDEN = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
+  + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
+
+// A text as it may be shown: what turns or hides the text around it stands there as its number.
+function shown(text) {
+  return String(text).replace(HIDDEN, (c) => "\\u{" + c.codePointAt(0).toString(16).toUpperCase() + "}");
+}
+function short(text, most) {
+  const line = shown(text).replace(/\s+/g, " ");
+  return line.length > most ? line.slice(0, most - 1) + "…" : line;
+}
+function el(name, given, ...inside) {
+  const made = document.createElement(name);
+  for (const key in given) {
+    if (key === "on") {
+      for (const event in given.on) { made.addEventListener(event, given.on[event]); }
+    } else { made.setAttribute(key, given[key]); }
+  }
+  for (const one of inside) {
+    if (one !== null && one !== undefined && one !== false) {
+      made.append(one instanceof Node ? one : document.createTextNode(shown(one)));
+    }
+  }
+  return made;
+}
+function svg(name, given, ...inside) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const key in given) { made.setAttribute(key, given[key]); }
+  made.append(...inside);
+  return made;
+}
+function section(id) {
+  const found = document.getElementById(id);
+  found.hidden = false;
+  return found;
+}
+function took(ms) {
+  if (ms < 1000) { return Math.round(ms) + " ms"; }
+  if (ms < 60000) { return (ms / 1000).toFixed(ms < 10000 ? 1 : 0) + " s"; }
+  if (ms < 3600000) { return Math.floor(ms / 60000) + " min " + Math.round(ms % 60000 / 1000) + " s"; }
+  return Math.floor(ms / 3600000) + " h " + Math.round(ms % 3600000 / 60000) + " min";
+}
+function clock(ms) { return new Date(ms).toISOString().slice(11, 23); }
+function pretty(value) { return typeof value === "string" ? value : JSON.stringify(value, null, 2); }
+function used(of) {
+  if (!of) { return null; }
+  const words = [];
+  if (of.tokens) { words.push(of.tokens.toLocaleString("en") + " tokens"); }
+  if (of.dollars) { words.push("$" + of.dollars.toFixed(of.dollars < 1 ? 4 : 2)); }
+  return words.join(", ") || null;
+}
+function color(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
+const COLORS = { completed: "good", partial: "warn", failed: "bad", open: "open", skipped: "off" };
+const steps = data.steps;
+let choose = function () {}; // set by list.js: shows the step of that place in the list
+
+// Open time: what lies between two sessions of the run takes no more room than a mark.
+const clockwork = (function () {
+  const sessions = data.sessions.map((one) => ({ from: one.from, to: Math.max(one.from, one.to || data.ended) }));
+  let open = 0;
+  for (const one of sessions) { open += one.to - one.from; }
+  const gap = Math.max(1, open * 0.012);
+  let at = 0;
+  for (const one of sessions) {
+    one.at = at;
+    at += one.to - one.from + gap;
+  }
+  return {
+    sessions: sessions,
+    gap: gap,
+    length: Math.max(1, at - gap),
+    of: function (ms) {
+      let found = sessions[0];
+      for (const one of sessions) { if (one.from <= ms) { found = one; } }
+      return found.at + Math.min(Math.max(0, ms - found.from), found.to - found.from);
+    },
+  };
+})();

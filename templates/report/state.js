@@ -1,0 +1,107 @@
+// state.js: the state over time, and what people were asked; the last part: it starts the page.
+
+// RFC 7386: null takes away, objects are merged, all else replaces.
+function merge(target, patch) {
+  if (patch === null || typeof patch !== "object" || Array.isArray(patch)) { return patch; }
+  const out = target !== null && typeof target === "object" && !Array.isArray(target) ? Object.assign({}, target) : {};
+  for (const key of Object.keys(patch)) {
+    if (patch[key] === null) { delete out[key]; } else {
+      Object.defineProperty(out, key, { value: merge(Object.hasOwn(out, key) ? out[key] : undefined, patch[key]),
+        enumerable: true, configurable: true, writable: true });
+    }
+  }
+  return out;
+}
+
+function show_state() {
+  const home = section("state"), range = home.querySelector("input"), count = home.querySelector(".count");
+  const body = home.querySelector(".body");
+  const over = steps.filter((step) => step.number && step.status !== "open").sort((a, b) => a.at + a.ms - b.at - b.ms);
+  const numbers = new Map(), open = new Set();
+  let whole = data.first, keys = new Set(Object.keys(data.first));
+  over.forEach((step, i) => {
+    for (const key of Object.keys(step.set || {})) {
+      keys.add(key);
+      const value = step.set[key];
+      if (typeof value === "number") { (numbers.get(key) || numbers.set(key, []).get(key)).push([i + 1, value]); }
+    }
+  });
+  function spark(points) {
+    if (!points || points.length < 3) { return null; }
+    const values = points.map((p) => p[1]), low = Math.min(...values), high = Math.max(...values);
+    const every = Math.ceil(points.length / 200);
+    const d = points.filter((_, i) => i % every === 0).map((p, i) => (i ? "L" : "M") + (p[0] / over.length * 118 + 1).toFixed(1)
+      + " " + (high === low ? 9 : 17 - (p[1] - low) / (high - low) * 16).toFixed(1)).join("");
+    return svg("svg", { class: "spark", width: 120, height: 18, "aria-hidden": "true" }, svg("path", { d: d }));
+  }
+  function draw() {
+    const n = Number(range.value), last = n === over.length;
+    whole = data.first;
+    for (let i = 0; i < n; i++) { if (over[i].set) { whole = merge(whole, over[i].set); } }
+    if (last) { whole = data.state; }
+    count.textContent = last ? "at the end" : n === 0 ? "as it began"
+      : "after step " + over[n - 1].number + " (" + shown(over[n - 1].id) + "), " + n + " of " + over.length;
+    const changed = n > 0 && over[n - 1].set || {};
+    const row = (key) => {
+      const value = whole[key];
+      const made = lazy(el("summary", {}, spark(numbers.get(key)), short(key, 60), Object.hasOwn(changed, key) &&
+        el("span", { class: "changed" }, "changed"), el("span", { class: "short" }, short(JSON.stringify(value) || "", 64))),
+      () => [el("pre", {}, pretty(value))]);
+      made.addEventListener("toggle", () => { if (made.open) { open.add(key); } else { open.delete(key); } });
+      made.open = open.has(key);
+      return made;
+    };
+    const names = Object.keys(whole).sort(), its = names.filter((key) => keys.has(key));
+    const own = names.filter((key) => !keys.has(key));
+    body.replaceChildren(...its.map(row));
+    if (own.length) {
+      const made = lazy(el("summary", { class: "hint" }, "What the runtime keeps beside it: " + own.length + " entries"),
+        () => own.map(row));
+      made.addEventListener("toggle", () => { if (made.open) { open.add(made.id); } else { open.delete(made.id); } });
+      made.id = "own";
+      made.open = open.has("own") || !its.length;
+      body.append(made);
+    }
+  }
+  range.max = over.length;
+  range.value = over.length;
+  range.disabled = over.length === 0;
+  range.addEventListener("input", draw);
+  draw();
+}
+
+function show_talk() {
+  const asked = data.questions || [];
+  if (asked.length) {
+    section("questions").querySelector(".body").append(...asked.map((one) => el("div", { class: "talk" },
+      el("div", { class: "text" }, (one.header ? one.header + ": " : "") + (one.question || "")),
+      one.answer !== undefined ? el("div", { class: "answer" }, (one.unanswered ? "nobody answered, taken is " : "") + one.answer)
+        : el("div", { class: "answer none" }, "open"))));
+  }
+  const errors = data.errors || [];
+  if (errors.length) {
+    const home = section("errors").querySelector(".body"), MOST = 50;
+    const groups = []; // the same failure again and again is told once
+    for (const one of errors.slice().reverse()) {
+      const who = one.action || one.phase || "run", last = groups[groups.length - 1];
+      if (last && last.who === who && last.message === one.message) { last.count++; } else {
+        groups.push({ who: who, message: one.message, count: 1 });
+      }
+    }
+    home.append(...groups.slice(0, MOST).map((one) => el("div", { class: "talk" }, el("strong", {}, one.who),
+      one.count > 1 && el("span", { class: "count" }, "  " + one.count + " times"),
+      el("div", { class: "text bad" }, one.message || ""))));
+    if (groups.length > MOST) { home.append(el("p", { class: "hint" }, "and " + (groups.length - MOST) + " before these")); }
+  }
+}
+
+show_talk();
+if (steps.length) {
+  const mark = draw_timeline();
+  draw_path();
+  show_steps(mark);
+}
+show_state();
+if (location.hash === "#all") { // for paper: what is folded is opened
+  for (const one of document.querySelectorAll("details")) { one.open = true; }
+}

@@ -1,0 +1,174 @@
+-- report_page_spec.lua: `skillrt report`: one page that loads nothing and runs nothing of what it shows, also for
+-- a run of 10,000 steps; looked at in a browser where one is installed.
+local core = require "skillrt.core"
+local json = require "skillrt.base.json"
+local kit = require "tests.support.cli_kit"
+
+local page_of = function(text) return json.decode((text:match('id="data">(.-)</script>'))) end
+
+-- What must never be read as HTML, as a script or as an attribute, whatever of a run it is.
+local HOSTILE = {
+  '</script><script>document[`title`]="OWNED"</script>', '<img src=x onerror="document[`title`]=\'OWNED\'">',
+  '"><svg onload=document[`title`]="OWNED">', "<!--<script>", "]]><script>document[`title`]='OWNED'</script>",
+  "javascript:document[`title`]='OWNED'", "{{skill}}{{{data}}}&lt;b&gt;", "\u{202E}txt-exe\u{2066}", "\u{2028}alert(1)\u{FEFF}",
+  "constructor", "</style><style>*{display:none}</style>", "<iframe srcdoc='<script>parent[`document`][`title`]=1</script>'>",
+}
+
+local SCRIPT = [==[
+local skillrt = require "skillrt"
+local bad = %s
+local all = table.concat(bad, "\n")
+local state = { n = 0, nest = { ["__proto__"] = { polluted = 1 } }, huge = ("%s"):rep(3000000) }
+for i, text in ipairs(bad) do state[text] = i end
+return skillrt.skill { name = "hostile", version = bad[1], state = state, limits = { max_errors = 9, max_retries = 0 }, actions = {
+  { id = "speaks", priority = 9, run = function(_, ctx)
+    ctx.log(all)
+    ctx.await { kind = "command", argv = { "echo", all }, label = bad[2] }
+    local set = { said = bad }
+    for i, text in ipairs(bad) do set[text] = text end
+    return set
+  end },
+  { id = "fails", priority = 8, optional = true, run = function() return nil, all end },
+  { id = "asks", priority = 7, run = function(_, ctx)
+    return { [bad[3]] = ctx.ask { question = all, header = bad[2], options = { { id = "yes", label = bad[1] } } } }
+  end },
+} }]==]
+
+local function hostile_run(folder)
+  local quoted = {}
+  for i, text in ipairs(HOSTILE) do quoted[i] = ("%q"):format(text) end
+  folder.file("hostile.lua", SCRIPT:format("{" .. table.concat(quoted, ",") .. "}", "x"))
+  local run = kit.run(folder, { "hostile.lua", "--work-dir", "w", "--quiet" })
+  assert.equal(3, run.code, run.err)
+  local made = kit.run(folder, { "report", "w", "--html", "page.html" })
+  assert.equal("page.html\n", made.out, made.err)
+  return folder.read "page.html"
+end
+
+local function has_browser() return os.execute "command -v chromium >/dev/null 2>&1" end
+
+-- What a browser makes of a page, and what its console says.
+local function looked_at(folder, name)
+  local out, err = folder.path .. "/dom", folder.path .. "/console"
+  os.execute(("timeout -s KILL 60 chromium --headless=new --no-sandbox --disable-gpu --enable-logging=stderr --v=0 "
+    .. "--user-data-dir=%s/profile --virtual-time-budget=3000 --dump-dom 'file://%s/%s' >%s 2>%s"):format(folder.path,
+    folder.path, name, out, err))
+  local said = {}
+  for line in (kit.read(err) or ""):gmatch "[^\n]+" do
+    said[#said + 1] = line:find("CONSOLE", 1, true) and line or nil
+  end
+  return kit.read(out) or "", table.concat(said, "\n")
+end
+
+describe("skillrt report", function()
+  it("writes a page whose policy allows its own script and style alone, and that refers to nothing", function()
+    local folder <close> = kit.folder()
+    local page = hostile_run(folder)
+    local policy = page:match 'http%-equiv="Content%-Security%-Policy" content="(.-)">'
+    assert.truthy(policy:find "^default%-src &#39;none&#39;; style%-src &#39;sha256%-%S+=&#39;; script%-src &#39;sha256%-%S+=&#39;; "
+      or policy:find "^default%-src 'none'; style%-src 'sha256%-%S+='; script%-src 'sha256%-%S+='; ", policy)
+    local script, count = nil, 0
+    for one in page:gmatch "<script>(.-)</script>" do script, count = one, count + 1 end
+    assert.equal(1, count)
+    local hex = core.sha256(script)
+    folder.file("digest", (hex:gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end)))
+    local shell <close> = io.popen("base64 -w0 " .. folder.path .. "/digest")
+    assert.truthy(policy:find("sha256-" .. shell:read "a", 1, true), "the digest of the script is not the policy's")
+    assert.is_nil(page:gsub('<script type="application/json".-</script>', ""):find "<%a[^<>]-[%s\"']%a*[sh]re?[cf]=")
+    local own = page:match "<style>(.-)</style>" .. script
+    for _, word in ipairs { "@import", "url(http", "fetch(", "innerHTML", "eval(", "document.write", "http-equiv" } do
+      assert.is_nil(own:find(word, 1, true), word)
+    end
+  end)
+
+  it("holds no text of a run as HTML: no character of it that HTML knows, none that turns or hides text", function()
+    local folder <close> = kit.folder()
+    local page = hostile_run(folder)
+    for _, text in ipairs(HOSTILE) do
+      if text:find "[<>\xE2\xEF]" then assert.is_nil(page:find(text, 1, true), text) end
+    end
+    local data = page:match 'id="data">(.-)</script>'
+    assert.is_nil(data:find "[<>&]")
+    for _, hidden in ipairs { "\u{202E}", "\u{2066}", "\u{2028}", "\u{FEFF}" } do
+      assert.is_nil(page:find(hidden, 1, true))
+    end
+    local read = page_of(page)
+    assert.equal(HOSTILE[1], read.version)
+    assert.equal(HOSTILE[9], read.state[HOSTILE[9]])
+    assert.equal(table.concat(HOSTILE, "\n") .. "\n", read.steps[1].calls[1].reply)
+    assert.truthy(#page < 1000000, "a huge text is told by its size")
+    assert.truthy(tostring(read.state.huge):find("left out: 3000002 bytes", 1, true))
+  end)
+
+  it("shows what a browser must not run: no script of the payload runs, nothing is wrong on the console", function()
+    if not has_browser() then return pending "no chromium here" end
+    local folder <close> = kit.folder()
+    hostile_run(folder)
+    local dom, console = looked_at(folder, "page.html#all")
+    assert.equal("", console)
+    assert.truthy(dom:find("<title>hostile: paused</title>", 1, true), dom:sub(1, 600))
+    assert.is_nil(dom:find("<img", 1, true))
+    assert.is_nil(dom:find("<iframe", 1, true))
+    assert.truthy(dom:find('class="row"', 1, true), "the steps are drawn")
+    assert.truthy(dom:find("u{202E}txt-exe", 1, true), "what turns text is shown as its number")
+  end)
+
+  it("stays one that can be used with 10,000 steps: some megabytes, only the rows in sight are there", function()
+    local folder <close> = kit.folder()
+    folder.file("big.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "big", state = { n = 0 }, durability = "process", limits = { max_iterations = 20000 },
+        actions = { { id = "count", max_runs = 1e9, when = "n < 10000", run = function(s)
+          return { n = s.n + 1, text = ("word "):rep(60) .. s.n } end } } }]])
+    kit.run(folder, { "big.lua", "--work-dir", "w", "--quiet" })
+    local began = os.clock()
+    assert.equal(0, kit.run(folder, { "report", "w" }).code)
+    assert.truthy(os.clock() - began < 20)
+    local page = folder.read "w/report.html"
+    assert.truthy(#page < 8000000, #page .. " bytes")
+    assert.equal(10000, #page_of(page).steps)
+    if not has_browser() then return end
+    local dom, console = looked_at(folder, "w/report.html")
+    assert.equal("", console)
+    local _, rows = dom:gsub('class="row"', "")
+    assert.truthy(rows > 10 and rows < 100, rows .. " rows")
+  end)
+
+  it("can be asked of a run under way, goes to standard output, and says what is no run", function()
+    local folder <close> = kit.folder()
+    folder.file("wait.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "wait", state = {}, actions = { { id = "long", run = function(_, ctx)
+        ctx.await { kind = "sleep", seconds = 60 } end } } }]])
+    local run = kit.start(folder, { "wait.lua", "--work-dir", "w" })
+    assert.truthy(run.says "Executing: long")
+    local page = page_of(kit.run(folder, { "report", "w", "--html", "-" }).out)
+    assert.same({ "executing", "open", "long" }, { page.status, page.steps[1].status, page.steps[1].id })
+    run.signal "KILL"
+    run.wait()
+    page = page_of(kit.run(folder, { "report", "w", "--html", "-" }).out)
+    assert.equal("interrupted", page.status)
+    assert.equal(2, kit.run(folder, { "report", "nothing" }).code)
+  end)
+
+  it("shows prompts and replies of agents, attempts, tokens and money, and the strategy's choice of way", function()
+    local folder <close> = kit.folder()
+    folder.file("paid.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "paid", state = { n = 0 },
+        agents = { writer = skillrt.agent.command { "sh", "-c", "cat >/dev/null; echo '{\"summary\":\"written\"}'", stdin = "{prompt}" } },
+        actions = {
+          { id = "a", priority = 2, agent = "writer", prompt = "write it well" },
+          { id = "b", run = function(_, ctx) ctx.used { tokens = 1500, dollars = 0.25 } return { n = 1 } end } } }]])
+    local run = kit.run(folder, { "paid.lua", "--work-dir", "w", "--quiet" })
+    assert.equal(0, run.code, run.err)
+    local text = kit.run(folder, { "report", "w", "--html", "-" }).out
+    local page = page_of(text)
+    assert.truthy(page.steps[1].calls[1].prompt:find("write it well", 1, true))
+    assert.truthy(page.steps[1].calls[1].reply:find("written", 1, true))
+    assert.same({ tokens = 1500, dollars = 0.25 }, page.steps[2].used)
+    assert.same({ n = 1 }, page.steps[2].set)
+    assert.truthy(text:find("<dt>tokens</dt><dd>1,500</dd>", 1, true))
+    assert.truthy(text:find("<dd>$0.2500</dd>", 1, true))
+  end)
+end)
