@@ -85,6 +85,46 @@ describe("an output file that a failed attempt left", function()
   end)
 end)
 
+describe("an output file that a failed member of a chain left", function()
+  after_each(R.clean)
+
+  -- A chain whose first member leaves half a file and fails, then `second`.
+  local function chain(second)
+    return skillrt.agent.chain { sh "cd {work_dir}; echo half > a.json; exit 1", sh("cd {work_dir}; " .. second) }
+  end
+
+  it("is not taken for the next member's", function()
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run({ limits = { max_retries = 0, max_errors = 1 }, phases = { { id = "a", output = "a.json",
+      agent = chain [[echo '{"status":"completed"}']] } } }, { work_dir = dir }))
+    assert.equal("failed", result.status)
+    assert.truthy(result.message:find("its output a.json was neither returned nor written", 1, true), result.message)
+    assert.equal("half\n", R.read(dir .. "/a.json.failed"))
+  end)
+
+  it("is put aside once: a resume takes what the next member wrote, wherever it was cut", function()
+    local dir, copy, kept = R.folder() .. "/run", R.folder() .. "/cut", false
+    local definition = { agents = { c = chain [[echo x >> asked; echo whole > a.json; echo '{"status":"completed"}']] },
+      actions = { { id = "a", output = "a.json", idempotent = true, run = function(_, ctx)
+        local reply, message = ctx.await { agent = "c" }
+        ctx.sleep(0.001) -- what came is recorded before the step is over
+        return reply and { n = 1 } or nil, message
+      end } } }
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "whole\n", "half\n" }, { R.read(dir .. "/a.json"), R.read(dir .. "/a.json.failed") })
+    for keep = 2, #R.records(dir) - 1 do
+      R.cut(dir, copy, keep)
+      local again = assert(skillrt.resume(copy, { skill = R.skill(definition) }))
+      assert.equal("completed", again.status, ("cut behind %d: %s"):format(keep, again.message))
+      assert.equal("whole\n", R.read(copy .. "/a.json"), "cut behind " .. keep)
+      kept = kept or R.read(copy .. "/asked") == "x\n"
+      os.execute(("rm -rf '%s'"):format(copy))
+    end
+    assert.is_true(kept) -- in some it was not asked again
+  end)
+end)
+
 describe("a view", function()
   it("is not written through a context folder that somebody made a link (F13)", function()
     local folder <close> = kit.folder()

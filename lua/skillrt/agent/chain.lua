@@ -117,6 +117,13 @@ local function ask_member(member, ctx, task)
   return returned.raised(member:label(), results[2])
 end
 
+-- The next member is not taken for the author of what this one left as its output. Done once: a resume finds what
+-- the next one wrote.
+local function put_aside(ctx, task)
+  local problem = not task.bare and task.put_aside and ctx.once("put aside what it left", task.put_aside)
+  return problem or nil
+end
+
 ---@param ctx table
 ---@param task skillrt.Task
 ---@return skillrt.Outcome|nil outcome
@@ -132,6 +139,10 @@ function M:perform(ctx, task)
       break
     elseif i < last then
       ctx.log(("%s; now agent %d of the chain"):format(message, i + 1))
+      local problem = put_aside(ctx, task)
+      if problem then
+        return nil, problem, "permanent"
+      end
     end
   end
   return outcome, message, class, call

@@ -125,6 +125,13 @@ function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end
 
+-- What a failed member of a chain left as the output is none of the next one's: a function that puts it aside.
+function LATER.put_aside(task)
+  return task.output and function()
+    return require("skillrt.run.output_files").put_aside(task._run, task._definition) or false
+  end or nil
+end
+
 function LATER.input_text(task)
   return in_memory(task) and input_text(task._run, task._step, task._definition) or nil
 end
