@@ -5,11 +5,13 @@
 -- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by
 -- sources.lua.
 local condition = require "skillrt.document.load.condition"
-local graphs = require "skillrt.document.load.flow.graphs"
+local lines = require "skillrt.document.load.flow.lines"
+local listed = require "skillrt.document.load.flow.listed"
 local mentions_of = require "skillrt.document.load.flow.mentions"
 local modes_of = require "skillrt.document.load.flow.modes"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
+local sections = require "skillrt.document.load.flow.sections"
 local statements = require "skillrt.document.load.flow.statements"
 local tables = require "skillrt.document.load.flow.tables"
 local trim = require("skillrt.base.text").trim
@@ -84,11 +86,11 @@ local function is_no_condition(text)
     or plain:find "start$" ~= nil or plain:find "^first" ~= nil
 end
 
-function Flow:add_condition(index, text, place)
+function Flow:add_condition(index, text, place, in_cell)
   if is_no_condition(text) then
     return
   end
-  local told = condition.item(text)
+  local told = in_cell and condition.equality(text) or condition.item(text)
   if told and told.condition then
     self.conditions[index] = self.conditions[index] or {}
     table.insert(self.conditions[index], told.condition)
@@ -97,6 +99,8 @@ function Flow:add_condition(index, text, place)
     self:tell("condition", { index }, place, text)
   end
 end
+
+local IS_MODE <const> = "^%s*`?mode%s*==?=?%s*['\"]?([%w_-]+)['\"]?`?%s*$" -- `mode == 'quick'` is one of the modes
 
 local YES = { yes = true, y = true, ["\u{2713}"] = true, ["\u{2705}"] = true, ["true"] = true, ["\u{662F}"] = true }
 
@@ -110,10 +114,15 @@ function Flow:read_row(row, place)
       modes_of.add(self.modes, row.index, mode)
     end
     self.modes.default = self.modes.default or default
+    self.modes.every = self.modes.every or modes and #modes == 0 and row.mode:find "%a" ~= nil
   end
-  if row.condition then
-    self:add_condition(row.index, row.condition, place)
+  local mode = row.condition and row.condition:match(IS_MODE)
+  if mode then
+    modes_of.add(self.modes, row.index, mode:lower())
+  elseif row.condition then
+    self:add_condition(row.index, row.condition, place, true)
   end
+  self.modes.every = self.modes.every or row.condition ~= nil and is_no_condition(row.condition)
   self.parallel[row.index] = self.parallel[row.index] or row.parallel and YES[row.parallel:lower()] or nil
 end
 
@@ -156,7 +165,12 @@ function Flow:read_table(block, file)
     return true
   end
   local modes = tables.by_mode(block, self.mentions)
-  for _, row in ipairs(modes or {}) do
+  self:read_modes(modes or {}, file)
+  return modes ~= nil
+end
+
+function Flow:read_modes(list, file)
+  for _, row in ipairs(list) do
     if not row.mode or #row.phases == 0 then
       self:tell("choice", {}, { file = file, line = row.line }, row.text)
     end
@@ -164,8 +178,8 @@ function Flow:read_table(block, file)
       modes_of.add(self.modes, index, row.mode)
     end
     self.modes.default = self.modes.default or row.default and row.mode or nil
+    self.used[file .. ":" .. row.line] = true
   end
-  return modes ~= nil
 end
 
 function Flow:read_missing(one, file)
@@ -230,78 +244,6 @@ function Flow:read_shapes(blocks, file, own)
   end)
 end
 
--- Going on with the phase that comes next anyway is no condition, nor is to begin.
-local function leads_on(named, own)
-  return #named == 1 and (named[1] == 1 or own ~= nil and named[1] == own + 1)
-end
-
-function Flow:judge(text, place, own, heading)
-  if #text > MAX_LINE then
-    return
-  end
-  text = text:gsub("`([^`]*)`", function(code)
-    return not code:find "phases/" and "" or nil
-  end)
-  local named, at = self.mentions:of(text)
-  local kind = statements.kind(text, #named, own ~= nil, heading or at ~= nil and at < 24)
-  if not kind or self.used[place.file .. ":" .. place.line] then
-    return
-  elseif kind == "loop" and own and named[1] and named[1] > own then
-    kind = "condition" -- it leads on, and leaves something out
-  elseif own and kind == "condition" and #named == 0 then
-    named = { own }
-  end
-  if kind == "condition" and leads_on(named, own) and not text:lower():find "skip" and not text:find "^[Pp]hase" then
-    return
-  end
-  local by_mode = #self.modes.order > 0
-  if not (by_mode and (kind == "choice" or text:lower():find "mode")) then
-    self:tell(kind, named, place, text)
-  end
-end
-
-local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F
-
-local PLAIN_FENCES = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
-
-function Flow:read_code(block, file)
-  for _, edge in ipairs(graphs.back(block, self.mentions)) do
-    local phases = self.mentions.phases
-    local text = ("%s -> %s"):format(phases[edge.from].id, phases[edge.to].id)
-    local between = {}
-    for index = edge.to, edge.from do
-      between[#between + 1] = index
-    end
-    self:tell("loop", between, { file = file, line = edge.line }, text)
-  end
-  if PLAIN_FENCES[block.lang] then
-    local line = block.line
-    for text in (block.text .. "\n"):gmatch "(.-)\n" do
-      line = line + 1
-      local bare = text:gsub("\u{2192}", "->"):gsub(BOXES, ""):gsub("\u{25BC}", ""):gsub("[|`+]", "")
-      bare = bare:gsub("^[%s>-]*", "")
-      if #bare <= MAX_LINE and #self.mentions:of(bare) > 0 then
-        self:judge(bare, { file = file, line = line }, nil, false)
-      end
-    end
-  end
-end
-
-function Flow:read_statements(blocks, file, own)
-  passages.each(blocks, function(passage)
-    if passage.example or passage.failure or passage.box or passage.kind == "comment" then
-      return
-    elseif passage.kind == "row" and not passage.text:find "phases/[^|]*|.*%([^()]+%)" then
-      return
-    end
-    self:judge(passage.text, { file = file, line = passage.line }, own, passage.kind == "heading")
-  end, not own and function(block, example, failure)
-    if not example and not failure then
-      self:read_code(block, file)
-    end
-  end or nil)
-end
-
 -- The number that a phase's title gives differs from that of its file.
 function Flow:check_title(one, blocks)
   for _, block in ipairs(blocks) do
@@ -318,33 +260,57 @@ function Flow:check_title(one, blocks)
   end
 end
 
+-- Those that tell of all phases, and each phase's own: path, its place in the order, the phase, its blocks.
+local function documents_of(tree, phases)
+  local out = {}
+  for _, path in ipairs(#phases > 0 and { "SKILL.md", "workflow.md" } or {}) do
+    out[#out + 1] = tree:has(path) and { path, nil, nil, blocks = tree:document(path) or {} } or nil
+  end
+  for i, one in ipairs(phases) do
+    if not one.blocks then -- else it is a section of SKILL.md
+      out[#out + 1] = { one.path, i, one, blocks = tree:has(one.path) and tree:document(one.path) or {} }
+    end
+  end
+  return out
+end
+
+function Flow:read_tables(blocks, file)
+  for _, block in ipairs(blocks) do
+    if block.kind == "table" then
+      self:read_table(block, file)
+    end
+  end
+  self:read_modes(sections.modes(blocks, self.mentions), file)
+  modes_of.complete(self.modes, sections.mode_names(blocks))
+end
+
 ---Reads what documents state of the flow of phases, and tells what of it is not run.
 ---@param tree skillrt.load.Tree
 ---@param phases skillrt.load.PhaseFile[]
 ---@param found skillrt.load.Findings
 ---@return skillrt.load.Flow
 function M.read(tree, phases, found)
+  local documents = {}
   local self = setmetatable({ tree = tree, found = found, mentions = mentions_of.new(phases), conditions = {},
     parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {},
     covered = { loop = {}, choice = {}, condition = {}, parallel = {} } }, Flow)
-  local documents = { #phases > 0 and { "SKILL.md" } or nil }
-  for i, one in ipairs(phases) do
-    documents[#documents + 1] = { one.path, i, one }
-  end
-  for i, one in ipairs(documents) do
-    one.blocks = tree:has(one[1]) and tree:document(one[1]) or {}
-    for _, block in ipairs(i == 1 and one.blocks or {}) do
-      if block.kind == "table" then
-        self:read_table(block, one[1])
-      end
+  for _, one in ipairs(documents_of(tree, phases)) do
+    documents[#documents + 1] = one
+    if not one[2] then
+      self:read_tables(one.blocks, one[1])
     end
     self:read_shapes(one.blocks, one[1], one[2])
     if one[3] then
       self:check_title(one[3], one.blocks)
     end
   end
+  local general = {}
   for _, one in ipairs(documents) do
-    self:read_statements(one.blocks, one[1], one[2])
+    general[#general + 1] = not one[2] and one or nil
+  end
+  listed.tell(general, self.mentions, found, self.order ~= nil)
+  for _, one in ipairs(documents) do
+    lines.read(self, one.blocks, one[1], one[2])
   end
   modes_of.tell(self.modes, found)
   return self

@@ -108,7 +108,11 @@ local function set_prompts(self, definition)
     self.step_place = function()
       return self.place(("sequential_config.phases[%d]"):format(i))
     end
-    set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id))
+    if self.texts[step.id] then
+      step.prompt = self.texts[step.id] .. "\n" -- with its line's end it is the words themselves
+    else
+      set_prompt(self, step, "phase", self.prompts[step.id] or ("phases/%s.md"):format(step.id))
+    end
   end
 end
 
@@ -141,7 +145,7 @@ end
 -- What decides beside the prompts: pinned with the run, so that a change is noticed.
 local function documents_of(self, definition)
   local out = { self.workflow }
-  if self.skill_md and (self.config or self.workflow) then
+  if self.skill_md and (self.config or self.workflow or next(self.texts)) then
     out[#out + 1] = "SKILL.md" -- its body goes into every prompt
   end
   if not self.config and definition.actions then
@@ -231,7 +235,9 @@ local function read_documents(self)
     add(path)
   end
   for _, one in ipairs(self.phase_files or {}) do
-    add(one.path)
+    if not one.blocks then -- SKILL.md is read by itself
+      add(one.path)
+    end
   end
   return out
 end
@@ -289,7 +295,7 @@ function M.read(dir, options)
     name = self.name,
     definition = definition,
     agent_decides = decides,
-    ask_mode = self.modes and not self.modes.default and #self.modes.order > 1 and self.modes.order or nil,
+    ask_mode = require("skillrt.document.load.flow.modes").to_ask(self.modes),
     config = raw,
     findings = found,
     tree = self.tree,

@@ -14,6 +14,7 @@ local MAX_LINE <const> = 4000 -- a longer one is taken as it stands
 ---@field example boolean  below a heading that says that what follows is none of the instructions
 ---@field failure boolean  below a heading about errors
 ---@field box boolean?     an item that is ticked off
+---@field indent integer?  of an item
 
 -- Headings of what is shown, not told; of what is done when something fails.
 local EXAMPLES = { "example", "sample", "template", "anti%-pattern", "\u{793A}\u{4F8B}", "\u{6A21}\u{677F}" }
@@ -61,7 +62,8 @@ function M.each(blocks, visit, code)
   local function one(block, text, line)
     local example, failure = place_of(stack)
     visit { kind = block.kind == "table" and "row" or block.kind, text = text, line = line,
-      quote = text:find "^>" ~= nil, example = example, failure = failure, box = block.checked ~= nil or nil }
+      quote = text:find "^>" ~= nil, example = example, failure = failure, box = block.checked ~= nil or nil,
+      indent = block.indent }
   end
   for _, block in ipairs(blocks) do
     if block.kind == "heading" then

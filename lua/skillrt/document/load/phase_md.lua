@@ -6,6 +6,8 @@ local condition = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
+local passages = require "skillrt.document.load.passages"
+local sections = require "skillrt.document.load.flow.sections"
 local tree_of = require "skillrt.document.load.tree"
 local words = require "skillrt.document.load.words"
 
@@ -22,10 +24,18 @@ end
 ---@field path string
 ---@field number number[]  empty where its name has none
 ---@field base string
+---@field blocks skillrt.load.Markdown?  it has no document: it is a section of SKILL.md
+---@field text string?       that section
+---@field name string?       its heading
+---@field line integer?
+
+local WORDS = { phase = true, step = true, stage = true, p = true }
 
 -- "03.5-merge" and "03-5-merge" are 3.5.
 local function number_of(base)
-  local rest = base:gsub("^[Pp]hase[-_ ]?", ""):gsub("^[Ss]tep[-_ ]?%f[%d]", "")
+  local rest = base:gsub("^%a+[-_ ]?%f[%d]", function(word)
+    return WORDS[word:lower():match "^%a+"] and "" or nil -- "phase-1-scope", "P1-scope"
+  end)
   local digits = rest:match "^%d+%-%d+%f[-]" or rest:match "^%d[%d.]*"
   local out = {}
   for part in (digits or ""):gmatch "%d+" do
@@ -58,21 +68,35 @@ local function id_of(base, taken)
   return id
 end
 
--- Phases without numbers stand in the order in which SKILL.md links to them.
-local function by_links(list, tree, found)
-  local place = {}
-  local blocks = tree:has "SKILL.md" and tree:document "SKILL.md" or {}
-  for i, link in ipairs(markdown.links(blocks)) do
-    local path = tree_of.resolve("SKILL.md", link.target)
-    place[path or ""] = place[path or ""] or i
+-- Where SKILL.md first names each file: by links, else in tables, items and sentences.
+local function places_in(tree)
+  local place, count = {}, 0
+  local function add(path)
+    count = count + 1
+    place[path or ""] = place[path or ""] or count
   end
+  local blocks = tree:has "SKILL.md" and tree:document "SKILL.md" or {}
+  for _, link in ipairs(markdown.links(blocks)) do
+    add(tree_of.resolve("SKILL.md", link.target))
+  end
+  passages.each(blocks, function(passage)
+    for path in (passage.example and "" or passage.text):gmatch "[%w_./-]+%.md" do
+      add(tree_of.resolve("SKILL.md", path))
+    end
+  end)
+  return place
+end
+
+-- Phases without numbers stand in the order in which SKILL.md names them.
+local function by_links(list, tree, found)
+  local place = places_in(tree)
   local out = {}
   for _, one in ipairs(list) do
     if place[one.path] then
       one.place = place[one.path]
       out[#out + 1] = one
     else
-      local what = "its name has no number and SKILL.md does not link to it"
+      local what = "its name has no number and SKILL.md does not name it"
       found:warn("phase-order", { file = one.path }, what, "it is not run", "name it NN-name.md")
     end
   end
@@ -81,16 +105,47 @@ local function by_links(list, tree, found)
   end)
   if #out > 0 then
     local what = "the phases have no numbers in their names"
-    local why = "they run in the order of SKILL.md's links"
+    local why = "they run in the order in which SKILL.md names them"
     found:warn("phase-order", { file = "phases" }, what, why, "name them NN-name.md")
   end
   return out
 end
 
--- The documents in phases/; where there is no such folder, steps/step-NN-name.md.
+-- The documents in phases/; where there is no such folder, steps/step-NN-name.md, or those beside SKILL.md.
 local function documents_in(tree)
   local list = tree:within("phases", "%.md$")
-  return #list == 0 and not tree.kinds.phases and tree:within("steps", "^step[-_]?%d.*%.md$") or list
+  if #list == 0 and not tree.kinds.phases then
+    list = tree:within("steps", "^step[-_]?%d.*%.md$")
+    list = #list == 0 and tree:within("", "^step[-_]?%d.*%.md$") or list
+    list = #list > 1 and list or {}
+  end
+  return list
+end
+
+local function lines_between(text, first, stop)
+  local out, number = {}, 0
+  for line in text:gmatch "([^\n]*)\n?" do
+    number = number + 1
+    if number >= first and (not stop or number < stop) then
+      out[#out + 1] = line
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+-- Phases that SKILL.md tells itself, among those that have documents.
+local function add_sections(tree, list, found)
+  local more = sections.phases(tree, list)
+  for _, one in ipairs(more) do
+    one.text = lines_between(tree:read "SKILL.md", one.line, one.stop)
+    list[#list + 1] = one
+    local what = ("phase %s has no document: its section here is what runs"):format(table.concat(one.number, "."))
+    found:note("phase-section", { file = "SKILL.md", line = one.line }, what, nil,
+      ("move it to phases/%02d-name.md"):format(one.number[1]))
+  end
+  if #more > 0 then
+    table.sort(list, before)
+  end
 end
 
 ---The phases of a folder, in order.
@@ -116,6 +171,9 @@ function M.files(tree, found, has_actions)
       found:note("phase-other", { file = one.path }, what, "it is not run by itself")
     end
   end
+  if not has_actions then
+    add_sections(tree, list, found)
+  end
   for _, one in ipairs(list) do
     one.id = id_of(one.base, taken)
     if one.id ~= one.base then
@@ -140,7 +198,7 @@ end
 local function path_in(text)
   local path = text:match "`([^`]+)`"
   path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", ""):gsub("^{workDir}/", "")
-  return path and names.confined(path) and not path:find "[{}$*<>|?:%s]" and path or nil
+  return path and names.confined(path) and not path:find "[{}%[%]$*<>|?:%s]" and path or nil
 end
 
 -- The paths between backticks in a text that name a file: `requirements.json`, `groups/_index.md`.
@@ -217,7 +275,7 @@ end
 ---@param found skillrt.load.Findings
 ---@return table
 function M.phase(one, blocks, made, found)
-  local title = markdown.title(blocks)
+  local title = one.name or markdown.title(blocks)
   local name = title and title:gsub("^[Pp]hase%s*%d[%d.]*%s*[:\u{FF1A}%-]?%s*", "")
   local phase = { id = one.id, name = name and name:find "%S" and name or one.base, objectives = {} }
   for _, block in ipairs(markdown.section(blocks, words.OBJECTIVE) or {}) do

@@ -73,7 +73,7 @@ local function missing_path(tree, text)
   for _, known in ipairs(FOLDERS) do
     if folder == known then
       local plain = path:find "^[%w_./-]+%.%w+$" and not path:find "%.%./" and not path:find "NN"
-        and not path:find "XX" and not path:find "xxx"
+        and not path:find "XX" and not path:find "xxx" and not path:find "%f[%w]%dN%f[%W]"
         and not path:find "%.%.%."
       return plain and tree.kinds[folder] and not tree.kinds[path] and path or nil
     end

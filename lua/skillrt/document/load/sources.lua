@@ -127,12 +127,12 @@ local function phases_of(self)
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
     local one = steps[index]
-    list[place] = phase_md.phase(one, self.tree:document(one.path) or {}, made, self.found)
-    made.text = made.text .. "\n" .. (self.tree:read(one.path) or "")
+    list[place] = phase_md.phase(one, one.blocks or self.tree:document(one.path) or {}, made, self.found)
+    made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
     stated:apply(index, list[place])
     self.free_outputs[place] = list[place].output == nil
     self.free_inputs[place] = list[place].input == nil
-    self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = 1 }
+    self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = one.line or 1 }
   end
   return list
 end
@@ -311,7 +311,7 @@ end
 ---@param self table  tree, found, prose, skill_md; gets places, prompts, registry and more
 ---@return table raw  a skill-config
 function M.raw(self)
-  self.places, self.prompts = {}, {}
+  self.places, self.prompts, self.texts = {}, {}, {}
   local raw = read_files(self)
   local actions = actions_in(raw)
   if (object(raw.autonomous_config) or {}).machine == nil then -- else its document was made of it
@@ -320,7 +320,7 @@ function M.raw(self)
   local has_actions = actions ~= nil or #self.prose.order > 0 or self.machine ~= nil and self.machine.runs
   self.phase_files = phase_md.files(self.tree, self.found, has_actions)
   for _, one in ipairs(self.phase_files) do
-    self.prompts[one.id] = one.path
+    self.prompts[one.id], self.texts[one.id] = one.path, one.text
   end
   local loop = raw.execution_mode ~= "sequential"
   if actions then

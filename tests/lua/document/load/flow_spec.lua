@@ -92,9 +92,76 @@ describe("a table of phases", function()
     assert.truthy(told(found, "flow-mode"):find("quick, full", 1, true))
   end)
 
+  it("says by \"Used By\" which mode runs what; headings name the modes that no row does", function()
+    local skill, found = read([[
+## Auto Mode
+
+## Single Role Mode Execution
+
+| Phase | Document | Used By |
+|---|---|---|
+| 1 | phases/01-plan.md | Both modes |
+| 2 | phases/02-write.md | Auto mode only |
+| 3 | phases/03-check.md | All modes |
+]])
+    assert.same({ false, "input.mode === 'auto'", false }, conditions(skill.phases))
+    assert.truthy(told(found, "flow-mode"):find("auto, single-role", 1, true))
+  end)
+
+  it("may give a mode as a condition, and takes one that it calls the default", function()
+    local skill = read("| # | Phase | File | Condition |\n|---|---|---|---|\n| 1 | Plan | phases/01-plan.md | Always |\n"
+      .. "| 2 | Write | phases/02-write.md | mode==parallel |\n| 3 | Check | phases/03-check.md | kind == small |\n")
+    assert.same({ false, "input.mode === 'parallel'", "kind === 'small'" }, conditions(skill.phases))
+    skill = read("| Mode | Phases | Trigger |\n|---|---|---|\n| full | 1 -> 2 -> 3 | Default: a page |\n"
+      .. "| short | 1 -> 3 | --short |\n| none | 1 | never |\n")
+    assert.same({ false, false, false }, conditions(skill.phases)) -- "1 -> 3" may mean two or three of them
+    skill = read("| Mode | Phases | Trigger |\n|---|---|---|\n| full | 1 -> 2 -> 3 | Default: a page |\n"
+      .. "| short | 1, 3 | --short |\n")
+    assert.same({ false, "!input.mode || input.mode === 'full'", false }, conditions(skill.phases))
+  end)
+
   it("that names a document which is not there is told with the nearest one", function()
     local _, found = read("| Phase | Document |\n|---|---|\n| 1 | phases/01-plan.md |\n| 2 | phases/02-writ.md |\n")
     assert.truthy(told(found, "reference-missing"):find("did you mean phases/02-write.md?", 1, true))
+  end)
+end)
+
+describe("a section of SKILL.md", function()
+  it("about a phase that has no document is what that phase is told; others have theirs", function()
+    local skill, found = read([[
+### Phase 0: Study of specs
+
+Reads them.
+
+### Phase 1: Find
+
+Finds.
+
+#### Step 1.1
+
+Looks around.
+
+### Phase 2: Write
+
+Ref: phases/02-write.md
+]], { "02-write", "03-check" })
+    assert.same({ "phase-1", "02-write", "03-check" }, folder_of.ids(skill.phases))
+    assert.equal("### Phase 1: Find\n\nFinds.\n\n#### Step 1.1\n\nLooks around.\n\n", skill.phases[1].prompt)
+    assert.equal("phases/02-write.md", skill.phases[2].prompt)
+    assert.same({ "SKILL.md" }, skill.documents)
+    assert.same({ "SKILL.md:10" }, folder_of.places(found, "load.phase-section"))
+  end)
+
+  it("under another number than its document's leaves all sections alone", function()
+    local skill = read("### Phase 1: Plan\n\nphases/00-plan.md\n\n### Phase 2: Look\n\nLooks.\n", { "00-plan", "01-end" })
+    assert.same({ "00-plan", "01-end" }, folder_of.ids(skill.phases))
+  end)
+
+  it("for each mode says what it runs", function()
+    local skill, found = read "## Quick Mode\n\nRun phase 1 only.\n\n## Full Mode (default)\n\nRun all 3 phases.\n"
+    local full = "!input.mode || input.mode === 'full'"
+    assert.same({ false, full, full }, conditions(skill.phases))
+    assert.equal("", told(found, "flow-condition") .. told(found, "flow-choice"))
   end)
 end)
 
@@ -124,6 +191,8 @@ describe("a sentence about phases", function()
   it("keeps every character of what it quotes", function()
     local _, found = read("## Flow\n\n```\n│ Phase 2: 解决 (conditional: risk ≥ medium)\n```\n")
     assert.truthy(told(found, "flow-condition"):find("解决 (conditional: risk ≥ medium)", 1, true))
+    _, found = read "`plan` leads to phases 1-3; `check` runs Phase 3 only.\n"
+    assert.truthy(told(found, "flow-condition"):find("`plan` leads to phases 1-3; `check` runs", 1, true))
   end)
 
   it("that has the stated shape is obeyed: neighbours run at once (R13, F22)", function()

@@ -69,7 +69,7 @@ end
 -- Small letters, no marks of emphasis, each phase's number an "n".
 local function plain(text)
   text = text:gsub("`[^`]*phases/[^`]*`", " phase 0 "):gsub("%[[^%]]*%]%([^)]*%)", function(link)
-    return link:find "phases/" and " phase 0 " or link:match "%[(.-)%]"
+    return (link:find "phases/" or link:find "%(phase 0%)") and " phase 0 " or link:match "%[(.-)%]"
   end)
   text = text:lower():gsub("[*_`\"]", ""):gsub("^>%s*", ""):gsub("\u{9636}\u{6BB5}%s*%d", "phase %0")
   text = text:gsub("phases?/[%w_.-]+%.md", "phase 0")
@@ -140,6 +140,32 @@ function M.kind(text, named, own, bound)
     return "condition"
   end
   return nil
+end
+
+-- In a phase's own document: what is done next is another's.
+local FOLLOWS = { "read fully and follow", "read and follow", "read and execute", "load and follow", "load and execute",
+  "read fully, and follow", "early exit", "proceed to phase", "continue with phase", "continue to phase", "go to phase",
+  "return to phase", "goto phase" }
+
+---Whether a line of a phase's own document says which phase comes behind it.
+---@param text string
+---@return boolean
+function M.is_lead(text)
+  local told = plain(text)
+  return any(told, FOLLOWS) and not any(told, RESUMES)
+end
+
+-- A round among what stands around it: "loop back to (a)", "(loop if new issues are found)".
+local ROUNDS = { "%f[%a]loop back", "%f[%a]loop if", "%f[%a]loop until", "%f[%a]loop while", "repeats? until",
+  "iterates? until", "repeats? from", "%f[%a]repeats? steps?", "back to %(?%a%)?%f[%W]", "back to step",
+  "\u{5FAA}\u{73AF}\u{76F4}\u{5230}", "\u{91CD}\u{590D}\u{76F4}\u{5230}" }
+
+---Whether a line that names no phase states a round among those that stand around it.
+---@param text string
+---@return boolean
+function M.is_round(text)
+  local told = text:lower():gsub("[*_`\"]", "")
+  return any(told, ROUNDS) and not any(told, RESUMES)
 end
 
 ---Whether a line says that neighbouring phases run at once, in so many words.

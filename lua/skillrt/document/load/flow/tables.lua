@@ -14,6 +14,7 @@ local COLUMNS = {
     ["\u{6267}\u{884C}\u{6761}\u{4EF6}"] = true },
   parallel = { parallel = true, ["in parallel"] = true, ["\u{5E76}\u{884C}"] = true },
   output = { output = true, outputs = true, ["\u{8F93}\u{51FA}"] = true, ["\u{4EA7}\u{51FA}"] = true },
+  used = { ["used by"] = true, ["used in"] = true, ["applies to"] = true, ["runs in"] = true },
   phase = { phase = true, ["#"] = true, ["phase #"] = true, ["\u{9636}\u{6BB5}"] = true },
   phases = { phases = true, ["phases to run"] = true, ["\u{9636}\u{6BB5}"] = true },
 }
@@ -64,6 +65,17 @@ local function row_of(row, at, mentions)
   return out
 end
 
+-- A column that says who uses a phase speaks of modes where it says so.
+local function mode_column(block, at)
+  for _, row in ipairs(at.used and not at.mode and block.rows or {}) do
+    local cell = row.cells[at.used] or ""
+    if #cell <= MAX_CELL and cell:lower():find "%f[%w]modes?%f[%W]" then
+      return at.used
+    end
+  end
+  return at.mode
+end
+
 ---The rows of a table of phases; nil where it is none.
 ---@param block skillrt.load.Block
 ---@param mentions skillrt.load.Mentions
@@ -71,6 +83,7 @@ end
 ---@return { path: string, line: integer }[]? missing  rows whose document is not there
 function M.phases(block, mentions)
   local at = columns(block.header)
+  at.mode = mode_column(block, at)
   if at.mode == 1 or not (at.phase or path_in(block.rows[1] and block.rows[1].cells or {})) then
     return nil
   end
@@ -94,7 +107,11 @@ local function modes_in(cell)
   if #cell > MAX_CELL then
     return nil
   end
-  local text = plain(cell):lower():gsub("%s+mode%f[%W]", "")
+  local text = plain(cell):lower()
+  if text:find "%w%s+modes?%f[%W]" then -- "single role mode only"
+    text = text:gsub("%s+only$", ""):gsub("%s+modes?%f[%W]", ""):gsub("(%w)%s+(%w)", "%1-%2")
+    text = text:gsub("%-and%-", ","):gsub("%-or%-", ",")
+  end
   for part in (text:gsub("%f[%w]and%f[%W]", ","):gsub("\u{3001}", ",") .. ","):gmatch "([^,/+]*)[,/+]" do
     local name, more = part:match "^%s*%-*([%w_-]+)%s*(.-)%s*$"
     local is_default = more and more:find "^%(?default%)?$" ~= nil
@@ -107,18 +124,36 @@ local function modes_in(cell)
   return out, default
 end
 
-local EVERY = { all = true, any = true, both = true, ["*"] = true, always = true, [""] = true, ["-"] = true }
+local EVERY = { all = true, any = true, both = true, ["*"] = true, always = true, [""] = true, ["-"] = true,
+  every = true }
 
 ---The modes of a phase's cell; an empty list: all.
 ---@param cell string
 ---@return string[]? modes  nil: it is prose
 ---@return string? default
 function M.modes(cell)
-  if EVERY[plain(cell):lower()] or plain(cell) == "\u{2014}" then
+  local text = plain(cell):sub(1, MAX_CELL)
+  if EVERY[(text:lower():gsub("%s+modes?$", ""))] or text == "\u{2014}" then
     return {}
   end
   local out, default = modes_in(cell)
   return out and names.id(out[1] or "") and out or nil, default
+end
+
+-- "1 -> 4" may mean all from 1 to 4, or those two: nobody can tell. "1 -> 2" and "1 -> 3 -> 4" are lists.
+local function is_unclear(cell)
+  local from, to = cell:gsub("\u{2192}", "->"):match "^%s*(%d+)%s*%->%s*(%d+)%+?%s*$"
+  return from ~= nil and tonumber(to) ~= tonumber(from) + 1
+end
+
+-- "Default: a page is given" in any cell behind the first.
+local function says_default(cells)
+  for i = 2, #cells do
+    if plain(cells[i]):lower():find "^default%f[%W]" then
+      return true
+    end
+  end
+  return false
 end
 
 ---A table of modes with their phases or documents; nil where it is none.
@@ -130,9 +165,10 @@ function M.by_mode(block, mentions)
   if at.mode ~= 1 then
     return nil
   end
-  local out, ours = {}, at.phases ~= nil
+  local out, ours, unclear = {}, at.phases ~= nil, false
   for _, row in ipairs(block.rows) do
     local cells, path = row.cells, path_in(row.cells)
+    unclear = unclear or at.phases ~= nil and is_unclear(plain(cells[at.phases] or ""))
     local named, list = {}, at.phases and cells[at.phases]
     if list and plain(list):lower():find "^all%f[%W]" and #plain(list) < 12 then
       for i in ipairs(mentions.phases) do
@@ -145,8 +181,11 @@ function M.by_mode(block, mentions)
     end
     local modes, default = M.modes(cells[1] or "")
     ours = ours or path ~= nil and #named > 0
-    out[#out + 1] = { mode = modes and modes[1], default = default ~= nil, phases = named, line = row.line,
-      text = table.concat(cells, " | ") }
+    out[#out + 1] = { mode = modes and modes[1], default = default ~= nil or says_default(cells),
+      phases = named, line = row.line, text = table.concat(cells, " | ") }
+  end
+  for _, row in ipairs(unclear and out or {}) do
+    row.mode = nil -- then none of it is read
   end
   return ours and #out > 0 and out or nil
 end

@@ -1,0 +1,161 @@
+-- document/load/flow/lines.lua: the lines of a document that state how phases follow each other: each is judged by its
+-- words, and what is not read is told by flow.lua.
+--
+-- Judges sentences and flows drawn in characters; reads no tables. Called by flow.lua.
+local graphs = require "skillrt.document.load.flow.graphs"
+local modes_of = require "skillrt.document.load.flow.modes"
+local passages = require "skillrt.document.load.passages"
+local statements = require "skillrt.document.load.flow.statements"
+
+local M = {}
+
+local MAX_LINE <const> = 1000 -- a longer one is no sentence about phases
+
+-- Going on with the phase that comes next anyway is no condition, nor is to begin.
+local function leads_on(named, own, text)
+  local next_one = #named == 1 and (named[1] == 1 or own ~= nil and named[1] == own + 1)
+  return next_one and not text:lower():find "%f[%w]only%f[%W]"
+end
+
+local function judge(flow, text, place, own, heading, said)
+  if #text > MAX_LINE then
+    return
+  end
+  said = said or text
+  text = text:gsub("`([^`]*)`", function(code)
+    return not flow.mentions:by_file(code) and "" or nil
+  end)
+  local by_file = own and flow.mentions:by_file(text)
+  local named, at = flow.mentions:of(text, own ~= nil)
+  text = flow.mentions:normal(text, own ~= nil)
+  local kind = statements.kind(text, #named, own ~= nil, heading or at ~= nil and at < 24)
+  if not kind and by_file and #named == 1 and named[1] ~= own + 1 and statements.is_lead(text) then
+    kind = named[1] <= own and "loop" or "condition"
+  end
+  if not kind or flow.used[place.file .. ":" .. place.line] then
+    return
+  elseif kind == "loop" and own and named[1] and named[1] > own then
+    kind = "condition" -- it leads on, and leaves something out
+  elseif own and kind == "condition" and #named == 0 then
+    named = { own }
+  end
+  if kind == "condition" and leads_on(named, own, text) and not text:lower():find "skip"
+    and not text:find "^[Pp]hase" then
+    return
+  end
+  local by_mode = #flow.modes.order > 0
+  local by_set = kind ~= "loop" and modes_of.has_set(flow.modes, named, #flow.mentions.phases)
+  if by_mode and (text:lower():find "mode" or by_set) then
+    return
+  elseif not (by_mode and kind == "choice") then
+    flow:tell(kind, named, place, said)
+  end
+end
+
+local BOXES <const> = "\xE2[\x94\x95][\x80-\xBF]" -- U+2500 to U+257F
+
+local PLAIN_FENCES = { [""] = true, text = true, txt = true, plain = true, plaintext = true }
+
+-- A flow drawn in characters: lines that name phases, and rounds between them. What hangs below a phase by lines of a
+-- tree is its own affair.
+local function read_drawing(flow, block, file)
+  local line, named, round = block.line, 0, nil
+  for text in (block.text .. "\n"):gmatch "(.-)\n" do
+    line = line + 1
+    local bare = text:gsub("\u{2192}", "->"):gsub(BOXES, ""):gsub("\u{25BC}", ""):gsub("[|`+]", "")
+    bare = bare:gsub("^[%s>-]*", "")
+    local count = #bare <= MAX_LINE and #flow.mentions:of(bare) or 0
+    named = named + count
+    if count > 0 then
+      local said = text:gsub(BOXES, ""):gsub("\u{25BC}", "")
+      judge(flow, bare, { file = file, line = line }, nil, false, said)
+    elseif not round and #bare <= MAX_LINE and not text:find(BOXES) and text:find "^%s*[^%w%s]"
+      and statements.is_round(bare) then
+      round = { line = line, text = text }
+    end
+  end
+  if round and named > 1 then
+    flow:tell("loop", {}, { file = file, line = round.line }, round.text)
+  end
+end
+
+local function read_code(flow, block, file)
+  for _, edge in ipairs(graphs.back(block, flow.mentions)) do
+    local phases = flow.mentions.phases
+    local text = ("%s -> %s"):format(phases[edge.from].id, phases[edge.to].id)
+    local between = {}
+    for index = edge.to, edge.from do
+      between[#between + 1] = index
+    end
+    flow:tell("loop", between, { file = file, line = edge.line }, text)
+  end
+  if PLAIN_FENCES[block.lang] then
+    read_drawing(flow, block, file)
+  end
+end
+
+-- The items of one list: where some name phases, a round beside them is theirs. One below an item that
+-- names a phase is that phase's own affair.
+local function rounds_of_lists(flow, file)
+  local named, deepest, waiting = 0, 0, {}
+  local function over()
+    for _, one in ipairs(named > 1 and waiting or {}) do
+      flow:tell("loop", {}, { file = file, line = one.line }, one.text)
+    end
+    named, deepest, waiting = 0, 0, {}
+  end
+  return function(passage)
+    if passage.kind ~= "item" then
+      over()
+      return
+    end
+    local count = #passage.text <= MAX_LINE and #flow.mentions:of(passage.text) or 0
+    if count > 0 then
+      named, deepest = named + count, passage.indent or 0
+    elseif ((passage.indent or 0) <= deepest or passage.text:find "^%s*%a[.)]%s") and #passage.text <= MAX_LINE
+      and statements.is_round(passage.text) then
+      waiting[#waiting + 1] = passage
+    end
+  end, over
+end
+
+-- A row that leads somewhere else than to the first phase: "--resume | -> Phase 3".
+local function entry(flow, passage, file)
+  local text = #passage.text <= MAX_LINE and passage.text:gsub("\u{2192}", "->") or ""
+  local cell = text:match "%f[^|\0]%s*%->%s*(Phase%s*%d[%d.]*[^|]*)"
+  local named = cell and flow.mentions:of(cell) or {}
+  local here = cell and (#named == 0 or named[1] > 1)
+  if here and #flow.modes.order == 0 then
+    flow:tell("choice", named, { file = file, line = passage.line }, passage.text)
+  end
+  return here
+end
+
+---Judges the lines of one document.
+---@param flow skillrt.load.Flow
+---@param blocks skillrt.load.Markdown
+---@param file string
+---@param own integer?  the phase whose document it is
+function M.read(flow, blocks, file, own)
+  local round, over = rounds_of_lists(flow, file)
+  passages.each(blocks, function(passage)
+    if passage.example or passage.failure or passage.box or passage.kind == "comment" then
+      return
+    elseif not own then
+      round(passage)
+    end
+    if passage.kind == "row" and not own and entry(flow, passage, file) then
+      return
+    elseif passage.kind == "row" and not passage.text:find "phases/[^|]*|.*%([^()]+%)" then
+      return
+    end
+    judge(flow, passage.text, { file = file, line = passage.line }, own, passage.kind == "heading")
+  end, not own and function(block, example, failure)
+    if not example and not failure then
+      read_code(flow, block, file)
+    end
+  end or nil)
+  over()
+end
+
+return M
