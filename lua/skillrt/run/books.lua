@@ -23,25 +23,6 @@ local subs = later("skillrt.run.books.subs")
 
 local M = {}
 
----@class skillrt.Step
----@field number integer
----@field id string             of the action or phase
----@field kind "action"|"phase"
----@field attempt integer       from 1
----@field told boolean|nil       something is recorded of it since its start
----@field root table            the state as it was when the step started
----@field started_at integer    UTC ms
----@field after integer|nil     how many steps were over when it started
----@field retry_at integer|nil  UTC ms: not before
----@field failures table[]      failed attempts: their `fail` records
----@field calls table<string, table>    by place: the `call` record of a call that is not over
----@field known table<string, table>    by place: { digest, seq | result } of a call that is over
----@field order string[]        the places of `known`, as they were over; what was dropped stands there still
----@field values table<string, any[]>   by place: times, random numbers and ids drawn there
----@field notes table<string, integer>  by place: lines that were said there
----@field rounds table<string, table>   by place: the newest round of a loop: { n, seq | value, from }
----@field generations table<string, integer>  by place: answered results that were dropped
-
 ---@class skillrt.Books
 ---@field state skillrt.State
 ---@field steps table<integer, skillrt.Step>  steps under way
