@@ -4,6 +4,8 @@
 -- and keeps only what later lines need. All text is escaped here. Knows the record shapes of
 -- books.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
 
+local moved = require("skillrt.report.moved")
+local names = require("skillrt.base.names")
 local resumed = require("skillrt.report.resumed")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
@@ -142,9 +144,9 @@ function format.result(self, record, out)
   end
   if self.detail then
     local reply = record.reply or record.failed or {}
-    local size = type(reply.body) == "string" and #reply.body or 0
     add(out, "detail", "%sReply: %s, %d bytes (call %s)", prefix(self.steps[record.step]),
-      escape(tostring(reply.status or reply.class or "kept")), size, escape(tostring(record.c or record.x)))
+      escape(tostring(reply.status or reply.class or "kept")), type(reply.body) == "string" and #reply.body or 0,
+      escape(tostring(record.c or record.x)))
   end
 end
 format.reply = format.result
@@ -199,6 +201,7 @@ function format.fail(self, record, out)
       add(out, "detail", "    %s", line)
     end
   end
+  moved(out, prefix(step), record.move)
 end
 
 function format.done(self, record, out)
@@ -229,6 +232,7 @@ function format.done(self, record, out)
     add(out, "warning", "%sWarning: %s: its effect did not come true: %s", prefix(step), escape(step.id),
       joined(record.missed, 10))
   end
+  moved(out, prefix(step), record.move)
 end
 
 function format.skip(self, record, out)
@@ -343,6 +347,7 @@ end
 
 function format.retry(_, record, out)
   add(out, "info", "Retrying: %s", escape(record.action or record.phase or "?"))
+  moved(out, prefix(nil), record.move)
 end
 
 function format.rewind(self, record, out)
@@ -356,12 +361,7 @@ function format.rewind(self, record, out)
 end
 
 function format.edit(_, record, out)
-  local keys = {}
-  for key in pairs(record.set) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  add(out, "warning", "Taken over from the edited state.json: %s", joined(keys, 20))
+  add(out, "warning", "Taken over from the edited state.json: %s", joined(names.sorted(record.set), 20))
 end
 
 function format.accept(_, record, out)

@@ -110,6 +110,8 @@ function M.of(dir, books, report)
     open = core.json.array(open_steps(books)),
     errors = #errors,
     last_error = last,
+    state = books.mode == "machine" and root.state or nil,
+    metrics = books.mode == "machine" and root.metrics or nil,
     limits = core.json.array(used.list(books)),
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = open[1] and open[1].question,
@@ -212,6 +214,11 @@ function M.lines(status, books)
   add(out, "last", ("%s, %s"):format(status.updated_at, M.ago(books.at)))
   add(out, "steps", ("%d over, %d open, %d failed, %d %s"):format(status.steps, #status.open, status.errors,
     status.retries, status.retries == 1 and "retry" or "retries"))
+  if status.state ~= nil then
+    local moved = type(status.metrics) == "table" and status.metrics.state_transitions or 0
+    add(out, "state", ("%s, after %s %s"):format(escape(tostring(status.state)), escape(tostring(moved)),
+      moved == 1 and "transition" or "transitions"))
+  end
   add(out, "limits", table.concat(used.words(status.limits), ", "))
   for _, step in ipairs(status.open) do
     add(out, "open", step_line(step))

@@ -51,6 +51,9 @@ end
 ---@return table entry
 function M.follow(run, definition, entry)
   local word = on_error.word(definition)
+  if run.skill.machine and require("skillrt.run.moves").failed(run, definition, entry) then
+    return entry -- its class says where that leads
+  end
   if word then
     local by = run.books.spent_by[definition.id]
     local failures = 1 + (by and by.max_errors or 0)

@@ -18,6 +18,7 @@ local arrived = later("skillrt.run.books.arrived")
 local asked = later("skillrt.run.books.asked")
 local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
+local machine = later("skillrt.run.books.machine")
 local old = later("skillrt.run.books.old")
 local subs = later("skillrt.run.books.subs")
 
@@ -156,6 +157,7 @@ function apply.start(self, record)
     started_at = record.at,
     root = books:hold(),
     after = self.finished,
+    edge = record.edge,
     before = nil, -- named with the next, so that there is room
     behind = nil,
   }, Step))
@@ -367,6 +369,9 @@ function M.apply(self, record, seq)
     old[kind](self, record)
   else
     error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
+  end
+  if record.move then
+    machine.moved(scope, record, M.iso(record.at))
   end
   if record.arrival then
     arrived.seen(self, record.arrival)

@@ -1,7 +1,7 @@
 -- run/outcome.lua: what of a step's result may enter the books.
 --
--- Refuses reserved fields and dotted keys, checks declared types and declared effects. Knows the
--- skill and the books, no agents, no journal.
+-- Refuses reserved fields and dotted keys, checks declared types and declared effects; in machine mode the
+-- machine moves with it. Knows the skill and the books, no agents, no journal.
 -- Called by steps.lua.
 
 local core = require("skillrt.core")
@@ -12,6 +12,7 @@ local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local plain = require("skillrt.base.plain")
 local state = require("skillrt.skill.state")
+local moves = setmetatable({}, { __index = function(_, key) return require("skillrt.run.moves")[key] end })
 local types = require("skillrt.skill.types")
 
 local M = {}
@@ -180,8 +181,8 @@ local function judge_context(step, given)
 end
 
 -- The state as the effects will find it: the top-level fields after the update.
-local function preview(root, updates)
-  return setmetatable({}, {
+local function preview(root, updates, move)
+  return setmetatable({ state = move and move.to }, {
     __index = function(_, key)
       local value = updates[key]
       if value == json.null then
@@ -251,6 +252,10 @@ function M.record(run, step, definition, updates, words)
       return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, problem) }
     end
   end
+  local machine, claims = run.skill.machine, nil
+  if machine then
+    updates, claims = moves.apart(updates)
+  end
   if updates.context ~= nil or (words and words.context) then
     updates, context = split_context(updates, words and words.context)
   end
@@ -279,6 +284,13 @@ function M.record(run, step, definition, updates, words)
     end
     simple = false
   end
+  if machine and not entry.partial then
+    local failure = moves.done(run, step, definition, entry, claims)
+    if failure then
+      return nil, failure
+    end
+    simple = false
+  end
   if #definition.effects > 0 then
     if has_tables then -- they are looked at as they will be kept: what cannot be is told first
       local _, unfit = plain.copy(kept, "updates")
@@ -286,7 +298,7 @@ function M.record(run, step, definition, updates, words)
         return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
       end
     end
-    entry.missed = broken_effects(definition, root, preview(root, kept))
+    entry.missed = broken_effects(definition, root, preview(root, kept, entry.move))
     simple = false
   end
   return entry, nil, simple

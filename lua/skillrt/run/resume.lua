@@ -199,7 +199,8 @@ end
 local function take_retry(policy)
   local failed = policy.books.last_failed
   local forget = over_terminals(policy, failed.id)
-  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = forget or nil }))
+  local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, failed.id) or nil
+  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = forget or nil, move = move }))
 end
 
 -- A limit that failed the run is raised: what the end brought with it is forgotten. The loop of a hybrid

@@ -183,7 +183,7 @@ local function first_record(parts, given)
     run = parts.run_id,
     skill = skill.name,
     version = skill.version,
-    mode = skill.mode,
+    mode = skill.mode, move = skill.machine and skill.machine.begins,
     input = parts.input,
     args = #args > 0 and json.array(args) or nil,
     state = skill.state,

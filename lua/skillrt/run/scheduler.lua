@@ -62,6 +62,10 @@ local function fill(self)
       return status, reason, message
     end
     self.head = self.head + 1
+    if mode.edge_of then
+      mark = mark or {}
+      mark[3] = mode:edge_of(one)
+    end
     if self.head == 2 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, mark))
       if mode.concurrent then

@@ -28,7 +28,7 @@ local APART <const> = { steps = true, open = true, state = true, newest = true, 
   returned = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
-  "generations", "ms", "loose", "cut", "sub",
+  "generations", "ms", "loose", "cut", "sub", "edge",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.
@@ -91,6 +91,13 @@ function M.whole(books)
   }
 end
 
+-- Of a run in machine mode some fields are the machine's.
+local function mind(books)
+  if books.mode == "machine" then
+    require("skillrt.run.books.machine").mind(books)
+  end
+end
+
 -- Takes over what such a record tells, whatever the books said before.
 local function restore(books, entry)
   for field in pairs(books) do
@@ -105,11 +112,13 @@ local function restore(books, entry)
   end
   books.state = state.new(entry.state)
   books.state.progress = entry.progress or 0
+  mind(books)
   for id, kept in pairs(entry.subs or {}) do
     local scope = kept.books
     books.subs = books.subs or {}
     scope.steps, scope.open, scope.newest, scope.state = books.steps, 0, {}, state.new(kept.state)
     scope.state.progress, scope.returned = kept.progress or 0, {}
+    mind(scope)
     books.subs[id] = scope
   end
   for _, step in ipairs(entry.steps or {}) do

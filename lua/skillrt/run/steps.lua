@@ -90,7 +90,7 @@ end
 
 ---Records that an action or phase was chosen.
 ---@param definition skillrt.Action
----@param mark table|nil  { times, print }, where it was chosen in this very state before
+---@param mark table|nil  { times, print, edge }: it was chosen in this very state before; the row of a machine
 ---@return skillrt.Step
 function Steps:start(definition, mark)
   local books, kind = self.books, definition.kind
@@ -100,7 +100,7 @@ function Steps:start(definition, mark)
     step = number,
     [kind] = definition.id,
     n = books.state.root.iteration_count + self.mode.iterations[kind],
-    same = mark and mark[1], print = mark and mark[2],
+    same = mark and mark[1], print = mark and mark[2], edge = mark and mark[3],
     at = wall_ms(),
   }, true)
   if not ok then

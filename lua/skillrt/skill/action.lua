@@ -187,8 +187,9 @@ function M.conditions(value, where)
   return when, known and reads or nil
 end
 
--- Who performs it: exactly one of run and agent; a terminal action may do nothing at all.
-local function performer(action, agents, where)
+-- Who performs it: exactly one of run and agent; a terminal action, or a machine's, may do nothing at all.
+local function performer(action, ctx, where)
+  local agents = ctx.agents
   local skill = action.skill
   if skill ~= nil then
     if action.run or action.agent then
@@ -204,7 +205,7 @@ local function performer(action, agents, where)
   local agent = action.agent
   if action.run and agent then
     return where .. ': has both "run" and "agent"; keep the one that performs it'
-  elseif not action.run and not agent and not action.terminal then
+  elseif not action.run and not agent and not action.terminal and not ctx.machine then
     return where .. ': needs "run" (a function) or "agent" (a name from agents)'
   elseif type(agent) == "string" and not agents[agent] then
     return ('%s: agent "%s" is not declared%s'):format(where, agent, names.suggest(agent, agents))
@@ -240,11 +241,11 @@ local function check_prompt(action, where)
   return nil
 end
 
-local function check_runs(action, definition, where)
+local function check_runs(action, definition, ctx, where)
   if definition.repeatable == false and (action.max_runs or 1) > 1 then
     return where .. ': has repeatable = false and max_runs above 1; drop one'
   end
-  action.max_runs = action.max_runs or (definition.repeatable and math.huge or 1)
+  action.max_runs = action.max_runs or ((definition.repeatable or ctx.machine) and math.huge or 1)
   action.repeatable = nil
   local terminal = action.terminal
   if terminal == true then
@@ -314,6 +315,7 @@ end
 ---@class skillrt.ActionContext
 ---@field where string                names the skill in messages
 ---@field agents table<string, table> the declared agents
+---@field machine boolean?             of mode "machine": its table says how often, and who does nothing only moves it
 
 ---The normal form of an action.
 ---@param definition table
@@ -328,7 +330,7 @@ function M.new(definition, index, ctx)
     return nil, message
   end
   action.kind = "action"
-  message = check_runs(action, definition, where) or performer(action, ctx.agents, where) or check_each(action, where)
+  message = check_runs(action, definition, ctx, where) or performer(action, ctx, where) or check_each(action, where)
   return not message and action or nil, message
 end
 
@@ -349,7 +351,7 @@ function M.phase(definition, index, ctx)
     phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
     message = check_output(phase.output, where)
   end
-  message = message or performer(phase, ctx.agents, where)
+  message = message or performer(phase, ctx, where)
   return not message and phase or nil, message
 end
 

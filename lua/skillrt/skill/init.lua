@@ -26,7 +26,7 @@ local M = {}
 ---@field version string
 ---@field description string?
 ---@field display_name string?
----@field mode "sequential"|"autonomous"|"hybrid"
+---@field mode "sequential"|"autonomous"|"hybrid"|"machine"
 ---@field state table                the business state a run begins with
 ---@field inputs table<string, skillrt.Input>?  what a run is given; nil: anything
 ---@field schema table<string, string>?  types by field, see skill/types.lua
@@ -37,6 +37,7 @@ local M = {}
 ---@field agents table<string, table>
 ---@field actions skillrt.Action[]
 ---@field phases skillrt.Action[]
+---@field machine skillrt.Machine?        of mode "machine": the transition table
 ---@field terminate skillrt.Termination[]
 ---@field strategy table             { name, select?, path?, order?, options? }, see strategy.resolve
 ---@field limits table
@@ -62,7 +63,7 @@ local FIELDS = {
   version = { kind = "text", default = "1.0.0" },
   description = { kind = "string" },
   display_name = { kind = "text" },
-  mode = { enum = { "sequential", "autonomous", "hybrid" } },
+  mode = { enum = { "sequential", "autonomous", "hybrid", "machine" } },
   state = { kind = "table", default = {} },
   schema = { kind = { "string", "table" }, map = true },
   marked = { kind = "boolean", default = false },
@@ -72,6 +73,7 @@ local FIELDS = {
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
+  machine = { kind = "table" },
   terminate = {},
   strategy = { kind = { "string", "function", "table" }, default = "priority" },
   limits = { fields = limits.fields() },
@@ -173,7 +175,7 @@ local function adopt_agent(skill, one, where)
 end
 
 local function check_steps(skill, list, make, where, seen)
-  local ctx, out = { where = where, agents = skill.agents }, {}
+  local ctx, out = { where = where, agents = skill.agents, machine = skill.mode == "machine" }, {}
   for i, definition in ipairs(list) do
     local one, message = make(definition, i, ctx)
     if not one then
@@ -193,7 +195,8 @@ end
 
 local function check_mode(skill)
   local actions, phases = #skill.actions > 0, #skill.phases > 0
-  local mode = skill.mode or (actions and phases and "hybrid") or (phases and "sequential") or "autonomous"
+  local mode = skill.mode or (skill.machine and "machine") or (actions and phases and "hybrid")
+    or (phases and "sequential") or "autonomous"
   if not actions and not phases then
     return "declares neither actions nor phases; a skill needs one of them"
   elseif mode == "sequential" and actions then
@@ -202,6 +205,10 @@ local function check_mode(skill)
     return 'mode "autonomous" runs actions, but phases are declared; drop them or use mode = "hybrid"'
   elseif mode == "hybrid" and not (actions and phases) then
     return 'mode "hybrid" needs both phases and actions'
+  elseif (mode == "machine") ~= (skill.machine ~= nil) then
+    return 'mode "machine" and the field "machine", its transition table, need each other'
+  elseif mode == "machine" and phases then
+    return 'mode "machine" runs actions, but phases are declared; make them actions'
   end
   skill.mode = mode
   return nil
@@ -245,7 +252,9 @@ local function check_parts(skill, where)
       return message:sub(#where + 3)
     end
   end
-  return on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill) or check_indoubt(skill)
+  message = skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
+  return message or on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill)
+    or check_indoubt(skill)
 end
 
 ---What people call a skill: methods that the doors (init) add.

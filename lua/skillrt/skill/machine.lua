@@ -14,6 +14,8 @@ local M = {}
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends here with this status
 ---@field description string?
 ---@field entry string?       when it is entered, in words
+---@field when any            as given: what must hold for it to be entered, asked when the action before is done
+---@field tests table[]       `when`, compiled
 ---@field x any               untouched
 
 ---@class skillrt.Edge  one row of the table; those that leave a state are asked in their order
@@ -40,7 +42,10 @@ local M = {}
 ---@field by_name table<string, skillrt.MachineState>
 ---@field edges skillrt.Edge[]
 ---@field errors skillrt.ErrorClass[]
----@field routes table<string, { action: string, when: any, x: any }[]>?  nil: the edges are the route
+---@field routes table<string, { action: string, when: any, tests: table[], x: any }[]>?  nil: the edges are the route
+---@field route (fun(state: table, name: string): string?, string?)?  asked in their place
+---@field handler string      the action that deals with errors, where it is declared
+---@field history integer     how many entries of `history` are kept at most
 
 ---The states that end a run, whoever declares them (F60).
 M.TERMINAL = { completed = "completed", failed = "failed", aborted = "aborted" }
@@ -50,6 +55,7 @@ local STATE = {
   terminal = { kind = { "boolean", "string" } },
   description = { kind = "string" },
   entry = { kind = "string" },
+  when = {},
   x = {},
 }
 local EDGE = {
@@ -74,6 +80,9 @@ local FIELDS = {
   edges = { kind = "table", list = true, required = true },
   errors = { kind = "table", list = true, default = {} },
   routes = { kind = "table", map = true },
+  route = { kind = "function" },
+  handler = { kind = "id", default = "handle_error" },
+  history = { kind = "positive", default = 200 },
 }
 local MEANT = { transitions = "edges", limit = "max_runs", condition = "when", next = "to", start = "initial" }
 
@@ -91,6 +100,10 @@ local function check_states(machine, where)
     if type(ends) == "string" and not M.TERMINAL[ends] then
       local wanted = 'must be true, "completed", "failed" or "aborted", not %s'
       return ("%s: states[%d]: field \"terminal\" " .. wanted):format(where, i, names.show(ends))
+    end
+    one.tests, message = action.conditions(one.when, ("%s: states[%d]: when"):format(where, i))
+    if not one.tests then
+      return message
     end
     one.terminal = M.TERMINAL[one.name] or ends == true and "completed" or ends or nil
     machine.states[i], machine.by_name[one.name] = one, one
@@ -127,18 +140,27 @@ local function check_routes(machine, where)
       if not one then
         return message
       end
+      one.tests, message = action.conditions(one.when, place .. ": when")
+      if not one.tests then
+        return message
+      end
       list[i] = one
     end
   end
 end
 
----The normal form of a machine.
+local Machine = { __name = "machine" }
+
+---The normal form of a machine; one that has it stays as it is.
 ---@param given table
 ---@param where string?  names it in messages
 ---@return skillrt.Machine? machine
 ---@return string? message
 function M.new(given, where)
   where = where or "machine"
+  if getmetatable(given) == Machine then
+    return given
+  end
   local machine, message = schema.record(given, FIELDS, where, MEANT)
   if not machine then
     return nil, message
@@ -149,8 +171,12 @@ function M.new(given, where)
       return nil, message
     end
   end
-  message = check_states(machine, where) or check_edges(machine, where) or check_routes(machine, where)
-  return not message and machine or nil, message
+  if machine.routes and machine.route then
+    message = where .. ': has both "routes" and "route"; keep the one that says what is next'
+  end
+  message = message or check_states(machine, where) or check_edges(machine, where) or check_routes(machine, where)
+  machine.begins = { to = machine.initial, keep = math.max(2, machine.history) }
+  return not message and setmetatable(machine, Machine) or nil, message
 end
 
 local function has(list, value)
@@ -174,15 +200,25 @@ function M.leaving(machine, state)
   return edges
 end
 
+---Whether an edge is for errors alone: the handler's, from whatever state one occurred in.
+---@param machine skillrt.Machine
+---@param edge skillrt.Edge
+---@return boolean
+function M.is_handling(machine, edge)
+  return edge.any == true and edge.action == machine.handler
+end
+
 ---The route of a state: what is asked there, in order, each with the edges that its action may take.
 ---@param machine skillrt.Machine
 ---@param state string
----@return { action: string, when: any, edges: skillrt.Edge[], given: table? }[]
+---@return { action: string, when: any, tests: table[], edges: skillrt.Edge[], given: table? }[]
 function M.route(machine, state)
   local out, edges = {}, M.leaving(machine, state)
   if not machine.routes then
-    for i, edge in ipairs(edges) do
-      out[i] = { action = edge.action, when = edge.when, edges = { edge } }
+    for _, edge in ipairs(edges) do
+      if not M.is_handling(machine, edge) then
+        out[#out + 1] = { action = edge.action, when = edge.when, tests = edge.tests, edges = { edge } }
+      end
     end
     return out
   end
@@ -191,7 +227,7 @@ function M.route(machine, state)
     for _, edge in ipairs(edges) do
       mine[#mine + 1] = edge.action == one.action and edge or nil
     end
-    out[i] = { action = one.action, when = one.when, edges = mine, given = one }
+    out[i] = { action = one.action, when = one.when, tests = one.tests, edges = mine, given = one }
   end
   return out
 end

@@ -97,7 +97,7 @@ local function check_routed(machine, add)
     end
   end
   for _, edge in ipairs(machine.edges) do
-    if not routed[edge.action] then
+    if not routed[edge.action] and not machine_of.is_handling(machine, edge) then
       routed[edge.action] = true
       add("never-routed", "warning", { edge = edge }, 'no state routes to "%s"', edge.action)
     end
@@ -156,6 +156,9 @@ local function check_ways(machine, add)
   local start = { machine.initial }
   for _, one in ipairs(machine.errors) do
     start[#start + 1] = one.to
+  end
+  for _, edge in ipairs(machine.edges) do
+    start[#start + 1] = machine_of.is_handling(machine, edge) and edge.to or nil
   end
   local seen, fails = reached(ways_of(machine), start), false
   for _, state in ipairs(machine.states) do

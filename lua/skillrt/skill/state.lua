@@ -32,6 +32,7 @@ end
 ---@field revision integer         rises with every change
 ---@field progress integer         rises with every change that is no bookkeeping of the runtime's
 ---@field revisions table<string, integer>  per top-level key
+---@field apart table<string, boolean>|nil  further fields that whole_fingerprint leaves out
 ---@field taken_at integer                  the revision of the last take_dirty
 ---@field changed { n: integer, [integer]: string }  keys changed since then, as far as n
 local State = {}
@@ -356,7 +357,7 @@ function State:whole_fingerprint()
   note_unsummed(self, self.changed)
   local sum, summed = self.sum, self.summed
   for key in pairs(self.unsummed) do
-    if key == "context" or not M.is_reserved(key) then
+    if key == "context" or not (M.is_reserved(key) or self.apart and self.apart[key]) then
       local now = self.root[key] ~= nil and self:hash(key) or 0
       sum = sum - (summed[key] or 0) + now
       summed[key] = now

@@ -95,7 +95,9 @@ function M.moved(books, record, time)
   end
   state:patch({ state = move.to, metrics = counts, error = move.settled and json.null or nil })
   if move.error then
-    state:set("error", state_of.copy(move.error))
+    local problem = state_of.copy(move.error)
+    problem.timestamp = time
+    state:set("error", problem)
   end
   state.progress = progress
 end

@@ -14,6 +14,7 @@ local M = {}
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field after integer|nil     how many steps were over when it started
+---@field edge integer|nil      in machine mode: the row of the table that it was chosen by
 ---@field retry_at integer|nil  UTC ms: not before
 ---@field failures table[]      failed attempts: their `fail` records
 ---@field calls table<string, table>    by place: the `call` record of a call that is not over

@@ -107,7 +107,9 @@ function M.mode(run)
     now = core.wall_ms,
     random = core.random,
   }
-  if skill.mode == "hybrid" then
+  if skill.mode == "machine" then
+    return require("skillrt.mode.machine").new(skill, books, ctx)
+  elseif skill.mode == "hybrid" then
     return require("skillrt.mode.hybrid").new(skill, books, looks, ctx)
   end
   return require("skillrt.mode.autonomous").new(skill, books, ctx)

@@ -144,6 +144,7 @@ function M.begin(policy, call, id, skill, pins)
     skill = skill.name,
     version = skill.version,
     mode = skill.mode,
+    move = skill.machine and skill.machine.begins,
     input = call.request.input,
     state = skill.state,
     pins = pins,

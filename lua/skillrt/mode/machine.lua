@@ -1,0 +1,239 @@
+-- mode/machine.lua: which step is next in machine mode: what the route of the present state names.
+--
+-- Reads the books, changes nothing in them: an action that is done moves the machine (run/moves.lua), and a state
+-- that is terminal ends the run. Called by the scheduler.
+
+local edges_of = require("skillrt.skill.machine_edges")
+local fatal = require("skillrt.base.fatal")
+local machine_of = require("skillrt.skill.machine")
+local names = require("skillrt.base.names")
+local single = require("skillrt.base.single")
+local state_of = require("skillrt.skill.state")
+local when = require("skillrt.skill.when")
+
+local M = {}
+
+---@class skillrt.MachineMode
+local Machine = {}
+
+---@param skill table   normal form
+---@param books skillrt.Books
+---@param ctx table     what a route that is a function sees
+---@return skillrt.MachineMode
+function M.new(skill, books, ctx)
+  local self = single.of(Machine, { skill = skill, machine = skill.machine, books = books, ctx = ctx, routes = {},
+    by_id = {}, one = {}, picked = false })
+  for _, one in ipairs(skill.actions) do
+    self.by_id[one.id] = one
+  end
+  return self
+end
+
+-- What is asked in a state, worked out when it is first entered.
+local function route_of(self, name)
+  local list = self.routes[name]
+  if not list then
+    list = machine_of.route(self.machine, name)
+    for _, one in ipairs(list) do
+      one.definition = self.by_id[one.action]
+    end
+    self.routes[name] = list
+  end
+  return list
+end
+
+-- ---- ends ----
+
+local function error_of(root)
+  local problem = root.error
+  return type(problem) == "table" and ("%s: %s"):format(tostring(problem.action), tostring(problem.message)) or nil
+end
+
+-- A run whose error nothing recovers from (R140).
+local function unrecoverable(root, more)
+  local text = error_of(root)
+  return "stop", "failed", "unrecoverable", more and ("%s (%s)"):format(text, more) or text
+end
+
+-- The run is in a state that ends it.
+local function ended(state, root)
+  if state.terminal == "completed" then
+    return "stop", "completed", "task_completed"
+  elseif state.terminal == "failed" and root.error ~= nil then
+    return unrecoverable(root)
+  end
+  return "stop", state.terminal, state.name:sub(1, 60), error_of(root)
+end
+
+-- Nothing of the route can be taken: what stands in its way, edge by edge.
+local function stuck(self, name, root)
+  local lines, used_up = {}, nil
+  for _, one in ipairs(route_of(self, name)) do
+    local why = {}
+    for _, test in ipairs(one.tests) do
+      why[#why + 1] = when.unmet({ when = { test } }, root)[1]
+    end
+    why[#why + 1] = when.unmet(one.definition, root)[1]
+    for _, edge in ipairs(one.edges) do
+      if not edges_of.is_open(root, edge) then
+        local text = ("the edge to %s was taken %d times, as often as it may be"):format(edge.to, edge.max_runs)
+        used_up, why[#why + 1] = used_up or ("%s: %s"):format(one.action, text), text
+      end
+    end
+    if (self.books.runs[one.action] or 0) >= one.definition.max_runs then
+      why[#why + 1] = ("it ran %d times, as often as it may"):format(one.definition.max_runs)
+    end
+    lines[#lines + 1] = ("%s: %s"):format(one.action, table.concat(why, "; "))
+  end
+  local message = ("state %s: %s"):format(name, names.lines(lines, 10))
+  if root.error ~= nil then
+    return unrecoverable(root, message)
+  elseif used_up then
+    return "stop", "failed", "edge_limit", message
+  end
+  return "stop", "paused", "blocked", message
+end
+
+-- ---- what is next ----
+
+-- Whether an action may begin, by what it says itself.
+local function is_ready(self, one, root)
+  return (self.books.runs[one.id] or 0) < one.max_runs and when.holds(one, root)
+end
+
+-- The edge by which an action of the route may leave; of several the first that is open.
+local function way_of(one, root)
+  for _, edge in ipairs(one.edges) do
+    if edges_of.is_open(root, edge) then
+      return edge
+    end
+  end
+end
+
+local function take(self, definition, edge)
+  self.one[1], self.picked = definition, edge
+  return "start", self.one
+end
+
+-- A transition that the table does not have is refused.
+local function forbidden(self, name, id)
+  local allowed, set = {}, {}
+  for _, one in ipairs(route_of(self, name)) do
+    allowed[#allowed + 1] = not set[one.action] and one.action or nil
+    set[one.action] = true
+  end
+  return "stop", "failed", "forbidden_transition", ("state %s: the route chose %s, and no edge of it leaves this state "
+    .. "(%s)%s"):format(name, names.show(id), allowed[1] and "these do: " .. table.concat(allowed, ", ") or "none does",
+    type(id) == "string" and names.suggest(id, set) or "")
+end
+
+-- What a function of the script names.
+local function by_function(self, name, root)
+  local ok, id, why = pcall(self.machine.route, state_of.view(root), name, self.ctx)
+  if not ok then
+    fatal.pass_on(id)
+    return "stop", "paused", "strategy_error", "route: " .. names.said(id)
+  elseif id == nil then
+    return "stop", "paused", "blocked", ("state %s: the route chose nothing%s"):format(name,
+      type(why) == "string" and ": " .. why or "")
+  end
+  local known = false
+  for _, one in ipairs(route_of(self, name)) do
+    if one.action == id then
+      known = true
+      local edge = is_ready(self, one.definition, root) and way_of(one, root)
+      if edge then
+        return take(self, one.definition, edge)
+      end
+    end
+  end
+  if known then
+    return stuck(self, name, root)
+  end
+  return forbidden(self, name, id)
+end
+
+---@return "start"|"stop" kind
+---@return skillrt.Action[]|string what  the one; status
+---@return string? reason
+---@return string? message
+function Machine:choose()
+  local state, machine = self.books.state, self.machine
+  local root = state.root
+  local name = root.state
+  local present = machine.by_name[name]
+  state:take_dirty() -- nothing is kept up to date here
+  if not present then
+    return "stop", "failed", "unknown_state", ("%s is no state of the machine%s"):format(names.show(name),
+      type(name) == "string" and names.suggest(name, machine.by_name) or "")
+  elseif present.terminal then
+    return ended(present, root)
+  elseif machine.route then
+    return by_function(self, name, root)
+  end
+  for _, one in ipairs(route_of(self, name)) do
+    local edge = way_of(one, root)
+    if edge and when.holds({ when = one.tests }, root) and is_ready(self, one.definition, root) then
+      return take(self, one.definition, edge)
+    end
+  end
+  return stuck(self, name, root)
+end
+
+---The row of the table that an action begins by: the one it was chosen by, or, where it takes over from one that
+---failed or a person tries it again, the first that leaves the present state.
+---@param definition skillrt.Action
+---@return integer|nil index
+function Machine:edge_of(definition)
+  local picked, root = self.picked, self.books.state.root
+  self.picked = false
+  if picked and picked.action == definition.id then
+    return picked.index
+  end
+  for _, edge in ipairs(machine_of.leaving(self.machine, root.state)) do
+    if edge.action == definition.id and edges_of.is_open(root, edge) then
+      return edge.index
+    end
+  end
+end
+
+---Whether an action that was named may still begin: nothing runs beside it.
+---@return boolean
+function Machine.may_begin()
+  return true
+end
+
+Machine.concurrent = false
+
+function Machine.is_concurrent()
+  return false
+end
+
+function Machine.could_choose()
+  return false
+end
+
+---Whether the conditions of `terminate` are asked now.
+---@return boolean
+function Machine.is_looping()
+  return true
+end
+
+---How many iterations a step is, by its kind.
+Machine.iterations = { action = 1 }
+
+---What follows when something else ends the run.
+function Machine.over(_, status, reason, message)
+  return "stop", status, reason, message
+end
+
+---A step is over: its record has moved the machine.
+function Machine.finished() end
+
+---@param id string
+---@return skillrt.Action|nil
+function Machine:find(id)
+  return self.by_id[id]
+end
+
+return M

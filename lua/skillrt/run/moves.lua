@@ -1,0 +1,194 @@
+-- run/moves.lua: where a machine goes when an action of it is over: the `move` of the step's `done` or `fail` record.
+--
+-- The runtime moves, nobody else: a state that an agent names only chooses among the edges that the table has. Knows
+-- the skill and the books; records nothing. Used by outcome.lua and attempts.lua, in machine mode only.
+
+local edges_of = require("skillrt.skill.machine_edges")
+local json = require("skillrt.base.json")
+local own = require("skillrt.run.books.machine").OWN
+local state = require("skillrt.skill.state")
+local when = require("skillrt.skill.when")
+
+local M = {}
+
+---The updates without the fields that the machine writes, and what was said of these.
+---@param updates table
+---@return table updates
+---@return table|nil claims
+function M.apart(updates)
+  local rest, claims
+  for key in pairs(own) do
+    local value = updates[key]
+    if value ~= nil then
+      claims = claims or {}
+      claims[key] = value
+    end
+  end
+  if not claims then
+    return updates
+  end
+  rest = {}
+  for key, value in pairs(updates) do
+    rest[key] = not own[key] and value or nil
+    if value == false then
+      rest[key] = false
+    end
+  end
+  return rest, claims
+end
+
+-- The state as it will be when the step is over.
+local function after(root, entry)
+  local out = {}
+  for key, value in pairs(root) do
+    out[key] = value
+  end
+  for key, value in pairs(entry.set or {}) do
+    out[key] = state.merge(root[key], value)
+  end
+  if entry.context then
+    out.context = {}
+    for key, value in pairs(root.context) do
+      out.context[key] = value
+    end
+    for key, value in pairs(entry.context) do
+      out.context[key] = value ~= json.null and value or nil
+    end
+  end
+  return out
+end
+
+-- The first of some conditions that does not hold, in words.
+local function unmet(tests, root)
+  for i = 1, #tests do
+    local ok, why = when.test(tests[i], root)
+    if not ok then
+      return when.text(tests[i]) .. (why and (" (%s)"):format(why) or "")
+    end
+  end
+end
+
+-- The edges of an action that leave a state: those that the agent named first, then the one it was chosen by.
+local function candidates(machine, name, id, chosen, wish)
+  local first, rest = {}, {}
+  for _, edge in ipairs(machine.edges) do
+    local leaves = false
+    for _, from in ipairs(edge.from) do
+      leaves = leaves or from == name
+    end
+    if leaves and edge.action == id then
+      if wish and edge.to == wish then
+        first[#first + 1] = edge
+      elseif edge == chosen then
+        table.insert(rest, 1, edge)
+      else
+        rest[#rest + 1] = edge
+      end
+    end
+  end
+  return table.move(rest, 1, #rest, #first + 1, first)
+end
+
+-- Why an edge cannot be taken now; nil: it can. Those it was chosen by were asked before the action began.
+local function obstacle(machine, edge, is_chosen, root, now)
+  if not edges_of.is_open(root, edge) then
+    return ("taken %d times, as often as it may be"):format(edge.max_runs)
+  end
+  local target = machine.by_name[edge.to]
+  local why = not is_chosen and #edge.tests > 0 and unmet(edge.tests, now())
+  if why then
+    return "its condition does not hold: " .. why
+  end
+  why = #target.tests > 0 and unmet(target.tests, now())
+  return why and "it may not be entered: " .. why or nil
+end
+
+-- What was said of the machine's fields and is not so.
+local function refuse(entry, claims, to)
+  local list = entry.refused or json.array({})
+  for key, value in pairs(claims) do
+    if key ~= "state" or value ~= to then
+      list[#list + 1] = key
+    end
+  end
+  table.sort(list)
+  entry.refused = list[1] and list or nil
+end
+
+---An action is done: where that leads, in its record.
+---@param run skillrt.Run
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param entry table  the `done` record
+---@param claims table|nil  what was said of the machine's own fields
+---@return table|nil failure  { class, message }
+function M.done(run, step, definition, entry, claims)
+  local machine, root, view = run.skill.machine, run.books.state.root, nil
+  local name, chosen, tried = root.state, machine.edges[step.edge or 0], {}
+  chosen = chosen and chosen.action == definition.id and chosen or nil
+  for _, edge in ipairs(candidates(machine, name, definition.id, chosen, claims and claims.state)) do
+    local why = obstacle(machine, edge, edge == chosen and not machine.routes, root, function()
+      view = view or after(root, entry)
+      return view
+    end)
+    if not why then
+      local ends = machine.by_name[edge.to].terminal
+      local stays = machine.handlers[definition.id] or ends == "failed" or ends == "aborted"
+      entry.move = { from = name, to = edge.to, action = definition.id,
+        edge = edge.max_runs and edges_of.key(edge) or nil, settled = root.error ~= nil and not stays or nil }
+      if claims then
+        refuse(entry, claims, edge.to)
+      end
+      return nil
+    end
+    tried[#tried + 1] = ("%s: %s"):format(edge.to, why)
+  end
+  local why = tried[1] and table.concat(tried, "; ") or "the table has no edge of it there"
+  return { class = "permanent", message = ("%s: leads nowhere from state %s: %s"):format(definition.id, name, why) }
+end
+
+-- "ContextError", "context_error" and "context" are one class.
+local function plain(class)
+  return (tostring(class):lower():gsub("_?error$", ""))
+end
+
+---A step of an action has failed for good: the error is the machine's to deal with. Where its class has a row, that
+---says where it leads.
+---@param run skillrt.Run
+---@param definition skillrt.Action
+---@param entry table  the `fail` record
+---@return boolean led  by a row
+function M.failed(run, definition, entry)
+  local machine, root = run.skill.machine, run.books.state.root
+  local class, row = plain(entry.class), nil
+  for _, one in ipairs(machine.errors) do
+    local known = one.class == "*" or plain(one.class) == class
+    if not row and known and not (one.max_runs and edges_of.taken(root, edges_of.class_key(one)) >= one.max_runs) then
+      row = one
+    end
+  end
+  local name = root.state
+  entry.move = { from = name, action = definition.id, error = { class = entry.class, type = entry.class,
+    message = entry.message, action = definition.id, state = name } }
+  if not row or not machine.by_name[name] then
+    return false
+  end
+  entry.move.to, entry.move.edge = row.to, row.max_runs and edges_of.class_key(row) or nil
+  entry.move.error.recovery = row.recovery
+  entry.free = row.max_runs and true or nil
+  return true
+end
+
+---A person has an action that failed tried again: back to the state in which it did.
+---@param run skillrt.Run
+---@param id string
+---@return skillrt.Move|nil
+function M.back(run, id)
+  local root = run.books.state.root
+  local problem = root.error
+  if type(problem) == "table" and problem.action == id and run.skill.machine.by_name[problem.state] then
+    return { from = root.state, to = problem.state, action = id }
+  end
+end
+
+return M
