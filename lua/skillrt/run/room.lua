@@ -1,8 +1,8 @@
 -- run/room.lua: which calls of a step may leave: each counts in every combinator above it, and waits for
 -- its turn where one of them is full; a combinator with a limit begins its branches while it has room.
 --
--- `max_parallel` counts calls, never branches, so that nesting cannot block itself. Part of branches.lua,
--- which alone uses it.
+-- `max_parallel` counts calls, never branches, so that nesting cannot block itself; a call whose result follows from
+-- others (`pure`) takes no place. Part of branches.lua, which alone uses it.
 
 local M = {}
 
@@ -44,14 +44,18 @@ local function has_room(scope)
 end
 
 local function admit(self, call)
-  local ok, full = has_room(call.branch.scope)
+  local counts = not call.request.pure
+  local ok, full = not counts, nil
+  if counts then
+    ok, full = has_room(call.branch.scope)
+  end
   if not ok then
     call.held_by = full
     full.waiting[#full.waiting + 1] = call
     return
   end
-  call.held_by, call.admitted = nil, true
-  local scope = call.branch.scope
+  call.held_by, call.admitted = nil, counts and "counted" or "free"
+  local scope = counts and call.branch.scope or nil
   while scope do
     scope.out = scope.out + 1
     scope = scope.above
@@ -100,7 +104,7 @@ function M.release(self, call)
   local at = scope
   while at do
     at.open = at.open - 1
-    at.out = admitted and at.out - 1 or at.out
+    at.out = admitted == "counted" and at.out - 1 or at.out
     at = at.above
   end
   at = scope
