@@ -91,6 +91,10 @@ lint: | $(NEED) ## luacheck, clang-format, who may use whom (tests/layers.sh), d
 mutant: all ## break a line in a copy, run the tests that should see it: FILE= LINE= ONLY= TEXT=
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/break.lua '$(FILE)' '$(LINE)' '$(ONLY)' $(call quote,$(TEXT))
 
+.PHONY: mutants
+mutants: all ## break 150 lines (COUNT), one at a time, and see how many the tests catch; an hour (MINUTES=60), SEED=1
+	@bash make/mutants.sh
+
 .PHONY: requirements check-requirements manual
 manual: all ## write docs/skillrt.1 from the commands' own tables
 	SKILLRT_MODE=$(MODE) $(LUA) docs/manual.lua > docs/skillrt.1.new

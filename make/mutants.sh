@@ -1,0 +1,43 @@
+#!/bin/bash
+# mutants.sh: puts seeded faults of one line into copies of the tree, and sees how many the tests catch.
+#
+# Called by `make mutants`; COUNT (150), SEED (1), MINUTES (60). Begun again it goes on where it stopped; the folder
+# build/mutants is of one state of the tree: remove it for another.
+set -eu
+build=build/mutants
+folder=$PWD/$build
+parts=2
+lua_path="lua/?.lua;lua/?/init.lua;./?.lua;;"
+lua_cpath="$PWD/build/release/lib/?.so;;"
+
+programs() { find tests/c -name 'test_*.c' | LC_ALL=C sort | sed "s|tests/c/\(.*\)\.c|build/$1/tests/\1|"; }
+specs() { find tests examples -name '*_spec.lua' | LC_ALL=C sort; }
+run() {
+  # shellcheck disable=SC2046 # paths without spaces
+  LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(programs cover | grep -v crash_) $(specs)
+}
+both() {
+  for part in 0 1; do run "$1" $part & done
+  wait
+}
+
+mkdir -p "$folder"
+# shellcheck disable=SC2046 # paths without spaces
+make -s -j2 MODE=cover all build/cover/tests/agent_server $(programs cover) >"$folder/log" 2>&1
+both cover
+[ -e "$folder/chosen" ] || run choose 0
+for part in 0 1; do
+  [ -d "$folder/tree-$part" ] && continue
+  mkdir -p "$folder/tree-$part"
+  git ls-files -z | xargs -0 cp --parents -pt "$folder/tree-$part"
+  # a repository of its own, as some tests ask git what belongs to the tree
+  (cd "$folder/tree-$part" && git init -q && git add -A >/dev/null && git -c user.name=m -c user.email=m@m commit -qm tree)
+  make -s -j2 -C "$folder/tree-$part" all >>"$folder/log" 2>&1
+done
+if [ ! -e "$folder/baseline" ]; then
+  (cd "$folder/tree-0" && make test >"$folder/baseline.new" 2>&1) || true
+  mv "$folder/baseline.new" "$folder/baseline"
+fi
+for part in 0 1; do touch "$folder/tried-$part"; done
+both try
+run report 0

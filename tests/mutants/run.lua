@@ -1,0 +1,213 @@
+-- run.lua: seeded faults of one line (operators.lua), each put into a tree of its own and tried with the tests that run
+-- that line (covered.lua), until one of them fails.
+--
+-- Run by make/mutants.sh: lua5.4 run.lua cover|choose|try|report FOLDER PART PARTS TEST... In FOLDER lie covered/
+-- (what each test runs), chosen (a fault a line), tried-N (a verdict a line) and trees to break. A fault whose tree
+-- cannot be built is none; a test that fails in the unbroken tree (baseline) is left out.
+local covered = require "tests.mutants.covered"
+local operators = require "tests.mutants.operators"
+
+local what, folder, part, parts = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
+local tests = table.move(arg, 5, #arg, 1, {})
+local WANTED <const> = tonumber(os.getenv "COUNT" or "") or 150
+local SEED <const> = tonumber(os.getenv "SEED" or "") or 1
+local MOST_SECONDS <const> = 240 -- of tests for one fault; what is not caught by then is a survivor, which is said
+
+-- Where a broken tree is built and tried: what this process loads is not what is tried there.
+local IN_TREE <const> = "cd %s && env -u LUA_PATH -u LUA_CPATH "
+local RELEASE <const> = "SKILLRT_MODE=release SKILLRT_BUILD=build/release "
+
+local function output_of(command)
+  local pipe <close> = assert(io.popen(command))
+  return pipe:read "a"
+end
+
+local function lines_of(path)
+  local lines = {}
+  for line in io.lines(path) do
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+-- Every fault that fits a line of the sources, grouped by language and operator.
+local function all_faults()
+  local groups, names = {}, {}
+  for path in output_of("git ls-files csrc/*.c 'csrc/**/*.c' 'lua/**/*.lua'"):gmatch "[^\n]+" do
+    local language = path:match "%.c$" and "c" or "lua"
+    for number, line in ipairs(lines_of(path)) do
+      for _, fault in ipairs(operators.of(line, language)) do
+        local name = language .. " " .. fault.operator
+        if not groups[name] then
+          groups[name] = {}
+          names[#names + 1] = name
+        end
+        table.insert(groups[name], { path = path, number = number, operator = name, text = fault.text })
+      end
+    end
+  end
+  table.sort(names)
+  return groups, names
+end
+
+-- As many of each operator, drawn by the seed; twice as many as wanted, as some cannot be built.
+local function choose()
+  math.randomseed(SEED)
+  local groups, names = all_faults()
+  local file <close> = assert(io.open(folder .. "/chosen", "w"))
+  for round = 0, 2 * WANTED - 1 do
+    local group = groups[names[round % #names + 1]]
+    local fault = table.remove(group, math.random(#group))
+    file:write(("%s\t%d\t%s\t%s\n"):format(fault.path, fault.number, fault.operator, fault.text))
+  end
+end
+
+local function chosen()
+  local faults = {}
+  for _, line in ipairs(lines_of(folder .. "/chosen")) do
+    local path, number, operator, text = line:match "^(.-)\t(.-)\t(.-)\t(.*)$"
+    faults[#faults + 1] = { path = path, number = tonumber(number), operator = operator, text = text }
+  end
+  return faults
+end
+
+-- The tree with one line changed, built; false where it cannot be built. `test`: what is linked anew.
+local function build(tree, test)
+  local target = test:find "%.lua$" and "all" or test
+  return os.execute((IN_TREE .. "make -s $MAKE_WORDS all %s > build/log 2>&1"):format(tree, target))
+end
+
+-- "caught by TEST", "survived", "not built" or "no test runs it"
+local function try(tree, by)
+  if #by == 0 then
+    return "no test runs it"
+  end
+  local spent, built = 0, {}
+  for _, test in ipairs(by) do
+    local path = test.test:gsub("^build/cover/", "build/release/")
+    local key = path:find "%.lua$" and "lua" or path
+    if not built[key] and not build(tree, path) then
+      return "not built"
+    end
+    built[key] = true
+    local limit = 20 + 4 * test.seconds -- one that hangs is caught
+    local began = os.time()
+    local command = IN_TREE .. "JOBS=1 TEST_SECONDS=%d " .. RELEASE .. "lua5.4 tests/all.lua %s > build/log 2>&1"
+    if not os.execute(command:format(tree, limit, path)) then
+      return "caught by " .. path
+    end
+    spent = spent + os.time() - began
+    if spent > MOST_SECONDS then
+      return ("survived; cut short after %d s"):format(spent)
+    end
+  end
+  return "survived"
+end
+
+local function with_line(path, number, text)
+  local lines = lines_of(path)
+  local before = lines[number]
+  lines[number] = text
+  local file <close> = assert(io.open(path, "w"))
+  file:write(table.concat(lines, "\n"), "\n")
+  return before
+end
+
+local function failing()
+  local set = {}
+  for line in io.lines(folder .. "/baseline") do
+    local name = line:match "^FAILED %S+%s+(%S+)"
+    if name then
+      set[name] = true
+      set["build/cover/tests/" .. name] = true
+    end
+  end
+  return set
+end
+
+local function without(by, left_out)
+  local kept = {}
+  for _, test in ipairs(by or {}) do
+    kept[#kept + 1] = not left_out[test.test] and test or nil
+  end
+  return kept
+end
+
+local function try_all()
+  local left_out, deadline = failing(), os.time() + 60 * (tonumber(os.getenv "MINUTES" or "") or 60)
+  local tree = ("%s/tree-%d"):format(folder, part)
+  local by_line = covered.read(folder, tests)
+  local told <close> = assert(io.open(("%s/tried-%d"):format(folder, part), "a"))
+  local known = #lines_of(("%s/tried-%d"):format(folder, part))
+  local counted = 0
+  for number, fault in ipairs(chosen()) do
+    if number % parts == part then
+      counted = counted + 1
+      if counted > known and os.time() < deadline then
+        local path = tree .. "/" .. fault.path
+        local by = without(by_line[fault.path .. ":" .. fault.number], left_out)
+        local before = with_line(path, fault.number, fault.text)
+        local verdict = try(tree, by)
+        with_line(path, fault.number, before)
+        told:write(("%s\t%s:%d\t%s\t%s\n"):format(verdict, fault.path, fault.number, fault.operator, fault.text))
+        told:flush()
+      end
+    end
+  end
+end
+
+-- Why a survivor may live, as people wrote it: "path<tab>changed text<tab>why".
+local function explained()
+  local why = {}
+  for line in io.lines "tests/mutants/explained.txt" do
+    local path, text, words = line:match "^([^#\t][^\t]*)\t(.-)\t(.*)$"
+    if path then
+      why[path .. "\t" .. text:gsub("^%s+", "")] = words
+    end
+  end
+  return why
+end
+
+local function report()
+  local rows, names, survivors, caught, all = {}, {}, {}, 0, 0
+  for number = 0, parts - 1 do
+    for _, line in ipairs(lines_of(("%s/tried-%d"):format(folder, number))) do
+      local verdict, place, operator, text = line:match "^(.-)\t(.-)\t(.-)\t(.*)$"
+      if verdict ~= "not built" and all < WANTED then
+        local row = rows[operator] or { caught = 0, all = 0 }
+        if not rows[operator] then
+          rows[operator] = row
+          names[#names + 1] = operator
+        end
+        local seen = verdict:find "^caught" and 1 or 0
+        row.caught, row.all, caught, all = row.caught + seen, row.all + 1, caught + seen, all + 1
+        if seen == 0 then
+          survivors[#survivors + 1] = { verdict = verdict, place = place, text = text:gsub("^%s+", "") }
+        end
+      end
+    end
+  end
+  table.sort(names)
+  print(("%d of %d caught (%.0f%%), seed %d\n\n| operator | faults | caught |\n|---|---|---|"):format(
+    caught, all, 100 * caught / math.max(1, all), SEED))
+  for _, name in ipairs(names) do
+    print(("| %s | %d | %d |"):format(name, rows[name].all, rows[name].caught))
+  end
+  print "\n| survivor | becomes | why |\n|---|---|---|"
+  local why = explained()
+  for _, one in ipairs(survivors) do
+    local path = one.place:match "^(.*):"
+    local words = why[path .. "\t" .. one.text] or one.verdict
+    print(("| %s | `%s` | %s |"):format(one.place, one.text:gsub("|", "\\|"), words))
+  end
+end
+
+if what == "cover" then
+  covered.make(folder, tests, part, parts)
+elseif what == "choose" then
+  choose()
+elseif what == "try" then
+  try_all()
+elseif what == "report" then
+  report()
+end
