@@ -1,7 +1,9 @@
-/* trace.c: writes down which lines of Lua a process runs, once each, into the file that TRACE_LINES names.
+/* trace.c: writes down which lines of Lua a process runs, once each, into the file that TRACE_LINES
+ * names.
  *
- * Preloaded into programs that link liblua, whose states it hooks as they are made; into the interpreter, which has
- * Lua inside, it comes by LUA_INIT and package.loadlib. Coroutines inherit the hook. Used by covered.lua only. */
+ * Preloaded into programs that link liblua, whose states it hooks as they are made; into the
+ * interpreter, which has Lua inside, it comes by LUA_INIT and package.loadlib. Coroutines inherit
+ * the hook. Used by covered.lua only. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <lauxlib.h>
@@ -13,7 +15,8 @@
 #include <unistd.h>
 
 enum { BITS = 1 << 23 };
-static unsigned char seen[BITS / 8]; /* two lines that share a bit: one of them is not told, now and then */
+static unsigned char
+    seen[BITS / 8]; /* two lines that share a bit: one of them is not told, now and then */
 
 static void tell(const char *source, int line) {
   const char *name = strstr(source, "skillrt/");
@@ -28,7 +31,8 @@ static void tell(const char *source, int line) {
 
 static void hook(lua_State *L, lua_Debug *ar) {
   if (!lua_getinfo(L, "Sl", ar)) return;
-  uint64_t key = ((uint64_t)(uintptr_t)ar->source >> 3) * 1000003u + (uint64_t)ar->currentline * 2654435761u;
+  uint64_t key =
+      ((uint64_t)(uintptr_t)ar->source >> 3) * 1000003u + (uint64_t)ar->currentline * 2654435761u;
   uint64_t bit = (key ^ key >> 29) % BITS;
   if (seen[bit / 8] >> (bit % 8) & 1) return;
   seen[bit / 8] = (unsigned char)(seen[bit / 8] | 1u << (bit % 8));
@@ -46,7 +50,8 @@ __attribute__((visibility("default"))) lua_State *luaL_newstate(void) {
 }
 
 __attribute__((visibility("default"))) lua_State *lua_newstate(lua_Alloc alloc, void *data) {
-  lua_State *(*real)(lua_Alloc, void *) = (lua_State * (*)(lua_Alloc, void *)) dlsym(RTLD_NEXT, "lua_newstate");
+  lua_State *(*real)(lua_Alloc, void *) =
+      (lua_State * (*)(lua_Alloc, void *)) dlsym(RTLD_NEXT, "lua_newstate");
   return hooked(real ? real(alloc, data) : NULL);
 }
 
