@@ -28,6 +28,7 @@ local FOLDERS = {
   { "lua/skillrt/run", "one run: its policy, steps, books" },
   { "lua/skillrt/mode", "which step is next, and nothing else" },
   { "lua/skillrt/agent", "what is sent to an agent and what its answer means" },
+  { "lua/skillrt/tool", "what a model may use" },
   { "lua/skillrt/skill", "what a skill is" },
   { "lua/skillrt/expr", "the language of conditions" },
   { "lua/skillrt/template", "the language of templates" },

@@ -60,7 +60,7 @@ lua_floors() {
     BEGIN {
       put(1, "base")
       put(2, "expr template")
-      put(3, "agent skill")
+      put(3, "agent skill tool")
       put(4, "mode workflow")
       put(5, "run")
       put(6, "document")
@@ -86,6 +86,8 @@ lua_floors() {
         b = floor_of(to)
         if (!b) bad(to " stands on no floor: give it one in tests/layers.sh")
         else if (b > a) bad(from " must not require upwards: " to)
+        else if (from ~ /^skillrt\.tool(\.|$)/ && to ~ /^skillrt\.agent(\.|$)/)
+          bad(from " must not know who uses it: " to)
       } else if (to ~ /^strategies?[.\/]/)
         bad(from " must ask skillrt.skill.strategy for a strategy, not require " to)
     }

@@ -57,6 +57,18 @@ bool below_stat(const struct sys *sys, const char *folder, const char *name, str
   return failed == 0 || below_error(e, failed, folder, name);
 }
 
+bool below_list(const struct sys *sys, const char *folder, const char *name,
+                bool (*each)(void *data, const char *name, enum sys_kind kind), void *data,
+                struct error *e) {
+  char path[64];
+  int fd = below_open(sys, folder, name, O_RDONLY | O_DIRECTORY, e);
+  if (fd < 0) return false;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int failed = sys->list(sys, path, each, data);
+  sys->close(sys, fd);
+  return failed == 0 || below_error(e, failed, folder, name);
+}
+
 bool below_read(const struct sys *sys, const char *folder, const char *name, struct buffer *to,
                 struct error *e) {
   struct sys_stat found;

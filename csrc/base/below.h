@@ -12,6 +12,10 @@
 /* What `name` is, without opening it. */
 bool below_stat(const struct sys *, const char *folder, const char *name, struct sys_stat *,
                 struct error *);
+/* The entries of the folder `name` in `folder`, as sys.list gives them. */
+bool below_list(const struct sys *, const char *folder, const char *name,
+                bool (*each)(void *data, const char *name, enum sys_kind kind), void *data,
+                struct error *);
 /* Appends the whole file to `to`. */
 bool below_read(const struct sys *, const char *folder, const char *name, struct buffer *to,
                 struct error *);

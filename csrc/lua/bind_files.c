@@ -1,7 +1,7 @@
 /* bind_files.c: core.files: whole files and folders for Lua, through struct sys.
  *
- * read(path, max?) write(path, text) create(path, text) sync(path) list(path) stat(path, name?)
- * make_folders(path) remove(path); below a folder, through no link: keep(folder, name, text,
+ * read(path, max?) write(path, text) create(path, text) sync(path) list(path, name?) stat(path,
+ * name?) make_folders(path) remove(path); below a folder, through no link: keep(folder, name, text,
  * durable?) kept(folder, name, max?) settle(folder, name). No descriptor ever reaches Lua. Called
  * by bind_core.c; joined by lua/skillrt/base/files.lua. */
 #include "lua/bind.h"
@@ -154,13 +154,16 @@ static bool list_one(void *data, const char *name, enum sys_kind kind) {
          buffer_append(listing->names, name, strlen(name) + 1, &listing->error);
 }
 
-/* list(path) -> { { name =, kind = } ... } in no order */
+/* list(path) -> { { name =, kind = } ... } in no order; list(folder, name): below the folder,
+ * through no link */
 static int files_list(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = check_path(L, 1), *name = lua_isnoneornil(L, 2) ? NULL : check_path(L, 2);
   struct listing listing = {.names = bind_buffer(L, (size_t)64 << 20)};
   const struct sys *sys = bind_sys(L);
-  int failed = sys->list(sys, path, list_one, &listing);
+  int failed = name ? 0 : sys->list(sys, path, list_one, &listing);
   if (failed < 0) error_system(&listing.error, -failed, "%s", path);
+  if (name && !below_list(sys, path, name, list_one, &listing, &listing.error))
+    return bind_fail(L, &listing.error);
   if (listing.error.code) return bind_fail(L, &listing.error);
   lua_newtable(L);
   lua_Integer count = 0;

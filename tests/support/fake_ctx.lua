@@ -33,6 +33,18 @@ function M.new(replies)
   function ctx.once(_, fn)
     return fn()
   end
+  function ctx.use(use, fn)
+    ctx.uses = ctx.uses or {}
+    ctx.uses[#ctx.uses + 1] = use
+    return fn(tostring(#ctx.uses))
+  end
+  function ctx.map(list, fn)
+    local results = {}
+    for i, item in ipairs(list) do
+      results[i] = fn(item, i)
+    end
+    return results
+  end
   function ctx.await(request)
     ctx.asked[#ctx.asked + 1] = request
     local given = replies[#ctx.asked] or error("no reply is left for request " .. #ctx.asked)

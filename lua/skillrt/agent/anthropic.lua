@@ -109,38 +109,45 @@ local function role_of(turn)
   return turn.role == "model" and "assistant" or "user"
 end
 
--- A turn that says nothing is left out; those of one side that follow each other become one.
-local function messages_of(talk)
-  local out = {}
-  for _, turn in ipairs(talk) do
-    if not turn.empty then
-      local last, role = out[#out], role_of(turn)
-      local blocks = blocks_of(turn)
-      if last and last.role == role then
-        table.move(blocks, 1, #blocks, #last.content + 1, last.content)
-      else
-        out[#out + 1] = { role = role, content = json.array(table.move(blocks, 1, #blocks, 1, {})) }
-      end
-    end
+wire.field = "messages"
+
+---The messages that a turn becomes; one of the same side as the last is put behind it. What says nothing is none.
+---@param turn skillrt.Turn
+---@param last table|nil
+---@return table[] messages
+---@return boolean? merged  the first one takes the place of the last
+function wire.turned(turn, last)
+  if turn.empty then
+    return {}
   end
-  return json.array(out)
+  local role, blocks = role_of(turn), blocks_of(turn)
+  local merged = last ~= nil and last.role == role
+  local content = merged and table.move(last.content, 1, #last.content, 1, {}) or {}
+  table.move(blocks, 1, #blocks, #content + 1, content)
+  return { { role = role, content = json.array(content) } }, merged
 end
 
--- What was sent before is read from the cache: marks on the first turn and on the last.
-local function mark(message)
-  local blocks = message.content
-  local block = {}
+---What was sent before is read from the cache: a message with a mark at its end.
+---@param agent table
+---@param message table
+---@return table
+function wire.mark(agent, message)
+  if not agent.cache then
+    return message
+  end
+  local blocks = table.move(message.content, 1, #message.content, 1, {})
+  local block = { cache_control = { type = "ephemeral" } }
   for key, value in pairs(blocks[#blocks]) do
     block[key] = value
   end
-  block.cache_control = { type = "ephemeral" }
   blocks[#blocks] = block
+  return { role = message.role, content = json.array(blocks) }
 end
 
 local function tools_of(want, answers_by_tool)
   local out = {}
   for i, tool in ipairs(want.tools) do
-    out[i] = { name = tool.name, description = tool.description, input_schema = tool.schema }
+    out[i] = { name = tool.name, description = tool.description, input_schema = tool.input }
   end
   if answers_by_tool then
     out[#out + 1] = {
@@ -157,23 +164,15 @@ local function by_tool(agent, want)
   return want.schema and want.schema.type == "object" and agent.structured == "tool"
 end
 
----The body of a request.
+---The body of a request, but for its messages.
 ---@param agent table
----@param talk skillrt.Turn[]
 ---@param want table  { tools, schema, model, effort }
 ---@return table
-function wire.body(agent, talk, want)
-  local messages, tooled = messages_of(talk), by_tool(agent, want)
-  if agent.cache then
-    mark(messages[1])
-    if #messages > 1 then
-      mark(messages[#messages])
-    end
-  end
+function wire.body(agent, want)
+  local tooled = by_tool(agent, want)
   local body = {
     model = want.model,
     max_tokens = agent.max_tokens or M.vendor.max_tokens,
-    messages = messages,
     system = agent.system,
     stream = agent.stream or nil,
     tools = tools_of(want, tooled),

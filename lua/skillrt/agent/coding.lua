@@ -5,7 +5,7 @@
 -- what may have been done is asked about, never done again. Knows no runs.
 
 local answer_of = require("skillrt.agent.answer")
-local asking = require("skillrt.agent.asking")
+local asking = require("skillrt.tool.ask_user")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")

@@ -1,19 +1,20 @@
--- agent/model.lua: an agent that is a model: a talk of exchanges, each one call, until it gives its answer; what
--- it wants to read is read here, an answer in the wrong form is told what was wrong.
+-- agent/model.lua: an agent that is a model: a talk of exchanges, each one call, until it gives its answer; the tools
+-- it calls are performed in between, an answer in the wrong form is told what was wrong.
 --
--- How a provider writes requests and replies is its wire's (anthropic_wire.lua, openai_chat.lua,
--- openai_responses.lua). A model costs, it does not act: every exchange may be made again.
+-- How a provider writes requests and replies is its wire's (anthropic.lua, openai_chat.lua, openai_responses.lua),
+-- what is done with tool calls tool/loop.lua's. A model costs, it does not act: every exchange may be made again.
 
 local answer_of = require("skillrt.agent.answer")
-local asking = require("skillrt.agent.asking")
+local asking = require("skillrt.tool.ask_user")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local pace = require("skillrt.agent.pace")
 local prices_of = require("skillrt.agent.prices")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
-local reading = require("skillrt.agent.reading")
 local schema = require("skillrt.skill.schema")
+local talk_of = require("skillrt.agent.talk")
+local tools_of = require("skillrt.agent.tools")
 local used_of = require("skillrt.agent.used")
 local wire_error = require("skillrt.agent.wire_error")
 
@@ -35,7 +36,11 @@ local M = {}
 ---@field model string?
 
 ---@class skillrt.Wire
----@field body fun(agent: table, talk: skillrt.Turn[], want: table): table
+---@field field string  of the body: where the turns stand
+---@field body fun(agent: table, want: table): table  all but these
+---@field opening (fun(agent: table): table[])?  messages before all turns
+---@field turned fun(turn: skillrt.Turn, last: table|nil): table[], boolean?  messages; the first instead of the last
+---@field mark (fun(agent: table, message: table): table)?  the first and the last, for a cache
 ---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
 ---@field show fun(data: string): string?  what an event adds to the text
 ---@field read fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
@@ -89,11 +94,7 @@ local function request_of(agent, task, talk, want, read)
   if not endpoint then
     return nil, message
   end
-  local body
-  body, message = json.encode(agent.wire.body(agent, talk, want), { sorted = true })
-  if not body then
-    return nil, message
-  end
+  local body, declared_body = talk:body(want)
   local most = used_of.most(#body, agent.max_tokens or agent.vendor.max_tokens, want.model, agent.prices)
   local headers, declared = agent.wire.headers(agent, endpoint)
   for name, value in pairs(agent.headers) do
@@ -109,11 +110,11 @@ local function request_of(agent, task, talk, want, read)
     shown = endpoint.shown,
     headers = headers,
     body = body,
-    declared = { url = endpoint.declared, headers = declared, body = body },
+    declared = { url = endpoint.declared, headers = declared, body = declared_body },
     secrets = endpoint.key and { endpoint.key } or nil,
     expect = "raw",
     show = agent.stream and agent.wire.show or nil,
-    prompt = #talk == 1 and talk[1].text or nil,
+    prompt = #talk.turns == 1 and talk.turns[1].text or nil,
     judge = function(reply)
       if reply.code < 200 or reply.code > 299 then
         return wire_error.of_status(reply)
@@ -168,54 +169,48 @@ end
 
 -- ---- the talk ----
 
--- What an exchange may ask of us: tools to read with, and the form of the answer.
-local function wanted(agent, ctx, task)
-  local schema_wanted = task.schema or agent.output
-  local tools = agent.reads and table.move(reading.tools(task), 1, 1, 1, {}) or {}
-  for _, tool in ipairs(agent.asks and asking.tools(ctx, task) or {}) do
-    tools[#tools + 1] = tool
-  end
+-- What an exchange asks for besides its turns; its tools are those that are present then.
+local function wanted(agent, task)
   return {
-    tools = tools,
-    schema = schema_wanted,
+    schema = task.schema or agent.output,
     model = task.model or agent.model or agent.vendor.model,
     effort = task.effort or agent.effort,
   }
 end
 
--- A question of a model by its tool: what it is told.
-local function ask(agent, ctx, task, call)
-  local input = call.input or {}
-  if not asking.may(ctx, task) or type(input.question) ~= "string" or not input.question:find("%S") then
-    return call.problem or 'give the question as a text: {"question":"..."}', true
+-- An answer by the tool that stands for it: its value, or what is wrong with it.
+local function answered(want, call)
+  local problem = call.problem
+  if not problem then
+    problem = select(2, json_schema.judge(want.schema, call.input))
   end
-  local answer, message = asking.ask(ctx, agent, asking.of_tool(input))
-  return answer or "nobody answered: " .. tostring(message), answer == nil
+  local text = problem and "This answer cannot be used: " .. problem or "taken"
+  return { id = call.id, name = call.name, text = text, is_error = problem ~= nil or nil }, problem
 end
 
--- Performs what it asked for; gives the value of the answer where it answered by a tool.
-local function perform_calls(agent, ctx, task, reply, want)
-  local results, value, given = {}, nil, false
+-- Performs what it asked for: a result for every call; and the value of the answer where it answered by a tool.
+local function perform_calls(loop, reply, want)
+  local results, tools, places, value, problem = {}, {}, {}, nil, nil
   for i, call in ipairs(reply.calls) do
-    local text, is_error
     if call.name == M.ANSWER and want.schema then
-      local problem = call.problem
-      if not problem then
-        problem = select(2, json_schema.judge(want.schema, call.input))
-      end
-      text = problem and "This answer cannot be used: " .. problem or "taken"
-      is_error = problem ~= nil
-      if not problem then
-        value, given = call.input, true
-      end
-    elseif call.name == asking.NAME and agent.asks then
-      text, is_error = ask(agent, ctx, task, call)
+      local why
+      results[i], why = answered(want, call)
+      value, problem = not why and value == nil and { call.input } or value, problem or why
     else
-      text, is_error = reading.perform(ctx, task, call)
+      tools[#tools + 1], places[#places + 1] = call, i
     end
-    results[i] = { id = call.id, name = call.name, text = text, is_error = is_error or nil }
   end
-  return results, value, given
+  if value then
+    return results, nil, value -- what it called beside its answer is not performed: it is over
+  end
+  local done, message = {}, nil
+  if #tools > 0 then
+    done, message = loop:perform(tools)
+  end
+  for k, i in ipairs(places) do
+    results[i] = done and done[k]
+  end
+  return done and results, message, nil, problem
 end
 
 ---The tool by which an answer in a schema is given, where the provider has no other way.
@@ -238,8 +233,23 @@ local function repair(task, want, problem)
   return text:format(problem, form)
 end
 
-local function add(talk, turn)
-  talk[#talk + 1] = turn
+-- What an answer in words comes to: an outcome; or a turn that goes on with the talk, and what was wrong; or a failure.
+local function read_answer(agent, ctx, task, want, reply, used)
+  local outcome, failure, left_out = answer_of.text(reply.text, task, want.schema, used)
+  if left_out then
+    ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+  end
+  local asked = failure and failure.question and asking.may(ctx, task)
+  if outcome or not (failure.form or asked) then
+    return outcome, nil, failure and failure.message, failure and failure.class
+  elseif not asked then
+    return nil, { role = "user", text = repair(task, want, failure.message) }, failure.message
+  end
+  local told, message, class = asking.ask(ctx, agent, failure.question)
+  if not told then
+    return nil, nil, message, class
+  end
+  return nil, { role = "user", text = asking.told(told) }
 end
 
 ---The talk, from the task to its outcome.
@@ -250,15 +260,21 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M.perform(agent, ctx, task)
-  local want, used, repairs = wanted(agent, ctx, task), used_of.new(), 0
-  if not want.model then
-    return nil, agent:label() .. ": names no model; write " .. agent.vendor.label .. ":MODEL", "permanent"
-  end
-  local talk = { { role = "user", text = prompt.text(task) } }
+  local want, used, repairs = wanted(agent, task), used_of.new(), 0
   local function failed(message, class)
     return nil, ("%s: %s"):format(agent:label(), message), class
   end
+  if not want.model then
+    return failed("names no model; write " .. agent.vendor.label .. ":MODEL", "permanent")
+  end
+  local loop, missing = tools_of.loop(agent, ctx, task)
+  if not loop then
+    return failed(missing, "permanent")
+  end
+  local talk = talk_of.new(agent)
+  talk:add({ role = "user", text = prompt.text(task) })
   for _ = 1, agent.max_turns do
+    want.tools = loop:tools()
     local reply, message, class = exchange(agent, ctx, task, talk, want)
     if not reply then
       return failed(message, class)
@@ -268,37 +284,26 @@ function M.perform(agent, ctx, task)
     if message then
       return failed(message, class)
     end
-    add(talk, { role = "model", content = reply.content, empty = #reply.content == 0 })
+    talk:add({ role = "model", content = reply.content, empty = #reply.content == 0 })
     local problem
     if #reply.calls > 0 then
-      local results, value, given = perform_calls(agent, ctx, task, reply, want)
-      if given then
-        return answer_of.value(value, task, used)
+      local results, why, value, wrong = perform_calls(loop, reply, want)
+      if value then
+        return answer_of.value(value[1], task, used)
+      elseif not results then
+        return failed(why, "permanent")
       end
-      add(talk, { role = "results", results = results })
-      for i, result in ipairs(results) do
-        problem = problem or result.name == M.ANSWER and reply.calls[i] and result.text or nil
-      end
+      talk:add({ role = "results", results = results })
+      problem = wrong
     elseif reply.stop ~= "pause" then
-      local outcome, failure, left_out = answer_of.text(reply.text, task, want.schema, used)
-      if left_out then
-        ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+      local outcome, turn, why, kind = read_answer(agent, ctx, task, want, reply, used)
+      if outcome then
+        return outcome
+      elseif not turn then
+        return failed(why, kind)
       end
-      local asked = failure and failure.question and asking.may(ctx, task)
-      if outcome or not (failure.form or asked) then
-        return outcome, failure and ("%s: %s"):format(agent:label(), failure.message), failure and failure.class
-      end
-      if asked then
-        local told
-        told, message, class = asking.ask(ctx, agent, failure.question)
-        if not told then
-          return failed(message, class)
-        end
-        add(talk, { role = "user", text = asking.told(told) })
-      else
-        problem = failure.message
-        add(talk, { role = "user", text = repair(task, want, problem) })
-      end
+      talk:add(turn)
+      problem = why
     end
     if problem then
       repairs = repairs + 1

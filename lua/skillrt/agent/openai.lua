@@ -53,7 +53,8 @@ function M.check(definition, where)
     return nil, message
   end
   local form = require("skillrt.agent.openai_" .. agent.api)
-  agent.wire = { headers = headers, body = form.body, read = form.read, show = form.show }
+  agent.wire = { headers = headers, body = form.body, read = form.read, show = form.show, field = form.field,
+    turned = form.turned, opening = form.opening }
   agent.vendor = setmetatable({ path = PATHS[agent.api] }, { __index = VENDOR })
   return setmetatable(agent, M)
 end

@@ -12,31 +12,38 @@ local M = {}
 
 -- ---- written ----
 
-local function add_results(out, turn)
-  for _, result in ipairs(turn.results) do
-    local text = result.text:find("%S") and result.text or "(nothing)"
-    out[#out + 1] = { role = "tool", tool_call_id = result.id, content = result.is_error and "Error: " .. text or text }
-  end
+M.field = "messages"
+
+---What stands before all turns.
+---@param agent table
+---@return table[] messages
+function M.opening(agent)
+  return { agent.system and { role = "system", content = agent.system } or nil }
 end
 
-local function messages_of(agent, talk)
+local function results_of(turn)
   local out = {}
-  if agent.system then
-    out[1] = { role = "system", content = agent.system }
+  for i, result in ipairs(turn.results) do
+    local text = result.text:find("%S") and result.text or "(nothing)"
+    out[i] = { role = "tool", tool_call_id = result.id, content = result.is_error and "Error: " .. text or text }
   end
-  for _, turn in ipairs(talk) do
-    local last = out[#out]
-    if turn.role == "results" then
-      add_results(out, turn)
-    elseif turn.role == "model" and not turn.empty then
-      out[#out + 1] = turn.content[1]
-    elseif turn.role == "user" and last and last.role == "user" then -- what was between them said nothing
-      last.content = last.content .. "\n\n" .. turn.text
-    elseif turn.role == "user" then
-      out[#out + 1] = { role = "user", content = turn.text }
-    end
+  return out
+end
+
+---The messages that a turn becomes; what a person says twice in turn is one message.
+---@param turn skillrt.Turn
+---@param last table|nil
+---@return table[] messages
+---@return boolean? merged  the first one takes the place of the last
+function M.turned(turn, last)
+  if turn.role == "results" then
+    return results_of(turn)
+  elseif turn.role == "model" then
+    return { not turn.empty and turn.content[1] or nil }
+  elseif last and last.role == "user" then -- what was between them said nothing
+    return { { role = "user", content = last.content .. "\n\n" .. turn.text } }, true
   end
-  return json.array(out)
+  return { { role = "user", content = turn.text } }
 end
 
 local function format_of(agent, want)
@@ -49,20 +56,19 @@ local function format_of(agent, want)
     json_schema = { name = "answer", schema = want.schema, strict = strict.fits(want.schema) } }
 end
 
+---The body of a request, but for its messages.
 ---@param agent table
----@param talk skillrt.Turn[]
 ---@param want table
 ---@return table
-function M.body(agent, talk, want)
+function M.body(agent, want)
   local tools = {}
   for i, tool in ipairs(want.tools) do
     tools[i] = { type = "function",
-      ["function"] = { name = tool.name, description = tool.description, parameters = tool.schema } }
+      ["function"] = { name = tool.name, description = tool.description, parameters = tool.input } }
   end
   local own = not agent.url and not os.getenv(agent.vendor.url_env)
   local body = {
     model = want.model,
-    messages = messages_of(agent, talk),
     tools = #tools > 0 and json.array(tools) or nil,
     response_format = format_of(agent, want),
     stream = agent.stream or nil,

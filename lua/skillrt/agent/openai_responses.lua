@@ -10,18 +10,24 @@ local M = {}
 
 -- ---- written ----
 
-local function add_turn(out, turn)
+M.field = "input"
+
+---The items that a turn becomes.
+---@param turn skillrt.Turn
+---@return table[] items
+function M.turned(turn)
   if turn.role == "user" then
-    out[#out + 1] = { role = "user", content = turn.text }
+    return { { role = "user", content = turn.text } }
   elseif turn.role == "model" then
-    table.move(turn.content, 1, #turn.content, #out + 1, out)
-  else
-    for _, result in ipairs(turn.results) do
-      local text = result.text:find("%S") and result.text or "(nothing)"
-      out[#out + 1] = { type = "function_call_output", call_id = result.id,
-        output = result.is_error and "Error: " .. text or text }
-    end
+    return turn.content
   end
+  local out = {}
+  for i, result in ipairs(turn.results) do
+    local text = result.text:find("%S") and result.text or "(nothing)"
+    out[i] = { type = "function_call_output", call_id = result.id,
+      output = result.is_error and "Error: " .. text or text }
+  end
+  return out
 end
 
 local function format_of(agent, want)
@@ -34,23 +40,19 @@ local function format_of(agent, want)
     strict = strict.fits(want.schema) } }
 end
 
+---The body of a request, but for its items.
 ---@param agent table
----@param talk skillrt.Turn[]
 ---@param want table
 ---@return table
-function M.body(agent, talk, want)
-  local input, tools = {}, {}
-  for _, turn in ipairs(talk) do
-    add_turn(input, turn)
-  end
+function M.body(agent, want)
+  local tools = {}
   for i, tool in ipairs(want.tools) do
-    tools[i] = { type = "function", name = tool.name, description = tool.description, parameters = tool.schema,
+    tools[i] = { type = "function", name = tool.name, description = tool.description, parameters = tool.input,
       strict = false }
   end
   local body = {
     model = want.model,
     instructions = agent.system,
-    input = json.array(input),
     tools = #tools > 0 and json.array(tools) or nil,
     text = format_of(agent, want),
     stream = agent.stream or nil,

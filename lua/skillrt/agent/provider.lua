@@ -38,6 +38,10 @@ M.FIELDS = {
   ca_file = { kind = "text" },
 }
 
+for name, field in pairs(require("skillrt.agent.tools").FIELDS) do
+  M.FIELDS[name] = field
+end
+
 ---@class skillrt.Vendor
 ---@field url string         the provider's own address
 ---@field path string        what is asked below it

@@ -242,7 +242,7 @@ local DECLARED = {
   url = { kind = "string" },
   cwd = { kind = "string" },
   stdin = { kind = "string" },
-  body = { kind = "string" },
+  body = { kind = { "string", "table" } }, -- a skillrt.Chain
   argv = { kind = "string", list = true },
   headers = { kind = "string", map = true },
   env = { kind = "string", map = true },

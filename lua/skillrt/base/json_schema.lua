@@ -186,16 +186,17 @@ end
 ---Judges a decoded value by a schema that was checked.
 ---@param schema table
 ---@param value any
+---@param what string?  what it is called; else "the answer"
 ---@return boolean|nil ok
 ---@return string? message  what is wrong, each with its place
-function M.judge(schema, value)
+function M.judge(schema, value, what)
   local found = setmetatable({}, Problems)
   judge(schema, schema, value, "", found, 1)
   if #found == 0 then
     return true
   end
   for i = 1, #found do
-    found[i] = found[i]:gsub("^ ", "the answer ")
+    found[i] = found[i]:gsub("^ ", (what or "the answer") .. " ")
   end
   return nil, table.concat(found, "; ")
 end

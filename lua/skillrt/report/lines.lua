@@ -5,10 +5,10 @@
 -- books.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
 
 local moved = require("skillrt.report.moved")
-local names = require("skillrt.base.names")
 local resumed = require("skillrt.report.resumed")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
+local told = require("skillrt.report.told")
 local trace = require("skillrt.report.trace")
 
 local M = {}
@@ -360,14 +360,6 @@ function format.rewind(self, record, out)
   return record.phases[1] and add(out, "info", "Running again: %s", joined(record.phases, 20))
 end
 
-function format.edit(_, record, out)
-  add(out, "warning", "Taken over from the edited state.json: %s", joined(names.sorted(record.set), 20))
-end
-
-function format.accept(_, record, out)
-  add(out, "warning", "Going on with changed files: %s", joined(record.changed or {}, 20))
-end
-
 ---The lines of one record, in the order of the journal.
 ---@param record table
 ---@param books skillrt.Ledger|nil  where the records before were not shown
@@ -377,6 +369,8 @@ function Lines:of(record, books)
   local write = format[record.t]
   if write then
     write(self, record, out, books)
+  elseif told[record.t] then
+    add(out, told[record.t](record, prefix(self.steps[record.step])))
   end
   return out
 end

@@ -77,7 +77,7 @@ local EMPTY = setmetatable({}, {
 })
 
 local Step = {}
-for _, field in ipairs({ "failures", "calls", "known", "order", "values", "notes", "rounds", "generations" }) do
+for field in ("failures calls known order values notes rounds tools generations"):gmatch("%a+") do
   Step[field] = EMPTY
 end
 Step.__index = Step
@@ -331,7 +331,7 @@ end
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 
 -- What is told of the calls of a step, each by the function of that name in books/calls.lua.
-local OF_CALLS <const> = { call = true, attempt = true, result = true, doubt = true, round = true, drop = true }
+local OF_CALLS <const> = { call = 1, attempt = 1, result = 1, doubt = 1, round = 1, drop = 1, tool = 1 }
 
 -- What a part of the books has the function of that name for.
 local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls }

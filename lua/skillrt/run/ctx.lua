@@ -221,6 +221,14 @@ function parts.once(_, step, _, steps)
   end
 end
 
+---What a tool gives that an agent asked for, kept; `use` names it (run/tooled.lua).
+function parts.use(_, step, _, steps)
+  return function(use, fn)
+    local execution, branch = here(steps, step, "use")
+    return require("skillrt.run.tooled").perform(steps.journal, execution, branch, use, fn)
+  end
+end
+
 -- Combinators: what each of them is called with behind the execution and the branch.
 for _, name in ipairs({ "all", "pipeline", "gather", "first", "loop", "spawn" }) do
   local combinator = combine[name]

@@ -50,6 +50,18 @@ local function add_map(parts, name, map, left_out, run)
   end
 end
 
+-- A body that is declared in pieces: each is hashed once, behind the hash of those before it (agent/talk.lua).
+local function chained(chain, run)
+  local texts, hashes = chain.texts, chain.hashes
+  local count = #hashes
+  local hash = hashes[count] or ""
+  for i = count + 1, #texts do
+    hash = core.sha256(hash .. placeless(texts[i], run))
+    hashes[i] = hash
+  end
+  return placeless(chain.head, run) .. "\0" .. hash
+end
+
 ---@param request table  checked
 ---@param run table  { work_dir, skill, books }
 ---@return string digest  32 hex digits
@@ -58,7 +70,8 @@ function M.of(request, run)
   for _, name in ipairs(TEXTS) do
     local text = declared[name] or request[name]
     if text then
-      parts[#parts + 1] = ("%s=%s"):format(name, placeless(text, run))
+      text = type(text) == "table" and chained(text, run) or placeless(text, run)
+      parts[#parts + 1] = ("%s=%s"):format(name, text)
     end
   end
   for i, word in ipairs(declared.argv or request.argv or {}) do

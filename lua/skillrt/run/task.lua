@@ -121,6 +121,10 @@ function LATER.tools(task)
   return task._definition.tools or guide and guide.tools
 end
 
+function LATER.own_tools(task)
+  return task._run.skill.tools
+end
+
 function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end

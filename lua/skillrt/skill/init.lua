@@ -35,6 +35,7 @@ local M = {}
 ---@field context "file"|"memory"
 ---@field durability "power"|"process"
 ---@field agents table<string, table>
+---@field tools table<string, skillrt.Tool>?  what its models may use
 ---@field actions skillrt.Action[]
 ---@field phases skillrt.Action[]
 ---@field machine skillrt.Machine?        of mode "machine": the transition table
@@ -70,6 +71,7 @@ local FIELDS = {
   context = { enum = { "file", "memory" }, default = "file" },
   durability = { enum = { "power", "process" }, default = "power" },
   agents = { map = true, default = {} },
+  tools = { map = true },
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
@@ -156,6 +158,14 @@ local function check_agents(skill, where)
   return nil
 end
 
+local function check_tools(skill, where)
+  local tools, message = require("skillrt.tool").check_all(skill.tools, where)
+  if not tools then
+    return message:sub(#where + 3)
+  end
+  skill.tools = tools
+end
+
 -- An agent written into its action gets a name, so that all are found in one place.
 local function adopt_agent(skill, one, where)
   if type(one.agent) ~= "table" then
@@ -233,6 +243,7 @@ local function check_parts(skill, where)
     or declared.check(skill)
     or initial_state(skill)
     or check_agents(skill, where)
+    or skill.tools and check_tools(skill, where)
     or check_mode(skill)
   if message then
     return message

@@ -130,7 +130,7 @@ describe("a model behind the Messages API", function()
     assert_valid(body)
     local function result(n) return body.messages[2 * n + 1].content[1] end
     assert.equal("the rules\n", result(1).content)
-    assert.matches("neither in the skill's folder nor", result(2).content)
+    assert.matches("lies in none of the folders", result(2).content)
     assert.is_true(result(2).is_error)
     assert.is_true(result(3).is_error)
     assert.equal("reference/", result(4).content)

@@ -1,7 +1,7 @@
 -- run/books/calls.lua: what the books know of the calls of a step: which have left, which are over and
 -- where in the journal their results lie.
 --
--- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop program`.
+-- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop program tool`.
 
 local places = require("skillrt.run.places")
 
@@ -60,6 +60,31 @@ function M.answer(step, record)
   call.doubt, call.decision = nil, record.value
 end
 
+-- A tool's use is over: what it awaited since the result `after` is not asked for again. Gives whether it acted.
+local function forget_below(step, place, after)
+  local order, acted = step.order, nil
+  local last = #order
+  local at = last - 1 -- the last is its own
+  while at > 0 and order[at] ~= after do
+    local one = order[at]
+    if places.is_below(one, place) then
+      acted = acted or step.known[one].acted
+      step.known[one], order[at] = nil, false
+    end
+    at = at - 1
+  end
+  local to = at
+  for from = at + 1, last do
+    local one = order[from]
+    order[from] = nil
+    if one then
+      to = to + 1
+      order[to] = one
+    end
+  end
+  return acted
+end
+
 ---A call is over. What it gave is read from the journal when it is asked for; where nothing is kept
 ---there (`seq` never comes) it is held.
 ---@param step skillrt.Step
@@ -79,6 +104,19 @@ function M.result(step, record, seq)
   own(step, "known")[place] = known
   local order = own(step, "order")
   order[#order + 1] = place
+  local use = step.tools[place]
+  if use then
+    step.tools[place] = nil
+    known.acted = forget_below(step, place, use.after) or known.acted
+  end
+end
+
+---A tool begins to be used: `result` ends it.
+---@param step skillrt.Step
+---@param record table
+function M.tool(step, record)
+  local order = step.order
+  own(step, "tools")[record.c] = { digest = record.digest, name = record.name, after = order[#order] }
 end
 
 ---A program runs for it: of a session, which outlives its call, or of the call itself.
@@ -104,7 +142,7 @@ local function without(step, is_gone)
       kept[#kept + 1] = place
     end
   end
-  for _, field in ipairs({ "known", "calls", "values", "notes", "rounds" }) do
+  for _, field in ipairs({ "known", "calls", "values", "notes", "rounds", "tools" }) do
     for place in pairs(step[field]) do
       if is_gone(place) then
         step[field][place] = nil

@@ -1,4 +1,4 @@
--- agent/asking.lua: what an agent wants to know of a person: its question as the run asks it, the answer as the
+-- tool/ask_user.lua: what an agent wants to know of a person: its question as the run asks it, the answer as the
 -- agent is told it, and the tool by which a bare model asks.
 --
 -- An agent of a workflow script asks nobody: the script does. Knows ctx and tasks, no providers.
@@ -10,18 +10,16 @@ M.NAME = "ask_user"
 ---How often an agent may ask in one talk.
 M.MOST = 20
 
-local TOOL = {
-  name = M.NAME,
-  description = "Asks the person a question that you cannot go on without, and gives the answer.",
-  schema = {
-    type = "object",
-    properties = {
-      question = { type = "string" },
-      options = { type = "array", items = { type = "string" }, description = "the possible answers, if they are few" },
-    },
-    required = { "question" },
-    additionalProperties = false,
+M.FIELDS = {}
+
+local INPUT <const> = {
+  type = "object",
+  properties = {
+    question = { type = "string", pattern = "[^ ]" },
+    options = { type = "array", items = { type = "string" }, description = "the possible answers, if they are few" },
   },
+  required = { "question" },
+  additionalProperties = false,
 }
 
 ---Whether somebody can be asked.
@@ -32,18 +30,11 @@ function M.may(ctx, task)
   return ctx.ask ~= nil and not task.bare
 end
 
----@param ctx table
----@param task skillrt.Task
----@return table[] tools
-function M.tools(ctx, task)
-  return M.may(ctx, task) and { TOOL } or {}
-end
-
 -- The options as a question has them; nil: any text answers.
 local function options_of(given)
   local list, seen = {}, {}
-  for _, text in ipairs(type(given) == "table" and given or {}) do
-    if type(text) == "string" and text:find("%S") and not seen[text] and #list < 20 then
+  for _, text in ipairs(given or {}) do
+    if text:find("%S") and not seen[text] and #list < 20 then
       list[#list + 1], seen[text] = text, true
     end
   end
@@ -67,11 +58,22 @@ function M.ask(ctx, agent, question)
   return tostring(answer)
 end
 
----The question that a bare model asks by its tool.
----@param input table
----@return table question
-function M.of_tool(input)
-  return { question = input.question:sub(1, 4000), options = options_of(input.options) }
+local function perform(_, ctx, arguments, task)
+  if not M.may(ctx, task) then
+    return nil, "nobody can be asked"
+  end
+  local question = { question = arguments.question:sub(1, 4000), options = options_of(arguments.options) }
+  local answer, message = M.ask(ctx, task.performer, question)
+  return answer, not answer and "nobody answered: " .. tostring(message) or nil
+end
+
+---@param given table
+---@return table parts
+function M.make(given)
+  given.description = given.description
+    or "Asks the person a question that you cannot go on without, and gives the answer."
+  given.input, given.perform, given.source, given.alone = INPUT, perform, "built in", true
+  return given
 end
 
 ---The answer in words for an agent.

@@ -1,0 +1,109 @@
+-- agent/talk.lua: a talk with a model as it is sent: each turn is written once, as JSON, and a request is put together
+-- of these texts. What a request declares is known by the digest of the turns before and of the new ones alone, so
+-- that an exchange costs the same at the end of a long talk as at its start, but for what is sent.
+--
+-- How a provider writes turns is its wire's. Pure; keeps nothing in files.
+
+local json = require("skillrt.base.json")
+
+local M = {}
+
+---@class skillrt.Chain  what is declared of a body: run/digest.lua hashes each text once
+---@field head string
+---@field texts string[]
+---@field hashes string[]
+
+---@class skillrt.Talk
+---@field agent table
+---@field wire skillrt.Wire
+---@field turns skillrt.Turn[]
+---@field texts string[]   of the messages, each as JSON
+---@field bytes integer    of all of them
+local Talk = {}
+Talk.__index = Talk
+
+local SLOT <const> = "@skillrt-talk@"
+
+local function encoded(value)
+  local text, message = json.encode(value, { sorted = true })
+  if not text then
+    error({ message = message, class = "permanent" }, 0)
+  end
+  return text
+end
+
+-- A message behind the others, or in place of the last one.
+local function put(self, message, merged)
+  local at = merged and #self.texts or #self.texts + 1
+  local text = encoded(message)
+  self.bytes = self.bytes + #text - (merged and #self.texts[at] or 0)
+  self.texts[at], self.hashes[at], self.last = text, nil, message
+  if at == 1 then
+    self.first = message
+    self.marked = self.wire.mark and encoded(self.wire.mark(self.agent, message))
+  end
+end
+
+-- Written anew from its turns.
+local function write(self, turns)
+  self.turns, self.texts, self.hashes, self.bytes, self.last, self.marked = {}, {}, {}, 0, nil, nil
+  for _, message in ipairs(self.wire.opening and self.wire.opening(self.agent) or {}) do
+    put(self, message)
+  end
+  for _, turn in ipairs(turns) do
+    self:add(turn)
+  end
+end
+
+---@param agent table
+---@return skillrt.Talk
+function M.new(agent)
+  local self = setmetatable({ agent = agent, wire = agent.wire }, Talk)
+  write(self, {})
+  return self
+end
+
+---@param turn skillrt.Turn
+function Talk:add(turn)
+  self.turns[#self.turns + 1] = turn
+  local messages, merged = self.wire.turned(turn, self.last)
+  for i, message in ipairs(messages) do
+    put(self, message, merged and i == 1)
+  end
+end
+
+---Other turns in place of all that there are.
+---@param turns skillrt.Turn[]
+function Talk:replace(turns)
+  write(self, turns)
+end
+
+-- The texts as they are sent: the marks of a provider's cache stand on the first and on the last.
+local function sent(self)
+  local count = #self.texts
+  if not self.marked then
+    return table.concat(self.texts, ",")
+  elseif count == 1 then
+    return self.marked
+  end
+  local last = encoded(self.wire.mark(self.agent, self.last))
+  return self.marked .. "," .. (count > 2 and table.concat(self.texts, ",", 2, count - 1) .. "," or "") .. last
+end
+
+---The body of the next request, and what is declared of it.
+---@param want table  { tools, schema, model, effort }
+---@return string body
+---@return skillrt.Chain declared
+function Talk:body(want)
+  local body, field = self.wire.body(self.agent, want), self.wire.field
+  if body[field] == nil then -- else the agent's `extra` says it
+    body[field] = SLOT
+  end
+  local head = encoded(body)
+  local slot = ('"%s":"%s"'):format(field, SLOT)
+  local at = head:find(slot, 1, true)
+  local text = at and ('%s"%s":[%s]%s'):format(head:sub(1, at - 1), field, sent(self), head:sub(at + #slot)) or head
+  return text, { head = head, texts = self.texts, hashes = self.hashes }
+end
+
+return M

@@ -1,0 +1,70 @@
+-- agent/tools.lua: the tools of a model that is an agent: which there are for a task, which of them are present, and
+-- the loop that performs what it calls.
+--
+-- A model that is given none by its skill has `read` and `ask_user`. Knows agents' fields and tasks; a tool and its
+-- use are tool/'s.
+
+local loop_of = require("skillrt.tool.loop")
+local names = require("skillrt.base.names")
+local presence_of = require("skillrt.tool.presence")
+local registry_of = require("skillrt.tool.registry")
+local tool = require("skillrt.tool")
+
+local M = {}
+
+---The fields by which an agent says what it is given.
+M.FIELDS = {
+  tools = { kind = "text", list = true },
+  on_absent = { enum = presence_of.ON_ABSENT, default = "widen" },
+  max_parallel_tools = { kind = "positive", default = 8 },
+  max_tool_calls = { kind = "positive", default = 1000 },
+  max_repeats = { kind = "positive", default = 5 },
+  max_tool_result = { kind = "positive", default = 32 * 1024 },
+}
+
+-- The tools that every bare model is given, where its skill says nothing else of their names.
+local function add_own(agent, ctx, task, registry)
+  local asks = agent.asks and require("skillrt.tool.ask_user").may(ctx, task)
+  for _, name in ipairs({ agent.reads and task.dir and "read" or false, asks and "ask_user" or false }) do
+    if name and not registry:find(name) then
+      assert(registry:add(assert(tool.check(name, true, "skillrt"))))
+    end
+  end
+end
+
+-- Which of the skill's tools the agent is given: those it names, else those its step names, else all.
+local function named(agent, task, registry)
+  local list = agent.tools or task.tools
+  if not list then
+    return registry:names()
+  end
+  local out = {}
+  for _, name in ipairs(list) do
+    out[#out + 1] = registry:find(name) and name or nil
+  end
+  for _, name in ipairs({ "read", "ask_user" }) do
+    out[#out + 1] = registry:find(name) and name or nil
+  end
+  return out
+end
+
+---What performs the tool calls of a talk.
+---@param agent table
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.ToolLoop|nil loop
+---@return string? message
+function M.loop(agent, ctx, task)
+  local registry = registry_of.new()
+  local own = task.own_tools or {}
+  for _, name in ipairs(names.sorted(own)) do
+    assert(registry:add(own[name]))
+  end
+  add_own(agent, ctx, task, registry)
+  task.performer = agent
+  local list = named(agent, task, registry)
+  local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })
+  return loop_of.new(ctx, task, presence, agent)
+end
+
+return M

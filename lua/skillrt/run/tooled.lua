@@ -1,0 +1,72 @@
+-- run/tooled.lua: the use of a tool as one thing in the journal: a record `tool` when it begins, a `result` when it
+-- is over. What it awaited in between is forgotten then, and a resume does not perform it again.
+--
+-- The function may wait, as every branch does; its calls have places below the tool's own. Knows the journal and
+-- what branches.lua says of a step, no tools. Used by ctx.lua.
+
+local branches = require("skillrt.run.branches")
+local kept = require("skillrt.run.kept")
+local record = require("skillrt.base.record")
+
+local M = {}
+
+---@class skillrt.ToolUse
+---@field name string      of the tool
+---@field digest string    of its arguments: another one in its place has diverged
+---@field shown string?    its arguments in short, for people
+---@field absent string?   it is not in the present set: what is done about it
+---@field refused string?  why it is not performed
+
+-- What the places of a branch begin with while its function is performed, and what they began with before.
+local function below(branch, place)
+  local prefix, position = branch.prefix, branch.position
+  branch.prefix, branch.position = place .. ".1.", 0
+  return setmetatable({}, {
+    __close = function()
+      branch.prefix, branch.position = prefix, position
+    end,
+  })
+end
+
+local function emit(journal, step, entry)
+  local ok, problem = journal:emit(kept.with_fresh(journal, step, entry))
+  if not ok then
+    error(("tool %s: what it gives cannot be kept: %s"):format(entry.name or entry.digest, problem), 0)
+  end
+end
+
+---What `fn(place)` gives, kept under its place. It gives a value, always: a failure of a tool is an answer, too.
+---@param journal skillrt.Journal
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param use skillrt.ToolUse
+---@param fn fun(place: string): any
+---@return any value
+function M.perform(journal, execution, branch, use, fn)
+  local step, place = execution.step, execution:place(branch)
+  local digest = ("tool %s %s"):format(use.name, use.digest)
+  local known, open = step.known[place], step.tools and step.tools[place]
+  local before = known and known.digest or open and open.digest
+  if before and before ~= digest then
+    execution:diverge(place, before, digest)
+    return coroutine.yield(branches.WAIT)
+  elseif known then
+    execution.taken[place] = true
+    return journal:reread(known).value
+  elseif not open then
+    emit(journal, step, { t = "tool", step = step.number, c = place, name = record.printable(use.name), digest = digest,
+      input = use.shown and record.printable(use.shown), absent = use.absent,
+      refused = use.refused and record.printable(use.refused) })
+  end
+  local value
+  do
+    local _ <close> = below(branch, place)
+    value = fn(place)
+  end
+  emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value })
+  execution.taken[place] = true
+  execution.delivered = 0 -- the list of places is shorter now
+  return value
+end
+
+return M

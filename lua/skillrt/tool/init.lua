@@ -1,0 +1,174 @@
+-- tool/init.lua: what a tool is: one object with a name, what it is for, a JSON Schema of its arguments, and a
+-- function that performs it; and how one is made of what a skill says.
+--
+-- A kind of tool is a file beside this one: { FIELDS, make(tool, definition, where) }. Who offers tools to a model
+-- and performs what it asks for is loop.lua. Knows no agents, no providers, no runs.
+
+local json_schema = require("skillrt.base.json_schema")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+
+local M = {}
+
+---@class skillrt.Tool
+---@field name string           as the model calls it: letters, digits, _ and -, at most 64
+---@field description string
+---@field input table           JSON Schema of its arguments, checked, of type object
+---@field acts boolean          it may change something
+---@field idempotent boolean    performing it twice is performing it once
+---@field alone boolean         nothing else of the same reply is performed beside it
+---@field approval string|function|nil  "always", "ask", "never" or a condition; nil: as the skill's interaction says
+---@field max_result integer?   bytes of what it gives that the model is told at once
+---@field outside boolean?      what it gives was written by others: it is marked as data
+---@field source string         "skill", "built in", or who else gave it: "mcp:NAME"
+---@field perform fun(tool: skillrt.Tool, ctx: table, arguments: table, task: table): string|nil, string?
+
+---What every tool may say of itself.
+M.COMMON = {
+  description = { kind = "text" },
+  approval = { kind = { "text", "function" } },
+  acts = { kind = "boolean" },
+  idempotent = { kind = "boolean" },
+  alone = { kind = "boolean" },
+  outside = { kind = "boolean" },
+  max_result = { kind = "positive" },
+  input = { kind = "table" },
+}
+
+---The tools that travel with skillrt, each by its file beside this one.
+M.BUILT_IN = { read = "resources", ask_user = "ask_user" }
+
+local NAME <const> = "^[%w_-]+$"
+local MAX_NAME <const> = 64
+
+---What is wrong with a tool's name; nil: nothing.
+---@param name any
+---@return string?
+function M.problem_of_name(name)
+  if type(name) ~= "string" or not name:find(NAME) or #name > MAX_NAME then
+    return ("must be letters, digits, _ and -, at most %d, not %s"):format(MAX_NAME, names.show(name))
+  end
+end
+
+local EMPTY_INPUT <const> = { type = "object", properties = {}, additionalProperties = false }
+
+-- The schema of its arguments: providers take objects only.
+local function input_of(given, where)
+  if given == nil then
+    return EMPTY_INPUT
+  end
+  local ok, why = json_schema.check(given, where .. ": input")
+  if not ok then
+    return nil, why
+  end
+  local input = json_schema.normal(given)
+  if input.type ~= "object" then
+    return nil, ('%s: input must be a JSON Schema with type = "object"'):format(where)
+  end
+  return input
+end
+
+---A tool of its parts, checked: for those that make tools of their own, as a client of MCP does.
+---@param parts table  a skillrt.Tool; what is left out is filled in
+---@param where string
+---@return skillrt.Tool|nil tool
+---@return string? message
+function M.new(parts, where)
+  local problem = M.problem_of_name(parts.name)
+  if problem then
+    return nil, ("%s: the name of a tool %s"):format(where, problem)
+  elseif type(parts.perform) ~= "function" then
+    return nil, ("%s: a tool needs a function that performs it"):format(where)
+  end
+  local input, message = input_of(parts.input, where)
+  if input then
+    message = require("skillrt.tool.approval").check(parts.approval, where)
+  end
+  if message then
+    return nil, message
+  end
+  local tool = {}
+  for key, value in pairs(parts) do
+    tool[key] = value
+  end
+  tool.input, tool.description = input, parts.description or parts.name
+  tool.acts = parts.acts == true
+  if parts.idempotent == nil then
+    tool.idempotent = not tool.acts
+  end
+  tool.alone, tool.source = parts.alone == true, parts.source or "skill"
+  return tool
+end
+
+local function kind_of(name, definition)
+  if definition.run ~= nil then
+    return "lua"
+  elseif definition.command ~= nil then
+    return "command"
+  end
+  return M.BUILT_IN[definition.builtin or name]
+end
+
+-- The fields of a kind, with those of all tools.
+local fields_of = setmetatable({}, {
+  __index = function(all, kind)
+    local fields = { builtin = { kind = "text" } }
+    for _, list in ipairs({ M.COMMON, require("skillrt.tool." .. kind).FIELDS }) do
+      for name, field in pairs(list) do
+        fields[name] = field
+      end
+    end
+    all[kind] = fields
+    return fields
+  end,
+})
+
+---A tool as a skill says it: `true` and a name that is built in, or a table.
+---@param name string
+---@param definition any
+---@param where string  names it in messages
+---@return skillrt.Tool|nil tool
+---@return string? message
+function M.check(name, definition, where)
+  where = ("%s: tool %s"):format(where, names.show(name))
+  definition = definition == true and {} or definition
+  if type(definition) ~= "table" then
+    return nil, ("%s: must be true or a table, not %s"):format(where, names.show(definition))
+  end
+  local kind = kind_of(name, definition)
+  if not kind then
+    local asked = tostring(definition.builtin or name)
+    return nil, ("%s: is not built in%s; a tool of your own has `run` (a function) or `command` (a list)"):format(
+      where, names.suggest(asked, M.BUILT_IN))
+  end
+  local given, message = schema.record(definition, fields_of[kind], where)
+  if not given then
+    return nil, message
+  end
+  given.name, given.builtin = name, nil
+  local parts
+  parts, message = require("skillrt.tool." .. kind).make(given, where)
+  if not parts then
+    return nil, message
+  end
+  return M.new(parts, where)
+end
+
+---The tools of a skill, by name.
+---@param definitions table<string, any>
+---@param where string
+---@return table<string, skillrt.Tool>|nil tools
+---@return string? message
+function M.check_all(definitions, where)
+  local tools = {}
+  for _, name in ipairs(names.sorted(definitions)) do
+    local tool, message = M.check(name, definitions[name], where)
+    if not tool then
+      return nil, message
+    end
+    tools[name] = tool
+  end
+  return tools
+end
+
+return M

@@ -1,0 +1,169 @@
+-- tool/loop.lua: what is done with the tool calls of a model's reply: each is looked at before anything runs,
+-- performed as a use of its own in the journal, several at once where they may be, and answered, whatever it was.
+--
+-- A call to a tool that is not present is recorded and answered, never performed. Knows tools and ctx; how a talk is
+-- written and sent knows agent/model.lua, which alone calls it.
+
+local approval = require("skillrt.tool.approval")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
+local names = require("skillrt.base.names")
+local result_of = require("skillrt.tool.result")
+
+local M = {}
+
+---@class skillrt.ToolCall  as a reply has it
+---@field id string
+---@field name string
+---@field input table?
+---@field problem string?  its arguments are no JSON object
+
+---@class skillrt.ToolResult
+---@field id string
+---@field name string
+---@field text string
+---@field is_error boolean?
+
+---@class skillrt.ToolSettings
+---@field max_parallel_tools integer  calls out at once
+---@field max_tool_calls integer      of one talk
+---@field max_repeats integer         the same call with the same result, before the talk ends
+---@field max_tool_result integer     bytes that the model is told at once
+---@field approval string?            of tools that act and say nothing
+
+---@class skillrt.ToolLoop
+local Loop = {}
+Loop.__index = Loop
+
+---@param ctx table
+---@param task table
+---@param presence skillrt.Presence
+---@param settings skillrt.ToolSettings
+---@return skillrt.ToolLoop
+function M.new(ctx, task, presence, settings)
+  return setmetatable({ ctx = ctx, task = task, presence = presence, settings = settings, count = 0, seen = {} }, Loop)
+end
+
+---What the next request carries.
+---@return skillrt.Tool[]
+function Loop:tools()
+  return self.presence:tools()
+end
+
+-- ---- before anything runs ----
+
+local SHOWN <const> = 200
+
+local function judged(self, call)
+  local text = call.input and json.encode(call.input, { sorted = true }) or ""
+  local one = { call = call, text = text, digest = files.digest(text):sub(1, 32),
+    shown = #text > SHOWN and text:sub(1, SHOWN) .. "..." or text }
+  one.key = call.name .. " " .. one.digest
+  one.tool, one.problem, one.absent = self.presence:called(call.name)
+  if not one.tool then
+    return one
+  elseif self.count >= self.settings.max_tool_calls then
+    one.problem = ("the limit of %d tool calls is reached (max_tool_calls)"):format(self.settings.max_tool_calls)
+  elseif call.problem or not call.input then
+    one.problem = call.problem or "its arguments are no JSON object"
+  else
+    local ok, why = json_schema.judge(one.tool.input, call.input, "the arguments")
+    one.problem = not ok and ("%s: %s"):format(call.name, why) or nil
+  end
+  if not one.problem then
+    self.count = self.count + 1 -- taken before anything of this reply runs
+  end
+  return one
+end
+
+-- ---- one call ----
+
+-- A call becomes a use in the journal, whatever comes of it.
+local function use(self, one)
+  local refused = one.problem
+  return self.ctx.use({ name = one.call.name, digest = one.digest, shown = one.shown, absent = one.absent,
+    refused = refused }, function(place)
+    if refused then
+      return { text = refused, is_error = true }
+    end
+    local default = one.tool.acts and self.settings.approval or nil
+    local ok, why = approval.given(self.ctx, one.tool, one.call.input, self.task, default)
+    if not ok then
+      return { text = why, is_error = true }
+    end
+    local text, message = result_of.guarded(one.tool, self.ctx, one.call.input, self.task)
+    return result_of.bounded(self, one.tool, place, text, message)
+  end)
+end
+
+-- ---- the calls of a reply ----
+
+-- Calls that may be performed at once follow each other in a group; one that is to be alone is a group of its own.
+local function groups_of(list)
+  local groups, open = {}, nil
+  for _, one in ipairs(list) do
+    local alone = one.tool and not one.problem and one.tool.alone
+    if alone or not open then
+      open = {}
+      groups[#groups + 1] = open
+    end
+    open[#open + 1] = one
+    open = not alone and open or nil
+  end
+  return groups
+end
+
+local function perform_group(self, group)
+  if #group == 1 then
+    group[1].result = use(self, group[1])
+    return
+  end
+  local results = self.ctx.map(group, function(one) return use(self, one) end,
+    { max_parallel = self.settings.max_parallel_tools, on_error = "settle" })
+  for i, one in ipairs(group) do
+    one.result = results[i] or { text = "it was not performed", is_error = true }
+  end
+end
+
+-- The same call with the same result is noticed, told, and in the end no longer played.
+local function noticed(self, one)
+  local text = one.result.text
+  local digest, known = files.digest(text), self.seen[one.key]
+  local times = known and known.digest == digest and known.times + 1 or 1
+  self.seen[one.key] = { digest = digest, times = times }
+  if times > self.settings.max_repeats then
+    self.endless = ("made the same call of %s %d times, each with the same result (max_repeats)"):format(
+      names.show(one.call.name), times)
+  elseif times > 1 then
+    text = ("(You made this very call %d times now, and the result is the same each time.)\n%s"):format(times, text)
+  end
+  return text
+end
+
+---Performs what a reply asks for: a result for every call, in their order; or nil and why the talk ends.
+---@param calls skillrt.ToolCall[]
+---@return skillrt.ToolResult[]|nil results
+---@return string? message
+function Loop:perform(calls)
+  if self.count >= self.settings.max_tool_calls then
+    return nil, ("made %d tool calls (max_tool_calls)"):format(self.count)
+  end
+  local list, results = {}, {}
+  for i, call in ipairs(calls) do
+    list[i] = judged(self, call)
+  end
+  for _, group in ipairs(groups_of(list)) do
+    perform_group(self, group)
+  end
+  for i, one in ipairs(list) do
+    results[i] = { id = one.call.id, name = one.call.name, text = noticed(self, one),
+      is_error = one.result.is_error or nil }
+  end
+  if self.endless then
+    return nil, self.endless
+  end
+  return results
+end
+
+return M

@@ -1,0 +1,51 @@
+-- tool/lua.lua: a tool that is a function of the script: run(arguments, ctx) gives a text or a value, or nil and
+-- a message for the model.
+--
+-- It may wait as an action's function does. Where it `acts` by itself, it is performed as a call with an intent
+-- of its own, and must not wait.
+
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+M.FIELDS = {
+  run = { kind = "function", required = true },
+  description = { kind = "text", required = true },
+}
+
+-- What the function gave, as a text.
+local function told(name, value, message)
+  if value == nil and message ~= nil then
+    return nil, names.said(message)
+  elseif type(value) == "string" then
+    return value
+  elseif value == nil then
+    return "done"
+  end
+  local text, why = json.encode(value, { sorted = true })
+  if not text then
+    return nil, ("%s gave what is no JSON: %s"):format(name, why)
+  end
+  return text
+end
+
+local function perform(tool, ctx, arguments)
+  if not tool.acts then
+    return told(tool.name, tool.run(arguments, ctx))
+  end
+  local reply, message = ctx.await({
+    kind = "local", name = tool.name, idempotent = tool.idempotent,
+    run = function() return told(tool.name, tool.run(arguments, ctx)) end,
+  })
+  return reply and reply.value, message
+end
+
+---@param given table
+---@return table parts
+function M.make(given)
+  given.perform = perform
+  return given
+end
+
+return M

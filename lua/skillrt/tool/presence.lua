@@ -1,0 +1,104 @@
+-- tool/presence.lua: which tools are present: those that the next request carries. A call to another is never
+-- performed; what follows from it (`on_absent`) shapes the next request (F53).
+--
+-- All of it follows from what was recorded, so that a resume is at the same set. Pure. Used by loop.lua; who
+-- changes the set calls `change`.
+
+local names = require("skillrt.base.names")
+
+local M = {}
+
+---What a call to a tool that is not present makes of the next request.
+M.ON_ABSENT = { "widen", "refuse", "all" }
+
+---@class skillrt.Presence
+---@field registry skillrt.Registry
+---@field on_absent "widen"|"refuse"|"all"
+---@field known table<string, true>|nil  the names of all sets; nil: every tool may come to be present
+---@field order string[]     names of what is present
+---@field absent integer     calls to tools that were not
+local Presence = {}
+Presence.__index = Presence
+
+---@param registry skillrt.Registry
+---@param settings { names: string[]?, known: string[]?, on_absent: string? }?  names nil: all of `known`
+---@return skillrt.Presence
+function M.new(registry, settings)
+  settings = settings or {}
+  local self = setmetatable({ registry = registry, on_absent = settings.on_absent or "widen", absent = 0 }, Presence)
+  if settings.known then
+    self.known = {}
+    for _, name in ipairs(settings.known) do
+      self.known[name] = true
+    end
+  end
+  self:change(settings.names)
+  return self
+end
+
+---Another set from now on; nil: all.
+---@param list string[]?
+function Presence:change(list)
+  self.order, self.is_present, self.sent = {}, {}, nil
+  for _, name in ipairs(list or self.registry:names()) do
+    self:add(name)
+  end
+end
+
+---One more, until the set changes.
+---@param name string
+function Presence:add(name)
+  if not self.is_present[name] and (not self.known or self.known[name]) then
+    self.order[#self.order + 1], self.is_present[name], self.sent = name, true, nil
+  end
+end
+
+---What the next request carries.
+---@return skillrt.Tool[]
+function Presence:tools()
+  self.sent = self.sent or self.registry:present(self.order)
+  return self.sent
+end
+
+local function list(presence)
+  local tools = presence:tools()
+  local all = {}
+  for i, tool in ipairs(tools) do
+    all[i] = tool.name
+  end
+  return all[1] and "there are " .. table.concat(all, ", ") or "there are none"
+end
+
+-- What follows from a call to a tool that is there, in a set, and not present.
+local function widened(self, name)
+  if self.on_absent == "refuse" then
+    return ("the tool %s is not available now; %s"):format(name, list(self)), "refused"
+  elseif self.on_absent == "all" then
+    self:change(nil)
+    return ("the tool %s was not available; all tools are from now on, call it again"):format(name), "all"
+  end
+  self:add(name)
+  return ("the tool %s was not available; it is from now on, call it again"):format(name), "widened"
+end
+
+---A model calls a tool: the tool, where it is present; else what it is told, and what was done about it.
+---@param name string
+---@return skillrt.Tool|nil tool
+---@return string? message
+---@return "unknown"|"refused"|"widened"|"all"|nil absent
+function Presence:called(name)
+  local tool = self.registry:find(name)
+  if tool and self.is_present[name] then
+    return tool
+  end
+  self.absent = self.absent + 1
+  if not tool then
+    return nil, ("there is no tool %s%s; %s"):format(names.show(name), names.suggest(name, self.is_present),
+      list(self)), "unknown"
+  elseif self.known and not self.known[name] then
+    return nil, ("the tool %s is in no set; %s"):format(name, list(self)), "refused"
+  end
+  return nil, widened(self, name)
+end
+
+return M

@@ -1,0 +1,76 @@
+-- tool/registry.lua: all tools that there are for a task, by name, in the order they were put in.
+--
+-- Which of them a model is sent is presence.lua's. Pure.
+
+local M = {}
+
+---@class skillrt.Registry
+local Registry = {}
+Registry.__index = Registry
+
+---@param tools skillrt.Tool[]?
+---@return skillrt.Registry
+function M.new(tools)
+  local self = setmetatable({ by_name = {}, order = {} }, Registry)
+  for _, tool in ipairs(tools or {}) do
+    assert(self:add(tool))
+  end
+  return self
+end
+
+---@param tool skillrt.Tool
+---@return boolean|nil ok
+---@return string? message  there is one of that name already
+function Registry:add(tool)
+  local known = self.by_name[tool.name]
+  if known then
+    return nil, ("tool %s: there are two of that name, of %s and of %s"):format(tool.name, known.source, tool.source)
+  end
+  self.by_name[tool.name] = tool
+  self.order[#self.order + 1] = tool.name
+  return true
+end
+
+---Takes a tool out, as where a server has it no more.
+---@param name string
+function Registry:remove(name)
+  if self.by_name[name] then
+    self.by_name[name] = nil
+    for i, one in ipairs(self.order) do
+      if one == name then
+        table.remove(self.order, i)
+        break
+      end
+    end
+  end
+end
+
+---@param name string
+---@return skillrt.Tool|nil
+function Registry:find(name)
+  return self.by_name[name]
+end
+
+---@return string[]
+function Registry:names()
+  return table.move(self.order, 1, #self.order, 1, {})
+end
+
+---The tools of these names, in their order; nil: all. Names that nobody knows come beside.
+---@param names string[]?
+---@return skillrt.Tool[] tools
+---@return string[] unknown
+function Registry:present(names)
+  local tools, unknown, seen = {}, {}, {}
+  for _, name in ipairs(names or self.order) do
+    local tool = self.by_name[name]
+    if not tool then
+      unknown[#unknown + 1] = name
+    elseif not seen[name] then
+      tools[#tools + 1], seen[name] = tool, true
+    end
+  end
+  return tools, unknown
+end
+
+return M

@@ -1,0 +1,77 @@
+-- tool/result.lua: what a tool gave becomes what a model is told: a text, of bounded length; the rest lies in a file
+-- of the run that it can read on. What others wrote is marked as data by marks that it cannot hold (F44).
+--
+-- Knows files and tools, no journal. Part of loop.lua.
+
+local fatal = require("skillrt.base.fatal")
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
+local untrusted = require("skillrt.base.untrusted")
+
+local M = {}
+
+---The folder below the run's where long results lie.
+M.FOLDER = "tool-results"
+
+---What a tool gives; where it raises, that is told, too.
+---@param tool skillrt.Tool
+---@param ctx table
+---@param arguments table
+---@param task table
+---@return string|nil text
+---@return string? message
+function M.guarded(tool, ctx, arguments, task)
+  local ok, text, message = pcall(tool.perform, tool, ctx, arguments, task)
+  if not ok then
+    fatal.pass_on(text)
+    local said = type(text) == "table" and text.message or text
+    return nil, ("%s failed: %s"):format(tool.name, names.said(said))
+  end
+  return text, message
+end
+
+-- Where a text may be cut: not inside a character.
+local function border(text, at)
+  while at > 0 and (text:byte(at + 1) or 0) & 0xC0 == 0x80 do
+    at = at - 1
+  end
+  return at
+end
+
+-- The rest of a long text is a file of the run; where there is none, that is said.
+local function cut(loop, text, most, place)
+  local task = loop.task
+  local name = ("%s/%d-%s.txt"):format(M.FOLDER, task.step, place:gsub("[^%w=]", "-"))
+  local stop = border(text, most)
+  local head, ok = text:sub(1, stop), nil
+  if task.context_strategy ~= "memory" then
+    ok = files.keep(task.work_dir, name, text)
+  end
+  if not ok then
+    return ("%s\n(the first %d of %d bytes; the rest is left out)"):format(head, stop, #text)
+  end
+  return ("%s\n(the first %d of %d bytes; all of it is in %s, go on with offset %d)"):format(head, stop, #text,
+    files.join(task.work_dir, name), stop)
+end
+
+---What a model is told.
+---@param loop skillrt.ToolLoop
+---@param tool skillrt.Tool
+---@param place string
+---@param text string|nil
+---@param message string|nil
+---@return { text: string, is_error: boolean? }
+function M.bounded(loop, tool, place, text, message)
+  local told = record.printable(text or message or "failed without saying why")
+  local most = tool.max_result or loop.settings.max_tool_result
+  if #told > most then
+    told = cut(loop, told, most, place)
+  end
+  if tool.outside then
+    told = untrusted.marked(told, "RESULT")
+  end
+  return { text = told, is_error = text == nil or nil }
+end
+
+return M

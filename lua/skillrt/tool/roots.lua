@@ -1,0 +1,124 @@
+-- tool/roots.lua: where files of tools lie: folders that were declared, and paths that stay below one of them.
+--
+-- What is opened is walked by the core below the root's folder, through no link, so that nothing can be put in its
+-- place between a look and a use. Knows files, no tools.
+
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+---@class skillrt.Root
+---@field path string     of a folder
+---@field write boolean?  files below it may be written
+
+---@class skillrt.Place
+---@field root skillrt.Root
+---@field name string   below it; ".": itself
+---@field shown string  as it was asked for
+
+local function below(base, path)
+  if path == base or path == base .. "/" then
+    return "."
+  elseif path:sub(1, #base + 1) == base .. "/" then
+    return path:sub(#base + 2)
+  end
+end
+
+-- The root that a path lies in, and the path below it: of several the innermost, a relative one in the first.
+local function placed(roots, path)
+  local best, name
+  for _, root in ipairs(roots) do
+    local base = root.path:gsub("(.)/+$", "%1")
+    local rest = below(base, path)
+    if rest and (not best or #root.path > #best.path) then
+      best, name = root, rest
+    end
+  end
+  if best then
+    return best, name
+  elseif files.is_absolute(path) then
+    return nil, "lies in none of the folders that this tool may use: " .. M.list(roots)
+  end
+  return roots[1], path
+end
+
+---The folders, for people and models.
+---@param roots skillrt.Root[]
+---@return string
+function M.list(roots)
+  local out = {}
+  for i, root in ipairs(roots) do
+    out[i] = root.path .. (root.write and " (may be written)" or "")
+  end
+  return table.concat(out, ", ")
+end
+
+---Where a path that a model gave lies.
+---@param roots skillrt.Root[]
+---@param path string
+---@param write boolean?  it is to be written
+---@return skillrt.Place|nil place
+---@return string? message
+function M.place(roots, path, write)
+  if path:find("\0", 1, true) then
+    return nil, "the path holds a NUL byte"
+  elseif not roots[1] then
+    return nil, "no folder is declared for this tool"
+  end
+  local root, name = placed(roots, path)
+  if not root then
+    return nil, ("%s %s"):format(path, name)
+  elseif write and not root.write then
+    return nil, ("%s: nothing may be written below %s"):format(path, root.path)
+  end
+  name = name:gsub("/+$", "")
+  if name ~= "." and name ~= "" then
+    local problem
+    name, problem = names.confined(name)
+    if not name then
+      return nil, ("%s: the path %s"):format(path, problem)
+    end
+  end
+  return { root = root, name = name == "" and "." or name, shown = path }
+end
+
+---What lies there; through no link.
+---@param place skillrt.Place
+---@return table|nil info  { kind, size }
+---@return string? message
+---@return string? code
+function M.stat(place)
+  return files.stat(place.root.path, place.name)
+end
+
+---@param place skillrt.Place
+---@return { name: string, kind: string }[]|nil entries  sorted
+---@return string? message
+function M.entries(place)
+  local entries, message = files.list(place.root.path, place.name)
+  if entries then
+    table.sort(entries, function(a, b) return a.name < b.name end)
+  end
+  return entries, message
+end
+
+---@param place skillrt.Place
+---@param most integer  bytes
+---@return string|nil text
+---@return string? message
+---@return string? code
+function M.read(place, most)
+  return files.kept(place.root.path, place.name, most)
+end
+
+---What is in a folder of a place.
+---@param place skillrt.Place
+---@param name string
+---@return skillrt.Place
+function M.inside(place, name)
+  local at = place.name == "." and name or place.name .. "/" .. name
+  return { root = place.root, name = at, shown = files.join(place.shown, name) }
+end
+
+return M
