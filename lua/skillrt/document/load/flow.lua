@@ -11,6 +11,7 @@ local mentions_of = require "skillrt.document.load.flow.mentions"
 local modes_of = require "skillrt.document.load.flow.modes"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"
+local rounds = require "skillrt.document.load.rounds"
 local sections = require "skillrt.document.load.flow.sections"
 local statements = require "skillrt.document.load.flow.statements"
 local tables = require "skillrt.document.load.flow.tables"
@@ -42,7 +43,7 @@ end
 
 local TOLD = {
   loop = { "a loop is stated and not run", "each phase runs once",
-    "write the loop as actions with preconditions and max_runs (docs/loading.md)" },
+    "write `Repeat phases 2-3 until ..., at most 5 times` with a condition between backticks (docs/loading.md)" },
   choice = { "alternatives are stated and not read", "all phases run, one after the other",
     "write a table | Mode | Phases |, or conditions between backticks" },
   condition = { "a condition on a phase is stated and not read", "the phase always runs",
@@ -215,6 +216,46 @@ local function is_run(indexes)
   return #indexes > 1
 end
 
+-- One loop is read; a further one is told like any other sentence.
+function Flow:read_rounds(passage, place)
+  if self.rounds or not passage.text:find("`", 1, true) then
+    return false
+  end
+  local read = rounds.read(passage.text, self.mentions:of(passage.text))
+  if read then
+    self.rounds, self.rounds_text, self.rounds_place = read, passage.text, place
+    self.used[place.file .. ":" .. place.line] = true
+    for _, index in ipairs(read.indexes) do
+      self.covered.loop[index] = true
+    end
+  end
+  return read ~= nil
+end
+
+---The rounds, by the places of phases in the order that runs; nil and told where they cannot be run.
+---@param list table[]  the phases as a config holds them
+---@param place_of table<integer, integer>  the place of each phase of the mentions
+---@return skillrt.load.Rounds?
+function Flow:rounds_of(list, place_of)
+  local read = self.rounds
+  if not read then
+    return nil
+  end
+  local places = {}
+  for i, index in ipairs(read.indexes) do
+    places[i] = place_of[index]
+  end
+  table.sort(places)
+  local told = { indexes = places, over = read.over, max = read.max, each = read.each }
+  local why = rounds.obstacle(list, told)
+  if why then
+    self.covered.loop = {}
+    self:tell("loop", read.indexes, self.rounds_place, ("%s (%s)"):format(self.rounds_text, why))
+    return nil
+  end
+  return told
+end
+
 -- What has a stated shape, outside tables: conditions below a phase's heading, plain groups, the
 -- default of modes.
 function Flow:read_shapes(blocks, file, own)
@@ -235,6 +276,8 @@ function Flow:read_shapes(blocks, file, own)
     if text then
       self.used[file .. ":" .. passage.line] = true
       self:add_condition(under, text, place)
+    elseif not own and self:read_rounds(passage, place) then
+      return
     elseif not own and #passage.text <= MAX_LINE and statements.is_plain_group(passage.text) then
       local named = self.mentions:of(passage.text)
       for _, index in ipairs(is_run(named) and named or {}) do

@@ -124,8 +124,10 @@ local function phases_of(self)
   end
   local stated = flow.read(self.tree, steps, self.found)
   self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
+  local place_of = {}
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
+    place_of[index] = place
     local one = steps[index]
     list[place] = phase_md.phase(one, one.blocks or self.tree:document(one.path) or {}, made, self.found)
     made.text = made.text .. "\n" .. (one.text or self.tree:read(one.path) or "")
@@ -134,6 +136,7 @@ local function phases_of(self)
     self.free_inputs[place] = list[place].input == nil
     self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = one.line or 1 }
   end
+  self.rounds = not self.has_loop and stated:rounds_of(list, place_of) or nil
   return list
 end
 
@@ -336,6 +339,7 @@ function M.raw(self)
   end
   fill_heads(self, raw)
   if raw.execution_mode ~= "autonomous" and raw.sequential_config == nil and raw.phases == nil then
+    self.has_loop = loop
     raw.sequential_config = { phases = phases_of(self) }
     if #raw.sequential_config.phases == 0 and not loop then
       one_step(self, raw)
