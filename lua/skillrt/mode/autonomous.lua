@@ -56,6 +56,9 @@ function M.new(skill, books, ctx)
     select = skill.strategy.select,
     concurrent = skill.strategy.concurrent == true,
     by_id = {},
+    state = books.state,
+    root = books.state.root, -- the same table all the time
+    seen = state.view(books.state.root), -- what the strategy sees of it
   })
   ctx.ask = may_ask(books)
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
@@ -116,10 +119,14 @@ local function ask_strategy(self)
   if self.counted ~= books.runs then
     self.counted, ctx.runs = books.runs, state.view(books.runs)
   end
-  local ok, result, why = pcall(self.select, state.view(self.books.state.root), list, self.ctx)
-  if not ok and getmetatable(result) == Asks then
-    return "ask", result.question
-  elseif not ok then
+  if next(self.seen) ~= nil then -- rawset wrote into it
+    self.seen = state.view(self.root)
+  end
+  local ok, result, why = pcall(self.select, self.seen, list, ctx)
+  if not ok then
+    if getmetatable(result) == Asks then
+      return "ask", result.question
+    end
     return strategy_failed(self, result)
   elseif result == nil then
     if type(why) == "table" and why.ask then
@@ -131,8 +138,9 @@ local function ask_strategy(self)
   end
   local one = list:get(result)
   if one then
-    self.one[1] = one
-    return "start", self.one
+    local only = self.one
+    only[1] = one
+    return "start", only
   elseif list.built_in[result] then
     return built_in_end(result)
   end
@@ -158,8 +166,8 @@ end
 ---@return string? reason
 ---@return string? message
 function Autonomous:choose()
-  local state_now, list = self.books.state, self.available
-  list:update(state_now:take_dirty(), state_now.root)
+  local list = self.available
+  list:update(self.state:take_dirty(), self.root)
   if list.count > 0 or self.skill.strategy.decides_end then
     return ask_strategy(self)
   end
@@ -211,8 +219,9 @@ function Autonomous:finished(one)
   if self.concurrent then
     self.available:give_back(one.id)
   end
-  if is_spent(self.books, one) then
-    self.available:recheck(one.id)
+  local books, id = self.books, one.id
+  if books.given_up[id] or (books.runs[id] or 0) >= one.max_runs then
+    self.available:recheck(id)
   end
 end
 

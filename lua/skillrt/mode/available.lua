@@ -108,7 +108,7 @@ end
 
 local function set(self, rank, now)
   local blocks, groups, delta = self.blocks, self.groups, now and 1 or -1
-  local block, group = (rank - 1 >> SHIFT) + 1, (rank - 1 >> 2 * SHIFT) + 1
+  local block, group = rank + 63 >> SHIFT, rank + 4095 >> 2 * SHIFT
   self.open[rank], self.count = now, self.count + delta
   blocks[block], groups[group] = blocks[block] + delta, groups[group] + delta
 end
@@ -176,7 +176,7 @@ function methods:update(keys, state)
       ask(self, list, state)
     end
   end
-  if count > 0 and #self.always > 0 then
+  if self.always[1] and count > 0 then
     ask(self, self.always, state)
   end
 end
@@ -258,24 +258,24 @@ local function nth(self, i)
   if i ~= 1 and math.type(i) ~= "integer" or i < 1 or i > self.count then
     return nil
   end
-  local group, groups = 1, self.groups
+  local group, block = 1, 1
+  local groups, blocks, open = self.groups, self.blocks, self.open
   while groups[group] < i do
-    i = i - groups[group]
-    group = group + 1
+    i, group, block = i - groups[group], group + 1, block + 64
   end
-  local block, blocks = (group - 1 << SHIFT) + 1, self.blocks
   while blocks[block] < i do
-    i = i - blocks[block]
-    block = block + 1
+    i, block = i - blocks[block], block + 1
   end
-  local open, rank = self.open, block - 1 << SHIFT
-  repeat
-    rank = rank + 1
+  local rank = (block - 1 << SHIFT) + 1
+  while true do
     if open[rank] then
       i = i - 1
+      if i == 0 then
+        return self.order[rank]
+      end
     end
-  until i == 0
-  return self.order[rank]
+    rank = rank + 1
+  end
 end
 
 Available.__index = nth

@@ -90,7 +90,7 @@ local function hand_over(policy, bytes)
   end
   policy.handed = policy.handed or {}
   table.insert(policy.handed, what)
-  policy.has_arrived = true
+  policy.has_arrived, policy.calls.used = true, true
 end
 
 -- A program one talks to said something that answers no call: an event of the session's name. What nobody
@@ -103,7 +103,7 @@ local function said(policy, source, bytes)
   if (policy.books.events_count or 0) + #(policy.handed or {}) < arrived.MOST then
     policy.handed = policy.handed or {}
     table.insert(policy.handed, { event = source, value = value })
-    policy.has_arrived = true
+    policy.has_arrived, policy.calls.used = true, true
   elseif not policy.overheard then
     policy.overheard = true
     local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
@@ -117,7 +117,7 @@ end
 ---@param bytes string
 function M.noticed(policy, source, bytes)
   if source == "inbox" then
-    policy.has_arrived = true
+    policy.has_arrived, policy.calls.used = true, true
   elseif source == "deaf" then
     policy.deaf = true
     local text = policy.steps.printable(bytes .. "; what is put there is taken by a resume")

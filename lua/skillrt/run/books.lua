@@ -6,9 +6,8 @@
 
 local under_way = require("skillrt.run.books.under_way")
 local failed = require("skillrt.run.books.failed")
-local json = require("skillrt.base.json")
+local of_run = require("skillrt.run.books.of_run")
 local spent = require("skillrt.run.books.spent")
-local state = require("skillrt.skill.state")
 
 -- Loaded when a run first goes back, a step first calls, or a journal is older than calls.
 local function later(name)
@@ -61,11 +60,7 @@ function M.new()
 end
 
 ---ISO 8601 in UTC, with milliseconds.
----@param ms integer
----@return string
-function M.iso(ms)
-  return os.date("!%Y-%m-%dT%H:%M:%S", ms // 1000) .. (".%03dZ"):format(ms % 1000)
-end
+M.iso = of_run.iso
 
 local apply = {}
 
@@ -75,6 +70,9 @@ local EMPTY = setmetatable({}, {
     error("books: the shared empty list was written to")
   end,
 })
+
+-- The runtime's field that names the newest step of a kind.
+local FIELD <const> = { action = "current_action", phase = "current_phase" }
 
 local Step = {}
 for field in ("failures calls known order values notes rounds tools generations"):gmatch("%a+") do
@@ -102,29 +100,6 @@ function M.step(step)
   return setmetatable(step, Step)
 end
 
-function apply.run(self, record)
-  self.run_id, self.skill, self.version = record.run, record.skill, record.version
-  self.mode, self.input, self.pins = record.mode, record.input, record.pins
-  self.context_strategy, self.started_at = record.context, record.at
-  self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
-  self.opened_at, self.bounds = record.at, record.bounds
-  local initial = state.copy(record.state)
-  initial.skill_name = record.skill
-  initial.run_id = record.run
-  initial.status = "pending"
-  initial.started_at = M.iso(record.at)
-  initial.completed_actions = json.array({})
-  initial.errors = json.array({})
-  initial.error_count = 0
-  initial.iteration_count = 0
-  initial.input = record.input
-  initial.context = {}
-  initial.outputs = {}
-  initial.phases_completed = json.array({})
-  initial.phases_skipped = json.array({})
-  self.state = state.new(initial)
-end
-
 function apply.start(self, record)
   local id, kind = record.action, "action"
   if not id then
@@ -139,8 +114,9 @@ function apply.start(self, record)
   if self.retrying == id then
     self.retrying = nil
   end
-  self.answer, self.answers = nil, nil -- they were for this choice
-  books:set("iteration_count", record.n)
+  if self.answer ~= nil or self.answers then
+    self.answer, self.answers = nil, nil -- they were for this choice
+  end
   self.chosen[id] = books.progress
   if self.handlers[1] then
     failed.took_over(self, id)
@@ -148,14 +124,13 @@ function apply.start(self, record)
   if record.same then
     spent.same(self, id, record)
   end
-  books:set(kind == "phase" and "current_phase" or "current_action", id)
   under_way.add(self, setmetatable({
     number = record.step,
     id = id,
     kind = kind,
     attempt = 1,
     started_at = record.at,
-    root = books:hold(),
+    root = books:begin(record.n, FIELD[kind], id),
     after = self.finished,
     edge = record.edge,
     before = nil, -- named with the next, so that there is room
@@ -165,14 +140,10 @@ end
 
 -- The step is over: nobody looks at its state any more.
 local function close_step(self, step, at)
+  local newest = under_way.remove(self, step)
   spent.closed(self, step, at)
-  local books, newest = self.state, under_way.remove(self, step)
   self.finished = self.finished + 1
-  books:release(step.root)
-  local field = step.kind == "phase" and "current_phase" or "current_action"
-  if books.root[field] == step.id then
-    books:set(field, newest and newest.id)
-  end
+  self.state:over(step.root, FIELD[step.kind], step.id, newest and newest.id)
 end
 
 -- Times, random numbers and ids that came with a record: a list of those drawn before the first call.
@@ -189,6 +160,9 @@ end
 
 function apply.fail(self, record)
   local step = self.steps[record.step]
+  if record.rec then
+    keep_values(step, record.rec)
+  end
   table.insert(own(step, "failures"), record)
   if record.retry then
     self.retries = (self.retries or 0) + 1
@@ -209,12 +183,18 @@ function apply.fail(self, record)
   end
 end
 
-local function complete_phase(self, step, record)
-  self.state:append("phases_completed", {
-    id = step.id,
-    completed_at = M.iso(record.at),
-    output = record.file,
-  })
+-- A step that completed for the first time.
+local function first_done(self, step, record)
+  self.completed[step.id] = true
+  if step.kind == "phase" then
+    self.state:append("phases_completed", {
+      id = step.id,
+      completed_at = M.iso(record.at),
+      output = record.file,
+    })
+  else
+    self.state:append("completed_actions", step.id)
+  end
 end
 
 function apply.done(self, record)
@@ -238,6 +218,9 @@ function apply.done(self, record)
     end
     return
   end
+  if not self.completed[id] then
+    first_done(self, step, record)
+  end
   self.failed[id], self.skipped[id] = nil, nil
   if self.last_failed and self.last_failed.id == id then
     self.last_failed = nil
@@ -247,14 +230,6 @@ function apply.done(self, record)
   end
   if record.file then
     self.outputs[record.file] = id
-  end
-  if not self.completed[id] then
-    self.completed[id] = true
-    if step.kind == "phase" then
-      complete_phase(self, step, record)
-    else
-      books:append("completed_actions", id)
-    end
   end
 end
 
@@ -271,46 +246,6 @@ function apply.skip(self, record)
     end
   end
   self.state:append("phases_skipped", { id = id, reason = record.why, skipped_at = M.iso(record.at) })
-end
-
-function apply.stop(self, record)
-  self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
-  self.programs = nil -- they ended with it
-  if self.answer == false then -- the person gave up, and may be asked again later
-    self.answer = nil
-  end
-  self.state:set("status", record.status)
-  if record.status == "completed" then
-    self.state:set("completed_at", M.iso(record.at))
-  elseif record.status == "failed" or record.status == "aborted" then
-    self.state:set("failed_at", M.iso(record.at))
-  end
-end
-
-function apply.resume(self, record)
-  calls.cut(self, record)
-  spent.reopened(self, record)
-  self.status = self.last_step > 0 and "executing" or "pending"
-  self.reason, self.message = nil, nil
-  self.state:set("status", self.last_step > 0 and "running" or "pending")
-  self.state:set("completed_at", nil)
-  self.state:set("failed_at", nil)
-end
-
-function apply.loop(self, record)
-  self.loop_end = { status = record.status, reason = record.reason, message = record.message }
-end
-
-function apply.edit(self, record)
-  self.state:patch(record.set)
-end
-
-function apply.accept(self, record)
-  self.pins = record.pins
-end
-
-function apply.pin(self, record)
-  self.pins = state.merge(self.pins, record.pins)
 end
 
 function apply.note(self, record)
@@ -330,39 +265,37 @@ end
 
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 
+for _, kind in ipairs({ "run", "stop", "resume", "loop", "edit", "accept", "pin" }) do
+  apply[kind] = of_run[kind]
+end
+
 -- What is told of the calls of a step, each by the function of that name in books/calls.lua.
 local OF_CALLS <const> = { call = 1, attempt = 1, result = 1, doubt = 1, round = 1, drop = 1, tool = 1 }
 
 -- What a part of the books has the function of that name for.
 local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls }
 
----Applies one record. Raises where the records do not fit each other (a journal of another
----program, or a bug): the caller reports it with the record's place.
----@param self skillrt.Books
----@param record table
----@param seq integer|nil  its number in the journal, where it is read back
-function M.apply(self, record, seq)
+-- What is told of the calls of a step.
+local function of_calls(self, record, seq)
+  local kind, step = record.t, self.steps[record.step]
+  if record.rec then
+    keep_values(step, record.rec)
+  end
+  calls[kind](step, record, seq)
+  if kind == "call" and calls.ACTS[record.kind] and not record.pure then
+    spent.of_call(self, step, "calls", 1)
+  end
+  self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
+  if record.q or record.w then
+    asked.of_call(self, record)
+  end
+end
+
+-- What is neither of a run nor of the begin and end of its steps.
+local function of_the_rest(self, record, seq)
   local kind = record.t
-  local change = apply[kind]
-  local scope, ended = self, nil
-  if self.subs or record.sub then
-    scope, ended = subs.enter(self, record, M.new)
-  end
-  if record.rec and kind ~= "done" then
-    keep_values(self.steps[record.step], record.rec)
-  end
-  if change then
-    change(scope, record, self)
-  elseif OF_CALLS[kind] then
-    local step = self.steps[record.step]
-    calls[kind](step, record, seq)
-    if kind == "call" and calls.ACTS[record.kind] and not record.pure then
-      spent.of_call(self, step, "calls", 1)
-    end
-    self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries
-    if record.q or record.w then
-      asked.of_call(self, record)
-    end
+  if OF_CALLS[kind] then
+    of_calls(self, record, seq)
   elseif ELSEWHERE[kind] then
     ELSEWHERE[kind][kind](self, record, close_step)
   elseif old[kind] then
@@ -370,11 +303,28 @@ function M.apply(self, record, seq)
   else
     error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
   end
-  if record.move then
-    machine.moved(scope, record, M.iso(record.at))
-  end
   if record.arrival then
     arrived.seen(self, record.arrival)
+  end
+end
+
+---Applies one record. Raises where the records do not fit each other (a journal of another
+---program, or a bug): the caller reports it with the record's place.
+---@param self skillrt.Books
+---@param record table
+---@param seq integer|nil  its number in the journal, where it is read back
+function M.apply(self, record, seq)
+  local scope, change, ended = self, apply[record.t], nil
+  if self.subs or record.sub then
+    scope, ended = subs.enter(self, record, M.new)
+  end
+  if change then
+    change(scope, record, self)
+  else
+    of_the_rest(self, record, seq)
+  end
+  if record.move then
+    machine.moved(scope, record, M.iso(record.at))
   end
   if self.subs then
     subs.after(self, scope, record, ended)

@@ -18,9 +18,11 @@ local WAIT = M.WAIT
 local OVER = {}
 M.OVER = OVER
 
+local yield = coroutine.yield
+
 local function work(perform, a, b, c, d)
   while true do
-    perform, a, b, c, d = coroutine.yield(OVER, perform(a, b, c, d))
+    perform, a, b, c, d = yield(OVER, perform(a, b, c, d))
   end
 end
 

@@ -1,20 +1,17 @@
 -- run/calls.lua: what a step waits for: from the function that asks to the result that is given back.
 --
--- A call has an intent before each attempt and one result; which attempt follows, and what may have been
--- executed, is decided here alone (docs/steps.md, "What is made again"). Knows the books and expectations,
--- no agents, no modes, and of coroutines only what branches.lua says.
+-- A call has an intent before each attempt and one result; what becomes of it says calls/over.lua. Knows the
+-- books and expectations, no agents, no modes, and of coroutines only what branches.lua says.
 
-local cleaned = require("skillrt.run.cleaned")
 local digest = require("skillrt.run.digest")
 local due = require("skillrt.run.due")
 local given = require("skillrt.run.given")
 local held_of = require("skillrt.run.held")
-local judge = require("skillrt.run.judge")
 local kept = require("skillrt.run.kept")
+local over = require("skillrt.run.calls.over")
 local prompts = require("skillrt.run.prompts")
 local programs = require("skillrt.run.programs")
 local record = require("skillrt.base.record")
-local retry = require("skillrt.skill.retry")
 local single = require("skillrt.base.single")
 local waits = require("skillrt.run.waits")
 
@@ -39,8 +36,12 @@ local waits = require("skillrt.run.waits")
 ---@field due skillrt.Due
 ---@field subs skillrt.Subs   what is told of calls that are skills' runs
 ---@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
+---@field used boolean  something is or was waited for: until then nobody looks at all this
 ---@field unmatched table<string, true>          events for which somebody may have come
 local Calls = {}
+for name, method in pairs(over) do
+  Calls[name] = method
+end
 
 ---@param run table       { books, work_dir, skill }
 ---@param journal skillrt.Journal
@@ -62,6 +63,7 @@ function Calls.new(run, journal, numbers, session)
     unmatched = {},
     talks = {}, -- sessions that were begun in this process
     order = 0,
+    used = false,
   }
   function self.admitted(call) -- leaves with the next batch, where its limits have room for it
     if not run.limits:admit(call) then
@@ -94,7 +96,7 @@ end
 function Calls:declare(execution, branch, request)
   local step = execution.step
   local place = execution:place(branch)
-  self.order = self.order + 1
+  self.order, self.used = self.order + 1, true
   local call = {
     place = place,
     step = step,
@@ -124,7 +126,9 @@ end
 
 -- ---- leaving ----
 
-local function start(self, call)
+---A call leaves, once its pace and its limits let it.
+---@param call skillrt.Call
+function Calls:start(call)
   call.doubt = nil
   local pace = call.request.pace
   local now = pace and self.run.core.wall_ms()
@@ -155,7 +159,7 @@ local function take_up(self, call, open)
     call.attempt = call.attempt + 1
     self.due:put(math.min(open.retry_at, self.run.core.wall_ms() + open.failed.retry), call) -- clocks are put back
   elseif call.idem then
-    start(self, call)
+    self:start(call)
   else
     local message = open.doubt and open.doubt.message
     self:doubt(call, message or "the run was interrupted before a reply", open.doubt ~= nil)
@@ -189,7 +193,7 @@ function Calls:leave(call)
       key = self:key_of(call.step, call.place) })
     self:doubt(call, "the end of the journal was cut off, so it may have been made already")
   else
-    start(self, call)
+    self:start(call)
   end
 end
 
@@ -256,61 +260,12 @@ function Calls:settle(call, entry)
   given.result(call, entry)
 end
 
--- When the next attempt of a call follows; nil: there is none.
-local function next_attempt(self, call, failure)
-  local settings = call.request.retry
-  if not settings or (failure.executed ~= "no" and not (failure.executed == "perhaps" and call.idem)) then
-    return nil
-  end
-  local skill = (call.step.home or self).run.skill
-  local own = setmetatable({ max_retries = settings.max or skill.limits.max_retries }, {
-    __index = function(_, name)
-      if settings[name] == nil then
-        return skill.retry[name]
-      end
-      return settings[name] -- false, too
-    end,
-  })
-  return retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
-end
-
----A reply came: a result, or another attempt when its time has come, or a doubt.
----@param call skillrt.Call
----@param reply table
-function Calls:replied(call, reply)
-  cleaned.reply(reply, call.request.secrets)
-  if call.request.pace then
-    call.request.pace:learn(reply, self.run.core.wall_ms())
-  end
-  if reply.status == "canceled" then
-    if call.canceling then
-      self:settle(call, { failed = { class = "canceled", message = "canceled" } })
-    end
-    return -- the run stops: it stays open in the books, and is taken up on resume
-  end
-  local ok, failure = judge.of(call.request, reply)
-  if ok then
-    self:settle(call, { reply = reply })
-    return
-  end
-  local wait = not call.canceling and next_attempt(self, call, failure)
-  if wait then
-    local a, message = call.attempt, record.printable(failure.message)
-    wait = math.ceil(wait)
-    self:emit(call, { t = "attempt", a = a, class = failure.class, message = message, retry = wait })
-    call.attempt, call.number = a + 1, nil
-    self.run.limits:over(call)
-    self.due:put(call.step.calls[call.place].retry_at, call)
-    return
-  elseif failure.executed == "perhaps" and not call.idem and not call.canceling then
-    self:doubt(call, failure.message)
-    return
-  end
-  self:settle(call, {
-    reply = reply,
-    unsent = failure.executed == "no" or nil,
-    unknown = failure.executed == "perhaps" or nil,
-  })
+---Something of a step's is due then: its next attempt.
+---@param at integer  UTC ms
+---@param step skillrt.Step
+function Calls:ring(at, step)
+  self.used = true
+  self.due:put(at, step)
 end
 
 ---A sleep is over, or the wait before an attempt of a call that was taken up.
@@ -324,76 +279,8 @@ function Calls:rang(call)
   elseif waits.begin[call.kind] then
     waits.rang(self, call)
   else
-    start(self, call)
+    self:start(call)
   end
-end
-
--- ---- doubt ----
-
----It may have been executed, and nobody knows.
----@param call skillrt.Call
----@param message string
----@param said boolean?  the journal says so already
-function Calls:doubt(call, message, said)
-  call.number, call.doubt = nil, record.printable(message)
-  self.run.limits:over(call)
-  if not said then
-    self:emit(call, { t = "doubt", message = call.doubt })
-  end
-  if self.session.decide then
-    self:decide(call, self.session.decide)
-  else
-    self.doubts[#self.doubts + 1] = call
-  end
-end
-
----What becomes of a call in doubt.
----@param call skillrt.Call
----@param choice "retry"|"skip"|"fail"
-function Calls:decide(call, choice)
-  if choice == "retry" then
-    start(self, call)
-    return
-  end
-  local class = choice == "skip" and "skipped" or "permanent"
-  local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
-  self:settle(call, { unknown = true, failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
-end
-
--- ---- giving up ----
-
----A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
----@param call skillrt.Call
----@param live boolean
----@return boolean gone
-function Calls:give_up(call, live)
-  local open = call.step.calls[call.place]
-  if not live then
-    return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
-  elseif call.kind == "run" then
-    return self.subs:give_up(call)
-  elseif call.leaving then -- its task was not asked for yet
-    self.numbers:forget(call.number)
-    self.run.limits:over(call)
-    call.number, call.leaving, self.withdrew = nil, nil, true
-  elseif call.number or call.doubt then
-    if call.number and open and call.idem and not call.canceling then
-      call.canceling = true
-      self.cancels[#self.cancels + 1] = call.number
-    end
-    return false
-  elseif waits.begin[call.kind] then
-    waits.forget(self, call)
-  elseif open and not (call.idem or open.failed) then
-    return false -- it left before a crash: it is asked about
-  end
-  if open then
-    local unsent = waits.begin[call.kind] ~= nil or open.failed ~= nil or nil
-    local failed = { class = "canceled", message = "not waited for any more" }
-    self:emit(call, { t = "result", unsent = unsent, q = call.q, failed = failed })
-    call.execution.taken[call.place] = true
-  end
-  return true
 end
 
 return Calls

@@ -10,7 +10,7 @@ local M = {}
 
 -- What was recorded from a place on is forgotten, and the step is replayed anew.
 local function drop(steps, step, diverged)
-  local top = steps.top or steps
+  local top = steps.top
   local dropped = top.dropped or {}
   top.dropped = dropped
   local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"

@@ -38,6 +38,7 @@ end
 function Ends.new(run, mode)
   local self = single.of(Ends, {
     books = run.books,
+    root = run.books.state.root, -- the same table all the time
     run = run,
     skill = run.skill,
     mode = mode,
@@ -67,16 +68,6 @@ local function after_terminal(self)
   end
 end
 
--- The first termination condition that holds.
-local function terminated(rows, root)
-  for i = 1, #rows do
-    local row = rows[i]
-    if row.test(root) then
-      return "stop", row.status, row.reason
-    end
-  end
-end
-
 -- A declared action-abort is an optional hook before the run fails (F27).
 local function abort(self)
   local books = self.books
@@ -88,6 +79,16 @@ local function abort(self)
   return "stop", "failed", "error_limit", last and ("last error: %s"):format(last.message)
 end
 
+-- What is begun before anything is chosen: a step that a person tries again, who takes over where one failed.
+local function first_of(self, books)
+  local one = books.retrying and self.mode:find(books.retrying)
+  if not one and books.handlers[1] then
+    one = self.mode:find(books.handlers[1])
+    one = one and one.kind == "action" and one
+  end
+  return one
+end
+
 ---Whether the run is over before anything is chosen: "stop", status, reason, message; or "start" and what
 ---runs first: a step that a person tries again, action-abort.
 ---@return "stop"|"start"|nil kind
@@ -95,26 +96,31 @@ end
 ---@return string? reason
 ---@return string? message
 function Ends:reached()
-  local books, rows, kind, what, reason, message = self.books, self.rows, nil, nil, nil, nil
-  local in_loop, root = not books.loop_end, books.state.root -- what ended the loop does not end what trails
+  local books, rows, root = self.books, self.rows, self.root
+  local in_loop = not books.loop_end -- what ended the loop does not end what trails
   if in_loop and self.terminals[1] then
-    kind, what, reason, message = after_terminal(self)
+    local kind, status, reason = after_terminal(self)
+    if kind then
+      return kind, status, reason
+    end
   end
-  if not kind and books.retrying then
-    what = self.mode:find(books.retrying)
-    kind, what = what and "start", { what }
+  if books.retrying or books.handlers[1] then
+    local one = first_of(self, books)
+    if one then
+      return "start", { one }
+    end
   end
-  if not kind and books.handlers[1] then
-    what = self.mode:find(books.handlers[1])
-    kind, what = what and what.kind == "action" and "start" or nil, { what }
+  if rows[1] and self.mode:is_looping() then
+    for i = 1, #rows do
+      local row = rows[i]
+      if row.test(root) then
+        return "stop", row.status, row.reason
+      end
+    end
   end
-  if not kind and rows[1] and self.mode:is_looping() then
-    kind, what, reason, message = terminated(rows, root)
-  end
-  if not kind and in_loop and root.error_count > 0 and (books.fatal or self.run.limits:too_many_errors()) then
+  if root.error_count > 0 and in_loop and (books.fatal or self.run.limits:too_many_errors()) then
     return abort(self)
   end
-  return kind, what, reason, message
 end
 
 -- Whether a run may end without this action having run.

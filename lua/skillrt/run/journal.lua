@@ -91,7 +91,9 @@ end
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, simple)
-  entry.at = entry.at or wall_ms()
+  if not entry.at then
+    entry.at = wall_ms()
+  end
   if simple and self.keeps_nothing then
     local out = self.out
     out[#out + 1] = "{}" -- it counts, and nobody will read it

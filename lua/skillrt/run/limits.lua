@@ -1,14 +1,13 @@
 -- run/limits.lua: what holds a run whatever its mode: time, steps, errors, calls and what these use.
 --
--- The books say what is spent; here stands what is reserved for calls that are under way, so that calls
--- side by side cannot overshoot together. Names and units are those of skill/limits.lua; nothing is stopped
--- here. Used by policy.lua, scheduler.lua, ends.lua and calls.lua.
+-- The books say what is spent; what is reserved for calls that are under way stands in limits/room.lua. Names and
+-- units are those of skill/limits.lua; nothing is stopped here. Used by policy.lua, scheduler.lua, ends.lua, calls.lua.
 
-local calls_of = require("skillrt.run.books.calls")
 local clocks_of = require("skillrt.run.clocks")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
+local room = require("skillrt.run.limits.room")
 local single = require("skillrt.base.single")
 local spent_of = require("skillrt.run.books.spent")
 local table_of = require("skillrt.skill.limits")
@@ -30,6 +29,9 @@ local table_of = require("skillrt.skill.limits")
 ---@field prefix string  of the names of its bounds: "" or "sub/2.1/"
 ---@field clocks skillrt.Clocks|false  of the run's: where an action or a sub-run has a run_timeout of its own
 local Limits = {}
+for name, method in pairs(room) do
+  Limits[name] = method
+end
 
 -- A number as people write it.
 local function shown(number)
@@ -86,6 +88,17 @@ local function timed(self, skill)
   return found
 end
 
+local function has_timeouts(skill)
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if one.timeout then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 -- Limits of time go on for what is under way already.
 local function take_up_times(self)
   if self.root ~= self and self.deadline then
@@ -109,7 +122,8 @@ end
 ---@param call skillrt.Call|nil      that waits for it
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
-  local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false, allowed = false })
+  local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false })
+  self.allowed, self.bounds_lua = false, false -- of the root: what holds now for Lua that runs on, if anything ever
   local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
   self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
   self.of_run = of_calls(self, limits, nil, table.move(outer, 1, #outer, 1, {}))
@@ -120,6 +134,7 @@ function Limits.new(run, above, call)
     self[name] = limits[name] and bound(self, name, limits[name])
   end
   self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance or false
+  self.root.bounds_lua = self.root.bounds_lua or self.allowance or has_timeouts(run.skill)
   if self.run_timeout then
     self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
@@ -127,137 +142,9 @@ function Limits.new(run, above, call)
   return self
 end
 
--- ---- calls ----
-
----What of a limit is used up, in its unit.
----@param one skillrt.Bound
----@return number
-function Limits.spent(one)
-  local spent = one.books.spent
-  if one.id then
-    spent = one.books.spent_by[one.id]
-  end
-  return spent and spent[one.key] or 0
-end
-
--- What a call takes of a limit, as far as it is known before it leaves.
-local function asked(one, call)
-  if not one.what then
-    return 1
-  end
-  local usage = call.request.usage
-  return usage and usage[one.what] or 0
-end
-
--- Whether there is room for a call; where there is none for ever, the bound.
-local function room(bounds, call)
-  local free = true
-  for i = 1, #bounds do
-    local one = bounds[i]
-    local spent, asks = Limits.spent(one), asked(one, call)
-    local reserved = spent + one.reserved
-    if spent >= one.most or spent + asks > one.most then
-      return false, one
-    elseif reserved >= one.most or reserved + asks > one.most then
-      free = false -- it may be there when others used less than they could
-    end
-  end
-  return free
-end
-
--- Reserves what a call takes of some bounds (1), or gives it back (-1).
-local function reserve(call, sign, is_meant)
-  local bounds = call.reserved
-  for i = 1, #bounds do
-    local one = bounds[i]
-    if is_meant(one) then
-      one.reserved = one.reserved + sign * asked(one, call)
-    end
-  end
-end
-
-local function always()
-  return true
-end
-
-local function is_count(one)
-  return not one.what
-end
-
-local function is_usage(one)
-  return one.what
-end
-
----What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
----@param step skillrt.Step
----@return skillrt.Bound[]
-function Limits:bounds_for(step)
-  local limits = step.home and step.home.run.limits or self
-  return limits.by_id[step.id] or limits.of_run
-end
-
----The bounds of a call; nil: nothing bounds it.
----@param call skillrt.Call
----@return skillrt.Bound[]|nil
-function Limits:bounds_of(call)
-  local bounds = self:bounds_for(call.step)
-  if bounds[1] and calls_of.ACTS[call.kind] and not call.request.pure then
-    return bounds
-  end
-end
-
----Whether a call may leave now; then what it may use is reserved for it. Where it may not leave at all any
----more, `hit` says so.
----@param call skillrt.Call
----@return boolean
-function Limits:admit(call)
-  local bounds = self:bounds_of(call)
-  if not bounds then
-    return true
-  end
-  local free, one = room(bounds, call)
-  if one then
-    self.hit = self.hit or { bound = one, call = call }
-  elseif free then
-    call.reserved, call.sent = bounds, nil
-    reserve(call, 1, always)
-  end
-  return free
-end
-
----A call has left: the books count it.
----@param call skillrt.Call
-function Limits.sent(call)
-  if call.reserved and not call.sent then
-    reserve(call, -1, is_count)
-    call.sent = true
-  end
-end
-
----A call is over: what was reserved for it is free once whoever awaited it has said what it used.
----@param call skillrt.Call
-function Limits:over(call)
-  if call.reserved then
-    self.releasing[#self.releasing + 1] = call
-  end
-end
-
----Everybody has said what was used: what is reserved for calls that are over is free.
-function Limits:release()
-  for i, call in ipairs(self.releasing) do
-    if call.reserved then -- not twice
-      reserve(call, -1, call.sent and is_usage or always)
-      call.reserved = nil
-    end
-    self.releasing[i] = nil
-  end
-end
-
--- ---- the run ----
-
 local function hit(self)
   local one, call = self.hit.bound, self.hit.call
-  local asks = one.what and asked(one, call) or 0
+  local asks = one.what and room.asked(one, call) or 0
   local more = asks > 0 and (", and call %s of %s may use %s"):format(call.place, call.step.id, shown(asks)) or ""
   local text = ("%s: %s of %s are used up%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
   return one.limit.status, one.limit.reason, text

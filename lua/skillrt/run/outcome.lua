@@ -67,20 +67,19 @@ end
 
 local NONE <const> = {} -- nothing is refused; never written to
 
--- The updates that may be merged, the reserved names that were left out, or what is wrong; and whether they
--- hold tables, and nothing but numbers and flags.
----@return table|nil kept
+-- Whether updates may be merged: the reserved names that are left out, or what is wrong; and whether they hold
+-- tables, and nothing but numbers and flags.
 ---@return string|nil problem
 ---@return table|nil refused
 ---@return boolean|nil has_tables
 ---@return boolean|nil simple
-local function judge_updates(skill, updates)
-  local declared, refused, has_tables, simple = skill.schema, nil, false, true
-  for key, value in pairs(updates) do
+local function judge_updates(declared, updates)
+  local refused, has_tables, simple = nil, false, true
+  for key, value in next, updates do
     if not good[key] then
       local ok, problem = judge_name(key)
       if problem then
-        return nil, problem
+        return problem
       elseif not ok then
         refused = refused or json.array({})
         refused[#refused + 1] = key
@@ -93,13 +92,10 @@ local function judge_updates(skill, updates)
       has_tables = has_tables or kind == "table"
     end
     if declared and declared[key] and not types.fits(declared[key], value) and not state.is_reserved(key) then
-      return nil, ("update %q: declared as %s, got %s"):format(key, declared[key], types.describe(value))
+      return ("update %q: declared as %s, got %s"):format(key, declared[key], types.describe(value))
     end
   end
-  if refused or has_tables or getmetatable(updates) then
-    updates = taken(updates, declared, refused or NONE)
-  end
-  return updates, nil, refused, has_tables, simple
+  return nil, refused, has_tables, simple
 end
 
 -- An empty table replaces a list by a list, not by an object, also deep inside.
@@ -244,39 +240,41 @@ end
 ---@return table|nil failure  { class, message }
 ---@return boolean? simple    the record holds nothing but numbers and flags
 function M.record(run, step, definition, updates, words)
-  local context, kept, problem, refused, has_tables, simple, replaced
-  updates = updates or NOTHING
-  if getmetatable(updates) then -- a view, or what may raise when it is read
-    updates, problem = plain.copy(updates, "updates")
+  local skill, books, kept, context = run.skill, run.books, updates or NOTHING, nil
+  local meta, replaced = getmetatable(kept), nil
+  if meta then -- a view, or what may raise when it is read
+    local problem
+    kept, problem = plain.copy(kept, "updates")
     if problem then
       return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, problem) }
     end
   end
-  local machine, claims = run.skill.machine, nil
+  local machine, claims = skill.machine, nil
   if machine then
-    updates, claims = moves.apart(updates)
+    kept, claims = moves.apart(kept)
   end
-  if updates.context ~= nil or (words and words.context) then
-    updates, context = split_context(updates, words and words.context)
+  if kept.context ~= nil or (words and words.context) then
+    kept, context = split_context(kept, words and words.context)
   end
-  kept, problem, refused, has_tables, simple = judge_updates(run.skill, updates)
-  if kept and run.books.finished ~= step.after then -- others were beside it
-    kept, problem, replaced = meeting.updates(run, step, kept)
+  local unfit, refused, has_tables, simple = judge_updates(skill.schema, kept)
+  if refused or has_tables or meta then
+    kept = taken(kept, skill.schema, refused or NONE)
   end
-  if not kept then
-    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+  if not unfit and books.finished ~= step.after then -- others were beside it
+    kept, unfit, replaced = meeting.updates(run, step, kept)
   end
-  local root, at = run.books.state.root, wall_ms()
+  if unfit then
+    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, unfit) }
+  end
+  local root, at = books.state.root, wall_ms()
   kept = has_tables and keep_lists(root, kept) or kept
-  local entry = {
-    t = "done",
-    step = step.number,
-    set = next(kept) ~= nil and kept or nil,
-    refused = refused,
-    replaced = replaced,
-    at = at,
-    ms = at - step.started_at,
-  }
+  local entry = { t = "done", step = step.number, set = nil, at = at, ms = at - step.started_at }
+  if next(kept) ~= nil then
+    entry.set = kept
+  end
+  if refused or replaced then
+    entry.refused, entry.replaced = refused, replaced
+  end
   if words or context or step.context or definition.output or step.kind == "phase" then
     local failure = add_words(run, step, definition, words or NOTHING, entry, context)
     if failure then
@@ -293,7 +291,7 @@ function M.record(run, step, definition, updates, words)
   end
   if #definition.effects > 0 then
     if has_tables then -- they are looked at as they will be kept: what cannot be is told first
-      local _, unfit = plain.copy(kept, "updates")
+      unfit = select(2, plain.copy(kept, "updates"))
       if unfit then
         return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
       end

@@ -7,6 +7,7 @@
 local arrivals = require("skillrt.run.arrivals")
 local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
+local ending = require("skillrt.run.ending")
 local files = require("skillrt.base.files")
 local inbox = require("skillrt.run.inbox")
 local journal_of = require("skillrt.run.journal")
@@ -144,7 +145,7 @@ function Policy:load(fresh, torn)
   end }
   self.durable_steps = self.books.finished
   if not fresh then
-    self.has_arrived = true -- while nobody looked
+    self.has_arrived, self.calls.used = true, true -- while nobody looked
     run.accept_changes = session.accept_changes
     self.steps.loading = true
     self.steps:take_up()
@@ -158,14 +159,6 @@ function Policy:load(fresh, torn)
 end
 
 -- ---- choose ----
-
-local function stop_with(self, status, reason, message)
-  self.stopped = { status, reason }
-  message = message and self.steps.printable(message)
-  local limit = self.run.limits:named(reason)
-  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit }))
-  return "stop", status, reason
-end
 
 -- What is due until then: waits that are over, attempts whose wait is over.
 local function ring(self, now)
@@ -192,8 +185,9 @@ function Policy:listens()
     and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 
--- What leaves, is performed, is given up (whoever takes these lists empties them), and when to ask again.
-local function go(self)
+---What leaves, is performed, is given up (whoever takes these lists empties them), and when to ask again.
+---@return "go" kind
+function Policy:go()
   local calls, limits, performing = self.calls, self.run.limits, self.steps.performing
   local first, at = calls.due[1], not performing[1] and limits:due() or nil -- what is performed asks again
   if first and (not at or first.at < at) then
@@ -210,48 +204,10 @@ local function go(self)
     self:listens()
 end
 
--- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
-local function keep_back(self)
-  local steps, calls = self.steps, self.calls
-  for _, list in ipairs({ steps.performing, calls.starting }) do
-    for _, number in ipairs(list) do
-      self.numbers:forget(number)
-    end
-  end
-  steps.performing, calls.starting = {}, {}
-end
-
--- Nothing new leaves; when nothing is under way any more the run stops.
-local function drain(self)
-  keep_back(self)
-  if next(self.numbers.under_way) == nil then
-    return stop_with(self, table.unpack(self.draining))
-  end
-  return go(self)
-end
-
--- `at_once`: calls under way are canceled; they stay open in the books, and count as no attempt.
-local function decide_end(self, status, reason, message, at_once)
-  self.draining = { status, reason, message }
-  keep_back(self)
-  if at_once then
-    for number, what in pairs(self.numbers.under_way) do
-      self.calls.cancels[#self.calls.cancels + 1] = what.place and number or nil
-    end
-  end
-  return drain(self)
-end
-
----What now?
-function Policy:choose()
-  if self.stopped then
-    return "stop", self.stopped[1], self.stopped[2]
-  elseif self.stopping then
-    return stop_with(self, "paused", self.stopping, self.run.limits:told(self.stopping, self.stopped_at))
-  elseif self.draining then
-    return drain(self)
-  end
-  local calls, steps, limits = self.calls, self.steps, self.run.limits
+-- What calls and questions bring about before anything is chosen: what has come, what is due, what there is
+-- room for again.
+local function look_at_calls(self)
+  local calls, limits = self.calls, self.run.limits
   if self.has_arrived then
     arrivals.take(self, ring)
   end
@@ -259,7 +215,7 @@ function Policy:choose()
     ring(self, wall_ms())
   end
   if next(calls.unmatched) then
-    waits.match(self.calls, function(step)
+    waits.match(calls, function(step)
       self:steps_of(step):go_on(step)
     end)
   end
@@ -267,12 +223,32 @@ function Policy:choose()
     limits:release()
   end
   calls:admit_held()
-  local status, reason, message = limits:reached()
-  if status then
-    return decide_end(self, status, reason, message, reason == "run_timeout")
+end
+
+-- Why a run of which nothing is under way pauses, if it does.
+local function resting(self)
+  if next(self.numbers.under_way) == nil and not next(self.calls.unmatched) then
+    return rest.pause(self)
+  end
+end
+
+---What now?
+function Policy:choose()
+  if self.over then
+    return ending.go_on(self)
+  end
+  local calls, steps, limits = self.calls, self.steps, self.run.limits
+  if calls.used then
+    look_at_calls(self)
+  end
+  if limits.deadline or limits.clocks or limits.hit then
+    local status, reason, message = limits:reached()
+    if status then
+      return ending.decide(self, status, reason, message, reason == "run_timeout")
+    end
   end
   if steps.trouble then
-    return decide_end(self, "paused", "output_failed", steps.trouble)
+    return ending.decide(self, "paused", "output_failed", steps.trouble)
   elseif calls.doubts[1] then
     questions.decide(self)
     questions.ask_about_doubts(self)
@@ -282,20 +258,21 @@ function Policy:choose()
     kind, what, why, text = self.scheduler:choose()
   until kind == "stop" or not self.subs or not self.subs:choose()
   if kind == "stop" then
-    return decide_end(self, what, why, text)
+    return ending.decide(self, what, why, text)
   elseif kind == "ask" then
     questions.ask_for_mode(self, what)
   end
   if limits.hit then -- what has just begun may not call
-    return decide_end(self, limits:reached())
-  end
-  if not steps.performing[1] and next(self.numbers.under_way) == nil and not next(calls.unmatched) then
-    reason, message = rest.pause(self)
+    return ending.decide(self, limits:reached())
+  elseif not steps.performing[1] then
+    local reason, message = resting(self)
     if reason then
-      return stop_with(self, "paused", reason, message)
+      return ending.stop(self, "paused", reason, message)
     end
+  elseif not calls.used then
+    return "go", steps.performing -- which asks again
   end
-  return go(self)
+  return self:go()
 end
 
 -- ---- request, accept, event ----
@@ -307,37 +284,33 @@ function Policy:request(number)
   return self.calls:task(self.numbers:of(number))
 end
 
--- An interruption from outside may come between any two instructions, and then the same number comes
--- again: it is performed anew only where nothing of the first time was written.
-local function was_interrupted(what, out)
-  local count, written = #out, what.written
-  what.written = count
-  return written and written ~= count
-end
-
----What a reply means; no reply: a step's function is to be performed.
+---What a reply means; no reply: a step's function is to be performed. An interruption from outside may come
+---between any two instructions, and then the same number comes again: it is performed anew only where nothing
+---of the first time was written.
 ---@param number integer
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Policy:accept(number, reply)
-  local numbers = self.numbers
+  local numbers, count = self.numbers, #self.out
   local what = numbers.under_way[number]
-  if not what or was_interrupted(what, self.out) then
+  local written = what and what.written
+  if not what or (written and written ~= count) then -- it was interrupted, and something of it is written
     numbers:forget(number)
     return "over" -- what is open in the books is taken up on resume
   end
+  what.written = count
   if what.place then
     self.calls:replied(what, reply)
     numbers:forget(number)
     if what.execution and not self.stopping then
       self:steps_of(what.step):go_on(what.step)
     end
-  elseif reply == nil then
-    local steps = what.home or self.steps
-    steps:perform(what)
-    numbers:forget(number)
   else
-    numbers:forget(number) -- it was canceled before it began
+    if reply == nil then -- else it was canceled before it began
+      local steps = what.home or self.steps
+      steps:perform(what)
+    end
+    numbers:forget(number)
   end
   what.written = nil
   return "over"
@@ -387,7 +360,7 @@ local FAILED <const> = { store_failed = true, out_of_memory = true }
 ---Somebody asked the run to stop, or it has to.
 ---@param where string|nil  the line of the script that was stopped
 function Policy:stop(why, where)
-  self.stopping, self.stopped_at = why, where
+  self.over, self.stopping, self.stopped_at = true, why, where
   if FAILED[why] then
     self:forget()
   end

@@ -6,6 +6,7 @@
 
 local single = require("skillrt.base.single")
 
+local PLAIN <const> = { number = true, string = true, boolean = true }
 local REMEMBERED <const> = 128 -- distinct states kept per action
 
 ---@class skillrt.Progress
@@ -14,35 +15,19 @@ local Progress = {}
 ---@param run skillrt.Run
 ---@return skillrt.Progress
 function Progress.new(run)
-  return single.of(Progress, { books = run.books, limit = run.limits.no_progress.most, seen = {} })
+  local limit = run.limits.no_progress.most
+  return single.of(Progress, { books = run.books, limit = limit, state = run.books.state, seen = {}, sizes = {} })
 end
 
 -- What tells the values of some keys from others: a single plain value is told by itself.
 local function print_of(state, keys)
-  if #keys == 1 then
+  if not keys[2] and keys[1] then
     local value = state.root[keys[1]]
-    if value == value and value ~= nil and type(value) ~= "table" then
+    if value == value and PLAIN[type(value)] then
       return value
     end
   end
   return state:fingerprint(keys)
-end
-
--- Notes that an action is chosen with these values; gives how far the state had moved when it was before.
-local function noted(self, one, print, progress)
-  local seen = self.seen[one]
-  local by_print = seen and seen.by_print
-  local before = by_print and by_print[print]
-  if not before then
-    if not seen or seen.size >= REMEMBERED then
-      by_print = {}
-      seen = { size = 0, by_print = by_print }
-      self.seen[one] = seen
-    end
-    seen.size = seen.size + 1
-  end
-  by_print[print] = progress
-  return before
 end
 
 -- How often the action is now chosen in the same state, and what tells that state. Has anything moved since
@@ -87,13 +72,19 @@ end
 ---@return string? message
 ---@return table? mark  { times, print } for the record of its start, where it was chosen in this state before
 function Progress:check(one)
-  local limit, books, keys = self.limit, self.books, one.reads
-  if limit == 0 then
-    return nil
+  local books, keys, state, id = self.books, one.reads, self.state, one.id
+  local progress, seen = state.progress, self.seen[id]
+  local values = keys and print_of(state, keys) or 0
+  local before = seen and seen[values] -- how far the state had moved when it was chosen with these before
+  if not before then
+    local size = seen and self.sizes[id] or REMEMBERED
+    if size >= REMEMBERED then
+      seen, size = {}, 0
+      self.seen[id] = seen
+    end
+    self.sizes[id] = size + 1
   end
-  local state, id = books.state, one.id
-  local progress = state.progress
-  local before = noted(self, one, keys and print_of(state, keys) or 0, progress)
+  seen[values] = progress
   local stands_still = books.chosen[id] == progress -- since it began last, maybe in an earlier session
   if not before and not stands_still and not books.same[id] then
     return nil
@@ -101,11 +92,11 @@ function Progress:check(one)
   local count, print = times(state, books.same[id], before, stands_still)
   if not count then
     return nil
-  elseif count <= limit then
+  elseif count <= self.limit then
     return nil, nil, nil, { count, print }
   end
   local message = "%s was chosen %d times and nothing that it depends on changed%s"
-  return "paused", "no_progress", message:format(id, limit, told(books, one))
+  return "paused", "no_progress", message:format(id, self.limit, told(books, one))
 end
 
 return Progress

@@ -130,6 +130,7 @@ end
 ---@param question table
 ---@param sub skillrt.Sub|nil  whose mode it is; nil: the run's own
 function M.ask_for_mode(policy, question, sub)
+  policy.calls.used = true
   local books = policy.books
   local choice = (sub and sub.run.books or books).choice
   local open = choice and asked.of(books, choice)

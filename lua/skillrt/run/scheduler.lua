@@ -29,6 +29,9 @@ function Scheduler.new(run, journal, steps, mode)
     mode = mode,
     ends = ends_of.new(run, mode),
     progress = progress.new(run),
+    watches = run.limits.no_progress.most > 0,
+    root = run.books.state.root, -- the same table all the time
+    most = run.limits.max_iterations.most,
     max_parallel = run.skill.limits.max_parallel,
     queue = NONE,
     head = 1,
@@ -46,32 +49,36 @@ end
 
 -- Begins named steps while there is room; what ends the run instead, if anything does.
 local function fill(self)
-  local queue, steps, mode, limits, books = self.queue, self.steps, self.mode, self.run.limits, self.books
-  while books.open < self.max_parallel do
-    local one = queue[self.head]
-    if not one then
-      self.queue, self.head = NONE, 1
-      return
+  local queue, steps, mode, books, head = self.queue, self.steps, self.mode, self.books, self.head
+  local one = queue[head]
+  while one and books.open < self.max_parallel do
+    local status, reason, message, mark
+    if self.root.iteration_count >= self.most then
+      status, reason, message = self.run.limits:before_step(one, mode.iterations[one.kind])
     end
-    local status, reason, message, mark = limits:before_step(one, mode.iterations[one.kind])
-    if not status and one.max_runs > 1 then
+    if not status and one.max_runs > 1 and self.watches then
       status, reason, message, mark = self.progress:check(one)
     end
     if status then
       self.queue, self.head = NONE, 1
       return status, reason, message
     end
-    self.head = self.head + 1
     if mode.edge_of then
       mark = mark or {}
       mark[3] = mode:edge_of(one)
     end
-    if self.head == 2 or mode:may_begin(one) then -- the others may have changed what it stands on
+    if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, mark))
       if mode.concurrent then
         mode:began(one)
       end
     end
+    head = head + 1
+    one = queue[head]
+  end
+  self.head = head
+  if not one then
+    self.queue, self.head = NONE, 1
   end
 end
 
@@ -89,12 +96,12 @@ local function carry_out(self, kind, what, why, message)
   return true
 end
 
--- Whether the mode names no more while steps run: it waits for their end, or there is no room, or it was
--- asked since one of them ended.
+-- Whether a mode that may name more while steps run does not now: there is no room, or it was asked since one
+-- of them ended.
 local function must_wait(self)
-  local books, mode = self.books, self.mode
-  return not mode.concurrent or self.queue[self.head] or books.open >= self.max_parallel
-    or self.asked_at == books.finished or not mode:is_concurrent()
+  local books = self.books
+  return self.queue[self.head] or books.open >= self.max_parallel or self.asked_at == books.finished
+    or not self.mode:is_concurrent()
 end
 
 ---@return "wait"|"stop"|"ask" kind
@@ -113,7 +120,7 @@ function Scheduler:choose()
     end
     local busy = books.open > 0
     if not kind then
-      if busy and must_wait(self) then
+      if busy and (not mode.concurrent or must_wait(self)) then
         return "wait"
       end
       kind, what, why, message = self.ends:reached()

@@ -1,17 +1,15 @@
--- run/steps.lua: steps from their start to their end: who performs them, what a failure means, when the
--- next attempt begins.
+-- run/steps.lua: steps from their start to their end: who performs them, and what they gave.
 --
 -- A step's function runs in a worker coroutine; it has an execution (branches.lua) from its first wait on.
 -- Knows actions, agents and outcomes; which step is next knows the mode. Called by policy.lua.
 
-local attempts = require("skillrt.run.attempts")
 local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
+local failed = require("skillrt.run.steps.failed")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
-local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local returned = require("skillrt.agent.returned")
 local single = require("skillrt.base.single")
@@ -26,17 +24,21 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field journal skillrt.Journal
 ---@field calls skillrt.Calls
 ---@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
+---@field top skillrt.Steps    the run's own
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.printable = printable
+Steps.fail, Steps.take_up = failed.fail, failed.take_up
 
 ---@param run table
 ---@param journal skillrt.Journal
 ---@param calls skillrt.Calls
 ---@param numbers table
 ---@param mode table
+---@param sub skillrt.Sub|nil   the sub-run whose steps they are
+---@param top skillrt.Steps|nil  of it: the run's own
 ---@return skillrt.Steps
-function Steps.new(run, journal, calls, numbers, mode)
+function Steps.new(run, journal, calls, numbers, mode, sub, top)
   local self = single.of(Steps, {
     run = run,
     books = run.books,
@@ -44,9 +46,15 @@ function Steps.new(run, journal, calls, numbers, mode)
     calls = calls,
     numbers = numbers,
     mode = mode,
-    performing = {},
+    iterations = mode.iterations,
+    root = run.books.state.root, -- the same table all the time
+    limits_of_all = run.limits.root,
+    performing = top and top.performing or {},
     idle = {},
+    sub = sub,
   })
+  self.top = top or self
+  self.numbered = self.top.books -- steps of all scopes are numbered through
   self.world = {
     idle = self.idle,
     leave = function(call)
@@ -93,21 +101,26 @@ end
 ---@param mark table|nil  { times, print, edge }: it was chosen in this very state before; the row of a machine
 ---@return skillrt.Step
 function Steps:start(definition, mark)
-  local books, kind = self.books, definition.kind
-  local number = (self.top or self).books.last_step + 1
-  local ok, message = self.journal:emit({
+  local kind, number = definition.kind, self.numbered.last_step + 1
+  local entry = {
     t = "start",
     step = number,
     [kind] = definition.id,
-    n = books.state.root.iteration_count + self.mode.iterations[kind],
-    same = mark and mark[1], print = mark and mark[2], edge = mark and mark[3],
+    n = self.root.iteration_count + self.iterations[kind],
     at = wall_ms(),
-  }, true)
+  }
+  if mark then
+    entry.same, entry.print, entry.edge = mark[1], mark[2], mark[3]
+  end
+  local ok, message = self.journal:emit(entry, true)
   if not ok then
     error(message, 0)
   end
-  local step = books.steps[number]
-  step.definition, step.home = definition, self.sub and self or nil
+  local step = self.books.steps[number]
+  step.definition = definition
+  if self.sub then
+    step.home = self
+  end
   if definition.limits then
     self.run.limits:began(step)
   end
@@ -120,7 +133,7 @@ end
 function Steps:go(step)
   local definition = step.definition or self:definition_of(step)
   if definition.run or definition.each or self:is_script(definition.agent) then
-    local performing = (self.top or self).performing
+    local performing = self.performing
     performing[#performing + 1] = self.numbers:next(step)
   else
     self:perform(step)
@@ -160,21 +173,26 @@ function Steps:perform(step)
   if self.sub and self.sub.canceled then
     return -- nobody waits for it any more
   end
-  local definition = step.definition or self:definition_of(step)
-  local perform = definition.run
+  local definition, idle = step.definition or self:definition_of(step), self.idle
+  local perform, thread = definition.run, branches.worker(idle)
   if not perform or definition.each then
     perform = performer(self, step, definition)
   end
-  local thread = branches.worker(self.idle)
   if step.thread then -- nothing is left of the attempt before, or of the replay
     step.execution, step.said, step.context = nil, nil, nil
     kept.begin(step)
   end
+  if self.limits_of_all.bounds_lua then
+    self.run.limits:allow(definition)
+  end
   local drawing = drawn.step
   step.thread, drawn.step = thread, step
-  self.run.limits:allow(definition)
   local ok, first, a, b, c = resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face))
   drawn.step = drawing
+  if first == OVER and not step.execution and not step.told then -- it awaited nothing, as most do
+    idle[#idle + 1] = thread
+    return self:finish(step, true, a, b, c)
+  end
   self:after(step, ok, first, a, b, c)
 end
 
@@ -201,11 +219,7 @@ function Steps:after(step, ok, first, a, b, c)
     execution:replay()
     return self:look(step)
   elseif ok and first == OVER then
-    local idle = self.idle
-    idle[#idle + 1] = step.thread
-    if not execution and not step.told then
-      return self:finish(step, true, a, b, c)
-    end
+    self.idle[#self.idle + 1] = step.thread
   elseif ok then
     ok, a = false, { message = step.id .. ": run yielded; to wait, call ctx.await(request)", class = "permanent" }
   else
@@ -244,7 +258,9 @@ end
 ---Goes on with a step after one of its calls was over.
 ---@param step skillrt.Step
 function Steps:go_on(step)
-  self.run.limits:allow(self:definition_of(step))
+  if self.limits_of_all.bounds_lua then
+    self.run.limits:allow(self:definition_of(step))
+  end
   step.execution:advance()
   self:look(step)
 end
@@ -269,28 +285,18 @@ function Steps:over(step, ok, a, b, c)
   end)
 end
 
--- What a function raised, as a failure.
-local function raised(step, problem)
-  local _, message, class, call, is_meant = returned.raised(step.id, problem)
-  local failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
-  if not is_meant then
-    failure.traceback = debug.traceback(step.thread, failure.message)
-  end
-  coroutine.close(step.thread) -- its to-be-closed variables are closed now
-  return failure
-end
-
----What the step's function gave becomes its end, or a failure.
+---What the step's function gave becomes its end, or a failure: updates or nothing, as most do; else words.
 function Steps:finish(step, ok, a, b, c)
-  local definition, words = step.definition
+  local definition = step.definition
+  local words
   if not ok then
-    return self:fail(step, definition, raised(step, a))
+    return self:fail(step, definition, failed.raised(step, a))
   elseif definition.agent or definition.each then -- an outcome already
     words = a
   elseif b ~= nil or c ~= nil or step.kind == "phase" or (a ~= nil and type(a) ~= "table") then
     words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
   else
-    return self:complete(step, definition, a) -- updates or nothing, as most do
+    return self:complete(step, definition, a)
   end
   if words == nil and b ~= nil then
     return self:fail(step, definition, { message = b, class = c or "permanent" })
@@ -302,7 +308,7 @@ end
 function Steps:complete(step, definition, updates, words)
   local entry, failure, simple = outcome.record(self.run, step, definition, updates, words)
   if not entry and failure.here then
-    (self.top or self).trouble = failure.message -- the step stays open: a resume writes again what it gave
+    self.top.trouble = failure.message -- the step stays open: a resume writes again what it gave
     return nil
   elseif not entry then
     return self:fail(step, definition, failure)
@@ -321,78 +327,11 @@ function Steps:complete(step, definition, updates, words)
   self:ended(definition)
 end
 
----An attempt of a step failed.
----@param step skillrt.Step
----@param definition skillrt.Action
----@param failure table  { class, message, traceback, blame, retry_after_ms }
-function Steps:fail(step, definition, failure)
-  if failure.class == "skipped" then
-    assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
-    return self:ended(definition)
-  end
-  local execution = step.execution
-  local blame = failure.blame or (execution and execution.main.last)
-  if execution and blame == execution.main.last then
-    failure.retry_after_ms = failure.retry_after_ms or execution.main.retry_after_ms
-  end
-  local delay, why = attempts.next(self.run, step, definition, failure, blame)
-  local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
-  local top = self.top or self
-  top.trouble = top.trouble or output_files.put_aside(self.run, definition)
-  local entry = kept.with_fresh(self.journal, step, {
-    t = "fail",
-    step = step.number,
-    attempt = step.attempt,
-    class = failure.class,
-    message = printable(message),
-    traceback = failure.traceback and printable(failure.traceback),
-    retry = delay and math.ceil(delay) or nil,
-    blame = delay and blame or nil,
-  })
-  assert(self.journal:emit(delay and entry or attempts.follow(self.run, definition, entry)))
-  if delay then
-    self.calls.due:put(step.retry_at, step)
-  else
-    self:ended(definition)
-  end
-end
-
 ---The wait before an attempt is over.
 ---@param step skillrt.Step
 function Steps:rang(step)
   if self.books.steps[step.number] == step then
     self:go(step)
-  end
-end
-
--- ---- taking up ----
-
----Takes up the steps that were under way when the run stopped.
-function Steps:take_up()
-  local numbers = {}
-  for number, step in pairs(self.books.steps) do
-    if step.sub == self.books.sub then
-      numbers[#numbers + 1], step.home = number, self.sub and self or nil
-    end
-  end
-  table.sort(numbers)
-  for _, number in ipairs(numbers) do
-    local step = self.books.steps[number]
-    if not self:definition_of(step) then
-      assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
-    elseif step.retry_at then -- never longer than it was to be, though the clock was put back
-      self.calls.due:put(math.min(step.retry_at, wall_ms() + step.failures[#step.failures].retry), step)
-    elseif next(step.known) or next(step.calls) or next(step.rounds) then
-      if self.run.accept_changes and not step.loose then
-        require("skillrt.run.diverged").loosen(self, step)
-      end
-      repeat -- gives back what is recorded; what may leave leaves with the first batch
-        step.replays = nil
-        self:perform(step)
-      until not step.replays
-    else
-      self:go(step)
-    end
   end
 end
 

@@ -5,10 +5,12 @@
 -- of actions, journals or agents. Called by run/books.lua and the modes.
 
 local json = require("skillrt.base.json")
+local patch_of = require("skillrt.skill.patch")
 local single = require("skillrt.base.single")
 local versions = require("skillrt.base.versions")
 local view = require("skillrt.base.readonly")
-local null = json.null
+local null, snapshot_of = json.null, view.snapshot
+local is_object, equal = patch_of.is_object, patch_of.equal
 
 local M = {}
 
@@ -37,6 +39,9 @@ end
 ---@field changed { n: integer, [integer]: string }  keys changed since then, as far as n
 local State = {}
 
+---What is done with trees of values, whoever has them (patch.lua).
+M.copy, M.equal, M.merge, M.diff = patch_of.copy, equal, patch_of.merge, patch_of.diff
+
 ---A view of a tree that cannot be written to, also deep inside.
 M.view = view.of
 
@@ -44,48 +49,6 @@ M.view = view.of
 ---@param value any
 ---@return boolean
 M.is_view = view.is_view
-
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
-
----A deep copy that keeps array marks; what it gives shares nothing with what it was given (F37).
----@param value any
----@return any
-function M.copy(value)
-  if type(value) ~= "table" then
-    return value
-  end
-  local source = view.target(value) or value
-  local out = {}
-  for key, item in pairs(source) do
-    out[key] = type(item) == "table" and M.copy(item) or item
-  end
-  return json.is_array(source) and json.array(out) or out
-end
-
-local function equal(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then
-    return a == b and math.type(a) == math.type(b)
-  elseif json.is_array(a) ~= json.is_array(b) then
-    return false
-  end
-  for key, item in pairs(a) do
-    local other = b[key]
-    if item ~= other or math.type(item) ~= math.type(other) then
-      if type(item) ~= "table" or not equal(item, other) then
-        return false
-      end
-    end
-  end
-  for key in pairs(b) do
-    if a[key] == nil then
-      return false
-    end
-  end
-  return true
-end
-M.equal = equal
 
 local function touch(self, key)
   local revision, revisions = self.revision + 1, self.revisions
@@ -117,34 +80,6 @@ function M.new(initial)
     touch(self, key)
   end
   return self
-end
-
----What a value becomes under an RFC 7396 merge patch; the value itself is left as it is.
----@param old any
----@param patch any
----@return any
-function M.merge(old, patch)
-  if patch == null then
-    return nil
-  elseif not is_object(patch) then
-    return M.copy(patch)
-  end
-  local out = {}
-  if is_object(old) then
-    for key, value in pairs(old) do
-      out[key] = value
-    end
-  end
-  for key, value in pairs(patch) do
-    if type(value) == "table" then
-      out[key] = M.merge(out[key], value)
-    elseif value == null then
-      out[key] = nil
-    else
-      out[key] = value
-    end
-  end
-  return out
 end
 
 -- RFC 7396 for one cell of a tree, written in place; those who hold older trees still see the old
@@ -224,6 +159,14 @@ function State:replace(key, entry, value)
   touch(self, key)
 end
 
+---From now on nobody asks whether these runtime fields changed: `take_dirty` leaves them out.
+---@param keys string[]
+function State:ignore(keys)
+  for i = 1, #keys do
+    self.ignored[keys[i]] = true
+  end
+end
+
 ---Sets one runtime field whole (`nil` removes it); no merging.
 ---@param key string
 ---@param value any
@@ -237,14 +180,6 @@ function State:set(key, value)
   root[key] = value
   if not self.ignored[key] then
     touch(self, key)
-  end
-end
-
----From now on nobody asks whether these runtime fields changed: `take_dirty` leaves them out.
----@param keys string[]
-function State:ignore(keys)
-  for i = 1, #keys do
-    self.ignored[keys[i]] = true
   end
 end
 
@@ -276,6 +211,46 @@ end
 ---@param held table  what `hold` or `hold_undone` gave
 function State:release(held)
   self.past:release(view.snapshot(held))
+end
+
+---A step begins: the runtime's fields of it are set, and the tree is held for it as it is then.
+---@param count integer  iterations, with this one
+---@param field "current_action"|"current_phase"
+---@param id string
+---@return table held
+function State:begin(count, field, id)
+  local root, past, ignored = self.root, self.past, self.ignored
+  if past.holders > 0 then
+    past:keep(root, "iteration_count")
+    past:keep(root, field)
+  end
+  root.iteration_count, root[field] = count, id
+  if not ignored.iteration_count then
+    touch(self, "iteration_count")
+  end
+  if not ignored[field] then
+    touch(self, field)
+  end
+  return self:hold()
+end
+
+---A step is over, and nobody looks at what it held.
+---@param held table
+---@param field "current_action"|"current_phase"
+---@param id string
+---@param newest string|nil  what the field names then, if it named this one
+function State:over(held, field, id, newest)
+  local root, past = self.root, self.past
+  past:release(snapshot_of(held))
+  if root[field] == id then
+    if past.holders > 0 then
+      past:keep(root, field)
+    end
+    root[field] = newest
+    if not self.ignored[field] then
+      touch(self, field)
+    end
+  end
 end
 
 ---What leads from the present tree back to a held one, as JSON; O(what changed since). It is made for
@@ -365,32 +340,6 @@ function State:whole_fingerprint()
   end
   self.sum, self.unsummed = sum, {} -- a new one: to walk one that was large once takes long
   return sum
-end
-
----The merge patch that turns `before` into `after`.
----@param before table
----@param after table
----@return table patch
-function M.diff(before, after)
-  local patch = {}
-  before, after = view.target(before) or before, view.target(after) or after
-  for key, value in pairs(after) do
-    local old = before[key]
-    if is_object(value) and is_object(old) then
-      local inner = M.diff(old, value)
-      if next(inner) ~= nil then
-        patch[key] = inner
-      end
-    elseif not equal(old, value) then
-      patch[key] = M.copy(value)
-    end
-  end
-  for key in pairs(before) do
-    if after[key] == nil then
-      patch[key] = null
-    end
-  end
-  return patch
 end
 
 return M

@@ -69,7 +69,10 @@ end
 ---@param step skillrt.Step
 ---@param at integer  UTC ms
 function M.closed(books, step, at)
-  local by, ms = books.spent_by[step.id], M.time_of(books, step, at)
+  local by, ms = books.spent_by[step.id], at - step.started_at
+  if books.active or ms < 0 then -- the run was closed meanwhile, or the clock put back
+    ms = M.time_of(books, step, at)
+  end
   if by then
     by.ms = (by.ms or 0) + ms
   else

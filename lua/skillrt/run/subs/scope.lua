@@ -192,8 +192,7 @@ function M.made(policy, call, id, skill, prompts, touch)
   local journal = journal_for(policy.journal, id)
   local mode = policy.make_mode(run)
   run.limits = limits_of.new(run, policy.run.limits, call)
-  sub.steps = steps_of.new(run, journal, policy.calls, policy.numbers, mode)
-  sub.steps.sub, sub.steps.top = sub, policy.steps
+  sub.steps = steps_of.new(run, journal, policy.calls, policy.numbers, mode, sub, policy.steps)
   sub.steps.touch = function()
     touch(sub)
   end

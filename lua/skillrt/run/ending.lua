@@ -1,0 +1,69 @@
+-- run/ending.lua: how a run comes to its stop: nothing new leaves, what is under way ends and is recorded, and then
+-- the last record is written.
+--
+-- Knows the policy's lists of what leaves and is performed; why a run ends decide others. Part of policy.lua.
+
+local M = {}
+
+---The last record.
+---@param self skillrt.Policy
+---@param status string
+---@param reason string
+---@param message string|nil
+function M.stop(self, status, reason, message)
+  self.over, self.stopped = true, { status, reason }
+  message = message and self.steps.printable(message)
+  local limit = self.run.limits:named(reason)
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit }))
+  return "stop", status, reason
+end
+
+-- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
+local function keep_back(self)
+  local steps, calls = self.steps, self.calls
+  for _, list in ipairs({ steps.performing, calls.starting }) do
+    for i = #list, 1, -1 do
+      self.numbers:forget(list[i])
+      list[i] = nil
+    end
+  end
+end
+
+-- Nothing new leaves; when nothing is under way any more the run stops.
+local function drain(self)
+  keep_back(self)
+  if next(self.numbers.under_way) == nil then
+    return M.stop(self, table.unpack(self.draining))
+  end
+  return self:go()
+end
+
+---The run is to end. `at_once`: calls under way are canceled; they stay open in the books, and count as no attempt.
+---@param self skillrt.Policy
+---@param status string
+---@param reason string
+---@param message string|nil
+---@param at_once boolean|nil
+function M.decide(self, status, reason, message, at_once)
+  self.over, self.draining = true, { status, reason, message }
+  keep_back(self)
+  if at_once then
+    for number, what in pairs(self.numbers.under_way) do
+      self.calls.cancels[#self.calls.cancels + 1] = what.place and number or nil
+    end
+  end
+  return drain(self)
+end
+
+---What now, where the run is to end or has ended?
+---@param self skillrt.Policy
+function M.go_on(self)
+  if self.stopped then
+    return "stop", self.stopped[1], self.stopped[2]
+  elseif self.stopping then
+    return M.stop(self, "paused", self.stopping, self.run.limits:told(self.stopping, self.stopped_at))
+  end
+  return drain(self)
+end
+
+return M

@@ -1,0 +1,111 @@
+-- skill/patch.lua: trees of JSON values: copied, compared, merged by RFC 7396, and the patch between two.
+--
+-- Pure; nothing is changed in place. What a state makes of it stands in state.lua.
+
+local json = require("skillrt.base.json")
+local view = require("skillrt.base.readonly")
+local null = json.null
+
+local M = {}
+
+---@param value any
+---@return boolean
+local function is_object(value)
+  return type(value) == "table" and not json.is_array(value)
+end
+
+M.is_object = is_object
+
+---A deep copy that keeps array marks; what it gives shares nothing with what it was given (F37).
+---@param value any
+---@return any
+function M.copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local source = view.target(value) or value
+  local out = {}
+  for key, item in pairs(source) do
+    out[key] = type(item) == "table" and M.copy(item) or item
+  end
+  return json.is_array(source) and json.array(out) or out
+end
+
+local function equal(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b and math.type(a) == math.type(b)
+  elseif json.is_array(a) ~= json.is_array(b) then
+    return false
+  end
+  for key, item in pairs(a) do
+    local other = b[key]
+    if item ~= other or math.type(item) ~= math.type(other) then
+      if type(item) ~= "table" or not equal(item, other) then
+        return false
+      end
+    end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then
+      return false
+    end
+  end
+  return true
+end
+M.equal = equal
+
+---What a value becomes under an RFC 7396 merge patch; the value itself is left as it is.
+---@param old any
+---@param patch any
+---@return any
+function M.merge(old, patch)
+  if patch == null then
+    return nil
+  elseif not is_object(patch) then
+    return M.copy(patch)
+  end
+  local out = {}
+  if is_object(old) then
+    for key, value in pairs(old) do
+      out[key] = value
+    end
+  end
+  for key, value in pairs(patch) do
+    if type(value) == "table" then
+      out[key] = M.merge(out[key], value)
+    elseif value == null then
+      out[key] = nil
+    else
+      out[key] = value
+    end
+  end
+  return out
+end
+
+---The merge patch that turns `before` into `after`.
+---@param before table
+---@param after table
+---@return table patch
+function M.diff(before, after)
+  local patch = {}
+  before, after = view.target(before) or before, view.target(after) or after
+  for key, value in pairs(after) do
+    local old = before[key]
+    if is_object(value) and is_object(old) then
+      local inner = M.diff(old, value)
+      if next(inner) ~= nil then
+        patch[key] = inner
+      end
+    elseif not equal(old, value) then
+      patch[key] = M.copy(value)
+    end
+  end
+  for key in pairs(before) do
+    if after[key] == nil then
+      patch[key] = null
+    end
+  end
+  return patch
+end
+
+return M
