@@ -34,18 +34,19 @@ return {
   select = function(state, available, ctx)
     local options = ctx and ctx.options or {}
     local wanted = {}
-    local function rule(holds, role)
+    local reasons = {}
+    local function rule(holds, role, why)
       if holds then
-        wanted[#wanted + 1] = options[role] or DEFAULTS[role]
+        wanted[#wanted + 1], reasons[#wanted + 1] = options[role] or DEFAULTS[role], why
       end
     end
-    rule(state.status == "pending", "init")
-    rule(has_items(state.pending_items), "process")
-    rule(truthy(state.needs_review), "review")
-    rule(true, "complete")
-    for _, id in ipairs(wanted) do
+    rule(state.status == "pending", "init", "status is pending")
+    rule(has_items(state.pending_items), "process", "pending_items holds something")
+    rule(truthy(state.needs_review), "review", "needs_review is set")
+    rule(true, "complete", "nothing else is asked for")
+    for i, id in ipairs(wanted) do
       if available:has(id) then
-        return id
+        return id, reasons[i]
       end
     end
     return nil, "state_driven: the state asks for " .. table.concat(wanted, " or ") .. ", which cannot run now"

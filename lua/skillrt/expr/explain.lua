@@ -155,4 +155,23 @@ function M.explain(ast, trial, as_wish)
   return said .. ": " .. why
 end
 
+---The parts that all must hold.
+---@param ast skillrt.expr.Node
+---@param trial skillrt.expr.Trial
+---@return { text: string, holds: boolean, values: string }[]
+function M.clauses(ast, trial)
+  local list = {}
+  local function add(node)
+    if node.type == "logical" and node.operator == "&&" then
+      for _, term in ipairs(node.terms) do add(term) end
+      return
+    end
+    local holds, reason = trial.truth(node)
+    local text, values = compile.quote(node, trial.text), reason or values_behind(node, trial)
+    list[#list + 1] = { text = text, holds = holds, values = values }
+  end
+  add(ast)
+  return list
+end
+
 return M

@@ -107,26 +107,38 @@ end
 
 Getter.__call = Condition.evaluate
 
----Why it holds or not: "files.length > 0 is false: files.length is 0".
----@param state table
----@param as_wish boolean?  of one that does not hold: "files.length is 0, wanted files.length > 0"
----@return string
-function Condition:explain(state, as_wish)
-  check_state(state, 2)
+-- What explain.lua asks: the truth and the value of a part of it.
+local function trial_of(self, state)
+  check_state(state, 3)
   local function try(build, node)
     local ok, result = run(self, build(node, self.text), state)
     if ok then return result end
     return nil, result
   end
-  local explain = require "skillrt.expr.explain" -- only a blocked run needs it
-  return explain.explain(self.ast, {
+  return {
     text = self.text,
     truth = function(node)
       local holds, reason = try(compile.build_test, node)
       return holds or false, reason
     end,
     value = function(node) return try(compile.build, node) end,
-  }, as_wish)
+  }
+end
+
+---Why it holds or not: "files.length > 0 is false: files.length is 0".
+---@param state table
+---@param as_wish boolean?  of one that does not hold: "files.length is 0, wanted files.length > 0"
+---@return string
+function Condition:explain(state, as_wish)
+  local explain = require "skillrt.expr.explain" -- only a blocked run needs it
+  return explain.explain(self.ast, trial_of(self, state), as_wish)
+end
+
+---Its parts that all must hold, each with whether it does and the values that make it so.
+---@param state table
+---@return { text: string, holds: boolean, values: string }[]
+function Condition:clauses(state)
+  return require("skillrt.expr.explain").clauses(self.ast, trial_of(self, state))
 end
 
 local function check_text(text)

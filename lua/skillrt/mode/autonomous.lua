@@ -7,6 +7,7 @@ local available = require("skillrt.mode.available")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
 local question_of = require("skillrt.skill.question")
 local single = require("skillrt.base.single")
 local state = require("skillrt.skill.state")
@@ -112,6 +113,11 @@ local function asked(self, question)
   return "ask", question
 end
 
+-- The reason that a strategy gives for a choice, as it is kept.
+local function told(why)
+  return type(why) == "string" and record.printable(why:sub(1, 2000)) or nil
+end
+
 local function ask_strategy(self)
   local list = self.available
   local books, ctx = self.books, self.ctx
@@ -140,7 +146,7 @@ local function ask_strategy(self)
   if one then
     local only = self.one
     only[1] = one
-    return "start", only
+    return "start", only, why and told(why)
   elseif list.built_in[result] then
     return built_in_end(result)
   end
@@ -158,12 +164,12 @@ local function ask_strategy(self)
       return strategy_failed(self, ("chose %s together with others; it ends the run"):format(id))
     end
   end
-  return "start", chosen
+  return "start", chosen, why and told(why)
 end
 
 ---@return "start"|"none"|"stop"|"ask" kind
 ---@return skillrt.Action[]|string|table|nil what  those; why; status; the question
----@return string? reason
+---@return string? reason  where it starts something: the strategy's
 ---@return string? message
 function Autonomous:choose()
   local list = self.available

@@ -14,7 +14,7 @@ local books_of = require("skillrt.run.books")
 local limits = require("skillrt.skill.limits")
 local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
-local record = require("skillrt.base.record")
+local reading = require("skillrt.run.runner.reading")
 local skill_of = require("skillrt.skill")
 local state = require("skillrt.skill.state")
 
@@ -31,7 +31,8 @@ local M = {}
 ---@field keeps_nothing boolean
 ---@field elsewhere boolean   resumed in another folder than it was begun in
 
----What a script's own skill:run is to go on with instead of beginning a run; set by resume.
+---What a script's own skill:run is to go on with instead of beginning a run; set by resume. `look`: it is to be
+---shown the skill and nothing is to run.
 M.resuming = nil
 
 ---What the command line says for scripts that call skill:run themselves: their first run takes
@@ -263,7 +264,7 @@ function M.run(skill, options)
   local going_on = M.resuming
   if going_on and (going_on.skill_name == skill.name) then
     M.resuming = nil
-    local result, message, code = M.go_on(skill, going_on)
+    local result, message, code = (going_on.look or M.go_on)(skill, going_on)
     going_on.result = result
     return result, message, code
   end
@@ -349,52 +350,6 @@ function M.go_on(skill, options)
   return finish(run, report, self)
 end
 
----The first record of a run: skill, script, input.
----@param work_dir string
----@return table|nil record
----@return string? message
----@return string? code
-function M.first(work_dir)
-  local entry, why
-  local blobs = {}
-  local report, message, code = core.read(work_dir, function(payload)
-    entry, why = record.decode(payload, blobs.blob)
-    return false
-  end, blobs)
-  if not report then
-    return nil, message, code
-  elseif not entry then
-    if why then
-      return nil, ("%s: %s"):format(work_dir, why), "corrupt"
-    end
-    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(work_dir), "missing"
-  end
-  return entry
-end
-
----The books of a run, read without its lock. `each` sees every record after it was applied.
----@param work_dir string
----@param each fun(record: table, books: skillrt.Books)|nil
----@return skillrt.Books|nil books
----@return string|table message_or_report
----@return string? code
-function M.read(work_dir, each)
-  local books, blobs = books_of.new(), {}
-  local report, message, code = core.read(work_dir, function(payload, seq)
-    local entry, why = record.decode(payload, blobs.blob)
-    if not entry then
-      error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
-    end
-    books_of.apply(books, entry, seq)
-    if each then
-      each(entry, books)
-    end
-    return true
-  end, blobs)
-  if not report then
-    return nil, message, code
-  end
-  return books, report
-end
+M.first, M.read = reading.first, reading.read
 
 return M

@@ -67,6 +67,10 @@ local function fill(self)
       mark = mark or {}
       mark[3] = mode:edge_of(one)
     end
+    if self.why then
+      mark = mark or {}
+      mark[4] = self.why
+    end
     if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, mark))
       if mode.concurrent then
@@ -137,7 +141,7 @@ function Scheduler:choose()
       end
     end
     if kind == "start" then
-      self.queue, self.head = what, 1
+      self.queue, self.head, self.why = what, 1, why
     elseif kind == "none" then
       if busy then
         return "wait"

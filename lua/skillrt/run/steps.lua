@@ -98,7 +98,8 @@ end
 
 ---Records that an action or phase was chosen.
 ---@param definition skillrt.Action
----@param mark table|nil  { times, print, edge }: it was chosen in this very state before; the row of a machine
+---@param mark table|nil  { times, print, edge, why }: it was chosen in this very state before; the row of a machine;
+---                        the strategy's reason
 ---@return skillrt.Step
 function Steps:start(definition, mark)
   local kind, number = definition.kind, self.numbered.last_step + 1
@@ -110,7 +111,7 @@ function Steps:start(definition, mark)
     at = wall_ms(),
   }
   if mark then
-    entry.same, entry.print, entry.edge = mark[1], mark[2], mark[3]
+    entry.same, entry.print, entry.edge, entry.why = mark[1], mark[2], mark[3], mark[4]
   end
   local ok, message = self.journal:emit(entry, true)
   if not ok then

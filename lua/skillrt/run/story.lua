@@ -47,6 +47,7 @@ local M = {}
 ---@field by_number table<integer, skillrt.story.Step>
 ---@field sessions table[]    { from, to, status, reason, message }: the times that the run was open
 ---@field questions table[]   calls that ask, and questions of strategies
+---@field moves table[]       of a machine: { at, from, to, action, step }
 ---@field edits table[]       { at, set, after = steps over }: state.json taken over
 ---@field used table<string, number>
 ---@field retries integer
@@ -57,8 +58,8 @@ Story.__index = Story
 
 ---@return skillrt.Story
 function M.new()
-  return setmetatable({ steps = {}, by_number = {}, sessions = {}, questions = {}, edits = {}, used = {}, retries = 0,
-    records = 0, at = 0, status = "pending" }, Story)
+  return setmetatable({ steps = {}, by_number = {}, sessions = {}, questions = {}, edits = {}, moves = {}, used = {},
+    retries = 0, records = 0, at = 0, status = "pending" }, Story)
 end
 
 local apply = {}
@@ -258,6 +259,11 @@ function Story:add(record)
   self.before, self.at = self.at, record.at or self.at
   local change = apply[record.t]
   local step = record.step and self.by_number[record.step]
+  if record.move and record.move.to and not record.sub and not (step and step.sub) then
+    local move = record.move
+    self.moves[#self.moves + 1] = { at = record.at, from = move.from, to = move.to, action = move.action,
+      step = record.step }
+  end
   if change and (step or not OF_STEP[record.t]) then
     change(self, record, step)
   end

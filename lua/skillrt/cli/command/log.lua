@@ -31,7 +31,9 @@ local function no_blob()
   return '"(kept apart)"'
 end
 
-local function people(out)
+local function people(out, with_state)
+  local changes = with_state and require("skillrt.report.changes")
+  local following = changes and changes.new()
   local json_record = require("skillrt.base.record")
   local iso = require("skillrt.run.books").iso
   local output = require("skillrt.report.output")
@@ -42,10 +44,14 @@ local function people(out)
       error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
     end
     local at = record.at and iso(record.at) or ("?"):rep(24)
+    local changed = following and following:of(record, seq) or {}
     for _, line in ipairs(formatter:of(record)) do
       if not out.put(("%s  %s\n"):format(at, output.paint(1, line.kind, line.text))) then
         return false
       end
+    end
+    for _, change in ipairs(changed) do
+      out.put(("%s      %s\n"):format((" "):rep(24), output.paint(1, "detail", changes.line(change))))
     end
     return true
   end
@@ -139,6 +145,7 @@ return {
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
     { name = "json", help = "the journal's records, an object a line, each with its run_id" },
+    { name = "state", help = "what each step changed in the state, value by value" },
     { name = "follow", help = "go on showing what comes, until the run is over" },
     { name = "verify", help = "check every record and every value kept apart; show nothing else" },
   },
@@ -146,7 +153,7 @@ return {
   ---@return integer code
   run = function(args)
     local out = sink()
-    local show = (args.json and programs or people)(out)
+    local show = (args.json and programs or people)(out, args.state)
     local report, message, code, damaged
     if args.follow then
       return follow(args.dir, show, out)

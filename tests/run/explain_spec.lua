@@ -1,0 +1,148 @@
+-- explain_spec.lua: `skillrt explain`: why an action was chosen, why another was not, what would have let it run;
+-- of a run that is over, under way, or was killed; and what each step changed: `skillrt log --state`.
+local kit = require "tests.support.cli_kit"
+
+local SCRIPT = [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "why", state = { files = {}, n = 0, ok = false }, STRATEGY actions = {
+  { id = "first", priority = 10, when = "n < 1 && files.length === 0", run = function()
+    return { n = 1, deep = { a = 1, b = { 1 } } } end },
+  { id = "second", priority = 10, when = "n >= 0", run = function()
+    return { n = 2, ok = true, deep = { a = skillrt.json.null } } end },
+  { id = "never", priority = 99, optional = true, when = { "files.length > 3 && n < 9", function(s)
+    return s.n == 77 end }, run = function() end },
+  { id = "last", priority = 1, when = "n === 2", run = function(_, ctx) WAIT end },
+} }]]
+
+local function script(more)
+  return (SCRIPT:gsub("%u%u%u%u+", function(word) return more[word] or "" end))
+end
+
+local function lines(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
+  return list
+end
+
+describe("skillrt explain", function()
+  it("shows the candidates of each iteration, each clause with its values, priority and tie, and what was missing", function()
+    local folder <close> = kit.folder()
+    folder.file("why.lua", script {})
+    assert.equal(0, kit.run(folder, { "why.lua", "--work-dir", "w", "--quiet" }).code)
+    local out = lines(kit.run(folder, { "explain", "w", "--at", "1" }).out)
+    assert.same({
+      "[Iteration 1] first was chosen, of 2 that could run (record 2)",
+      "  because   strategy priority: priority 10, as second has, which is declared later",
+      "  - never  priority 99",
+      "      no   files.length > 3   (files.length is 0)",
+      "      yes  n < 9   (n is 0)",
+    }, { table.unpack(out, 1, 5) })
+    assert.truthy(out[6]:find "no   the function at .*why.lua:7")
+    assert.truthy(out[7]:find "^      it needs files.length > 3; and the function at ")
+    assert.same({ "  * first  priority 10", "      yes  n < 1   (n is 0)", "      yes  files.length === 0   (files.length is 0)",
+      "  + second  priority 10", "      yes  n >= 0   (n is 0)" }, { table.unpack(out, 8, 12) })
+    local all = kit.run(folder, { "explain", "w" }).out
+    assert.truthy(all:find("[Iteration 2] second was chosen (record 4)\n  because   nothing else could run", 1, true), all)
+    assert.truthy(all:find("it needs to be allowed to run: it ran, and may run once (max_runs); and n < 1", 1, true))
+    assert.is_nil(all:find("[Now]", 1, true))
+    local only = kit.run(folder, { "explain", "w", "never", "--at", "2" }).out
+    assert.is_nil(only:find("+ second", 1, true))
+    assert.truthy(only:find("- never", 1, true))
+  end)
+
+  it("shows the strategy's reason, which is recorded with the choice, and costs one that gives none nothing", function()
+    local folder <close> = kit.folder()
+    folder.file("why.lua", script { STRATEGY = [[strategy = function(s, list)
+      if s.n == 0 then return "second", "two \27[2Jbefore one" end return list[1] and list[1].id end,]] })
+    kit.run(folder, { "why.lua", "--work-dir", "w", "--quiet" })
+    local out = kit.run(folder, { "explain", "w", "--at", "1" }).out
+    assert.truthy(out:find("  because   two \\x1B[2Jbefore one\n", 1, true), out)
+    local reasons = {}
+    for _, record in ipairs(kit.objects(kit.run(folder, { "log", "w", "--json" }).out)) do
+      if record.t == "start" then reasons[#reasons + 1] = record.why or false end
+    end
+    assert.same({ "two \27[2Jbefore one", false }, { reasons[1], reasons[2] })
+  end)
+
+  it("of a run under way shows how things stand now, and of a killed one, too", function()
+    local folder <close> = kit.folder()
+    folder.file("why.lua", script { WAIT = 'ctx.log("here") ctx.sleep(60)' })
+    local run = kit.start(folder, { "why.lua", "--work-dir", "w" })
+    assert.truthy(run.says "last: here")
+    local function look()
+      local out = kit.run(folder, { "explain", "w", "last" })
+      assert.equal(0, out.code, out.err)
+      assert.truthy(out.out:find("[Iteration 3] last was chosen", 1, true))
+      assert.truthy(out.out:find("[Now] 0 of 4 actions could run\n  - last  priority 1\n", 1, true), out.out)
+      assert.truthy(out.out:find("it needs to be allowed to run: it is under way", 1, true))
+    end
+    look()
+    run.signal "KILL"
+    run.wait()
+    look()
+  end)
+
+  it("names what changed since, the nearest known action, and an iteration that was not", function()
+    local folder <close> = kit.folder()
+    folder.file("why.lua", script {})
+    assert.equal(0, kit.run(folder, { "why.lua", "--work-dir", "w", "--quiet" }).code)
+    folder.file("why.lua", script {} .. "\n-- changed")
+    local run = kit.run(folder, { "explain", "w" })
+    assert.truthy(run.err:find("note: changed since the run, and shown as it is now: why.lua", 1, true), run.err)
+    run = kit.run(folder, { "explain", "w", "frist" })
+    assert.truthy(run.code == 2 and run.err:find('did you mean "first"', 1, true), run.err)
+    assert.truthy(kit.run(folder, { "explain", "w", "--at", "9" }).err:find("nothing was chosen in iteration 9", 1, true))
+  end)
+
+  it("looks at a script that runs its skill itself without running it again", function()
+    local folder <close> = kit.folder()
+    folder.file("own.lua", [[
+      local skillrt = require "skillrt"
+      local skill = skillrt.skill { name = "own", state = {}, actions = { { id = "a", run = function()
+        local file = io.open("ran", "a") file:write "x" file:close() end } } }
+      skill:run { work_dir = "w" }]])
+    kit.run(folder, { "own.lua", "--quiet" })
+    assert.truthy(kit.run(folder, { "explain", "w" }).out:find("a was chosen", 1, true))
+    assert.equal("x", folder.read "ran")
+  end)
+
+  it("shows of a machine what the route of the state asked, and where it leads", function()
+    local folder <close> = kit.folder()
+    folder.file("door.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "door", mode = "machine", state = { guests = 1 }, machine = { initial = "closed",
+        states = { "closed", "open", "completed" }, edges = {
+          { action = "open", from = "closed", to = "open", when = "guests > 0", max_runs = 5 },
+          { action = "lock", from = "closed", to = "completed" }, { action = "close", from = "open", to = "closed" } } },
+        actions = { { id = "open", run = function(s) return { guests = s.guests - 1 } end }, { id = "close", run = function() end },
+          { id = "lock" } } }]])
+    assert.equal(0, kit.run(folder, { "door.lua", "--work-dir", "w", "--quiet" }).code)
+    local out = kit.run(folder, { "explain", "w", "--at", "3" }).out
+    assert.same({ "[Iteration 3] lock was chosen in state closed (record 6)",
+      "  because   the first of the state's route whose conditions hold", "  - open  to open",
+      "      no   guests > 0   (guests is 0)", "      it needs guests > 0", "  * lock  to completed" }, lines(out))
+  end)
+
+  it("is told to programs as an object for each choice", function()
+    local folder <close> = kit.folder()
+    folder.file("why.lua", script {})
+    kit.run(folder, { "why.lua", "--work-dir", "w", "--quiet" })
+    local list = kit.objects(kit.run(folder, { "explain", "w", "--json" }).out)
+    assert.same({ "first", 1, "never", false }, { list[1].id, list[1].n, list[1].candidates[1].id,
+      list[1].candidates[1].could })
+    assert.same({ text = "files.length > 3", holds = false, values = "files.length is 0" }, list[1].candidates[1].clauses[1])
+  end)
+end)
+
+describe("skillrt log --state", function()
+  it("shows what each step changed in the state: what is new, what was there before, what went", function()
+    local folder <close> = kit.folder()
+    folder.file("why.lua", script {})
+    kit.run(folder, { "why.lua", "--work-dir", "w", "--quiet" })
+    local out = kit.run(folder, { "log", "w", "--state" }).out
+    local changes = {}
+    for mark in out:gmatch "\n +([+~-] [^\n]+)" do changes[#changes + 1] = mark end
+    assert.same({ "+ deep.a: 1", "+ deep.b: [1]", "~ n: 0 -> 1", "- deep.a: 1", "~ n: 1 -> 2", "~ ok: false -> true" }, changes)
+    assert.is_nil(kit.run(folder, { "log", "w" }).out:find("deep.a", 1, true))
+  end)
+end)
