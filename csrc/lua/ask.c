@@ -6,8 +6,7 @@
 
 #include "lua/raised.h"
 
-/* What lies at the bottom of the thread's stack, for all questions. */
-enum { AT_HANDLER = 1, AT_POLICY = 2 };
+enum { AT_HANDLER = 1, AT_NEWS = AT_BLOBS + 1 };
 
 static int add_traceback(lua_State *L) {
   if (lua_type(L, 1) != LUA_TSTRING) return 1;
@@ -20,13 +19,24 @@ void ask_open(struct script *script, lua_State *L, int at) {
   script->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
   lua_pushcfunction(script->L, add_traceback);
   lua_pushvalue(L, at);
-  lua_xmove(L, script->L, 1);
+  lua_getfield(L, at, "out");
+  lua_getfield(L, at, "blobs");
+  lua_pushliteral(L, "news"); /* its name: to look for it outside a call takes no memory */
+  lua_xmove(L, script->L, 4);
+}
+
+bool ask_has_news(const struct script *script) {
+  lua_State *L = script->L;
+  lua_pushvalue(L, AT_NEWS);
+  bool has_news = lua_rawget(L, AT_POLICY) == LUA_TNIL || lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return has_news;
 }
 
 bool ask(struct question *question, lua_CFunction body, struct error *error) {
   struct script *script = question->script;
   lua_State *L = script->L;
-  assert(lua_gettop(L) == AT_POLICY && "a question inside a question");
+  assert(lua_gettop(L) == AT_NEWS && "a question inside a question");
   if (!lua_checkstack(L, 24))
     return error_set(error, ERROR_MEMORY, "not enough memory for the script");
   if (!limits_enter(script->limits, L, &script->interrupt))
@@ -38,7 +48,9 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, question);
   lua_pushvalue(L, AT_POLICY);
-  int status = lua_pcall(L, 2, 0, AT_HANDLER);
+  lua_pushvalue(L, AT_OUT);
+  lua_pushvalue(L, AT_BLOBS);
+  int status = lua_pcall(L, 4, 0, AT_HANDLER);
   if (status != LUA_OK) {
     raised_take(L, status, error);
     if (script->said.code >= ERROR_LOST) error->code = script->said.code;
@@ -55,7 +67,7 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
 
 struct question *ask_begin(lua_State *L, int *self) {
   struct question *question = lua_touserdata(L, 1);
-  *self = AT_POLICY; /* here, too: the second argument */
+  *self = AT_POLICY; /* here, too: the second argument, and the lists behind it */
   lua_getfield(L, AT_POLICY, question->method);
   lua_pushvalue(L, AT_POLICY);
   return question;

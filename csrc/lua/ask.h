@@ -7,6 +7,10 @@
 
 #include "lua/script.h"
 
+/* What lies where for all questions, on the thread's stack and as arguments: the policy, and its
+ * lists of record payloads and of blobs, which are the same all the time. */
+enum { AT_POLICY = 2, AT_OUT = 3, AT_BLOBS = 4 };
+
 /* One question on its way through the protected call. */
 struct question {
   struct script *script;
@@ -26,6 +30,9 @@ struct question {
 
 /* Makes the thread that questions run on, for the policy table at `at`. Raises on memory. */
 void ask_open(struct script *, lua_State *L, int at);
+
+/* Whether policy.news is not false: something was recorded or told since the last durable notice. */
+bool ask_has_news(const struct script *);
 
 /* Calls `body`, which finds the question by ask_begin. False with the error set where it raised. */
 bool ask(struct question *, lua_CFunction body, struct error *);

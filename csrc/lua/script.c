@@ -23,8 +23,8 @@ static void forget(lua_State *L, lua_Integer count) {
 
 /* blobs = { { digest, text } ... }: kept before the records that name them. Where one cannot be
  * kept neither can the records: ERROR_STORE. */
-static void take_blobs(lua_State *L, int self, struct question *question) {
-  lua_getfield(L, self, "blobs");
+static void take_blobs(lua_State *L, struct question *question) {
+  lua_pushvalue(L, AT_BLOBS);
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, -1, i);
@@ -45,10 +45,10 @@ static void take_blobs(lua_State *L, int self, struct question *question) {
 
 /* Last in a question: what failed before leaves its records to the next one, as the books
  * know of them already, and nothing that fails behind it makes the engine forget them. */
-static void take_records(lua_State *L, int self, struct question *question) {
-  lua_getfield(L, self, "out");
+static void take_records(lua_State *L, struct question *question) {
+  lua_pushvalue(L, AT_OUT);
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
-  if (count > 0) take_blobs(L, self, question);
+  if (count > 0) take_blobs(L, question);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, -1, i);
     size_t size;
@@ -82,7 +82,7 @@ static int load_body(lua_State *L) {
   lua_pushboolean(L, question->number == 0);
   lua_pushstring(L, report->cut_doubtful ? "" : report->cut_file);
   lua_call(L, 3, 0);
-  take_records(L, self, question);
+  take_records(L, question);
   allow(L, self, question->script);
   return 0;
 }
@@ -142,7 +142,7 @@ static int choose_body(lua_State *L) {
   static const char *const kinds[] = {"go", "stop", NULL};
   static const enum decision_kind values[] = {DECIDE_GO, DECIDE_STOP};
   struct decision *decision = question->decision;
-  int answer = self + 1;
+  int answer = AT_BLOBS + 1;
   decision->kind = values[luaL_checkoption(L, answer, NULL, kinds)];
   if (decision->kind == DECIDE_STOP) {
     snprintf(decision->status, sizeof decision->status, "%s", luaL_checkstring(L, answer + 1));
@@ -152,7 +152,7 @@ static int choose_body(lua_State *L) {
     decision->wait_ms = (int64_t)luaL_optinteger(L, answer + 4, -1);
     decision->events = lua_toboolean(L, answer + 5);
   }
-  take_records(L, self, question);
+  take_records(L, question);
   return 0;
 }
 
@@ -162,7 +162,7 @@ static int request_body(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)question->number);
   lua_call(L, 2, 1);
   task_table_read(L, -1, question->task);
-  take_records(L, self, question);
+  take_records(L, question);
   return 0;
 }
 
@@ -179,7 +179,7 @@ static int accept_body(lua_State *L) {
   static const enum verdict values[] = {VERDICT_OVER, VERDICT_AGAIN};
   *question->verdict = values[luaL_checkoption(L, -2, NULL, verdicts)];
   *question->after_ms = (int64_t)luaL_optinteger(L, -1, 0);
-  take_records(L, self, question);
+  take_records(L, question);
   return 0;
 }
 
@@ -189,7 +189,7 @@ static int event_body(lua_State *L) {
   lua_pushstring(L, question->why);
   lua_pushlstring(L, question->bytes.data, question->bytes.length);
   lua_call(L, 3, 0);
-  take_records(L, self, question);
+  take_records(L, question);
   return 0;
 }
 
@@ -229,7 +229,7 @@ static int notice_body(lua_State *L) {
     count++;
   }
   lua_call(L, count, 0);
-  if (question->out) take_records(L, self, question);
+  if (question->out) take_records(L, question);
   return 0;
 }
 
@@ -283,6 +283,7 @@ static bool script_save(void *self, uint64_t seq, struct store *store, struct er
 }
 
 static void script_durable(void *self, uint64_t seq) {
+  if (!ask_has_news(self)) return;
   struct question question = {.script = self, .method = "durable", .number = seq, .own = true};
   struct error ignored;
   ask(&question, notice_body, &ignored);

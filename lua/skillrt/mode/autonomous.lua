@@ -205,11 +205,8 @@ function Autonomous:could_choose()
   return self.available.count > 0
 end
 
----Whether the conditions of `terminate` are asked now.
----@return boolean
-function Autonomous.is_looping()
-  return true
-end
+---Whether the conditions of `terminate` are asked now: always.
+Autonomous.loops = true
 
 ---How many iterations a step is, by its kind.
 Autonomous.iterations = { action = 1 }

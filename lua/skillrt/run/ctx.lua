@@ -15,9 +15,8 @@ local usage = require("skillrt.agent.usage")
 
 local M = {}
 
----Where a ctx keeps its step.
-M.STEP = {}
-local STEP = M.STEP
+-- Where a ctx keeps its step.
+local STEP <const> = {}
 
 local place_of, recorded = kept.place_of, kept.drawn
 
@@ -283,6 +282,14 @@ end
 
 for name, part in pairs(require("skillrt.run.ctx.files")) do
   parts[name] = part
+end
+
+---What the function of a step is given.
+---@param face table  see `face`
+---@param step skillrt.Step
+---@return table ctx
+function M.new(face, step)
+  return setmetatable({ [STEP] = step }, face)
 end
 
 ---What a ctx finds its parts by; made once for a run.

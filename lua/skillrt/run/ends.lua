@@ -110,7 +110,7 @@ function Ends:reached()
       return "start", { one }
     end
   end
-  if rows[1] and self.mode:is_looping() then
+  if rows[1] and (self.mode.loops or self.mode:is_looping()) then
     for i = 1, #rows do
       local row = rows[i]
       if row.test(root) then

@@ -41,6 +41,7 @@ end
 -- Tells of a record besides the books: that it is held, and whoever watches.
 local function tell(self, entry)
   local watcher, kind = self.watcher, entry.t
+  self.source.news = true
   if HELD[kind] then
     self:note_place(entry)
   end
@@ -77,6 +78,7 @@ local function put(self, entry)
   end
   local out, newest = self.out, self.newest
   out[#out + 1] = payload
+  self.source.news = true
   if not newest.due or blobs or entry.t == "books" then
     newest:passed(#payload, entry.t == "books", blobs)
   else

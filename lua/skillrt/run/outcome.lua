@@ -268,9 +268,9 @@ function M.record(run, step, definition, updates, words)
   end
   local root, at = books.state.root, wall_ms()
   kept = has_tables and keep_lists(root, kept) or kept
-  local entry = { t = "done", step = step.number, set = nil, at = at, ms = at - step.started_at }
-  if next(kept) ~= nil then
-    entry.set = kept
+  local entry = { t = "done", step = step.number, set = kept, at = at, ms = at - step.started_at }
+  if next(kept) == nil then
+    entry.set = nil
   end
   if refused or replaced then
     entry.refused, entry.replaced = refused, replaced

@@ -42,6 +42,7 @@ local wall_ms = core.wall_ms
 ---@field newest string|nil  how a record ends before which nothing has to be read back
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
+---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Policy = {}
 
 ---@param run skillrt.Run
@@ -49,7 +50,8 @@ local Policy = {}
 ---@param options table  { first = first record of a new run, make_mode = fun(run): table, watcher, books_bytes }
 ---@return skillrt.Policy
 function M.new(run, session, options)
-  local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {} })
+  local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {},
+    accepting = false, written = 0, broken = false, news = true })
   run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
@@ -284,6 +286,12 @@ function Policy:request(number)
   return self.calls:task(self.numbers:of(number))
 end
 
+-- The last `accept` did not come to its end.
+local function note_broken(self)
+  self.broken = self.broken or {}
+  self.broken[self.accepting] = self.written
+end
+
 ---What a reply means; no reply: a step's function is to be performed. An interruption from outside may come
 ---between any two instructions, and then the same number comes again: it is performed anew only where nothing
 ---of the first time was written.
@@ -291,28 +299,33 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Policy:accept(number, reply)
-  local numbers, count = self.numbers, #self.out
-  local what = numbers.under_way[number]
-  local written = what and what.written
-  if not what or (written and written ~= count) then -- it was interrupted, and something of it is written
-    numbers:forget(number)
+  if self.accepting then
+    note_broken(self)
+  end
+  local under_way, broken, count = self.numbers.under_way, self.broken, #self.out
+  local what = under_way[number]
+  if broken then -- one of those that were interrupted, and something of it is written?
+    what = (broken[number] or count) == count and what
+  end
+  if not what then
+    under_way[number] = nil
     return "over" -- what is open in the books is taken up on resume
   end
-  what.written = count
+  self.accepting, self.written = number, count
   if what.place then
     self.calls:replied(what, reply)
-    numbers:forget(number)
+    under_way[number] = nil
     if what.execution and not self.stopping then
       self:steps_of(what.step):go_on(what.step)
     end
   else
-    if reply == nil then -- else it was canceled before it began
+    if not reply then -- else it was canceled before it began
       local steps = what.home or self.steps
       steps:perform(what)
     end
-    numbers:forget(number)
+    under_way[number] = nil
   end
-  what.written = nil
+  self.accepting = false
   return "over"
 end
 
@@ -335,6 +348,7 @@ end
 ---Everything up to a record is durable: whoever watches is told.
 ---@param seq integer
 function Policy:durable(seq)
+  self.news = false
   self.durable_steps = self.books.finished
   self.journal:durable(seq)
   if self.inbox and self.inbox.taken[1] then
@@ -344,7 +358,7 @@ end
 
 ---What came since the last `durable` is lost with the batch that failed.
 function Policy:forget()
-  self.lost = true
+  self.lost = not self.run.keeps_nothing
   self.journal:forget()
 end
 

@@ -16,7 +16,7 @@ local single = require("skillrt.base.single")
 local task_of = require("skillrt.run.task")
 
 local printable, wall_ms = record.printable, core.wall_ms
-local STEP, WAIT, OVER = context.STEP, branches.WAIT, branches.OVER
+local WAIT, OVER = branches.WAIT, branches.OVER
 local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
 
 ---@class skillrt.Steps
@@ -175,9 +175,11 @@ function Steps:perform(step)
     return -- nobody waits for it any more
   end
   local definition, idle = step.definition or self:definition_of(step), self.idle
-  local perform, thread = definition.run, branches.worker(idle)
+  local perform, thread, ctx = definition.run, branches.worker(idle), nil
   if not perform or definition.each then
-    perform = performer(self, step, definition)
+    perform, ctx = performer(self, step, definition), context.new(self.face, step)
+  elseif definition.takes_ctx then
+    ctx = context.new(self.face, step)
   end
   if step.thread then -- nothing is left of the attempt before, or of the replay
     step.execution, step.said, step.context = nil, nil, nil
@@ -188,7 +190,7 @@ function Steps:perform(step)
   end
   local drawing = drawn.step
   step.thread, drawn.step = thread, step
-  local ok, first, a, b, c = resume(thread, perform, step.root, setmetatable({ [STEP] = step }, self.face))
+  local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
   drawn.step = drawing
   if first == OVER and not step.execution and not step.told then -- it awaited nothing, as most do
     idle[#idle + 1] = thread
@@ -288,37 +290,28 @@ end
 
 ---What the step's function gave becomes its end, or a failure: updates or nothing, as most do; else words.
 function Steps:finish(step, ok, a, b, c)
-  local definition = step.definition
-  local words
+  local definition, words = step.definition, nil
   if not ok then
     return self:fail(step, definition, failed.raised(step, a))
   elseif definition.agent or definition.each then -- an outcome already
     words = a
-  elseif b ~= nil or c ~= nil or step.kind == "phase" or (a ~= nil and type(a) ~= "table") then
+    a = words and words.updates
+  elseif b ~= nil or c ~= nil or (a ~= nil and type(a) ~= "table") or step.kind == "phase" then
     words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
-  else
-    return self:complete(step, definition, a)
+    a = words and words.updates
   end
-  if words == nil and b ~= nil then
+  if b ~= nil and words == nil then
     return self:fail(step, definition, { message = b, class = c or "permanent" })
   end
-  self:complete(step, definition, words and words.updates, words)
-end
-
--- The end of a step becomes its record, where nothing is wrong with what it gave.
-function Steps:complete(step, definition, updates, words)
-  local entry, failure, simple = outcome.record(self.run, step, definition, updates, words)
-  if not entry and failure.here then
-    self.top.trouble = failure.message -- the step stays open: a resume writes again what it gave
-    return nil
-  elseif not entry then
-    return self:fail(step, definition, failure)
-  end
-  if step.fresh or step.read then
+  local entry, failure, simple = outcome.record(self.run, step, definition, a, words)
+  if not entry then
+    return self:refused(step, definition, failure)
+  elseif step.fresh or step.read then
     kept.with_fresh(self.journal, step, entry)
     simple = simple and not entry.rec
   end
-  local ok, message = self.journal:emit(entry, simple)
+  local message
+  ok, message = self.journal:emit(entry, simple)
   if not ok then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
@@ -326,6 +319,15 @@ function Steps:complete(step, definition, updates, words)
     })
   end
   self:ended(definition)
+end
+
+-- What a step gave cannot be its end.
+function Steps:refused(step, definition, failure)
+  if failure.here then
+    self.top.trouble = failure.message -- the step stays open: a resume writes again what it gave
+  else
+    self:fail(step, definition, failure)
+  end
 end
 
 ---The wait before an attempt is over.

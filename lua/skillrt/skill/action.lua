@@ -30,6 +30,7 @@ local M = {}
 ---@field reads string[]?      the state keys the conditions read, sorted; nil: unknown (a function)
 ---@field effects skillrt.Effect[]
 ---@field run function?
+---@field takes_ctx boolean?   whether run has a second parameter
 ---@field agent string?        a name in the skill's agents; of one that named a skill, made of that
 ---@field prompt string?       a path below the skill's folder; with a blank or line break the text itself
 ---@field tools string[]?
@@ -283,6 +284,11 @@ local function check_limits(action, where)
   return message
 end
 
+local function takes_ctx(run)
+  local info = run and debug.getinfo(run, "u")
+  return info and (info.nparams > 1 or info.isvararg)
+end
+
 local function label(kind, definition, index)
   local id = type(definition) == "table" and definition.id
   return type(id) == "string" and ("%s %s"):format(kind, names.show(id)) or ("%s %d"):format(kind, index)
@@ -294,7 +300,7 @@ local function common(definition, fields, index, where)
     return nil, message
   end
   local reads
-  action.index, action.name = index, action.name or action.id
+  action.index, action.name, action.takes_ctx = index, action.name or action.id, takes_ctx(action.run)
   action.when, reads = M.conditions(definition.when, where .. ": when")
   if not action.when then
     return nil, reads
