@@ -31,7 +31,7 @@ struct question {
 /* Makes the thread that questions run on, for the policy table at `at`. Raises on memory. */
 void ask_open(struct script *, lua_State *L, int at);
 
-/* Whether policy.news is not false: something was recorded or told since the last durable notice. */
+/* Whether policy.news is not false: something was recorded or told since the last notice. */
 bool ask_has_news(const struct script *);
 
 /* Calls `body`, which finds the question by ask_begin. False with the error set where it raised. */
