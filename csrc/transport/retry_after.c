@@ -137,7 +137,7 @@ bool retry_after_date(struct span text, int64_t now_ms, int64_t *ms) {
 }
 
 static int64_t clamped(int64_t ms) {
-  return ms < 0 ? 0 : ms > RETRY_AFTER_MAX_MS ? RETRY_AFTER_MAX_MS : ms;
+  return ms < 0 ? 0 : ms > RETRY_AFTER_MAX_MS ? RETRY_AFTER_MISTAKEN_MS : ms;
 }
 
 /* -?digits[.digits]: some servers send fractions. */

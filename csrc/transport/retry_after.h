@@ -9,11 +9,12 @@
 
 #include "base/buffer.h"
 
-enum { RETRY_AFTER_MAX_MS = 3600 * 1000 };
+/* A usage limit of a week comes back within the first; more is a mistake, and means the second. */
+enum { RETRY_AFTER_MAX_MS = 8 * 86400 * 1000, RETRY_AFTER_MISTAKEN_MS = 3600 * 1000 };
 
-/* How long to wait, in ms, clamped to 0 .. RETRY_AFTER_MAX_MS; -1 if `value` is neither seconds
- * nor a date. A date is measured from `date` (the reply's Date header) when that is one, so
- * that a wrong clock on either side does no harm; else from `now_ms` (UTC since the epoch). */
+/* How long to wait, in ms, 0 .. RETRY_AFTER_MAX_MS; -1 if `value` is neither seconds nor a date.
+ * A date is measured from `date` (the reply's Date header) when that is one, so that a wrong
+ * clock on either side does no harm; else from `now_ms` (UTC since the epoch). */
 int64_t retry_after_ms(struct span value, struct span date, int64_t now_ms);
 
 /* An HTTP-date in any of its three forms (RFC 9110, 5.6.7) to ms since the epoch, 1970 on.

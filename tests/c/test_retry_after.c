@@ -32,8 +32,9 @@ static void test_seconds(void) {
   TEST("negative seconds mean now, absurd ones an hour") {
     CHECK(wait_for("-5") == 0);
     CHECK(wait_for("-99999999999999999999999") == 0);
-    CHECK(wait_for("3600") == 3600000);
-    CHECK(wait_for("3601") == 3600000);
+    CHECK(wait_for("3601") == 3601000);
+    CHECK(wait_for("691200") == 691200000); /* 8 days: a usage limit of a week */
+    CHECK(wait_for("691201") == 3600000);
     CHECK(wait_for("99999999999999999999999999999999999") == 3600000);
   }
   TEST("what is neither seconds nor a date is nothing") {

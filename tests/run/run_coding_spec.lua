@@ -103,6 +103,16 @@ describe("a coding agent", function()
     assert.equal(1, program.calls())
   end)
 
+  it("that is over its limit until a time it tells pauses the run until then (W26)", function()
+    local told = '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.failed","error":{"message":'
+      .. '"You\'ve hit your usage limit. Upgrade or try again in 2 days 3 hours 30 minutes."}}\n'
+    local result, program, dir = run("codex", { { out = told, code = 1 }, stream "codex_good" })
+    assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason }, result.message)
+    assert.matches("usage limit", result.message)
+    assert.equal(51.5 * 3600000, R.records(dir, "attempt")[1].retry)
+    assert.equal(1, program.calls())
+  end)
+
   it("fails for good where nothing helps, in its own words", function()
     for _, case in ipairs {
       { "claude", "claude_401", "Failed to authenticate. API Error: 401" },

@@ -93,6 +93,25 @@ describe("a model behind a server that misbehaves", function()
     assert.equal(R.records(dir, "call")[1].key, R.records(dir, "call")[2].key)
   end)
 
+  it("that is over its limit for hours pauses the run until then, and is not asked before (W26)", function()
+    start "/status/429?retry-after=18000"
+    local definition = { agents = { model = skillrt.agent.anthropic { url = server.url .. "/plan", key_env = "CANARY_KEY" } },
+      actions = { { id = "a", agent = "model", prompt = "do it well" } } }
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason }, result.message)
+    assert.matches("^goes on by itself at 20%d%d%-.*429", result.message)
+    local due = R.records(dir, "stop")[1].due
+    assert.is_true(math.abs(due / 1000 - os.time() - 18000) < 60)
+    require("skillrt.agent.pace").forget() -- another process
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
+    assert.same({ "waiting_for_time", 1 }, { result.reason, #server.log() })
+    local kit = require "tests.support.cli_kit"
+    local seen = kit.run({ path = R.folder(), file = function() end }, { "resume", dir }) -- as cron does
+    assert.equal(5, seen.code)
+    assert.matches("still waits, and nothing has come: goes on by itself at", seen.out)
+  end)
+
   for _, ending in ipairs { "reset", "close" } do
     it(("gives no answer when it ends by a %s at any byte"):format(ending), function()
       local bytes = good "" -- no length: only the end mark tells that all is there

@@ -92,8 +92,13 @@ describe("a workflow script", function()
     assert.matches("^weak %(1/2/1%): .*exited with 3", result.state.agents.failed[1])
   end)
 
-  it("has at most 16 agents out at once (W15)", function()
-    local _, dir = run "await parallel([...Array(40).keys()].map(i => () => agent('say ' + i)))"
+  it("has 16 agents out at once, and no more (W15)", function()
+    local folder = R.folder()
+    local skill = assert(load(folder, "await parallel([...Array(40).keys()].map(i => () => agent('say ' + i)))"))
+    local together = "touch $0.$$; i=0; while [ $(ls $0.* | wc -l) -lt 16 ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done"
+    skill.agents.default = skillrt.agent.command { "sh", "-c", together .. "; echo ok", folder .. "/n", idempotent = true }
+    local dir = folder .. "/run"
+    assert(skill:run { work_dir = dir })
     local now, most = 0, 0
     for _, record in ipairs(R.records(dir)) do
       if record.t == "call" and record.kind == "command" then
@@ -103,7 +108,25 @@ describe("a workflow script", function()
       end
       most = math.max(most, now)
     end
-    assert.equal(16, most) -- telling the script takes no place
+    assert.equal(16, most) -- the first wait for each other
+  end)
+
+  it("is told of an answer while the next agent works in its place (W15)", function()
+    local skill = assert(load(R.folder(), "await parallel([() => agent('say a'), () => agent('say b')])"))
+    skill.agents.default = skillrt.agent.command { "sleep", "0.3", idempotent = true }
+    local dir = R.folder() .. "/run"
+    assert(skill:run { work_dir = dir, limits = { max_agents_parallel = 1 } })
+    local told, asked_at, over = {}, {}, {}
+    for i, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.kind == "session" then
+        told[#told + 1] = i
+      elseif record.t == "call" then
+        asked_at[#asked_at + 1] = record.c
+      elseif record.t == "result" then
+        over[record.c] = i
+      end
+    end
+    assert.is_true(told[2] < over[asked_at[2]], "it was told only when both had answered")
   end)
 
   it("has a budget where the run has a limit of tokens; what is spent is recorded (W13)", function()
@@ -185,6 +208,28 @@ describe("a workflow script", function()
     assert.matches("usage limit reached; asked again in 15 minutes", R.records(folder .. "/run", "note")[1].text)
     result = assert(skillrt.resume(folder .. "/run", { skill = skill_in(folder) }))
     assert.equal("paused", result.status) -- it is not time yet
+  end)
+
+  it("waits until a limit is over where that is known, whenever it is resumed (W26)", function()
+    local folder = R.folder()
+    local program = require("tests.support.stand_in").new(R, "claude", { { code = 1, out =
+      ('{"type":"result","subtype":"success","is_error":true,"result":"Claude AI usage limit reached|%d","session_id":"s"}')
+        :format(os.time() + 5 * 3600) }, R.read "tests/support/streams/claude_good.jsonl" })
+    local function skill()
+      local one = assert(load(folder, "return await agent('say a')"))
+      one.agents.default = skillrt.agent.claude { program = program.path }
+      return one
+    end
+    local result = assert(skill():run { work_dir = folder .. "/run" })
+    assert.same({ "paused", "waiting_for_time" }, { result.status, result.reason }, result.message)
+    local due = R.records(folder .. "/run", "stop")[1].due
+    assert.is_true(math.abs(due / 1000 - os.time() - 5 * 3600) < 60, due)
+    for _ = 1, 2 do -- the words are read at another time, and mean the same
+      result = assert(skillrt.resume(folder .. "/run", { skill = skill() }))
+      assert.equal("waiting_for_time", result.reason, result.message)
+      assert.equal(1, program.calls())
+    end
+    assert.equal(due, R.records(folder .. "/run", "stop")[3].due)
   end)
 
   it("calls another, which shares its agents; one that is not there throws (W14)", function()

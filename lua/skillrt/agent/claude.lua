@@ -1,6 +1,7 @@
 -- agent/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local resets = require("skillrt.agent.resets")
 
 ---@class skillrt.ClaudeAgent
 local M = { kind = "claude", perform = coding.perform, needs_http = coding.needs_http,
@@ -89,12 +90,6 @@ local function has_acted(events)
   return false
 end
 
--- "Claude AI usage limit reached|1700000000": until when.
-local function limit_of(text)
-  local at = text:match("limit reached|(%d+)")
-  return at and math.max(0, tonumber(at) - os.time()) * 1000 or nil
-end
-
 local function failure_of(result, events)
   local text = type(result.result) == "string" and result.result or ""
   local known = ENDS[result.subtype]
@@ -102,13 +97,13 @@ local function failure_of(result, events)
     return { class = "permanent", message = known .. (text ~= "" and ": " .. text or ""), executed = "answered" }
   end
   local code = math.tointeger(result.api_error_status) or 0
-  local wait = limit_of(text)
-  local class = wait and "rate_limit" or CLASS[code] or code >= 500 and "transient" or "permanent"
+  local class = CLASS[code] or code >= 500 and "transient" or "permanent"
   if code == 0 and text:find("Unable to connect", 1, true) then
     class = "transient"
-  elseif text:find("usage limit", 1, true) or text:find("hit your limit", 1, true) then
+  elseif text:find("usage limit", 1, true) or text:find("hit your [%a%s]*limit") then
     class = "rate_limit"
   end
+  local wait = class == "rate_limit" and resets.after(text, os.time()) or nil
   local errors = type(result.errors) == "table" and result.errors[1]
   local message = text ~= "" and text or type(errors) == "string" and errors or tostring(result.subtype)
   local again = class ~= "permanent" and not has_acted(events)

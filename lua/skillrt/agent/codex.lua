@@ -1,6 +1,7 @@
 -- agent/codex.lua: Codex as an agent: `codex exec --json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local resets = require("skillrt.agent.resets")
 
 ---@class skillrt.CodexAgent
 local M = { kind = "codex", perform = coding.perform, needs_http = coding.needs_http,
@@ -111,7 +112,8 @@ function M.read(events)
   elseif problem then
     local class = class_of(tostring(problem))
     out.failure = { class = class, message = tostring(problem):sub(1, 1000),
-      executed = class ~= "permanent" and not acted and "no" or "answered" }
+      executed = class ~= "permanent" and not acted and "no" or "answered",
+      retry_after_ms = class == "rate_limit" and resets.after(tostring(problem), os.time()) or nil }
   end
   out.text = nil
   return out

@@ -4,10 +4,9 @@
 -- Nothing of it is recorded: what waits has not left. Knows headers, no runs; calls.lua asks when a call would leave.
 
 local files = require("skillrt.base.files")
+local retry = require("skillrt.skill.retry")
 
 local M = {}
-
-local MAX_WAIT_MS <const> = 3600 * 1000
 
 -- By address and key: { until_ms, requests = bucket, tokens = bucket }.
 local states = {}
@@ -40,7 +39,7 @@ function Pace:wait(now)
     end
     wait = math.max(wait, take(bucket, rate, self.needs[name] or 1, now))
   end
-  return math.min(wait, MAX_WAIT_MS)
+  return wait
 end
 
 -- "6m0s", "1.5s", "20ms" in ms; nil: it is none.
@@ -97,12 +96,12 @@ function Pace:learn(reply, now)
     if left and left <= 0 and reset then
       local wait = duration(reset)
       local at = wait and now + wait or instant(reset)
-      state.until_ms = math.max(state.until_ms or 0, math.min(at or 0, now + MAX_WAIT_MS))
+      state.until_ms = math.max(state.until_ms or 0, now + retry.asked(at and at - now))
     end
   end
   local asked = reply.retry_after_ms
   if (reply.code == 429 or reply.code == 529) and asked and asked > 0 then
-    state.until_ms = math.max(state.until_ms or 0, now + math.min(asked, MAX_WAIT_MS))
+    state.until_ms = math.max(state.until_ms or 0, now + retry.asked(asked))
   end
 end
 

@@ -10,11 +10,12 @@ local M = {}
 ---@param status string
 ---@param reason string
 ---@param message string|nil
-function M.stop(self, status, reason, message)
+---@param due integer|nil  UTC ms: when it goes on by itself
+function M.stop(self, status, reason, message, due)
   self.over, self.stopped = true, { status, reason }
   message = message and self.steps.printable(message)
   local limit = self.run.limits:named(reason)
-  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit }))
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit, due = due }))
   return "stop", status, reason
 end
 

@@ -267,9 +267,9 @@ function Policy:choose()
   if limits.hit then -- what has just begun may not call
     return ending.decide(self, limits:reached())
   elseif not steps.performing[1] then
-    local reason, message = resting(self)
+    local reason, message, due = resting(self)
     if reason then
-      return ending.stop(self, "paused", reason, message)
+      return ending.stop(self, "paused", reason, message, due)
     end
   elseif not calls.used then
     return "go", steps.performing -- which asks again

@@ -170,6 +170,7 @@ end
 ---@return string? message
 ---@return string? class  "definition": what was asked for cannot be
 ---@return boolean? kept  its worktree was
+---@return integer? wait  ms: what it asked for, where it was refused for its rate
 function M.perform(run, step, definition, ctx, prompt, given)
   local options, agent = checked(run, prompt, given)
   if not options then
@@ -178,10 +179,14 @@ function M.perform(run, step, definition, ctx, prompt, given)
   local function perform()
     return ask(run, step, definition, ctx, agent, prompt, options)
   end
+  local answer, message, class, kept
   if options.isolation then
-    return ask_apart(run, step, ctx, options, perform)
+    answer, message, class, kept = ask_apart(run, step, ctx, options, perform)
+  else
+    answer, message, class = perform()
   end
-  return perform()
+  local wait = class == "rate_limit" and step.execution:current().retry_after_ms or nil
+  return answer, message, class, kept, wait
 end
 
 return M

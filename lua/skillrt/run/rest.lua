@@ -1,7 +1,8 @@
 -- run/rest.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
 --
 -- A wait of a minute is waited for; for a person, an event or a later time the run pauses, and says for what
--- and until when. Knows policy, calls and books; decides, changes nothing. Called by policy.lua.
+-- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows policy, calls and
+-- books; decides, changes nothing. Called by policy.lua.
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
@@ -12,24 +13,32 @@ local M = {}
 ---A run stays for what is due within so long.
 M.PATIENCE_MS = 60 * 1000
 
--- The next time something is due that is waited for; true: an attempt is due, which nobody waits for.
+-- Why an attempt waits: how the one before it ended.
+local function failure_of(what)
+  local open = what.place and what.step.calls[what.place]
+  local failed = what.place and open and open.failed or what.failures and what.failures[#what.failures]
+  return failed and failed.message
+end
+
+-- The next time something is due that is waited for, and why; true: an attempt is due soon, which is stayed for.
 local function next_due(policy)
-  local due, at = policy.calls.due, nil
+  local due, soon, at, why = policy.calls.due, nil, nil, nil
   for i = 1, due.count do
     local item = due[i]
-    local what = item.what
+    local what, is_attempt = item.what, nil
     if not what.place then -- of a step
-      if policy.books.steps[what.number] == what then
-        return true
-      end
+      is_attempt = policy.books.steps[what.number] == what or nil
     elseif not what.program and not what.execution.ended and what.execution.calls[what.place] == what then
-      if not waits.begin[what.kind] then
-        return true
-      end
-      at = math.min(at or item.at, item.at)
+      is_attempt = not waits.begin[what.kind]
+    end
+    soon = soon or is_attempt and policy.run.core.wall_ms() + M.PATIENCE_MS
+    if is_attempt and item.at <= soon then
+      return true
+    elseif is_attempt ~= nil and item.at < (at or math.huge) then
+      at, why = item.at, is_attempt and failure_of(what) or nil
     end
   end
-  return at
+  return at, why
 end
 
 -- Whether a program that runs is waited for to say something.
@@ -54,7 +63,7 @@ local function names_of(waiters)
 end
 
 -- What is waited for, in words.
-local function told(open, waiters, at)
+local function told(open, waiters, at, why)
   local list = {}
   if #open == 1 and not next(waiters) and not at then
     return open[1].question.question
@@ -65,7 +74,7 @@ local function told(open, waiters, at)
     list[#list + 1] = "waits for the event " .. names_of(waiters)
   end
   if at then
-    list[#list + 1] = ("goes on by itself at %s"):format(books_of.iso(at))
+    list[#list + 1] = ("goes on by itself at %s%s"):format(books_of.iso(at), why and ": " .. why or "")
   end
   return table.concat(list, "; ")
 end
@@ -74,10 +83,11 @@ end
 ---@param policy skillrt.Policy
 ---@return string? reason
 ---@return string? message
+---@return integer? due  UTC ms: when it goes on
 function M.pause(policy)
   local calls, session = policy.calls, policy.session
   local waiters, open = calls.waiters, asked.list(policy.books)
-  local at = next_due(policy)
+  local at, why = next_due(policy)
   if at == true or listens_to_a_session(calls) then
     return nil
   elseif not (at or open[1] or next(waiters)) then
@@ -94,7 +104,7 @@ function M.pause(policy)
     or open[1] and "waiting_for_person"
     or next(waiters) and "waiting_for_event"
     or "waiting_for_time"
-  return reason, told(open, waiters, at)
+  return reason, told(open, waiters, at, why), at
 end
 
 return M

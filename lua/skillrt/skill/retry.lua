@@ -5,8 +5,18 @@
 
 local M = {}
 
----The longest anybody is waited for because a server said so.
-M.MAX_RETRY_AFTER_MS = 3600 * 1000
+---The longest anybody is waited for because a server said so: a usage limit of a week comes back within it. What asks
+---for more is taken for a mistake, and waited for an hour.
+M.MAX_RETRY_AFTER_MS = 8 * 86400 * 1000
+M.MISTAKEN_MS = 3600 * 1000
+
+---How long is waited for a server that asks for so long.
+---@param asked integer|nil  ms; nil or negative: nothing
+---@return integer ms
+function M.asked(asked)
+  local ms = math.max(0, math.tointeger(asked or 0) or 0)
+  return ms <= M.MAX_RETRY_AFTER_MS and ms or M.MISTAKEN_MS
+end
 
 ---@alias skillrt.FailureClass
 ---| "transient"       # may pass by itself: a reset, a 502, a killed process
@@ -60,8 +70,7 @@ function M.delay(settings, attempt, class, retry_after_ms, random)
     seconds = seconds * random()
   end
   local ms = math.ceil(seconds * 1000)
-  local asked = math.tointeger(retry_after_ms or -1) or -1
-  return math.max(ms, math.min(asked, M.MAX_RETRY_AFTER_MS))
+  return math.max(ms, M.asked(retry_after_ms))
 end
 
 return M

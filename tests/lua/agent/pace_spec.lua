@@ -30,6 +30,7 @@ describe("the pace of a provider", function()
       ["x-ratelimit-remaining-tokens: 0\nx-ratelimit-reset-tokens: 1m1.5s\n"] = 61500,
       ["x-ratelimit-remaining-requests: 5\nx-ratelimit-reset-requests: 20s\n"] = 0,
       ["x-ratelimit-remaining-requests: 0\nx-ratelimit-reset-requests: soon\n"] = 0,
+      ["x-ratelimit-remaining-requests: 0\nx-ratelimit-reset-requests: 30h\n"] = 108000000,
       ["x-ratelimit-remaining-requests: 0\nx-ratelimit-reset-requests: 999h\n"] = 3600000,
     } do
       pace.forget()

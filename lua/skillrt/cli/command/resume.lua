@@ -10,6 +10,9 @@ local WAITS <const> = {
 -- Whether something that a run waits for may have come: a file in its inbox, a time.
 local function has_come(dir, books)
   local now = require("skillrt.core").wall_ms()
+  if books.due and books.due <= now then
+    return true
+  end
   for _, step in pairs(books.steps) do
     if step.retry_at and step.retry_at <= now then
       return true

@@ -45,6 +45,7 @@ end
 
 function M.stop(self, record)
   self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
+  self.due = record.due
   self.programs = nil -- they ended with it
   if self.answer == false then -- the person gave up, and may be asked again later
     self.answer = nil

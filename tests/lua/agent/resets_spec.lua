@@ -1,0 +1,31 @@
+-- resets_spec.lua: when a usage limit ends, in the words that coding agents tell it.
+local resets = require "skillrt.agent.resets"
+
+local NOW <const> = os.time { year = 2026, month = 3, day = 14, hour = 15, min = 0, sec = 0 }
+local HOUR <const> = 3600000
+
+describe("the time at which a usage limit ends", function()
+  it("is read where it is told, as a span, an hour or a day", function()
+    for text, hours in pairs {
+      ["You've hit your usage limit. Upgrade to Pro (https://x) or try again in 2 days 17 hours 30 minutes."] = 65.5,
+      ["try again in 1 hour"] = 1,
+      ["try again in less than a minute."] = 1 / 60,
+      ["You've hit your usage limit. To get more access now, ask your admin or try again at 4:30 PM."] = 1.5,
+      ["or try again at 1:00 AM."] = 10,
+      ["or try again at Mar 16th, 2026 3:00 PM."] = 48,
+      ["You've hit your session limit - resets 5pm (Europe/Berlin)"] = 2,
+      ["You've hit your limit, resets 3:30pm"] = 0.5,
+      ["Claude AI usage limit reached|" .. NOW + 7200] = 2,
+      ["Claude AI usage limit reached|" .. NOW - 5] = 0,
+    } do
+      assert.equal(math.floor(hours * HOUR + 0.5), resets.after(text, NOW), text)
+    end
+  end)
+
+  it("is nothing where the words do not say it", function()
+    for _, text in ipairs { "", "rate limit reached", "try again in a while", "try again at noon", "try again in 3 moons",
+      "resets soon", "at Foo 3rd, 2026 3:00 PM", ("try again in "):rep(5000) } do
+      assert.is_nil(resets.after(text, NOW), text:sub(1, 40))
+    end
+  end)
+end)
