@@ -219,7 +219,10 @@ function M.go_on(dir, options, args)
     return M.refused(problem, "invalid")
   end
   options.agent, options.attended = agent, M.can_ask(args)
-  options.watcher = require("skillrt.report.watch").new(args)
+  options.watcher, problem = require("skillrt.report.watch").new(args)
+  if not options.watcher then
+    return M.refused(problem, "invalid")
+  end
   local result, message, code, traceback = require("skillrt.document.reopen").go_on(dir, options)
   if not result then
     local exit_code, hint = M.refused(message, code, traceback, dir), accepting(dir, options, message)

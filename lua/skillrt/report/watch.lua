@@ -4,16 +4,30 @@
 
 local M = {}
 
----@param options { quiet: boolean?, json: boolean? }
----@param continuing boolean?  people saw what came before
----@return table watcher
-function M.new(options, continuing)
+local function shown(options, continuing)
   if options.json then
     return require("skillrt.report.events").new()
   elseif not options.quiet and require("skillrt.report.output").is_terminal(1) then
     return require("skillrt.report.live").new({ continuing = continuing })
   end
   return require("skillrt.report.plain").new({ quiet = options.quiet, continuing = continuing })
+end
+
+---@param options { quiet: boolean?, json: boolean?, log: string? }
+---@param continuing boolean?  people saw what came before
+---@return table|nil watcher
+---@return string? message  the log cannot be written
+function M.new(options, continuing)
+  local log, message
+  if options.log then
+    log, message = require("skillrt.report.json_log").new(options.log)
+    if not log then
+      return nil, ("--log: %s"):format(message)
+    end
+  end
+  local list = { shown(options, continuing) }
+  list[#list + 1] = log
+  return require("skillrt.report.both").of(list)
 end
 
 return M

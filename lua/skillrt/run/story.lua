@@ -47,7 +47,7 @@ local M = {}
 ---@field by_number table<integer, skillrt.story.Step>
 ---@field sessions table[]    { from, to, status, reason, message }: the times that the run was open
 ---@field questions table[]   calls that ask, and questions of strategies
----@field moves table[]       of a machine: { at, from, to, action, step }
+---@field moves table[]       transitions (R150): of a machine, else of the run's status: { at, from, to, action, step }
 ---@field edits table[]       { at, set, after = steps over }: state.json taken over
 ---@field used table<string, number>
 ---@field retries integer
@@ -73,7 +73,7 @@ function apply.run(self, record)
     end
     return
   end
-  self.run = record
+  self.run, self.is_machine = record, record.mode == "machine"
   self.sessions[1] = { from = record.at }
 end
 
@@ -90,7 +90,7 @@ function apply.stop(self, record)
   if record.sub then
     return
   end
-  local session = self.sessions[#self.sessions]
+  local session = self.sessions[#self.sessions] or {}
   session.to, session.status, session.reason, session.message = record.at, record.status, record.reason, record.message
   self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
 end
@@ -252,9 +252,59 @@ end
 local OF_STEP <const> = { call = true, attempt = true, doubt = true, result = true, note = true, used = true,
   fail = true, done = true }
 
+-- Without a machine the states of a run are the words of its status.
+local function note_status(self, before, record)
+  local status = self.status
+  if status ~= before and not self.is_machine and record.t ~= "run" then
+    local id = record.action or record.phase or record.reason
+    self.moves[#self.moves + 1] = { at = record.at, from = before, to = status, action = id, step = record.step }
+  end
+end
+
+---Begins in the middle: what is known of a run that goes on, from its books.
+---@param books skillrt.Books
+function Story:take_over(books)
+  self.run = { run = books.run_id, skill = books.skill, version = books.version, mode = books.mode,
+    at = books.started_at, state = {}, input = books.input }
+  self.is_machine, self.status = books.mode == "machine", "paused"
+  for number, open in pairs(books.steps) do
+    local step = { number = number, id = open.id, kind = open.kind, n = 0, sub = open.sub, at = open.started_at,
+      status = "open", attempts = {}, calls = {}, by_place = {}, notes = {} }
+    self.steps[#self.steps + 1], self.by_number[number] = step, step
+    for place, call in pairs(open.calls) do
+      local one = { step = number, c = place, kind = call.kind, to = call.to, label = call.label, at = call.at,
+        attempts = {}, q = call.q, question = call.question, pure = call.pure, key = call.key }
+      step.calls[#step.calls + 1], step.by_place[place] = one, one
+    end
+  end
+end
+
+---Lets go of steps that are over and of replies: whoever follows a run live has told of them.
+function Story:forget_over()
+  local last = self.steps[#self.steps]
+  if last and last.status ~= "open" or #self.steps > 64 then
+    local open = {}
+    for _, step in ipairs(self.steps) do
+      if step.status == "open" then
+        open[#open + 1] = step
+      else
+        self.by_number[step.number or 0] = nil
+      end
+    end
+    self.steps = open
+  end
+  if #self.questions > 256 then
+    self.questions = {}
+  end
+  if #self.moves > 256 then
+    self.moves = {}
+  end
+end
+
 ---Takes one record, after the ones before it.
 ---@param record table
 function Story:add(record)
+  local status = self.status
   self.records = self.records + 1
   self.before, self.at = self.at, record.at or self.at
   local change = apply[record.t]
@@ -266,6 +316,7 @@ function Story:add(record)
   end
   if change and (step or not OF_STEP[record.t]) then
     change(self, record, step)
+    note_status(self, status, record)
   end
 end
 

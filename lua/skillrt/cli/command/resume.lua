@@ -30,7 +30,7 @@ end
 -- nil: it is gone on with.
 local function left_waiting(args, ending)
   for name in pairs(args) do
-    if name ~= "dir" and name ~= "quiet" and name ~= "rest" then
+    if name ~= "dir" and name ~= "quiet" and name ~= "log" and name ~= "rest" then
       return nil
     end
   end
@@ -74,6 +74,7 @@ return {
       help = "what becomes of a request that left without a reply being known: retry, skip or fail",
     },
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
+    { name = "log", value = "FILE", help = "append what happens to a file, an object of JSON a line" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },

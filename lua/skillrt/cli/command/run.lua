@@ -37,6 +37,7 @@ local M = {
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
     require("skillrt.cli.trust").OPTION,
     { name = "strict", help = "refuse a skill of whose documents something is not read as it is written" },
+    { name = "log", value = "FILE", help = "append what happens to a file, an object of JSON a line" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },
   },
@@ -212,6 +213,11 @@ function M.run(args)
   if problem then
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end
+  local watcher
+  watcher, problem = require("skillrt.report.watch").new(args)
+  if not watcher then
+    return require("skillrt.cli.ending").refused(problem, "invalid")
+  end
   _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = script })
   local strategy = strategy_of(args.strategy)
   local result, why, code, traceback = run_script(script, {
@@ -225,7 +231,7 @@ function M.run(args)
     limits = limits,
     wait = args.wait,
     attended = require("skillrt.cli.ending").can_ask(args),
-    watcher = require("skillrt.report.watch").new(args),
+    watcher = watcher,
   }, args)
   local ending = require("skillrt.cli.ending")
   if not result then

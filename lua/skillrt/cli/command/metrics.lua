@@ -1,0 +1,45 @@
+-- cli/command/metrics.lua: `skillrt metrics DIR|RUNS`: a run, or all runs of a folder, as metrics for Prometheus.
+--
+-- Takes no lock. A run that cannot be read is told on standard error and left out.
+
+local core = require("skillrt.core")
+
+return {
+  name = "metrics",
+  summary = "Prints a run, or all runs of a folder, as metrics in Prometheus' text format",
+  description = "For the textfile collector of node_exporter: skillrt metrics runs > DIR/skillrt.prom. "
+    .. "skillrt_completion_rate is completed by started runs; skillrt_action_duration is in seconds.",
+  arguments = { { name = "DIR", help = "the directory of a run, or a folder of runs" } },
+  options = {},
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
+    local story_of = require("skillrt.run.story")
+    local metrics = require("skillrt.report.metrics").new()
+    local dirs = { args.dir }
+    if not core.files.stat(files.join(args.dir, "journal")) then
+      local list, message, code = require("skillrt.report.runs").of(args.dir)
+      if not list or not list[1] then
+        return ending.refused(message or ("%s: holds no runs"):format(args.dir), code or "missing")
+      end
+      for i, one in ipairs(list) do
+        dirs[i] = one.dir
+      end
+    end
+    local taken = 0
+    for _, dir in ipairs(dirs) do
+      local story, message, code = story_of.read(dir)
+      if story then
+        metrics.add(story)
+        taken = taken + 1
+      elseif #dirs == 1 then
+        return ending.refused(message, code, nil, dir)
+      else
+        ending.complain(tostring(message))
+      end
+    end
+    core.terminal.write(1, taken > 0 and metrics.text() or "")
+    return 0
+  end,
+}

@@ -1,0 +1,152 @@
+-- report/metrics.lua: runs as metrics in Prometheus' text format (R149), from their journals alone.
+--
+-- The names are those that the state of a machine has (run/books/machine.lua): state_transitions, action_duration,
+-- error_count; with completion_rate = completed / started runs (F63). Knows stories. Called by
+-- cli/command/metrics.lua.
+
+local names = require("skillrt.base.names")
+
+local M = {}
+
+-- Upper bounds of action_duration, in seconds.
+local BUCKETS <const> = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600 }
+
+local HELP <const> = {
+  { "completion_rate", "gauge", "Runs that completed, of all that were started." },
+  { "runs", "gauge", "Runs by the status they have." },
+  { "state_transitions", "counter", "Transitions of a machine's state, else of a run's status." },
+  { "steps", "counter", "Steps by how they ended." },
+  { "action_duration", "histogram", "How long steps of an action took, in seconds." },
+  { "calls", "counter", "Exchanges, programs and other calls that left a run." },
+  { "retries", "counter", "Attempts after the first, of steps and calls." },
+  { "error_count", "counter", "Steps that failed for good." },
+  { "usage", "counter", "What agents said they used: tokens, input_tokens, output_tokens, dollars." },
+  { "open_questions", "gauge", "Questions that wait for a person." },
+  { "run_seconds", "counter", "How long runs were open, pauses left out." },
+}
+
+local ACTS <const> = { http = true, command = true, session = true, host = true }
+
+local function quoted(value)
+  return '"' .. tostring(value):gsub("\\", "\\\\"):gsub('"', '\\"'):gsub("\n", "\\n") .. '"'
+end
+
+-- {skill="a",action="b"}, in the order given.
+local function labels(...)
+  local parts, given = {}, { ... }
+  for i = 1, #given, 2 do
+    parts[#parts + 1] = ("%s=%s"):format(given[i], quoted(given[i + 1]))
+  end
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
+local function number(value)
+  return math.tointeger(value) and ("%d"):format(math.tointeger(value)) or ("%.9g"):format(value)
+end
+
+---@return table metrics
+function M.new()
+  local samples, durations, runs = {}, {}, {}
+  local self = {}
+
+  local function add(name, label, amount)
+    local rows = samples[name] or {}
+    samples[name] = rows
+    rows[label] = (rows[label] or 0) + amount
+  end
+
+  local function took(skill, action, seconds)
+    local label = labels("skill", skill, "action", action)
+    local one = durations[label] or { skill = skill, action = action, sum = 0, count = 0 }
+    durations[label] = one
+    one.sum, one.count = one.sum + seconds, one.count + 1
+    for i, most in ipairs(BUCKETS) do
+      one[i] = (one[i] or 0) + (seconds <= most and 1 or 0)
+    end
+  end
+
+  ---Takes a run.
+  ---@param story skillrt.Story
+  function self.add(story)
+    local skill = tostring(story.run.skill)
+    local own = labels("skill", skill)
+    local count = runs[skill] or { started = 0, completed = 0 }
+    runs[skill] = count
+    count.started = count.started + 1
+    count.completed = count.completed + (story.status == "completed" and 1 or 0)
+    add("runs", labels("skill", skill, "status", story.interrupted and "interrupted" or story.status), 1)
+    add("state_transitions", own, 0)
+    for _, move in ipairs(story.moves) do
+      if move.from then
+        add("state_transitions", own, 1)
+      end
+    end
+    add("error_count", own, 0)
+    for _, step in ipairs(story.steps) do
+      if step.number then
+        add("steps", labels("skill", skill, "action", step.id, "status", step.status), 1)
+        add("error_count", own, step.status == "failed" and 1 or 0)
+        if step.ended then
+          took(skill, step.id, story:ms_of(step) / 1000)
+        end
+        for _, call in ipairs(step.calls) do
+          if ACTS[call.kind] and not call.pure then
+            add("calls", labels("skill", skill, "kind", call.kind), 1)
+          end
+        end
+      end
+    end
+    add("retries", own, story.retries)
+    for what, amount in pairs(story.used) do
+      add("usage", labels("skill", skill, "of", what), amount)
+    end
+    local open = 0
+    for _, one in ipairs(story.questions) do
+      open = open + (one.ended and 0 or 1)
+    end
+    add("open_questions", own, open)
+    add("run_seconds", own, story:active_ms() / 1000)
+  end
+
+  local function histogram(out)
+    for _, label in ipairs(names.sorted(durations)) do
+      local one = durations[label]
+      for i, most in ipairs(BUCKETS) do
+        out[#out + 1] = ("skillrt_action_duration_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
+          "le", ("%g"):format(most)), one[i])
+      end
+      out[#out + 1] = ("skillrt_action_duration_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
+        "le", "+Inf"), one.count)
+      out[#out + 1] = ("skillrt_action_duration_sum%s %s"):format(label, number(one.sum))
+      out[#out + 1] = ("skillrt_action_duration_count%s %d"):format(label, one.count)
+    end
+  end
+
+  ---All that was taken, in Prometheus' text format.
+  ---@return string text
+  function self.text()
+    for skill, count in pairs(runs) do
+      samples.completion_rate = samples.completion_rate or {}
+      samples.completion_rate[labels("skill", skill)] = count.completed / count.started
+    end
+    local out = {}
+    for _, row in ipairs(HELP) do
+      local name, kind, help = row[1], row[2], row[3]
+      if samples[name] or kind == "histogram" and next(durations) then
+        out[#out + 1] = ("# HELP skillrt_%s %s"):format(name, help)
+        out[#out + 1] = ("# TYPE skillrt_%s %s"):format(name, kind)
+        for _, label in ipairs(names.sorted(samples[name] or {})) do
+          out[#out + 1] = ("skillrt_%s%s %s"):format(name, label, number(samples[name][label]))
+        end
+        if kind == "histogram" then
+          histogram(out)
+        end
+      end
+    end
+    return table.concat(out, "\n") .. "\n"
+  end
+
+  return self
+end
+
+return M
