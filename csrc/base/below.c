@@ -89,18 +89,20 @@ static bool below_sync(const struct sys *sys, int fd, const char *folder, const 
 }
 
 /* Makes the folder `part` in the open one, and opens it. */
-static int below_make(const struct sys *sys, int at, const char *part, bool durable) {
+static int below_make(const struct sys *sys, int at, const char *part, unsigned mode,
+                      bool durable) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", at, part);
   if (length < 0 || length >= PATH_MAX) return -ENAMETOOLONG;
-  int failed = sys->mkdir(sys, path, 0700);
+  int failed = sys->mkdir(sys, path, mode);
   if (failed == 0 && durable) failed = sys_fsync(sys, at);
   if (failed < 0 && failed != -EEXIST) return failed;
   return below_open_part(sys, at, part, O_RDONLY | O_DIRECTORY);
 }
 
-/* The folder that the last part of `name` lies in, made as needed; `*last` is that part. */
-static int below_parent(const struct sys *sys, const char *folder, const char *name, bool make,
+/* The folder that the last part of `name` lies in, made as needed with the mode `make` (0: not);
+ * `*last` is that part. */
+static int below_parent(const struct sys *sys, const char *folder, const char *name, unsigned make,
                         bool durable, const char **last, struct error *e) {
   char part[NAME_MAX + 1];
   int at = sys_open(sys, folder, O_RDONLY | O_DIRECTORY, 0);
@@ -117,7 +119,7 @@ static int below_parent(const struct sys *sys, const char *folder, const char *n
     part[size] = '\0';
     *last += size;
     int next = below_open_part(sys, at, part, O_RDONLY | O_DIRECTORY);
-    if (next == -ENOENT && make) next = below_make(sys, at, part, durable);
+    if (next == -ENOENT && make) next = below_make(sys, at, part, make, durable);
     sys->close(sys, at);
     at = next;
     if (at < 0) below_error(e, at, folder, name);
@@ -134,16 +136,17 @@ static bool below_name(const struct sys *sys, const char *temporary, int at, con
   return failed == 0 || below_error(e, failed, folder, name);
 }
 
-bool below_replace(const struct sys *sys, const char *folder, const char *name, struct span content,
-                   bool durable, struct error *e) {
+static bool below_put(const struct sys *sys, const char *folder, const char *name,
+                      struct span content, unsigned mode, bool durable, struct error *e) {
   char beside[PATH_MAX], temporary[PATH_MAX];
   const char *last;
-  int at = below_parent(sys, folder, name, true, durable, &last, e);
+  int at = below_parent(sys, folder, name, mode == 0600 ? 0700 : 0777, durable, &last, e);
   if (at < 0) return false;
   int length = snprintf(beside, sizeof beside, "%s/%s", folder, last);
   bool good = length > 0 && length < PATH_MAX;
   if (!good) below_error(e, -ENAMETOOLONG, folder, name);
-  good = good && sys_write_beside(sys, beside, content.data, content.length, durable, temporary, e);
+  good = good &&
+         sys_write_beside(sys, beside, content.data, content.length, mode, durable, temporary, e);
   if (good && !below_name(sys, temporary, at, last, folder, name, e)) {
     sys->unlink(sys, temporary);
     good = false;
@@ -153,6 +156,24 @@ bool below_replace(const struct sys *sys, const char *folder, const char *name, 
   return good;
 }
 
+bool below_replace(const struct sys *sys, const char *folder, const char *name, struct span content,
+                   bool durable, struct error *e) {
+  return below_put(sys, folder, name, content, 0600, durable, e);
+}
+
+bool below_write(const struct sys *sys, const char *folder, const char *name, struct span content,
+                 struct error *e) {
+  struct sys_stat found;
+  if (below_stat(sys, folder, name, &found, e)) {
+    if (found.kind != SYS_FILE)
+      return error_set(e, ERROR_INVALID, "%s/%s: not a regular file", folder, name);
+    return below_put(sys, folder, name, content, found.mode & 0777, false, e);
+  }
+  if (e->code != ERROR_MISSING) return false;
+  *e = (struct error){0};
+  return below_put(sys, folder, name, content, 0666, false, e);
+}
+
 bool below_settle(const struct sys *sys, const char *folder, const char *name, struct error *e) {
   struct sys_stat found;
   const char *last;
@@ -160,7 +181,7 @@ bool below_settle(const struct sys *sys, const char *folder, const char *name, s
   if (fd < 0) return false;
   bool good = below_file(sys, fd, folder, name, &found, e) && below_sync(sys, fd, folder, name, e);
   sys->close(sys, fd);
-  int at = good ? below_parent(sys, folder, name, false, true, &last, e) : -1;
+  int at = good ? below_parent(sys, folder, name, 0, true, &last, e) : -1;
   if (at >= 0) sys->close(sys, at);
   return at >= 0;
 }

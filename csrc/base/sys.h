@@ -130,9 +130,9 @@ bool sys_replace_file(const struct sys *, const char *path, const void *from, si
                       bool durable, struct error *);
 
 /* The first half of that: the whole content under a name beside `path`, which goes to `temporary`
- * (PATH_MAX bytes); nothing is left where it fails. */
+ * (PATH_MAX bytes), with this mode; nothing is left where it fails. */
 bool sys_write_beside(const struct sys *, const char *path, const void *from, size_t size,
-                      bool durable, char *temporary, struct error *);
+                      unsigned mode, bool durable, char *temporary, struct error *);
 
 void *sys_alloc(const struct sys *, size_t size); /* zeroed; NULL on failure */
 void sys_free(const struct sys *, void *block, size_t size);

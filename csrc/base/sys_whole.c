@@ -67,7 +67,8 @@ bool sys_sync_directory(const struct sys *sys, const char *path, struct error *e
 }
 
 /* Makes a file beside `path` under a name nobody else uses: "<path>.new-<8 hex digits>". */
-static int replace_create(const struct sys *sys, const char *path, char *name, size_t room) {
+static int replace_create(const struct sys *sys, const char *path, unsigned mode, char *name,
+                          size_t room) {
   for (int attempt = 0; attempt < 8; attempt++) {
     unsigned char random[4];
     int failed = sys->random(sys, random, sizeof random);
@@ -75,7 +76,7 @@ static int replace_create(const struct sys *sys, const char *path, char *name, s
     int length = snprintf(name, room, "%s.new-%02x%02x%02x%02x", path, random[0], random[1],
                           random[2], random[3]);
     if (length < 0 || (size_t)length >= room) return -ENAMETOOLONG;
-    int fd = sys_open(sys, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    int fd = sys_open(sys, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     if (fd != -EEXIST) return fd;
   }
   return -EEXIST;
@@ -119,8 +120,8 @@ void sys_parent(char *to, const char *path) {
 }
 
 bool sys_write_beside(const struct sys *sys, const char *path, const void *from, size_t size,
-                      bool durable, char *temporary, struct error *e) {
-  int fd = replace_create(sys, path, temporary, PATH_MAX);
+                      unsigned mode, bool durable, char *temporary, struct error *e) {
+  int fd = replace_create(sys, path, mode, temporary, PATH_MAX);
   if (fd < 0) return error_system(e, -fd, "%s", path);
   if (fill(sys, fd, from, size, durable, path, e)) return true;
   sys->unlink(sys, temporary);
@@ -130,7 +131,7 @@ bool sys_write_beside(const struct sys *sys, const char *path, const void *from,
 bool sys_replace_file(const struct sys *sys, const char *path, const void *from, size_t size,
                       bool durable, struct error *e) {
   char name[PATH_MAX];
-  if (!sys_write_beside(sys, path, from, size, durable, name, e)) return false;
+  if (!sys_write_beside(sys, path, from, size, 0600, durable, name, e)) return false;
   int failed = sys->rename(sys, name, path);
   if (failed < 0) {
     sys->unlink(sys, name);

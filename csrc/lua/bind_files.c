@@ -87,6 +87,17 @@ static int files_keep(lua_State *L) {
   return 1;
 }
 
+/* put(folder, name, text): the same for a file of others, whose mode stays */
+static int files_put(lua_State *L) {
+  const char *folder = check_path(L, 1), *name = check_path(L, 2);
+  struct span text;
+  text.data = luaL_checklstring(L, 3, &text.length);
+  struct error error = {0};
+  if (!below_write(bind_sys(L), folder, name, text, &error)) return bind_fail(L, &error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 /* kept(folder, name, max?) -> text of a regular file below the folder, through no link */
 static int files_kept(lua_State *L) {
   const char *folder = check_path(L, 1), *name = check_path(L, 2);
@@ -273,14 +284,21 @@ static int files_current(lua_State *L) {
 }
 
 int bind_files(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"read", files_read},       {"write", files_write},
-      {"create", files_create},   {"keep", files_keep},
-      {"kept", files_kept},       {"settle", files_settle},
-      {"sync", files_sync},       {"list", files_list},
-      {"stat", files_stat},       {"make_folders", files_make_folders},
-      {"remove", files_remove},   {"rename", files_rename},
-      {"current", files_current}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"read", files_read},
+                                       {"write", files_write},
+                                       {"create", files_create},
+                                       {"keep", files_keep},
+                                       {"kept", files_kept},
+                                       {"settle", files_settle},
+                                       {"sync", files_sync},
+                                       {"list", files_list},
+                                       {"stat", files_stat},
+                                       {"make_folders", files_make_folders},
+                                       {"remove", files_remove},
+                                       {"rename", files_rename},
+                                       {"current", files_current},
+                                       {"put", files_put},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

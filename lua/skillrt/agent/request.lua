@@ -93,6 +93,10 @@ M.FIELDS = {
     max_reply = { kind = "positive" },
     expect = { default = "json" },
   }),
+  ["local"] = with({
+    name = { kind = "text", required = true },
+    run = { kind = "function", required = true },
+  }),
   sleep = with({ seconds = { kind = "number" }, until_ = {} }),
   wait = { kind = {}, event = { kind = "text", required = true }, timeout = { kind = "seconds" } },
 }
@@ -199,6 +203,10 @@ function CHECKS.host(request, functions)
   local known = functions and functions[request.name]
   request.shown, request.idempotent = request.shown or request.name, first_of(request.idempotent, known)
   return problem
+end
+
+CHECKS["local"] = function(request)
+  request.shown = request.shown or request.name
 end
 
 function CHECKS.ask(request)

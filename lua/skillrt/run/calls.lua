@@ -55,6 +55,7 @@ function Calls.new(run, journal, numbers, session)
     numbers = numbers,
     session = session,
     starting = {},
+    acting = {}, -- those of functions of this process (acting.lua)
     cancels = {},
     doubts = {},
     held = held_of.new(),
@@ -70,7 +71,7 @@ function Calls.new(run, journal, numbers, session)
       return false
     end
     call.number, call.leaving = numbers:next(call), true
-    self.starting[#self.starting + 1] = call.number
+    table.insert(call.kind == "local" and self.acting or self.starting, call.number)
     return true
   end
   return single.of(Calls, self)

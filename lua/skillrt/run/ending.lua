@@ -22,7 +22,7 @@ end
 -- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
 local function keep_back(self)
   local steps, calls = self.steps, self.calls
-  for _, list in ipairs({ steps.performing, calls.starting }) do
+  for _, list in ipairs({ steps.performing, calls.starting, calls.acting }) do
     for i = #list, 1, -1 do
       self.numbers:forget(list[i])
       list[i] = nil

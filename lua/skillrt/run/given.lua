@@ -41,6 +41,8 @@ function M.result(call, entry)
     give_failed(call, entry.failed, call.kind == "run" and entry.reply)
   elseif call.kind == "sleep" or call.kind == "run" then
     call.execution:deliver(call, copy(call, entry.reply))
+  elseif call.kind == "local" then
+    call.execution:deliver(call, { status = "ok", value = entry.value, call = call.place })
   elseif waits.begin[call.kind] then
     call.execution:deliver(call, entry.value)
   else

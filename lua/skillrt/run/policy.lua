@@ -1,9 +1,9 @@
 -- run/policy.lua: the five questions of the engine and its event, answered for one run of a skill.
 --
 -- Puts the rooms of a run together and says in which order they are asked: steps and calls under way
--- first, then what decides that a run ends, then the mode for the next step. Called by C
--- (csrc/lua/script.c) under pcall; made by runner.lua.
+-- first, then what decides that a run ends, then the mode for the next step. Called by C (script.c) under pcall.
 
+local acting = require("skillrt.run.acting")
 local arrivals = require("skillrt.run.arrivals")
 local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
@@ -198,6 +198,9 @@ function Policy:go()
   if next(calls.unmatched) then
     at = 0 -- somebody has begun to wait for what may be there
   end
+  if calls.acting[1] then
+    acting.leave(calls, performing)
+  end
   if calls.withdrew then
     calls.withdrew = nil
     self.numbers:sift(calls.starting)
@@ -313,7 +316,8 @@ function Policy:accept(number, reply)
   end
   self.accepting, self.written = number, count
   if what.place then
-    self.calls:replied(what, reply)
+    local take = what.kind == "local" and acting.replied or self.calls.replied
+    take(self.calls, what, reply)
     under_way[number] = nil
     if what.execution and not self.stopping then
       self:steps_of(what.step):go_on(what.step)
@@ -369,7 +373,7 @@ function Policy:progress(number, text)
 end
 
 -- Stops that come with a batch that may not have reached the journal.
-local FAILED <const> = { store_failed = true, out_of_memory = true }
+local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 
 ---Somebody asked the run to stop, or it has to.
 ---@param where string|nil  the line of the script that was stopped

@@ -72,6 +72,7 @@ local FIELDS = {
   durability = { enum = { "power", "process" }, default = "power" },
   agents = { map = true, default = {} },
   tools = { map = true },
+  roots = { kind = "table" },
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
@@ -159,7 +160,7 @@ local function check_agents(skill, where)
 end
 
 local function check_tools(skill, where)
-  local tools, message = require("skillrt.tool").check_all(skill.tools, where)
+  local tools, message = require("skillrt.tool").check_all(skill.tools, where, skill.roots)
   if not tools then
     return message:sub(#where + 3)
   end

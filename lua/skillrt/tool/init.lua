@@ -1,7 +1,7 @@
 -- tool/init.lua: what a tool is: one object with a name, what it is for, a JSON Schema of its arguments, and a
 -- function that performs it; and how one is made of what a skill says.
 --
--- A kind of tool is a file beside this one: { FIELDS, make(tool, definition, where) }. Who offers tools to a model
+-- A kind of tool is a file beside this one: { FIELDS, make(given, where, name) }. Who offers tools to a model
 -- and performs what it asks for is loop.lua. Knows no agents, no providers, no runs.
 
 local json_schema = require("skillrt.base.json_schema")
@@ -36,7 +36,12 @@ M.COMMON = {
 }
 
 ---The tools that travel with skillrt, each by its file beside this one.
-M.BUILT_IN = { read = "resources", ask_user = "ask_user" }
+M.BUILT_IN = {
+  read = "resources", ask_user = "ask_user",
+  read_file = "reading", list_dir = "reading", glob = "reading", grep = "reading",
+  write_file = "writing", edit = "writing",
+  git_diff = "git_diff", run = "run",
+}
 
 local NAME <const> = "^[%w_-]+$"
 local MAX_NAME <const> = 64
@@ -145,9 +150,10 @@ function M.check(name, definition, where)
   if not given then
     return nil, message
   end
+  local built_in = given.builtin or name
   given.name, given.builtin = name, nil
   local parts
-  parts, message = require("skillrt.tool." .. kind).make(given, where)
+  parts, message = require("skillrt.tool." .. kind).make(given, where, built_in)
   if not parts then
     return nil, message
   end
@@ -157,14 +163,24 @@ end
 ---The tools of a skill, by name.
 ---@param definitions table<string, any>
 ---@param where string
+---@param roots table?  the folders of its tools for files that name none
 ---@return table<string, skillrt.Tool>|nil tools
 ---@return string? message
-function M.check_all(definitions, where)
+function M.check_all(definitions, where, roots)
   local tools = {}
-  for _, name in ipairs(names.sorted(definitions)) do
-    local tool, message = M.check(name, definitions[name], where)
-    if not tool then
+  if roots then
+    local message
+    roots, message = schema.record(roots, require("skillrt.tool.roots").FIELD.fields, where .. ": roots")
+    if not roots then
       return nil, message
+    end
+  end
+  for _, name in ipairs(names.sorted(definitions)) do
+    local tool, problem = M.check(name, definitions[name], where)
+    if not tool then
+      return nil, problem
+    elseif tool.roots and not (tool.roots.read[1] or tool.roots.write[1]) then
+      tool.roots = roots
     end
     tools[name] = tool
   end

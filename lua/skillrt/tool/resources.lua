@@ -21,7 +21,7 @@ local INPUT <const> = {
 }
 
 local function perform(_, _, arguments, task)
-  local place, message = roots_of.place({ { path = task.dir }, { path = task.work_dir } }, arguments.path)
+  local place, message = roots_of.place(roots_of.of(nil, task), arguments.path)
   if not place then
     return nil, message
   end

@@ -66,7 +66,16 @@ function M.place(roots, path, write)
   elseif not roots[1] then
     return nil, "no folder is declared for this tool"
   end
-  local root, name = placed(roots, path)
+  local from = path
+  if roots.base and not files.is_absolute(path) then
+    local problem = path ~= "." and path ~= "./" and select(2, names.confined((path:gsub("/+$", ""))))
+    if problem then
+      return nil, ("%s: the path %s"):format(path, problem)
+    end
+    from = files.join(roots.base, (path:gsub("^%./+", ""):gsub("/+$", "")))
+    from = (path == "." or path == "./") and roots.base or from
+  end
+  local root, name = placed(roots, from)
   if not root then
     return nil, ("%s %s"):format(path, name)
   elseif write and not root.write then
@@ -81,6 +90,67 @@ function M.place(roots, path, write)
     end
   end
   return { root = root, name = name == "" and "." or name, shown = path }
+end
+
+local FIELDS <const> = { read = { kind = "text", list = true, default = {} },
+  write = { kind = "text", list = true, default = {} } }
+
+---The field of a tool, or of a skill, that says its folders.
+M.FIELD = { fields = FIELDS }
+
+---A declared folder, with what stands for the task's own filled in; absolute.
+---@param text string
+---@param task table
+---@return string|nil path
+---@return string? message
+function M.folder(text, task)
+  local own = { dir = task.dir, work_dir = task.work_dir, project = task.project_dir }
+  local problem
+  local path = text:gsub("{([%w_.]+)}", function(name)
+    local field = name:match("^input%.([%w_]+)$")
+    local value = own[name] or field and type(task.input) == "table" and task.input[field]
+    problem = problem or type(value) ~= "string" and ("the folder %s: {%s} has no value"):format(text, name) or nil
+    return type(value) == "string" and value or ""
+  end)
+  if problem then
+    return nil, problem
+  end
+  local base = task.project_dir or files.current()
+  path = files.join(base, path == "." and base or path)
+  return files.is_absolute(path) and path or files.join(files.current(), path)
+end
+
+local function absolute(path)
+  return files.is_absolute(path) and path or files.join(files.current(), path)
+end
+
+-- The folders without any declared ones: the skill's, and the run's, which may be written.
+local function own_roots(task)
+  local dir = absolute(task.dir)
+  return { base = dir, { path = dir }, { path = absolute(task.work_dir), write = true } }
+end
+
+---The folders of a tool in a task. Below the declared ones, and the run's own, which may then be read only.
+---@param declared { read: string[], write: string[] }?
+---@param task skillrt.Task
+---@return skillrt.Root[]|nil roots  with `base`: where relative paths begin
+---@return string? message
+function M.of(declared, task)
+  if not declared or not (declared.read[1] or declared.write[1]) then
+    return own_roots(task)
+  end
+  local roots = { base = M.folder(".", task) }
+  for _, list in ipairs({ declared.write, declared.read }) do
+    for _, text in ipairs(list) do
+      local path, message = M.folder(text, task)
+      if not path then
+        return nil, message
+      end
+      roots[#roots + 1] = { path = path, write = list == declared.write or nil }
+    end
+  end
+  roots[#roots + 1] = { path = absolute(task.work_dir) }
+  return roots
 end
 
 ---What lies there; through no link.

@@ -8,7 +8,7 @@ local places = require("skillrt.run.places")
 local M = {}
 
 ---Kinds of calls that leave the run: they may act, and limits count them.
-M.ACTS = { http = true, command = true, session = true, host = true }
+M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }
 
 local function own(step, field)
   return require("skillrt.run.books").own(step, field)

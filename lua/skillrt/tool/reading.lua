@@ -1,0 +1,170 @@
+-- tool/reading.lua: tools that only read files below declared folders: read_file, list_dir, glob, grep.
+--
+-- Through no link, regular files only, so that nothing is waited for. Each is bounded in what it visits and gives.
+-- What was read is kept with the use of the tool.
+
+local looking = require("skillrt.tool.looking")
+local regex = require("skillrt.tool.regex")
+local roots_of = require("skillrt.tool.roots")
+local wildcard = require("skillrt.tool.wildcard")
+
+local M = {}
+
+M.FIELDS = { roots = roots_of.FIELD }
+
+local MOST_FOUND <const> = 500
+local MOST_VISITED <const> = 100000
+local MOST_SEARCHED <const> = 256 << 20 -- bytes of one grep
+local MAX_LINE <const> = 2000
+local MAX_DEPTH <const> = 64
+
+local function object(properties, required)
+  return { type = "object", properties = properties, required = required, additionalProperties = false }
+end
+
+local PATH <const> = { type = "string", description = "absolute, or relative to the first folder" }
+
+-- The place of a path, or why there is none.
+local function place_of(tool, task, path)
+  local roots, message = roots_of.of(tool.roots, task)
+  if not roots then
+    return nil, message
+  end
+  return roots_of.place(roots, path or ".")
+end
+
+-- Calls `visit(place, path)` for each regular file below a place, in order, until it gives false.
+local function walk(place, path, depth, count, visit)
+  if depth > MAX_DEPTH then
+    return true
+  end
+  for _, entry in ipairs(roots_of.entries(place) or {}) do
+    count.n = count.n + 1
+    local name = path == "" and entry.name or path .. "/" .. entry.name
+    if count.n > MOST_VISITED then
+      return false
+    elseif entry.kind == "directory" and entry.name ~= ".git" then
+      if not walk(roots_of.inside(place, entry.name), name, depth + 1, count, visit) then
+        return false
+      end
+    elseif entry.kind == "file" and not visit(roots_of.inside(place, entry.name), name) then
+      return false
+    end
+  end
+  return true
+end
+
+-- Lines, and that there are more.
+local function told(lines, is_whole, nothing)
+  if not is_whole then
+    lines[#lines + 1] = "(and more: ask for less)"
+  end
+  return #lines > 0 and table.concat(lines, "\n") or nothing
+end
+
+local TOOLS = {}
+
+TOOLS.read_file = {
+  description = "Reads a text file. Long files come in parts: give the offset that was named.",
+  input = object({ path = PATH, offset = { type = "integer", minimum = 0, description = "bytes to skip" },
+    limit = { type = "integer", minimum = 1, description = "bytes to read at most" } }, { "path" }),
+  perform = function(tool, _, arguments, task)
+    local place, message = place_of(tool, task, arguments.path)
+    if not place then
+      return nil, message
+    end
+    local most = math.min(math.tointeger(arguments.limit or 0xFFFFFF) or 0, tool.max_result or 64 * 1024)
+    return looking.look(place, math.tointeger(arguments.offset or 0) or 0, math.max(most, 4), true)
+  end,
+}
+
+TOOLS.list_dir = {
+  description = "Lists a folder: names, sizes; folders end with /.",
+  input = object({ path = PATH }),
+  perform = function(tool, _, arguments, task)
+    local place, message = place_of(tool, task, arguments.path)
+    if not place then
+      return nil, message
+    end
+    return looking.listed(place)
+  end,
+}
+
+TOOLS.glob = {
+  description = "Finds files by a pattern such as **/*.lua or src/{a,b}*.c.",
+  input = object({ pattern = { type = "string" }, path = PATH }, { "pattern" }),
+  perform = function(tool, _, arguments, task)
+    local place, message = place_of(tool, task, arguments.path)
+    if not place then
+      return nil, message
+    end
+    local fits, found = wildcard.compile(arguments.pattern), {}
+    local is_whole = walk(place, "", 0, { n = 0 }, function(_, name)
+      found[#found + 1] = fits(name) and name or nil
+      return #found < MOST_FOUND
+    end)
+    return told(found, is_whole, "(no file fits)")
+  end,
+}
+
+-- The lines of a text in which something is found; true: there may be more.
+local function add_lines(found, name, text, is_found)
+  local number = 0
+  for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+    number = number + 1
+    line = #line > MAX_LINE and line:sub(1, MAX_LINE) or line
+    if is_found(line) then
+      found[#found + 1] = ("%s:%d:%s"):format(name, number, line)
+      if #found >= MOST_FOUND then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+TOOLS.grep = {
+  description = "Finds lines by a regular expression (no back references), in a file or in all files below a folder.",
+  input = object({ pattern = { type = "string", minLength = 1, maxLength = 1000 }, path = PATH,
+    files = { type = "string", description = "only files that fit, such as **/*.c" },
+    ignore_case = { type = "boolean" } }, { "pattern" }),
+  perform = function(tool, _, arguments, task)
+    local place, message = place_of(tool, task, arguments.path)
+    local is_found
+    if place then
+      is_found, message = regex.compile(arguments.pattern, arguments.ignore_case)
+    end
+    if not is_found then
+      return nil, message
+    end
+    local fits = wildcard.compile(arguments.files or "**")
+    local found, searched = {}, 0
+    local function search(one, name)
+      local text = fits(name) and roots_of.read(one, looking.MAX_READ)
+      searched = searched + (text and #text or 0)
+      if text and not text:find("\0", 1, true) and not add_lines(found, name, text, is_found) then
+        return false
+      end
+      return searched < MOST_SEARCHED
+    end
+    local info, why = roots_of.stat(place)
+    if not info then
+      return nil, why
+    elseif info.kind == "directory" then
+      return told(found, walk(place, "", 0, { n = 0 }, search), "(nothing found)")
+    end
+    return told(found, search(place, place.name), "(nothing found)")
+  end,
+}
+
+---@param given table
+---@param name string  which of them
+---@return table parts
+function M.make(given, _, name)
+  local one = TOOLS[name]
+  given.description, given.input = given.description or one.description, one.input
+  given.perform, given.source, given.acts = one.perform, "built in", false
+  return given
+end
+
+return M

@@ -1,0 +1,176 @@
+-- tool/writing.lua: tools that write files below declared folders: write_file, edit.
+--
+-- Written whole or not at all, through no link, never over a file of the run itself or into .git. Both may be made
+-- again after a crash: the same bytes are the same file, and an edit knows what it found and what it makes of it.
+
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local roots_of = require("skillrt.tool.roots")
+
+local M = {}
+
+M.FIELDS = { roots = roots_of.FIELD }
+
+local MAX_EDITED <const> = 16 << 20
+
+-- Whether what is written below a folder lies in the run's own, among the files that are the run's.
+local function is_of_run(place, task)
+  local own = files.stat((task.work_dir:gsub("(.)/+$", "%1")) .. "/.")
+  local path = ""
+  for part, rest in place.name:gmatch("([^/]+)()") do
+    local here = files.stat(place.root.path:gsub("(.)/+$", "%1") .. (path == "" and "/." or "/" .. path))
+    if own and here and here.id == own.id then
+      return names.is_taken(place.name:sub(rest - #part))
+    end
+    path = path == "" and part or path .. "/" .. part
+  end
+  return false
+end
+
+-- Where something may be written, or why not.
+local function place_of(tool, task, path)
+  local roots, message = roots_of.of(tool.roots, task)
+  local place
+  if roots then
+    place, message = roots_of.place(roots, path, true)
+  end
+  if not place then
+    return nil, message
+  elseif place.name == "." then
+    return nil, path .. ": is a folder"
+  elseif ("/" .. place.name .. "/"):find("/.git/", 1, true) then
+    return nil, path .. ": lies in .git, where nothing is written"
+  elseif is_of_run(place, task) then
+    return nil, path .. ": is a file of the run itself"
+  end
+  return place
+end
+
+local function put(place, text)
+  return files.put(place.root.path, place.name, text)
+end
+
+-- Lets a function act, as a call of its own.
+local function act(ctx, name, fn)
+  local reply, message = ctx.await({ kind = "local", name = name, idempotent = true, run = fn })
+  return reply and reply.value, message
+end
+
+local TOOLS = {}
+
+TOOLS.write_file = {
+  description = "Writes a file whole; folders are made as needed. What was there is replaced.",
+  input = {
+    type = "object",
+    properties = { path = { type = "string", minLength = 1 }, content = { type = "string" } },
+    required = { "path", "content" },
+    additionalProperties = false,
+  },
+  perform = function(tool, ctx, arguments, task)
+    local place, message = place_of(tool, task, arguments.path)
+    if not place then
+      return nil, message
+    end
+    return act(ctx, tool.name, function()
+      local ok, why = put(place, arguments.content)
+      return ok and ("written: %s, %d bytes"):format(arguments.path, #arguments.content), why
+    end)
+  end,
+}
+
+-- How often a text stands in another; more than twice is twice.
+local function count(text, old)
+  local first, last = text:find(old, 1, true)
+  if not first then
+    return 0
+  end
+  return text:find(old, last + 1, true) and 2 or 1, first, last
+end
+
+-- What an edit makes of a text; or why it cannot be made.
+local function edited(text, arguments)
+  local old, new = arguments.old, arguments.new
+  local times, first, last = count(text, old)
+  if times == 0 then
+    return nil, "the text `old` is not in it; read the file again"
+  elseif old == new then
+    return nil, "`old` and `new` are the same"
+  elseif times == 1 then
+    return text:sub(1, first - 1) .. new .. text:sub(last + 1)
+  elseif not arguments.all then
+    return nil, "the text `old` is in it more than once; give more of what stands around it, or all = true"
+  end
+  local out, pos = {}, 1
+  while true do
+    local from, to = text:find(old, pos, true)
+    if not from then
+      out[#out + 1] = text:sub(pos)
+      return table.concat(out)
+    end
+    out[#out + 1], out[#out + 2] = text:sub(pos, from - 1), new
+    pos = to + 1
+  end
+end
+
+-- What is found before an edit, and what it makes of that: recorded, so that a resume knows an edit that was made.
+local function look(ctx, place, arguments)
+  return ctx.once("edit", function()
+    local text, message = roots_of.read(place, MAX_EDITED)
+    local made
+    if text then
+      made, message = edited(text, arguments)
+    end
+    if not made then
+      return { problem = ("%s: %s"):format(arguments.path, message) }
+    end
+    return { before = files.digest(text), after = files.digest(made) }
+  end)
+end
+
+TOOLS.edit = {
+  description = "Replaces a text in a file. `old` must stand in the file exactly once, or `all` be true.",
+  input = {
+    type = "object",
+    properties = { path = { type = "string", minLength = 1 }, old = { type = "string", minLength = 1 },
+      new = { type = "string" }, all = { type = "boolean" } },
+    required = { "path", "old", "new" },
+    additionalProperties = false,
+  },
+  perform = function(tool, ctx, arguments, task)
+    local place, message = place_of(tool, task, arguments.path)
+    if not place then
+      return nil, message
+    end
+    local found = look(ctx, place, arguments)
+    if found.problem then
+      return nil, found.problem
+    end
+    return act(ctx, tool.name, function()
+      local text, why = roots_of.read(place, MAX_EDITED)
+      if not text then
+        return nil, why
+      end
+      local digest = files.digest(text)
+      if digest == found.after then
+        return "edited: " .. arguments.path
+      elseif digest ~= found.before then
+        return nil, arguments.path .. ": was changed by somebody else meanwhile; read it again"
+      end
+      local ok, problem = put(place, edited(text, arguments))
+      return ok and "edited: " .. arguments.path, problem
+    end)
+  end,
+}
+
+---@param given table
+---@param name string  which of them
+---@return table parts
+function M.make(given, _, name)
+  local one = TOOLS[name]
+  given.description, given.input = given.description or one.description, one.input
+  given.perform, given.source = one.perform, "built in"
+  given.acts, given.idempotent, given.alone = true, true, true
+  return given
+end
+
+return M

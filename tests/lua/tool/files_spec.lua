@@ -1,0 +1,132 @@
+-- files_spec.lua: tools for files stay below their folders, whatever a path says and whatever lies there.
+require "tests.support.json_shim"
+local F = require "tests.support.fake_ctx"
+local R = require "tests.support.runs"
+local tool = require "skillrt.tool"
+
+local base, task, ctx
+
+local function sh(text)
+  assert(os.execute(("cd '%s' && %s"):format(base, text)))
+end
+
+-- What a tool gives for arguments.
+local function use(name, arguments, more)
+  local definition = { roots = { read = { base .. "/in" }, write = { base .. "/out" } } }
+  for key, value in pairs(more or {}) do definition[key] = value end
+  local one = assert(tool.check(name, definition, "s"))
+  return one:perform(ctx, arguments, task)
+end
+
+local SECRET <const> = "the secret of another folder"
+
+-- Ways out of a folder, and things that are no regular files.
+local function escapes(folder)
+  return { "../secret", folder .. "/../secret", base .. "/secret", "/etc/passwd", folder .. "/link", folder .. "/up/secret",
+    folder .. "/./../secret", "//" .. base .. "/secret", folder .. "/a/../../secret", folder .. "/abs/passwd", "", "\0", "a\0b",
+    folder .. "/" .. ("x"):rep(300), ("d/"):rep(600) .. "x", folder .. "/fifo", folder .. "/device", "~/x", folder .. "-other/x",
+    folder .. "\n/x", "/proc/self/root" .. base .. "/secret", "/dev/stdin", "/dev/fd/0" }
+end
+
+describe("tools for files", function()
+  before_each(function()
+    base = R.folder()
+    R.write(base .. "/secret", SECRET)
+    sh "mkdir in out in/d in-other out-other run skill; echo hello > in/a.txt; printf 'one\\ntwo two\\n' > out/b.txt; "
+    sh "echo x > in-other/x; printf 'deep\\nneedle 7\\n' > in/d/deep.c; mkdir in/.git; echo needle > in/.git/x"
+    for _, folder in ipairs { "in", "out" } do
+      sh(("ln -s ../secret %s/link; ln -s .. %s/up; ln -s /etc %s/abs; mkfifo %s/fifo; ln -s /dev/zero %s/device"):format(
+        folder, folder, folder, folder, folder))
+    end
+    ctx = F.new {}
+    local await = ctx.await
+    ctx.await = function(request)
+      if request.kind ~= "local" then return await(request) end
+      local value, message = request.run()
+      return value and { value = value } or nil, message
+    end
+    task = F.task(ctx, { work_dir = base .. "/run", dir = base .. "/skill", project_dir = base })
+  end)
+  after_each(R.clean)
+
+  it("read below what is declared, in parts", function()
+    assert.equal("hello\n", (use("read_file", { path = "in/a.txt" })))
+    assert.equal("hello\n", (use("read_file", { path = base .. "/in/a.txt" })))
+    assert.matches("hell\n%(4 of 6 bytes; go on with offset 4%)", (use("read_file", { path = "in/a.txt", limit = 4 })))
+    assert.equal("o\n", (use("read_file", { path = "in/a.txt", offset = 4 })))
+    assert.equal("one\ntwo two\n", (use("read_file", { path = "out/b.txt" })))
+    assert.matches("a%.txt %(6 bytes%)\n.*d/\n", (use("list_dir", { path = "in" })))
+    assert.equal("d/deep.c", (use("glob", { pattern = "**/*.c", path = "in" })))
+    assert.equal("d/deep.c:2:needle 7", (use("grep", { pattern = "needle \\d", path = "in" })))
+    assert.equal("(nothing found)", (use("grep", { pattern = "needle", path = "in", files = "*.txt" })))
+  end)
+
+  it("read nothing outside: by links, .., absolute paths, FIFOs, devices", function()
+    for _, path in ipairs(escapes "in") do
+      for name, arguments in pairs { read_file = { path = path }, list_dir = { path = path },
+        grep = { path = path, pattern = "secret|root|nobody" }, glob = { path = path, pattern = "**" } } do
+        local text = use(name, arguments) or ""
+        assert.is_nil(text:find(SECRET, 1, true), name .. " " .. path)
+        assert.is_nil(text:find("root:", 1, true), name .. " " .. path)
+        if name == "read_file" then assert.equal("", text, path) end
+      end
+    end
+    for _, name in ipairs { "grep", "glob" } do -- what lies below is not left by a link either
+      local text = use(name, { path = "in", pattern = name == "grep" and "secret|nobody" or "**" })
+      assert.is_nil(text:find("secret", 1, true), text)
+      assert.is_nil(text:find("passwd", 1, true), text)
+    end
+  end)
+
+  it("write nothing outside, nothing through a link, no file of the run, nothing in .git", function()
+    local paths = escapes "out"
+    for _, path in ipairs { "in/a.txt", base .. "/in/new", base .. "/in-other/x", "out/up/x", "out/link", "out/.git/hooks/pre-commit",
+      "out/fifo", "out/d/../../x", "out", "out/", "run/x" } do
+      paths[#paths + 1] = path
+    end
+    sh "find . -type f -exec sha256sum {} + | sort > ../before"
+    for _, path in ipairs(paths) do
+      assert.is_nil((use("write_file", { path = path, content = "taken over" })), path)
+      assert.is_nil((use("edit", { path = path, old = "e", new = "taken over", all = true })), path)
+    end
+    sh "find . -type f -exec sha256sum {} + | sort > ../after && cmp ../before ../after && rm ../before ../after"
+  end)
+
+  it("write whole files, and edit what stands there once; modes stay", function()
+    assert.equal("written: out/new/c.txt, 3 bytes", (use("write_file", { path = "out/new/c.txt", content = "abc" })))
+    assert.equal("abc", R.read(base .. "/out/new/c.txt"))
+    sh "chmod 755 out/b.txt"
+    assert.equal("edited: out/b.txt", (use("edit", { path = "out/b.txt", old = "one", new = "1" })))
+    assert.equal("1\ntwo two\n", R.read(base .. "/out/b.txt"))
+    sh "test $(stat -c %a out/b.txt) = 755 && test $(stat -c %a out/new/c.txt) != 600"
+    assert.matches("more than once", select(2, use("edit", { path = "out/b.txt", old = "two", new = "2" })))
+    assert.matches("is not in it", select(2, use("edit", { path = "out/b.txt", old = "three", new = "3" })))
+    assert.equal("edited: out/b.txt", (use("edit", { path = "out/b.txt", old = "two", new = "2", all = true })))
+    assert.equal("1\n2 2\n", R.read(base .. "/out/b.txt"))
+  end)
+
+  it("leave the run's own files alone, by whatever way they are named", function()
+    local all = { roots = { write = { base } } }
+    sh "ln -s . same"
+    for _, path in ipairs { "run/state.json", "run/journal/00000001.sj", base .. "/run/run.lock" } do
+      assert.is_nil((use("write_file", { path = path, content = "x" }, all)), path)
+    end
+    assert.matches("file of the run itself", select(2, use("write_file", { path = base .. "/same/run/state.json", content = "x" },
+      { roots = { write = { base .. "/same" } } })))
+    assert.matches("written", (use("write_file", { path = base .. "/run/notes.md", content = "x" }, { roots = {} })))
+  end)
+
+  it("are not led astray by what is put in a path's place between a look and a use", function()
+    local one = assert(tool.check("read_file", { roots = { read = { base .. "/in" } } }, "s"))
+    local swap = assert(io.popen(("cd '%s/in' && mkdir r r2 && echo mine > r/f && ln -s .. r3 && cp ../secret ../f && "
+      .. "for i in $(seq 400); do mv r r4; mv r3 r; mv r r3; mv r4 r; done"):format(base)))
+    local seen = {}
+    for _ = 1, 3000 do
+      local text = one:perform(ctx, { path = "in/r/f" }, task)
+      seen[text or "nothing"] = true
+    end
+    swap:close()
+    seen["mine\n"], seen.nothing = nil, nil
+    assert.same({}, seen)
+  end)
+end)

@@ -1,0 +1,77 @@
+-- words_spec.lua: what becomes of arguments in the words of a command, of patterns and of expressions.
+require "tests.support.json_shim"
+local json = require "skillrt.base.json"
+local regex = require "skillrt.tool.regex"
+local tool = require "skillrt.tool"
+local wildcard = require "skillrt.tool.wildcard"
+local words = require "skillrt.tool.words"
+
+describe("the words of a command", function()
+  it("hold each argument as one word, whatever is in it", function()
+    local argv = assert(words.filled({ "cc", "-o{out}", "--", "{files}", "{missing}", "{{out}}" },
+      { out = "a b; rm -rf /", files = json.array { "-x.c", "$(id)", "`id`", "a\nb" } }))
+    assert.same({ "cc", "-oa b; rm -rf /", "--", "-x.c", "$(id)", "`id`", "a\nb", "{out}" }, argv)
+  end)
+
+  it("become no option by an argument, and hold no NUL byte", function()
+    for _, value in ipairs { "-rf", "--output=/etc/passwd", "-", -5 } do
+      local argv, message = words.filled({ "ls", "{path}" }, { path = value })
+      assert.is_nil(argv)
+      assert.matches("begins with %-: it would be an option of ls", message)
+      assert.is_nil((words.filled({ "ls", "{paths}" }, { paths = json.array { "a", tostring(value) } })))
+    end
+    assert.is_nil((words.filled({ "ls", "{path}" }, { path = "a\0b" })))
+  end)
+
+  it("are checked when the skill is: no argument chooses the program, and each is in the schema", function()
+    local input = { type = "object", properties = { path = { type = "string" } } }
+    local function problem(command)
+      return select(2, tool.check("t", { description = "d", input = input, command = command }, "s"))
+    end
+    assert.is_nil(problem { "ls", "{path}" })
+    assert.matches("no argument chooses it", problem { "{path}" })
+    assert.matches("{pth} in command is not in the properties of input", problem { "ls", "{pth}" })
+  end)
+end)
+
+describe("a pattern for paths", function()
+  it("fits by names and folders", function()
+    local function fits(pattern, path) return wildcard.compile(pattern)(path) end
+    for _, case in ipairs { { "*.c", "a.c", true }, { "*.c", "d/a.c", false }, { "**/*.c", "a.c", true },
+      { "**/*.c", "d/e/a.c", true }, { "src/**", "src/a/b", true }, { "src/**/t?.{c,h}", "src/x/t1.h", true },
+      { "src/**/t?.{c,h}", "src/x/t10.h", false }, { "a*b*c", "a1b2c", true }, { "a*b*c", "a1b2", false } } do
+      assert.equal(case[3], fits(case[1], case[2]), case[1] .. " " .. case[2])
+    end
+  end)
+
+  it("takes time that grows with the texts alone", function()
+    local begun = os.clock()
+    assert.is_false(wildcard.compile(("*a"):rep(500) .. "b")(("a"):rep(255)))
+    assert.is_false(wildcard.compile(("**/"):rep(300) .. "b")(("a/"):rep(60) .. "c"))
+    assert.is_true(os.clock() - begun < 1)
+  end)
+end)
+
+describe("an expression", function()
+  it("is found as people expect", function()
+    for _, case in ipairs { { "a.c", "xabcx", true }, { "a.c", "a\nc", false }, { "^ab", "xab", false }, { "ab$", "xab", true },
+      { "function\\s+\\w+", "local function  foo()", true }, { "(a|b)*c", "ababc", true }, { "^(a|b)*$", "abxab", false },
+      { "[a-c]+[^d]", "bd", false }, { "\\bfoo\\b", "a foo b", true }, { "\\bfoo\\b", "afoo b", false }, { "a{2,3}b", "ab", false },
+      { "a{2,3}b", "aab", true }, { "^a{2}$", "aaa", false }, { "[]a]", "]", true }, { "", "x", true }, { "(?:ab)+$", "abab", true },
+      { "\\.", "a", false } } do
+      assert.equal(case[3], assert(regex.compile(case[1]))(case[2]), case[1] .. " " .. case[2])
+    end
+    assert.is_true(regex.compile("[A-C]x", true)("bX"))
+    for _, bad in ipairs { "(a", "*a", "a)", "[a", "a{1000}", "(?=a)", "\\" } do
+      assert.is_nil((regex.compile(bad)), bad)
+    end
+  end)
+
+  it("is matched in time that grows with the text alone, whatever it is", function()
+    local begun = os.clock()
+    assert.is_false(regex.compile("(a*)*(a*)*(a|aa)+b")(("a"):rep(5000)))
+    assert.is_nil((regex.compile(("(a{100})"):rep(100))))
+    assert.is_nil((regex.compile(("("):rep(100000))))
+    assert.is_true(os.clock() - begun < 2)
+  end)
+end)
