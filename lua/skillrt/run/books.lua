@@ -141,7 +141,9 @@ end
 -- The step is over: nobody looks at its state any more.
 local function close_step(self, step, at)
   local newest = under_way.remove(self, step)
-  spent.closed(self, step, at)
+  if self.sub or self.bounds and self.bounds[step.id] then -- there is a limit that its time may count in
+    spent.closed(self, step, at)
+  end
   self.finished = self.finished + 1
   self.state:over(step.root, FIELD[step.kind], step.id, newest and newest.id)
 end

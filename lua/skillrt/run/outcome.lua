@@ -73,9 +73,11 @@ local NONE <const> = {} -- nothing is refused; never written to
 ---@return table|nil refused
 ---@return boolean|nil has_tables
 ---@return boolean|nil simple
+---@return boolean|nil some  there is any
 local function judge_updates(declared, updates)
-  local refused, has_tables, simple = nil, false, true
+  local refused, has_tables, simple, some = nil, false, true, nil
   for key, value in next, updates do
+    some = key
     if not good[key] then
       local ok, problem = judge_name(key)
       if problem then
@@ -95,7 +97,7 @@ local function judge_updates(declared, updates)
       return ("update %q: declared as %s, got %s"):format(key, declared[key], types.describe(value))
     end
   end
-  return nil, refused, has_tables, simple
+  return nil, refused, has_tables, simple, some ~= nil
 end
 
 -- An empty table replaces a list by a list, not by an object, also deep inside.
@@ -256,9 +258,10 @@ function M.record(run, step, definition, updates, words)
   if kept.context ~= nil or (words and words.context) then
     kept, context = split_context(kept, words and words.context)
   end
-  local unfit, refused, has_tables, simple = judge_updates(skill.schema, kept)
+  local unfit, refused, has_tables, simple, some = judge_updates(skill.schema, kept)
   if refused or has_tables or meta then
     kept = taken(kept, skill.schema, refused or NONE)
+    some = next(kept) ~= nil
   end
   if not unfit and books.finished ~= step.after then -- others were beside it
     kept, unfit, replaced = meeting.updates(run, step, kept)
@@ -268,14 +271,12 @@ function M.record(run, step, definition, updates, words)
   end
   local root, at = books.state.root, wall_ms()
   kept = has_tables and keep_lists(root, kept) or kept
-  local entry = { t = "done", step = step.number, set = kept, at = at, ms = at - step.started_at }
-  if next(kept) == nil then
-    entry.set = nil
-  end
+  local entry = { t = "done", step = step.number, set = some and kept or nil, at = at,
+    ms = at - step.started_at }
   if refused or replaced then
     entry.refused, entry.replaced = refused, replaced
   end
-  if words or context or step.context or definition.output or step.kind == "phase" then
+  if words or context or step.context or definition.output then -- as every phase has
     local failure = add_words(run, step, definition, words or NOTHING, entry, context)
     if failure then
       return nil, failure

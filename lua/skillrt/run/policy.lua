@@ -258,14 +258,14 @@ function Policy:choose()
     questions.decide(self)
     questions.ask_about_doubts(self)
   end
-  local kind, what, why, text
-  repeat -- what ends in a sub-run may be waited for
+  local kind, what, why, text = self.scheduler:choose()
+  while self.subs and kind ~= "stop" and self.subs:choose() do -- what ends in a sub-run may be waited for
     kind, what, why, text = self.scheduler:choose()
-  until kind == "stop" or not self.subs or not self.subs:choose()
-  if kind == "stop" then
-    return ending.decide(self, what, why, text)
-  elseif kind == "ask" then
+  end
+  if kind == "ask" then
     questions.ask_for_mode(self, what)
+  elseif kind ~= "wait" then
+    return ending.decide(self, what, why, text)
   end
   if limits.hit then -- what has just begun may not call
     return ending.decide(self, limits:reached())

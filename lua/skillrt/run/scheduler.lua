@@ -47,10 +47,9 @@ local function refuse(self, phase, why)
   self.mode:finished(phase)
 end
 
--- Begins named steps while there is room; what ends the run instead, if anything does.
-local function fill(self)
-  local queue, steps, mode, books, head = self.queue, self.steps, self.mode, self.books, self.head
-  local one = queue[head]
+-- Begins named steps while there is room, and keeps the others; what ends the run instead, if anything does.
+local function fill(self, queue, head, why)
+  local steps, mode, books, one = self.steps, self.mode, self.books, queue[head]
   while one and books.open < self.max_parallel do
     local status, reason, message, mark
     if self.root.iteration_count >= self.most then
@@ -60,16 +59,16 @@ local function fill(self)
       status, reason, message, mark = self.progress:check(one)
     end
     if status then
-      self.queue, self.head = NONE, 1
+      self.queue = NONE
       return status, reason, message
     end
     if mode.edge_of then
       mark = mark or {}
       mark[3] = mode:edge_of(one)
     end
-    if self.why then
+    if why then
       mark = mark or {}
-      mark[4] = self.why
+      mark[4] = why
     end
     if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, mark))
@@ -80,9 +79,10 @@ local function fill(self)
     head = head + 1
     one = queue[head]
   end
-  self.head = head
-  if not one then
-    self.queue, self.head = NONE, 1
+  if one then
+    self.queue, self.head, self.why = queue, head, why
+  elseif self.queue[1] then
+    self.queue = NONE
   end
 end
 
@@ -117,7 +117,7 @@ function Scheduler:choose()
   while true do
     local kind, what, why, message
     if self.queue[1] then
-      kind, what, why = fill(self)
+      kind, what, why = fill(self, self.queue, self.head, self.why)
       if kind then
         kind, what, why, message = mode:over(kind, what, why)
       end
@@ -141,14 +141,19 @@ function Scheduler:choose()
       end
     end
     if kind == "start" then
-      self.queue, self.head, self.why = what, 1, why
+      kind, what, why = fill(self, what, 1, why)
+      if kind then
+        kind, what, why, message = mode:over(kind, what, why)
+      elseif not mode.concurrent and books.open > 0 then
+        return "wait"
+      end
     elseif kind == "none" then
       if busy then
         return "wait"
       end
       kind, what, why, message = mode:over(self.ends:nothing_left(what))
     end
-    if kind ~= "start" and not carry_out(self, kind, what, why, message) then
+    if kind and not carry_out(self, kind, what, why, message) then
       return kind, what, why, message
     end
   end

@@ -116,24 +116,30 @@ local PLAIN = { string = "plain", boolean = "plain", number = "number" }
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
 function State:patch(patch)
-  local root, past = self.root, self.past
-  local before = self.revision
+  local root, past, revisions, changed, taken_at = self.root, self.past, self.revisions, self.changed, self.taken_at
+  local before, n = self.revision, changed.n
+  local revision = before
   for key, value in next, patch do
-    local old = root[key]
-    local kind = PLAIN[type(value)]
+    local old, kind, differs = root[key], PLAIN[type(value)], false
     if not kind then
-      if merged(past, root, key, value) then
-        touch(self, key)
-      end
+      differs = merged(past, root, key, value)
     elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
       if past.holders > 0 then
         past:keep(root, key)
       end
-      root[key] = value
-      touch(self, key)
+      root[key], differs = value, true
+    end
+    if differs then -- as touch does, for all of them together
+      if (revisions[key] or 0) <= taken_at then
+        n = n + 1
+        changed[n] = key
+      end
+      revision = revision + 1
+      revisions[key] = revision
     end
   end
-  self.progress = self.progress + self.revision - before
+  self.revision, changed.n = revision, n
+  self.progress = self.progress + revision - before
 end
 
 ---Replaces one entry of a table of the runtime's (`nil` or null removes it); no merging.

@@ -40,8 +40,13 @@ end
 ---@param step skillrt.Step
 ---@return skillrt.Step|nil newest  of its kind, of those that are left
 function M.remove(books, step)
-  local before, behind, newest, kind = step.before, step.behind, books.newest, step.kind
-  books.steps[step.number], books.open = nil, books.open - 1
+  local open, newest, kind = books.open - 1, books.newest, step.kind
+  books.steps[step.number], books.open = nil, open
+  if open == 0 then -- it was the only one, as mostly
+    newest[kind] = nil
+    return nil
+  end
+  local before, behind = step.before, step.behind
   if before then
     before.behind, step.before = behind, nil
   end
