@@ -42,11 +42,11 @@ describe("the documents of a state machine", function()
     local node = run(documents.generate(documents.config "target-worker"), GOOD, GOAL)
     assert.same({ "collect_context", "analyze_target", "create_plan", "execute_action", "verify_result", "complete" },
       node.order)
-    assert.equal("collecting_context analyzing planning executing verifying completed", states_of(node))
+    assert.equal("initialized collecting_context analyzing planning executing verifying completed", states_of(node))
     assert.same({ "completed", "completed", "test" }, { node.state.state, node.state.status, node.state.context.target })
     assert.same({ 6, 0, 1 }, { node.state.metrics.state_transitions, node.state.metrics.error_count,
       node.state.metrics.completion_rate })
-    assert.equal(1, #node.state.metrics.action_duration.create_plan)
+    assert.equal(1, node.state.metrics.action_duration.create_plan.count)
   end)
 
   it("log each transition", function()
@@ -60,7 +60,7 @@ describe("the documents of a state machine", function()
   it("need no plan where the work is simple", function()
     local simple = { { stateUpdates = { context = { files = { "a.c" }, complexity = 1 } } } }
     local node = run(documents.generate(documents.config "target-worker"), with { collect_context = simple }, GOAL)
-    assert.equal("collecting_context analyzing executing verifying completed", states_of(node))
+    assert.equal("initialized collecting_context analyzing executing verifying completed", states_of(node))
   end)
 
   it("take the way of an error's class, and complete all the same", function()
@@ -68,8 +68,8 @@ describe("the documents of a state machine", function()
       analyze_target = { { status = "failed", class = "ContextError", summary = "no access" }, {} },
       execute_action = { { status = "failed", summary = "no compiler" }, {} },
     }, GOAL)
-    assert.equal("collecting_context collecting_context analyzing planning error analyzing planning executing verifying "
-      .. "completed", states_of(node))
+    assert.equal("initialized collecting_context collecting_context analyzing planning error analyzing planning executing "
+      .. "verifying completed", states_of(node))
     assert.same({ "ContextError", "ExecutionError" }, { node.state.errors[1].class, node.state.errors[2].class })
   end)
 
@@ -114,24 +114,33 @@ describe("the documents of a state machine", function()
   end)
 
   for _, context in ipairs { "file", "memory" } do
-    it(("name the steps that skillrt takes on the same folder, context in %s (R153)"):format(context), function()
+    local title = "go from state to state as skillrt does on the same folder, context in %s (R145, R147, R148, R153, F62, F63)"
+    it(title:format(context), function()
       local config = documents.config "target-worker"
       config.context_strategy = context
-      local folder = documents.generate(config, "zh")
-      local node = run(folder, GOOD, GOAL)
-      local to = { collect_context = "collecting_context", analyze_target = "analyzing", create_plan = "planning",
-        execute_action = "executing", verify_result = "verifying", complete = "completed" }
-      local answers = with {}
-      for id, list in pairs(answers) do
-        local updates = { state = to[id] }
-        for key, value in pairs(list[1].stateUpdates or {}) do
-          updates[key] = value
-        end
-        answers[id] = { { stateUpdates = updates } }
+      local function same(answers, status)
+        local folder = documents.generate(config, "zh")
+        local node = run(folder, answers, GOAL)
+        local real = documents.in_skillrt(folder, { answers = answers })
+        assert.same(node.order, real.order)
+        assert.same({ status, status }, { real.status, node.state.status })
+        return node, real
       end
-      local real = documents.in_skillrt(folder, { answers = answers })
-      assert.same(node.order, real.order)
-      assert.same({ "completed", "completed" }, { real.status, node.state.status })
+      local node, real = same(GOOD, "completed")
+      assert.equal(states_of(node), states_of(real))
+      for _, key in ipairs { "state_transitions", "actions_executed", "error_count" } do -- one set of names (F63)
+        assert.equal(node.state.metrics[key], real.state.metrics[key], key)
+      end
+      assert.equal(1, real.state.metrics.action_duration.create_plan.count)
+      assert.equal(1, node.state.metrics.action_duration.create_plan.count)
+      node, real = same(with {
+        analyze_target = { { status = "failed", class = "ContextError", summary = "no access" }, {} },
+        execute_action = { { status = "failed", summary = "no compiler" }, {} },
+      }, "completed")
+      assert.equal(states_of(node), states_of(real))
+      same(with { analyze_target = { { status = "failed", class = "FatalError", summary = "disk gone" } } }, "failed")
+      same(with { verify_result = { { status = "failed", class = "ValidationError", summary = "wrong" } } }, "failed")
+      same(with { verify_result = { { stateUpdates = { validation = { passed = false } } } } }, "failed")
     end)
   end
 end)

@@ -129,6 +129,14 @@ local function machine(changes)
   return folder { ["phases/orchestrator.md"] = machines.text(changes) }
 end
 local GOOD = machine {}
+local TWO_ROWS = [[
+# Orchestrator
+
+| Action | From States | To States | Precondition | Description |
+|---|---|---|---|---|
+| `finish` | `checked` | `completed` | %s | finishes |
+| `give_up` | `checked` | `failed` | - | gives up |
+]]
 case("machine.forbidden", "`case 'work': return Action.GATHER`, registered from `idle` only",
   machine { work_returns = "GATHER" }, GOOD)
 case("machine.unreachable", "a state `waiting` to which no action leads",
@@ -145,6 +153,9 @@ case("machine.falls-through", "no case for `gathered`; the default returns `fini
 case("machine.no-failure", "states up to `completed`, none called failed or aborted",
   machine { without_failure = true }, GOOD)
 case("machine.loop", "`verify` leads from `checked` back to `gathered`", machine { back = true }, GOOD)
+case("machine.shadowed", "`give_up` leaves `checked`, behind `finish`, which needs nothing",
+  folder { ["phases/orchestrator.md"] = TWO_ROWS:format "-" },
+  folder { ["phases/orchestrator.md"] = TWO_ROWS:format "count > 3" })
 case("machine.leaves-end", "a row from `completed` to `work`",
   machine { action = "| `reopen` | `completed` | `work` | again |\n" }, GOOD)
 case("machine.ambiguous", "`verify` leads from `checked` to `completed` or `work`, and no column says when",

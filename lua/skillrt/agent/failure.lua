@@ -5,6 +5,7 @@
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local retry = require("skillrt.skill.retry")
 
 local M = {}
 
@@ -17,7 +18,7 @@ local M = {}
 M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true,
   denied = true }
 
----The class that somebody named; one that nobody knows is for good, and said (R148).
+---The class that somebody named: one of these, or a skill's own; one that nobody knows is for good, and said (R148).
 ---@param class any
 ---@param message string
 ---@param default skillrt.FailureClass?  where none is named
@@ -26,7 +27,7 @@ M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_outpu
 function M.claimed(class, message, default)
   if class == nil then
     return default or "permanent", message
-  elseif M.CLAIMED[class] then
+  elseif M.CLAIMED[class] or retry.is_own(class) then
     return class, message
   end
   local near = type(class) == "string" and names.suggest(class, M.CLAIMED) or ""

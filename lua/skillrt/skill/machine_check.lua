@@ -121,6 +121,21 @@ local function check_ambiguous(machine, add)
   end
 end
 
+-- A row behind one that needs nothing and may always be taken: its action never comes there.
+local function check_shadowed(machine, add)
+  for _, state in ipairs(machine.routes == nil and machine.route == nil and machine.states or {}) do
+    local first
+    for _, edge in ipairs(machine_of.leaving(machine, state.name)) do
+      if first and not edge.any and edge.action ~= first.action then
+        add("shadowed", "warning", { edge = edge }, 'in state "%s" %s comes first and needs nothing: %s is never taken',
+          state.name, first.action, edge.action)
+      elseif not first and not edge.any and edge.when == nil and not edge.max_runs then
+        first = edge
+      end
+    end
+  end
+end
+
 -- An edge by which a way without limits leads back to the state it leaves (F61); one for each circle.
 local function check_circles(machine, add)
   local free = ways_of(machine, function(edge)
@@ -201,6 +216,7 @@ function M.of(machine)
   end
   check_ends(machine, add)
   check_ambiguous(machine, add)
+  check_shadowed(machine, add)
   check_ways(machine, add)
   check_circles(machine, add)
   return out

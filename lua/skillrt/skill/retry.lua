@@ -38,6 +38,14 @@ M.CLASSES = {
   denied = false,
 }
 
+---Whether a class is a skill's own, such as "ContextError": a machine says where it leads (R145), and the work is not
+---tried again by itself.
+---@param class any
+---@return boolean
+function M.is_own(class)
+  return type(class) == "string" and #class <= 64 and class:find "^%u%w*Error$" ~= nil
+end
+
 ---@class skillrt.RetrySettings
 ---@field max_retries integer?  attempts beyond the first (default 3)
 ---@field base number?          seconds before the second attempt (default 0.5)
@@ -60,6 +68,9 @@ end
 ---@return integer? ms
 function M.delay(settings, attempt, class, retry_after_ms, random)
   local again = M.CLASSES[class]
+  if again == nil and M.is_own(class) then
+    again = false
+  end
   if again == nil then
     error(('retry: unknown failure class "%s"'):format(tostring(class)), 2)
   elseif not again or attempt > (settings.max_retries or 3) then

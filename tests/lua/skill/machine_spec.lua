@@ -135,6 +135,16 @@ describe("a transition table", function()
     assert.equal("", problems(two "people === 0"))
   end)
 
+  it("names a row that is never taken, as one above it needs nothing", function()
+    assert.equal('shadowed: in state "open" close comes first and needs nothing: slam is never taken', problems(function(given)
+      table.insert(given.edges, 4, { action = "slam", from = "open", to = "failed" })
+    end))
+    assert.equal("", problems(function(given)
+      given.edges[3].max_runs = 3 -- when it was taken so often, the next one is
+      table.insert(given.edges, 4, { action = "slam", from = "open", to = "failed" })
+    end))
+  end)
+
   it("is reached by classes of errors too (F62)", function()
     assert.equal("", problems(function(given)
       given.states[5] = { name = "repair" }

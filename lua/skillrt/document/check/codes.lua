@@ -84,6 +84,8 @@ code("machine.loop", "warning", "nothing says how often this edge may be taken, 
   "put a limit on the edge")
 code("machine.leaves-end", "error", "the run is over in this state, so the action never comes",
   "remove the row, or give the state another name than that of an end")
+code("machine.shadowed", "warning", "the rows of a state are asked in their order, and one above it is always taken",
+  "give the row above a condition or a limit")
 code("machine.ambiguous", "note", "the agent says by its state update where the action leads",
   "give each row a condition, if the state is to decide")
 code("machine.undefined", "warning", "a name that the state does not hold is undefined when it is read",

@@ -6,6 +6,7 @@
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
 local json = require "skillrt.base.json"
+local machine_actions = require "skillrt.document.check.machine_actions"
 local limits_table = require "skillrt.skill.limits"
 local skill_of = require "skillrt.skill"
 local state = require "skillrt.skill.state"
@@ -201,25 +202,26 @@ end
 ---@return skillrt.check.Model
 function M.of(given, found, place)
   local limits = type(given.limits) == "table" and given.limits or {}
+  local read = machine_actions.of(given)
   local self = {
     given = given,
     name = given.name,
     by_id = {},
     compiled = {},
-    state = type(given.state) == "table" and given.state or {},
+    state = type(read.state) == "table" and read.state or {},
     schema = type(given.schema) == "table" and given.schema or {},
     agents = type(given.agents) == "table" and given.agents or {},
-    strategy = strategy_of(given.strategy),
+    strategy = strategy_of(read.strategy),
     limits = { max_errors = tonumber(limits.max_errors) or limits_table.default "max_errors",
       max_iterations = tonumber(limits.max_iterations) or limits_table.default "max_iterations" },
     is_skill = skill_of.is(given),
     is_reserved = state.is_reserved,
     place = place,
   }
-  self.actions = steps(self, given.actions, "action", found, place)
+  self.actions = steps(self, read.actions, "action", found, place)
   self.phases = steps(self, given.phases, "phase", found, place)
-  self.ends = ends(self, given.terminate, found, place)
-  self.mode = mode_of(given, self)
+  self.ends = ends(self, read.terminate, found, place)
+  self.mode = mode_of(read, self)
   return self
 end
 

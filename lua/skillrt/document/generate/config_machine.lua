@@ -185,4 +185,11 @@ end
 
 M.resolved = resolved
 
+---The table of a normalised config as a run goes by it.
+---@param machine table  autonomous_config.machine
+---@return table given   as skill/machine.lua takes it
+function M.to_run(machine)
+  return of_config.to_run(resolved(machine))
+end
+
 return M

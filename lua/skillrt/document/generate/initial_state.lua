@@ -67,7 +67,8 @@ function M.full(config)
   if config.autonomous_config.machine then -- what its document keeps besides (R143, F63)
     state.context = { target = "", complexity = 0, files = json.array {}, findings = json.array {} }
     state.history = json.array {}
-    state.metrics = { state_transitions = 0, action_duration = {}, error_count = 0, completion_rate = 0, edges = {} }
+    state.metrics = { actions_executed = 0, state_transitions = 0, action_duration = {}, error_count = 0, edges = {},
+      start_time = json.null, completion_rate = 0 }
   end
   return state
 end

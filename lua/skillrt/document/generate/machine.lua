@@ -14,9 +14,8 @@ M.HANDLER = "handle_error"
 
 ---A config says `transitions` and `limit` where the table says `edges` and `max_runs`.
 ---@param config table  autonomous_config.machine
----@return skillrt.Machine? machine
----@return string? message
-function M.of(config)
+---@return table given  as skill/machine.lua takes it
+local function given_of(config)
   local given = { initial = config.initial, states = {}, edges = {}, errors = {} }
   for i, one in ipairs(config.states) do
     given.states[i] = { name = one.name, terminal = one.terminal, description = one.description, entry = one.entry }
@@ -27,7 +26,37 @@ function M.of(config)
   for i, one in ipairs(config.errors) do
     given.errors[i] = { class = one.class, to = one.to, max_runs = one.limit }
   end
-  return machine_of.new(given)
+  return given
+end
+
+---@param config table  autonomous_config.machine
+---@return skillrt.Machine? machine
+---@return string? message
+function M.of(config)
+  return machine_of.new(given_of(config))
+end
+
+-- A reply that names no class is taken for this one (R147).
+local UNNAMED <const> = "ExecutionError"
+local OURS <const> = { "permanent", "transient", "rate_limit", "timeout", "invalid_output" }
+
+---The table as a run goes by it: errors of no class are ExecutionErrors, all others end in `failed` (R148).
+---@param config table  autonomous_config.machine
+---@return table given
+function M.to_run(config)
+  local given, has_failed = given_of(config), false
+  for _, state in ipairs(given.states) do
+    has_failed = has_failed or state.name == "failed"
+  end
+  for _, one in ipairs(config.errors) do
+    for _, class in ipairs(one.class == UNNAMED and OURS or {}) do
+      given.errors[#given.errors + 1] = { class = class, to = one.to, max_runs = one.limit }
+    end
+  end
+  if has_failed then
+    given.errors[#given.errors + 1] = { class = "*", to = "failed" }
+  end
+  return given
 end
 
 local function add_once(list, value)

@@ -132,7 +132,7 @@ function M.data(config, shared)
     transitions_json = transitions,
     errors_json = errors,
     first_state = ordered.encode(initial_state.full(config)),
-    history_limit = 100,
+    history_limit = machine.history,
   })
 end
 

@@ -182,6 +182,10 @@ local function add_loop(definition, config, options, agents)
   for i, action in ipairs(autonomous.actions) do
     definition.actions[i] = action_of(action, config, options, agents)
   end
+  if autonomous.machine then
+    local given = require("skillrt.document.generate.config_machine").to_run(autonomous.machine)
+    require("skillrt.document.load.machine_mode").apply(definition, given, true)
+  end
 end
 
 ---The definition a config stands for.

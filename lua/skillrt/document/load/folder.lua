@@ -210,8 +210,8 @@ local function definition_of(self, raw, options)
     definition.schema = nil
   end
   if self.registry then
-    definition.terminate = definition.terminate or { "user_exit", "error_limit", "task_completed" }
-    table.move(self.registry.ends, 1, #self.registry.ends, #definition.terminate + 1, definition.terminate)
+    local machine_mode = require "skillrt.document.load.machine_mode"
+    machine_mode.apply(definition, machine_mode.in_order_of_route(self.machine.table))
   end
   for i, phase in ipairs(self.free_outputs and definition.phases or {}) do
     phase.output_free = self.free_outputs[i] or nil

@@ -3,6 +3,7 @@
 -- is told as they are joined (F59-F64), and a table that contradicts itself is not run.
 --
 -- The form of the table and its checks are skill/machine.lua's. Called by folder.lua and sources.lua.
+local ends = require "skillrt.skill.ends"
 local condition = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
@@ -12,9 +13,6 @@ local parts_of = require "skillrt.document.load.machine.parts"
 
 local M = {}
 
----The key of the state that names the machine's state.
-M.KEY = "state"
-
 local FAILURE = { failed = true, failure = true, error = true, aborted = true, cancelled = true }
 local STATUS = { error = "failed", failure = "failed", cancelled = "aborted" }
 
@@ -22,6 +20,7 @@ local STATUS = { error = "failed", failure = "failed", cancelled = "aborted" }
 local TOLD = {
   forbidden = "error", unregistered = "error", ["no-route"] = "error", unreachable = "error", ["leaves-end"] = "error",
   ["never-routed"] = "warning", loop = "warning", ["no-failure"] = "warning", ambiguous = "note",
+  shadowed = "warning",
 }
 
 ---@class skillrt.load.Machine
@@ -233,6 +232,25 @@ local function tell_problems(self, machine)
   end
 end
 
+-- Whether each action that has a document stands in the registry: else the table is not all there is.
+local function covers(self)
+  local listed = {}
+  for _, row in ipairs(self.rows) do
+    listed[row.action] = true
+  end
+  for _, id in ipairs(self.prose.order) do
+    if not listed[id] and not ends.TERMINAL[id] then
+      local source = self.prose.actions[id].sources[1] or {}
+      local what = ("the state machine is not run: no row of its registry has action %s%s"):format(id,
+        names.suggest(id, listed))
+      self.found:warn("registry-unread", { file = source.file, line = source.line }, what,
+        "actions run by their preconditions", "add a row | Action | From States | To States | for it")
+      return false
+    end
+  end
+  return true
+end
+
 ---The machine that the documents of a folder describe; nil where they describe none.
 ---@param tree skillrt.load.Tree
 ---@param prose skillrt.load.Prose
@@ -241,8 +259,8 @@ end
 function M.read(tree, prose, found)
   local self = { prose = prose, found = found, parts = parts_of.read(tree, prose), broken = false }
   self.listed = #prose.transitions > 0
-  self.runs = self.listed and #prose.order == 0
   self.rows = rows_of(self)
+  self.runs = self.listed and covers(self)
   local told = #self.parts.names > 0 or #prose.states > 0 and self.parts.route
   if not self.listed and not (told and (#self.rows > 0 or #self.parts.edges > 0)) then
     return nil
@@ -265,79 +283,26 @@ function M.read(tree, prose, found)
   return { table = machine, parts = self.parts, runs = self.runs, broken = self.broken, rows = self.rows }
 end
 
--- Whether an action may run again: a way leads from where it leads to back to it.
-local function repeats(machine, row)
-  local seen, todo = {}, table.move(row.to, 1, #row.to, 1, {})
-  while #todo > 0 do
-    local name = table.remove(todo)
-    for _, edge in ipairs(not seen[name] and machine_of.leaving(machine, name) or {}) do
-      todo[#todo + 1] = edge.to
-    end
-    seen[name] = true
-  end
-  for _, from in ipairs(row.from) do
-    if seen[from] then
-      return true
-    end
-  end
-  return false
-end
-
--- How often an action may run: as often as all of its edges together, where each has a limit.
-local function limit_of(row)
-  local sum = 0
-  for _, edge in ipairs(row.edges) do
-    if not edge.max_runs then
-      return nil
-    end
-    sum = sum + edge.max_runs
-  end
-  return sum
-end
-
-local function action_of(self, row, at, found)
-  local machine = self.table
-  local key = ("%s=%s"):format(M.KEY, row.to[1])
-  local action = {
-    id = row.action,
-    name = row.action,
-    description = at.description,
-    preconditions = json.array { machine_of.precondition(machine, row, M.KEY, machine.routes == nil) },
-    effects = json.array(#row.to == 1 and { key } or {}),
-    priority = 0,
-    max_runs = limit_of(row),
-    repeatable = not limit_of(row) and repeats(machine, row) or nil,
-  }
-  if row.any then
-    action.preconditions, action.priority, action.repeatable = json.array {}, -1, true
-    local what = ("action %s: may run in any state, and no table says when"):format(row.action)
-    found:warn("registry-any", at, what, "it runs only when nothing else can", "name the states it comes from")
-  end
-  return action
-end
-
----The actions of a machine as a config holds them, the places of their rows, and how it ends.
+---The actions of a machine as a config holds them, and the places of their rows. When they run says the table.
 ---@param self skillrt.load.Machine
 ---@param found skillrt.load.Findings
 ---@return table[] actions
 ---@return table[] rows
----@return table[] ends  entries for `terminate`
 function M.actions(self, found)
-  local actions, places, ends, first = {}, {}, {}, {}
+  local actions, places, first = {}, {}, {}
   for _, row in ipairs(self.rows) do
     first[row.action] = first[row.action] or row
   end
   for i, row in ipairs((machine_of.registry(self.table))) do
-    places[i] = first[row.action]
-    actions[i] = action_of(self, row, places[i], found)
-  end
-  for _, state in ipairs(self.table.states) do
-    if state.terminal then
-      ends[#ends + 1] = { when = ("state.%s === '%s'"):format(M.KEY, (state.name:gsub("[\\']", "\\%0"))),
-        status = state.terminal, reason = state.name:sub(1, 60) }
+    local at = first[row.action]
+    places[i] = at
+    actions[i] = { id = row.action, name = row.action, description = at.description, preconditions = json.array {} }
+    if row.any and row.action ~= self.table.handler then
+      local what = ("action %s: may run in any state, and no table says when"):format(row.action)
+      found:warn("registry-any", at, what, "it runs only when nothing else can", "name the states it comes from")
     end
   end
-  return actions, places, ends
+  return actions, places
 end
 
 return M

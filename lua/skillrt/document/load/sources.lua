@@ -51,24 +51,37 @@ local function actions_in(raw)
   return type(list) == "table" and json.is_array(list) and list or nil
 end
 
+-- The actions of a state machine: those of its registry, with what their documents say besides.
+local function machine_actions(self)
+  local actions, rows = machine.actions(self.machine, self.found)
+  self.registry = true
+  self.broken = self.broken or self.machine.broken -- a table that contradicts itself is not run (F59)
+  for i, row in ipairs(rows) do
+    local action = actions[i]
+    local said = self.prose.actions[action.id]
+    if said and #said.sources > 0 then
+      local filled = merge.action(prose.whole(said), self.prose, self.found, true)
+      for _, key in ipairs { "name", "description", "purpose", "preconditions", "effects" } do
+        action[key] = filled[key] or action[key]
+      end
+    end
+    self.places[("autonomous_config.actions[%d]"):format(i)] = { file = row.file, line = row.line }
+  end
+  return json.array(actions)
+end
+
 -- The actions of the documents, each with the place that a finding about it names.
 local function prose_actions(self)
   local out = json.array {}
+  if self.machine and self.machine.runs then
+    return machine_actions(self)
+  end
   for _, id in ipairs(self.prose.order) do
     local action = prose.whole(self.prose.actions[id])
     local source = action.sources[1]
     out[#out + 1] = merge.action(action, self.prose, self.found)
     local place = { file = source.file, line = source.preconditions_line or source.line }
     self.places[("autonomous_config.actions[%d]"):format(#out)] = place
-  end
-  if #out == 0 and self.machine and self.machine.runs then
-    local actions, rows, ends = machine.actions(self.machine, self.found)
-    self.registry = { ends = ends }
-    self.broken = self.broken or self.machine.broken -- a table that contradicts itself is not run (F59)
-    out = json.array(actions)
-    for i, row in ipairs(rows) do
-      self.places[("autonomous_config.actions[%d]"):format(i)] = { file = row.file, line = row.line }
-    end
   end
   return out
 end
@@ -99,10 +112,6 @@ local function fill_loop(self, raw)
     autonomous.state_schema = { fields = fields }
     own.initial_state = own.initial_state or initial
     self.untyped = true -- a document describes types, it does not promise them
-  end
-  if self.registry then
-    own.initial_state = own.initial_state or {}
-    own.initial_state[machine.KEY] = own.initial_state[machine.KEY] or self.machine.table.initial
   end
   if autonomous.termination_conditions == nil and raw.termination_conditions == nil then
     autonomous.termination_conditions = merge.terminate(self.prose, self.found)

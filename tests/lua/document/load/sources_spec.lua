@@ -12,27 +12,43 @@ describe("a transition registry", function()
     .. "| Action | From States | To States | Description |\n|---|---|---|---|\n| `start` | `new` | `open` | Opens |\n"
     .. "| `work` | `open` | `open` or `done` | Works |\n| `drop` | `open` | `failed` | Gives up |\n| `mend` | Any | `open` | Mends |\n"
 
-  it("becomes actions that run in the states they come from (R127)", function()
+  it("becomes a skill of mode machine: its rows are the edges, an action for any state comes last (R127, R153)", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE }
     local skill, found = loaded(folder)
+    assert.equal("machine", skill.mode)
     assert.same({ "start", "work", "drop", "mend" }, ids(skill.actions))
-    assert.same({ "state.state === 'new'" }, when(skill.actions[1]))
-    assert.equal("state=open", skill.actions[1].effects[1].text)
-    assert.same({}, skill.actions[2].effects)
-    assert.same({ 1, math.huge, 1 }, { skill.actions[1].max_runs, skill.actions[2].max_runs, skill.actions[3].max_runs })
-    assert.equal("new", skill.state.state)
+    assert.same({}, when(skill.actions[1]))
+    assert.same({}, skill.actions[1].effects)
+    assert.equal("new", skill.machine.initial)
+    local edges = skill.machine.edges
+    assert.same({ "start", "new", "open" }, { edges[1].action, edges[1].from[1], edges[1].to })
+    assert.is_true(edges[#edges].any)
     assert.same({ "phases/orchestrator.md:13" }, places(found, "load.registry-any"))
+  end)
+
+  it("takes prompts and conditions of its actions' own documents; one that no row has keeps it from running", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE,
+      ["phases/actions/start.md"] = "# Action: Begin\n\nBegins.\n\n## Preconditions\n\n- [ ] `files.length > 0`\n",
+      ["phases/actions/work.md"] = "# Action: Work\n\nWorks.\n",
+    }
+    local skill, found = loaded(folder)
+    assert.same({ "machine", "phases/actions/start.md", "Begin" },
+      { skill.mode, skill.actions[1].prompt, skill.actions[1].name })
+    assert.same({ { "files.length > 0" }, {} }, { when(skill.actions[1]), when(skill.actions[2]) })
+    assert.same({}, places(found, "load.no-preconditions"))
+    folder:write("phases/actions/other.md", "# Action: Other\n\nDoes more.\n")
+    skill, found = loaded(folder)
+    assert.equal("autonomous", skill.mode)
+    assert.same({ "phases/actions/other.md" }, places(found, "load.registry-unread"))
   end)
 
   it("ends where no action leads on, with the status of that state", function()
     local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["phases/orchestrator.md"] = TABLE }
-    local ends = {}
-    for _, one in ipairs(loaded(folder).terminate) do
-      ends[one.text] = one.status
-    end
-    assert.equal("completed", ends["state.state === 'done'"])
-    assert.equal("failed", ends["state.state === 'failed'"])
-    assert.is_nil(ends["state.state === 'open'"])
+    local by_name = loaded(folder).machine.by_name
+    assert.equal("completed", by_name.done.terminal)
+    assert.equal("failed", by_name.failed.terminal)
+    assert.is_nil(by_name.open.terminal)
   end)
 end)
 
@@ -104,11 +120,17 @@ describe("table, registry, route and diagram of a document", function()
     local skill, _, told = read()
     assert.equal("", told)
     assert.same({ "plan", "finish" }, ids(skill.actions))
-    assert.same({ "state.state === 'idle' && (files.length > 3)" }, when(skill.actions[1]))
-    assert.same({ "(state.state === 'idle' && !(files.length > 3) && (!(files.length > 3)))"
-      .. " || (state.state === 'planned')" }, when(skill.actions[2]))
-    assert.equal(2, skill.actions[1].max_runs)
-    assert.equal("idle", skill.state.state)
+    local rows = {}
+    for k, edge in ipairs(skill.machine.edges) do
+      rows[k] = { edge.action, edge.from[1], edge.to, edge.when or "-", edge.max_runs or "-" }
+    end
+    assert.same({
+      { "plan", "idle", "planned", "files.length > 3", 2 },
+      { "finish", "idle", "done", "!(files.length > 3)", "-" }, -- what the code says behind its test
+      { "finish", "planned", "done", "-", "-" },
+    }, rows)
+    assert.equal("idle", skill.machine.initial)
+    assert.is_nil(skill.state.state) -- the machine's own
   end)
 
   it("that contradict each other are told as they are joined, and not run (F59, F60, F64)", function()
@@ -129,7 +151,7 @@ describe("table, registry, route and diagram of a document", function()
 
   it("hold nothing open: a test that nothing explains blocks its action", function()
     local skill = read { ["files.length > 3"] = "many files" }
-    assert.matches("judged%.includes%('many files'%)", when(skill.actions[1])[1])
+    assert.matches("judged%.includes%('many files'%)", skill.machine.edges[1].when)
   end)
 end)
 
