@@ -1,7 +1,9 @@
 /* hosts.c: what a run costs a host (skillrt.h): prints numbers for bench/rows/hosts.lua.
  *
  *   hosts steps SCRIPT DIR N     ms and KB of a run of three steps, and its descriptors
- *   hosts waiting SCRIPT DIR N   KB that each of N runs takes that wait, and us to open one
+ *   hosts waiting SCRIPT DIR N   KB that each of N runs takes that wait for an event, us until one
+ *                                does, us until one has come to its end by the event; descriptors
+ * of all
  *
  * KB: what is allocated while the runs are open. Links the library, as a host does. */
 #include <dirent.h>
@@ -38,6 +40,7 @@ static int descriptors(void) {
 static struct skillrt *open_run(struct skillrt_host *host, char **words, int i) {
   char work_dir[4096];
   struct skillrt_options options = {.size = sizeof options, .host = host, .script = words[2]};
+  options.wait = true;
   options.work_dir = work_dir;
   snprintf(work_dir, sizeof work_dir, "%s/%d", words[3], i);
   struct skillrt *run = skillrt_open(&options, error, sizeof error);
@@ -77,21 +80,38 @@ static void steps(struct skillrt_host *host, char **words, int count) {
   free(took);
 }
 
+static void settle(struct skillrt_host *host) {
+  do
+    skillrt_host_step(host);
+  while (skillrt_host_timeout_ms(host) >= 0 && skillrt_host_timeout_ms(host) < 10);
+}
+
+/* Runs that wait for an event are back in their books; then each is given one, and ends by it. */
 static void waiting(struct skillrt_host *host, char **words, int count) {
+  struct skillrt **runs = calloc((size_t)count, sizeof *runs);
   skillrt_close(open_run(host, words, count));
   double kb = allocated_kb(), start = now_ms();
   for (int i = 0; i < count; i++) {
-    struct skillrt *run = open_run(host, words, i);
-    do
-      skillrt_step(run);
-    while (skillrt_host_timeout_ms(host) == 0);
+    runs[i] = open_run(host, words, i);
+    settle(host);
+    if (!skillrt_parked(runs[i])) exit(1);
   }
-  double took = now_ms() - start;
-  printf("%.1f %.1f\n", (allocated_kb() - kb) / count, took * 1000 / count);
+  double took = now_ms() - start, held = allocated_kb() - kb;
+  int fds = descriptors();
+  start = now_ms();
+  for (int i = 0; i < count; i++)
+    if (!skillrt_event(runs[i], "go", NULL, NULL, error, sizeof error)) exit(1);
+  while (skillrt_host_step(host) > 0)
+    continue;
+  for (int i = 0; i < count; i++)
+    if (skillrt_status_code(runs[i]) != SKILLRT_COMPLETED) exit(1);
+  printf("%.1f %.1f %.1f %d\n", held / count, took * 1000 / count,
+         (now_ms() - start) * 1000 / count, fds);
+  free(runs);
 }
 
 int main(int count, char **words) {
-  struct skillrt_host_options options = {.size = sizeof options};
+  struct skillrt_host_options options = {.size = sizeof options, .park_ms = 1};
   if (count != 5) return 2;
   struct skillrt_host *host = skillrt_host_open(&options, error, sizeof error);
   if (!host) return 1;

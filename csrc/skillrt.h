@@ -38,6 +38,8 @@ struct skillrt_host_options {
   const char *http_module; /* path of skillrt/http.so; NULL: looked for on Lua's package.cpath */
   bool never_block;        /* slow disks wait on a thread of the pool, however few runs there are */
   const struct sys *sys;   /* NULL: the real world */
+  int park_ms; /* a run with `wait` that has only waited for so long, and has as long to wait, is
+                  put back into its books: see skillrt_parked. 0: 1000; -1: none is */
 };
 
 /* NULL with a message in `error`. Options may be NULL. */
@@ -146,7 +148,16 @@ struct skillrt_options {
    * "nonce", "due", "step" }. NULL: nobody listens. */
   void (*on_question)(void *data, const char *json, size_t size);
   void *data;
-  const struct sys *sys; /* of a run without a host; NULL: the real world */
+  const struct sys *sys;        /* of a run without a host; NULL: the real world */
+  const char *const *limits;    /* of this run: "calls=50", "usage.tokens=100000"; ends with NULL */
+  const char *const *add;       /* on resume: raises limits, in the same words; "ID.calls=5" */
+  const char *const *agent_env; /* names of variables that the agent's program is given, too */
+  const char *trust; /* a folder's own code: NULL: it runs; "known": only where a person has
+                        said so before; "remember": it runs, and is known from now on */
+  size_t lua_ms;     /* ms of processor time that Lua of this run may take until it pauses
+                        (out_of_time);     as memory_limit with a state of its own. 0: no end */
+  bool dry_run;      /* ask nobody: agents answer at once with the least that fits */
+  bool strict;       /* refuse a skill of whose documents something is not read as it is written */
 };
 
 /* Opens a run: loads the script, takes the lock, recovers the journal. NULL with a message
@@ -156,6 +167,11 @@ struct skillrt *skillrt_open(const struct skillrt_options *options, char *error,
 
 /* Does what can be done now, without waiting; in a host for all its runs. */
 enum skillrt_state skillrt_step(struct skillrt *run);
+/* Whether it is back in its books: a run of a host with `wait` that only waits, and keeps a
+ * journal, is closed and given back its lock, but for this handle. It goes on by skillrt_host_step
+ * when its time has come, or when skillrt_event or skillrt_answer has given it something; what
+ * others put into its inbox/ it finds then. Its records say `stop` and `resume`. */
+bool skillrt_parked(const struct skillrt *run);
 /* Whether it has stopped; of a run in a host after skillrt_host_step. */
 bool skillrt_stopped(const struct skillrt *run);
 /* Readable when skillrt_step has work. Valid until skillrt_close; never read from it. */
@@ -166,7 +182,8 @@ int skillrt_timeout_ms(const struct skillrt *run);
 /* Asks the run to stop and stay resumable; others of its host go on. Callable from a signal handler
  * and from any thread until skillrt_close; takes effect in a later skillrt_step, inside a Lua
  * function within some 10,000 instructions. Programs under way have 2 s from SIGTERM to SIGKILL;
- * the run has stopped when they are gone. One that comes after the end is none. */
+ * the run has stopped when they are gone. One that comes after the end is none; a run that is back
+ * in its books has stopped then for what it waits for. */
 void skillrt_stop(struct skillrt *run);
 
 /* The open questions: a JSON array of objects as on_question has them; else as skillrt_state_json.
@@ -226,14 +243,16 @@ enum skillrt_reason_code {
   SKILLRT_STORE_LOST,
   SKILLRT_SYNC_FAILED,
   SKILLRT_OUT_OF_MEMORY,
-  SKILLRT_INTERNAL
+  SKILLRT_INTERNAL,
+  SKILLRT_STEP_TIMEOUT,
+  SKILLRT_OUT_OF_TIME /* lua_ms */
 };
 enum skillrt_reason_code skillrt_reason_code(const struct skillrt *run);
 
 /* The directory of the run, absolute. */
 const char *skillrt_work_dir(const struct skillrt *run);
 /* The state as one line of JSON; belongs to the run, valid until the next call on it. NULL
- * where memory is short. */
+ * where memory is short, or the journal of a run that has stopped cannot be read. */
 const char *skillrt_state_json(struct skillrt *run, size_t *size);
 
 /* Ends what is under way (processes are killed), closes the journal, frees all. NULL is fine. */

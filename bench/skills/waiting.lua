@@ -1,8 +1,9 @@
--- waiting.lua: a run that waits for a long time, as ten thousand of them do in one host.
+-- waiting.lua: a run that waits for an event, as ten thousand of them do in one host.
 local skillrt = require "skillrt"
 
 return skillrt.skill {
   name = "waiting",
   durability = "process",
-  actions = { { id = "wait", run = function(_, ctx) ctx.sleep(3600) end } },
+  state = { n = 0 },
+  actions = { { id = "wait", run = function(_, ctx) return { n = ctx.wait { event = "go" } and 1 } end } },
 }

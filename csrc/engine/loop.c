@@ -169,9 +169,14 @@ struct uv_loop_s *loop_uv(struct loop *l) {
   return l->uv;
 }
 
-void loop_join(struct loop *l, struct loop_member *m, void (*turn)(struct loop_member *)) {
+void loop_attend(struct loop *l, struct loop_member *m, void (*turn)(struct loop_member *)) {
   *m = (struct loop_member){.turn = turn};
   atomic_store(&m->loop, l);
+}
+
+void loop_join(struct loop *l, struct loop_member *m, void (*turn)(struct loop_member *)) {
+  loop_attend(l, m, turn);
+  m->counts = true;
   l->members++;
 }
 
@@ -180,7 +185,7 @@ void loop_leave(struct loop_member *m) {
   if (!l) return;
   take_signaled(l); /* an earlier one is not left in the list */
   if (m->ready) unready(l, m);
-  l->members--;
+  if (m->counts) l->members--;
 }
 
 void loop_ready(struct loop_member *m) {

@@ -47,11 +47,13 @@ struct loop_member {
   struct loop *_Atomic loop;           /* NULL: not a member */
   struct loop_member *next, *previous; /* among those that asked */
   struct loop_member *next_signaled;
-  bool ready;
+  bool ready, counts;
   _Atomic bool signaled;
 };
 
 void loop_join(struct loop *, struct loop_member *, void (*turn)(struct loop_member *));
+/* The same for one that is only signaled: it is no member that others are turned beside. */
+void loop_attend(struct loop *, struct loop_member *, void (*turn)(struct loop_member *));
 void loop_leave(struct loop_member *); /* idempotent */
 void loop_ready(struct loop_member *); /* please turn me; idempotent */
 /* The same, safe in a signal handler and from another thread. */

@@ -45,7 +45,9 @@ struct runtime {
   bool listening;      /* it was tried */
   bool stepping;       /* a function of the run turns the loop */
   bool retired;        /* its sessions were told to end */
-  bool stopped;
+  bool stopped, keeps;
+  void *user; /* whose it is, and who is told when it has stopped */
+  void (*told)(void *user);
   _Atomic(const char *) why; /* stop was asked for */
 };
 
@@ -204,10 +206,11 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                          struct store_report *report, struct error *error) {
   if (!errand_new(r->sys, &r->errand, error)) return false;
   if (!transports_new(r->sys, loop_uv(r->loop), &r->programs, error)) return false;
-  runtime_belongs(r, NULL);
+  runtime_belongs(r, NULL, NULL);
   if (!copy_text(r, o->http_module, &r->http_module) || !copy_text(r, o->inbox, &r->inbox_path))
     return error_set(error, ERROR_MEMORY, "run: no memory");
   const char *url = o->url ? o->url : "memory:";
+  r->keeps = o->url != NULL;
   if (!store_open(r->sys, url, &o->store, &r->store, report, error)) return false;
   struct engine_options options = {.sys = r->sys,
                                    .store = r->store,
@@ -251,7 +254,9 @@ enum engine_phase runtime_step(struct runtime *r) {
   }
   if (phase == ENGINE_STOPPED && transports_ending(r->programs)) phase = ENGINE_WAITING;
   r->stepping = false;
+  bool now = phase == ENGINE_STOPPED && !r->stopped;
   r->stopped = phase == ENGINE_STOPPED;
+  if (now && r->told) r->told(r->user);
   if (r->stopped)
     loop_leave(&r->member);
   else if (phase == ENGINE_READY)
@@ -274,7 +279,9 @@ void runtime_stop(struct runtime *r, const char *why) {
   loop_signal(&r->member);
 }
 
-void runtime_belongs(struct runtime *r, void *user) {
+void runtime_belongs(struct runtime *r, void *user, void (*stopped)(void *user)) {
+  r->user = user;
+  r->told = stopped;
   transports_tell(
       r->programs,
       &(struct transport_owner){
@@ -299,6 +306,10 @@ const struct error *runtime_error(const struct runtime *r) {
 
 bool runtime_stopped(const struct runtime *r) {
   return r->stopped;
+}
+
+bool runtime_keeps(const struct runtime *r) {
+  return r->keeps;
 }
 
 struct loop *runtime_loop(const struct runtime *r) {

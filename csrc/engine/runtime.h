@@ -35,8 +35,9 @@ void runtime_turn(struct runtime *);
 void runtime_wait(struct runtime *);
 /* Safe in a signal handler and from another thread. `why` must be a string literal. */
 void runtime_stop(struct runtime *, const char *why);
-/* Whose it is, for the functions of a host that it calls. Before the first step. */
-void runtime_belongs(struct runtime *, void *user);
+/* Whose it is, for the functions of a host that it calls; `stopped` is told once it has, from
+ * inside of a step: it closes nothing. Before the first step. */
+void runtime_belongs(struct runtime *, void *user, void (*stopped)(void *user));
 /* Something arrived that nobody asked for just now: copied, for the policy's event; see
  * engine_event. On the loop's thread. */
 bool runtime_event(struct runtime *, const char *source, struct span bytes, struct error *);
@@ -44,6 +45,8 @@ const char *runtime_status(const struct runtime *);
 const char *runtime_reason(const struct runtime *);
 const struct error *runtime_error(const struct runtime *);
 bool runtime_stopped(const struct runtime *);
+/* Whether its store keeps what it knows when it is closed. */
+bool runtime_keeps(const struct runtime *);
 struct loop *runtime_loop(const struct runtime *);
 struct store *runtime_store(struct runtime *);
 /* Cancels what is under way (killing processes at once), closes the store; waits for a sync

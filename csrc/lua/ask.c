@@ -39,9 +39,9 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   assert(lua_gettop(L) == AT_NEWS && "a question inside a question");
   if (!lua_checkstack(L, 24))
     return error_set(error, ERROR_MEMORY, "not enough memory for the script");
-  if (!limits_enter(script->limits, L, &script->interrupt))
+  if (!limits_enter(script->limits, L, script->interrupt))
     return error_set(error, ERROR_LIMIT, "runs nested too deep");
-  script->interrupt.since_ns = 0;
+  script->interrupt->since_ns = 0;
   lua_sethook(L, NULL, 0, 0);
   if (!question->own) limits_bound(script->limits, L);
   script->said.code = ERROR_NONE;
@@ -54,10 +54,10 @@ bool ask(struct question *question, lua_CFunction body, struct error *error) {
   if (status != LUA_OK) {
     raised_take(L, status, error);
     if (script->said.code >= ERROR_LOST) error->code = script->said.code;
-    if (error->code == ERROR_STOPPED && interrupt_why(&script->interrupt)) {
+    if (error->code == ERROR_STOPPED && interrupt_why(script->interrupt)) {
       /* before L is left: what it is asked next, it has to answer */
-      limits_calm(script->limits, &script->interrupt);
-      interrupt_notice(&script->interrupt);
+      limits_calm(script->limits, script->interrupt);
+      interrupt_notice(script->interrupt);
     }
     lua_settop(L, -2);
   }

@@ -95,7 +95,9 @@ static int core_open(lua_State *L) {
   luaL_setmetatable(L, RUN_TYPE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
-  script_init(&run->script, L, 1);
+  lua_getfield(L, 2, "interrupt"); /* of a host that keeps it */
+  script_init(&run->script, L, 1, lua_touserdata(L, -1));
+  lua_pop(L, 1);
   if (lua_getfield(L, 1, "newest") == LUA_TSTRING) /* stays where it is: the field keeps it */
     options.store.ending.data = lua_tolstring(L, -1, &options.store.ending.length);
   lua_pop(L, 1);
@@ -123,16 +125,12 @@ struct runtime *run_runtime(const struct run *run) {
   return run->runtime;
 }
 
-struct interrupt *run_interrupt(struct run *run) {
-  return &run->script.interrupt;
-}
-
 /* A stop from outside is meant for each run that is turned or waited for. */
 static void pass_on_stop(struct run *run) {
-  const char *why = interrupt_why(&run->script.interrupt);
+  const char *why = interrupt_why(run->script.interrupt);
   if (run->told || !why) return;
   run->told = true;
-  interrupt_notice(&run->script.interrupt);
+  interrupt_notice(run->script.interrupt);
   runtime_stop(run->runtime, why);
 }
 
@@ -155,10 +153,8 @@ static int run_wait(lua_State *L) {
   return 0;
 }
 
-bool run_turn(struct run *run) {
+void run_heed(struct run *run) {
   pass_on_stop(run);
-  loop_turn(runtime_loop(run->runtime), false);
-  return runtime_stopped(run->runtime);
 }
 
 static int run_stop(lua_State *L) {

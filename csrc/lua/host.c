@@ -8,23 +8,12 @@
 #include "lua/hosted.h"
 #include "transport/host.h"
 
+enum { PARK_MS = 1000 };
+
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT const char *skillrt_version(void) {
   return SKILLRT_VERSION;
-}
-
-/* Options of another version: what it does not know is left out, what we do not know is 0. */
-bool hosted_options(void *to, size_t all, const void *from, const char *name, char *error,
-                    size_t size) {
-  size_t given = from ? *(const size_t *)from : 0;
-  memset(to, 0, all);
-  if (from && (given < sizeof(size_t) || given % sizeof(void *) != 0 || given > 4096)) {
-    snprintf(error, size, "%s: size is %zu; set it to sizeof(struct %s)", name, given, name);
-    return false;
-  }
-  if (from) memcpy(to, from, given < all ? given : all);
-  return true;
 }
 
 static bool host_fill(struct skillrt_host *host, const struct skillrt_host_options *options,
@@ -35,6 +24,7 @@ static bool host_fill(struct skillrt_host *host, const struct skillrt_host_optio
   if (module) strcpy(host->http_module, module);
   if (!loop_open(host->sys, &host->loop, error)) return false;
   loop_offload(host->loop, options->never_block);
+  host->park_ms = options->park_ms ? options->park_ms : PARK_MS;
   return host_state_open(&host->state, host->sys, 0, host->loop, error);
 }
 
@@ -111,8 +101,12 @@ EXPORT void skillrt_call_refuse(struct skillrt_call *call, const char *message) 
 /* ---- its life ---- */
 
 EXPORT size_t skillrt_host_step(struct skillrt_host *host) {
+  bool outermost = host->turning++ == 0; /* a function of a run may turn the loop */
+  if (outermost) parked_turn(host);
   loop_turn(host->loop, false);
-  return loop_members(host->loop);
+  if (outermost) parked_turn(host);
+  host->turning--;
+  return loop_members(host->loop) + host->parked;
 }
 
 EXPORT int skillrt_host_fd(const struct skillrt_host *host) {
@@ -120,7 +114,8 @@ EXPORT int skillrt_host_fd(const struct skillrt_host *host) {
 }
 
 EXPORT int skillrt_host_timeout_ms(const struct skillrt_host *host) {
-  return loop_timeout_ms(host->loop);
+  int parked = parked_timeout_ms(host), loop = loop_timeout_ms(host->loop);
+  return parked < 0 || (loop >= 0 && loop < parked) ? loop : parked;
 }
 
 EXPORT void skillrt_host_close(struct skillrt_host *host) {
@@ -129,6 +124,8 @@ EXPORT void skillrt_host_close(struct skillrt_host *host) {
     skillrt_close(host->runs);
   host_state_close(&host->state);
   loop_close(host->loop);
-  if (host->http_module) sys_free(host->sys, host->http_module, strlen(host->http_module) + 1);
+  hosted_free(host, host->http_module);
+  if (host->newest) sys_free(host->sys, host->newest, sizeof *host->newest + host->newest->size);
+  if (host->due) sys_free(host->sys, host->due, host->due_room * sizeof *host->due);
   sys_free(host->sys, host, sizeof *host);
 }

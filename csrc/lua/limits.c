@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/sys.h"
 #include "engine/loop.h"
@@ -24,6 +25,7 @@ struct limits {
   _Atomic(struct loop *) loop; /* sleeps while nothing is entered */
   struct interrupt all;
   void (*start_ticks)(void); /* NULL: nobody ticks, or the hook does */
+  int64_t left_ns, from_ns;  /* of what may be spent, and since when; left 0: there is no end */
 };
 
 static const char limits_key;
@@ -71,6 +73,10 @@ void interrupt_notice(struct interrupt *i) {
 
 /* ---- hooks ---- */
 
+struct interrupt *limits_whole(struct limits *limits) {
+  return &limits->all;
+}
+
 struct interrupt *limits_current(struct limits *limits) {
   return limits->entered[atomic_load(&limits->depth) - 1].interrupt;
 }
@@ -112,6 +118,11 @@ static void raise_hook(lua_State *L, lua_Debug *where) {
   lua_error(L);
 }
 
+static void limit_met(struct interrupt *i, const char *why) {
+  interrupt_set(i, why);
+  if (i->tell) i->tell(i);
+}
+
 static const char *overtime(struct interrupt *i, int64_t now) {
   if (i->until_ns && now >= i->until_ns) return "run_timeout";
   if (!i->since_ns) i->since_ns = now;
@@ -125,7 +136,7 @@ void limits_tick(struct limits *limits) {
     if (!now) now = sys_real()->mono_ns(sys_real());
     const char *why = overtime(i, now);
     if (!why) continue;
-    interrupt_set(i, why);
+    limit_met(i, why);
     if (!limits->polled) raise_in_all(limits);
   }
 }
@@ -142,9 +153,32 @@ void limits_ticker(struct limits *limits, void (*start)(void)) {
   limits->start_ticks = start;
 }
 
+/* ---- processor time ---- */
+
+static int64_t spent_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void limits_spend(struct limits *limits, int64_t ns) {
+  limits->left_ns = ns;
+  limits->from_ns = spent_ns();
+}
+
+static void count_time(struct limits *limits) {
+  int64_t now = spent_ns();
+  limits->left_ns -= now - limits->from_ns;
+  limits->from_ns = now;
+  if (limits->left_ns > 0) return;
+  limits->left_ns = 1; /* it stays spent */
+  limit_met(limits_current(limits), "out_of_time");
+}
+
 static void poll_hook(lua_State *L, lua_Debug *where) {
   struct limits *limits = limits_of(L);
   limits_tick(limits);
+  if (limits->left_ns) count_time(limits);
   if (is_raising(limits_current(limits))) raise_hook(L, where);
 }
 
@@ -177,6 +211,7 @@ void limits_poll(struct limits *limits) {
 bool limits_enter(struct limits *limits, lua_State *L, struct interrupt *interrupt) {
   int depth = atomic_load(&limits->depth);
   if (depth >= DEPTH) return false;
+  if (limits->left_ns && depth == 1) limits->from_ns = spent_ns();
   limits->entered[depth].L = L;
   limits->entered[depth].interrupt = interrupt ? interrupt : limits_current(limits);
   atomic_store(&limits->depth, depth + 1);
@@ -185,6 +220,7 @@ bool limits_enter(struct limits *limits, lua_State *L, struct interrupt *interru
 
 void limits_leave(struct limits *limits) {
   int depth = atomic_load(&limits->depth);
+  if (limits->left_ns && depth == 2) count_time(limits);
   if (depth > 1) atomic_store(&limits->depth, depth - 1);
 }
 

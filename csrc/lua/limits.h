@@ -27,10 +27,11 @@ struct interrupt {
   _Atomic(const char *) why; /* NULL: not interrupted */
   atomic_bool raising;       /* what is entered has not heard of it yet */
   atomic_bool noticed;
-  int64_t stretch_ns; /* how long Lua may run on without a wait; 0: as it likes */
-  int64_t until_ns;   /* monotonic: Lua does not run on behind it; 0: none */
-  int64_t since_ns;   /* of this stretch, as far as a tick has seen it; 0: none has */
-  char where[160];    /* file and line where it was interrupted; "": it was waiting */
+  int64_t stretch_ns;               /* how long Lua may run on without a wait; 0: as it likes */
+  int64_t until_ns;                 /* monotonic: Lua does not run on behind it; 0: none */
+  int64_t since_ns;                 /* of this stretch, as far as a tick has seen it; 0: none has */
+  void (*tell)(struct interrupt *); /* called when a limit has set it; NULL: nobody */
+  char where[160];                  /* file and line where it was interrupted; "": it was waiting */
 };
 
 /* Async-signal-safe, from any thread. `why`: a literal. Wakes nobody. */
@@ -60,9 +61,14 @@ void limits_leave(struct limits *);
 void limits_tick(struct limits *);
 /* Lua code of `interrupt` may run on for so long; `start` of limits_ticker begins to tick. */
 void limits_allow(struct limits *, struct interrupt *, int64_t stretch_ns, int64_t until_ns);
+/* All Lua code of this Lua state together may take so much of its thread's processor time, as the
+ * hook sees it; what runs then is interrupted, with `why` "out_of_time". 0: as much as it likes. */
+void limits_spend(struct limits *, int64_t ns);
 /* Who ticks, and costs nothing while nobody has to; in a host the hook does. */
 void limits_ticker(struct limits *, void (*start)(void));
 
+/* What stops the whole Lua state. */
+struct interrupt *limits_whole(struct limits *);
 /* What was entered last. */
 struct interrupt *limits_current(struct limits *);
 

@@ -5,17 +5,14 @@
 #include <lua.h>
 #include <stdbool.h>
 
-struct interrupt;
 struct run;
 struct runtime;
 
 /* The open run at `at`; raises where there is none. Valid while Lua keeps it. */
 struct run *run_at(lua_State *L, int at);
 struct runtime *run_runtime(const struct run *);
-/* What stops its Lua functions. */
-struct interrupt *run_interrupt(struct run *);
-/* Does what is ready on its loop; true: it has stopped. */
-bool run_turn(struct run *);
+/* Where its interrupt was set, it begins to stop. */
+void run_heed(struct run *);
 /* As its Lua method does. */
 void run_close(lua_State *L, struct run *);
 

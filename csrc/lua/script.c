@@ -72,7 +72,7 @@ static void allow(lua_State *L, int self, struct script *script) {
     lua_pop(L, 1);
   }
   if (ns[1]) ns[1] += sys_real()->mono_ns(sys_real());
-  if (ns[0] || ns[1]) limits_allow(script->limits, &script->interrupt, ns[0], ns[1]);
+  if (ns[0] || ns[1]) limits_allow(script->limits, script->interrupt, ns[0], ns[1]);
 }
 
 static int load_body(lua_State *L) {
@@ -304,12 +304,14 @@ static void script_tick(void *self) {
 
 static void script_stop(void *self, const char *why) {
   struct script *script = self;
+  const char *said = interrupt_why(script->interrupt); /* of a limit: nobody told the engine yet */
+  if (said && strcmp(why, "user_exit") == 0) why = said;
   struct question question = {.script = script, .method = "stop", .why = why, .own = true};
   struct error ignored;
-  if (script->interrupt.where[0])
-    question.bytes = (struct span){script->interrupt.where, strlen(script->interrupt.where)};
-  limits_calm(script->limits, &script->interrupt);
-  interrupt_notice(&script->interrupt);
+  if (script->interrupt->where[0])
+    question.bytes = (struct span){script->interrupt->where, strlen(script->interrupt->where)};
+  limits_calm(script->limits, script->interrupt);
+  interrupt_notice(script->interrupt);
   ask(&question, notice_body, &ignored);
 }
 
@@ -344,12 +346,14 @@ static int read_record(lua_State *L) {
 }
 
 /* Any of these may raise: what was taken until then is given back by script_clear. */
-void script_init(struct script *script, lua_State *L, int at) {
+void script_init(struct script *script, lua_State *L, int at, struct interrupt *lent) {
   *script = (struct script){.anchor = LUA_NOREF, .kept = LUA_NOREF};
   luaL_checktype(L, at, LUA_TTABLE);
   ask_open(script, L, at);
   script->limits = limits_of(L);
-  script->interrupt.above = limits_current(script->limits);
+  script->interrupt = lent ? lent : &script->own;
+  script->interrupt->stretch_ns = script->interrupt->until_ns = script->interrupt->since_ns = 0;
+  script->interrupt->above = lent ? limits_whole(script->limits) : limits_current(script->limits);
   struct script **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
   lua_pushvalue(L, -1);

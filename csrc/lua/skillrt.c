@@ -1,139 +1,106 @@
-/* skillrt.c: one run of the C library (skillrt.h), in its host's Lua state or in one of its own.
+/* skillrt.c: the life of one run of the C library (skillrt.h), in its host's Lua state or in one of
+ * its own.
  *
  * Everything that could raise happens inside a protected call. The Lua side is
  * lua/skillrt/host.lua, which opens the run and hands back the core's userdata. */
 #include <lauxlib.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/loop.h"
 #include "engine/runtime.h"
 #include "lua/hosted.h"
-#include "lua/limits.h"
 #include "lua/run.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- what Lua tells us ---- */
+/* ---- open ---- */
 
-static int deliver(lua_State *L) {
-  struct skillrt *run = lua_touserdata(L, lua_upvalueindex(1));
-  size_t size;
-  const char *json = luaL_checklstring(L, 1, &size);
-  run->on_record(run->data, json, size);
-  return 0;
+static void raise_pair(lua_State *L, int message) {
+  lua_createtable(L, 0, 2);
+  lua_pushvalue(L, message);
+  lua_setfield(L, -2, "message");
+  lua_pushvalue(L, message + 1);
+  lua_setfield(L, -2, "code");
+  lua_error(L);
 }
 
-static int ask(lua_State *L) {
-  struct skillrt *run = lua_touserdata(L, lua_upvalueindex(1));
-  size_t size;
-  const char *json = luaL_checklstring(L, 1, &size);
-  run->on_question(run->data, json, size);
-  return 0;
-}
-
-static int progress(lua_State *L) {
-  struct skillrt *run = lua_touserdata(L, lua_upvalueindex(1));
-  size_t size;
-  const char *id = luaL_checkstring(L, 1), *bytes = luaL_checklstring(L, 2, &size);
-  run->on_progress(run->data, id, bytes, size);
-  return 0;
-}
-
-static void set_function(lua_State *L, const char *field, lua_CFunction function, void *data) {
-  lua_pushlightuserdata(L, data);
-  lua_pushcclosure(L, function, 1);
-  lua_setfield(L, -2, field);
-}
-
-/* ---- options ---- */
-
-static void set_text(lua_State *L, const char *field, const char *value) {
-  if (value) {
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, field);
-  }
-}
-
-static void set_flag(lua_State *L, const char *field, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, field);
-}
-
-static void set_list(lua_State *L, const char *field, const char *const *list) {
-  if (!list) return;
-  lua_newtable(L);
-  for (lua_Integer i = 0; list[i]; i++) {
-    lua_pushstring(L, list[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, field);
-}
-
-static void push_options(lua_State *L, struct skillrt *run) {
-  const struct skillrt_options *options = run->options;
-  lua_createtable(L, 0, 16);
-  set_text(L, "script", options->script);
-  set_text(L, "work_dir", options->work_dir);
-  set_text(L, "input_json", options->input_json);
-  set_text(L, "agent", options->agent);
-  set_text(L, "strategy", options->strategy);
-  set_text(L, "durability", options->durability);
-  set_text(L, "context", options->context);
-  set_text(L, "answer", options->answer);
-  set_text(L, "from", options->from);
-  set_text(L, "decide", options->decide);
-  set_text(L, "http_module", options->http_module ? options->http_module : run->host->http_module);
-  set_flag(L, "wait", options->wait);
-  set_flag(L, "resume", options->resume);
-  set_flag(L, "retry", options->retry);
-  set_flag(L, "accept_changes", options->accept_changes);
-  set_flag(L, "accept_edits", options->accept_edits);
-  set_flag(L, "yes", options->yes);
-  set_flag(L, "shared", run->state == &run->host->state && !run->alone);
-  set_list(L, "args", options->args);
-  if (options->script_text) {
-    lua_pushlstring(L, options->script_text, options->script_size);
-    lua_setfield(L, -2, "script_text");
-  }
-  if (run->on_record) set_function(L, "on_record", deliver, run);
-  if (run->on_progress) set_function(L, "on_progress", progress, run);
-  if (run->on_question) set_function(L, "on_question", ask, run);
-}
-
-/* ---- a run's life ---- */
-
-/* host.open(options) -> { run =, work_dir =, message =, state_json = } | nil, message */
+/* host.open(options) -> { run =, work_dir = } | nil, message, code */
 static int open_body(lua_State *L) {
   struct skillrt *run = lua_touserdata(L, 1);
   host_state_push(L, "open");
-  push_options(L, run);
-  lua_call(L, 1, 2);
-  if (lua_isnil(L, -2)) return luaL_error(L, "%s", lua_tostring(L, -1));
-  lua_pop(L, 1);
-  lua_getfield(L, -1, "run");
-  run->run = run_at(L, -1);
-  lua_getfield(L, -2, "work_dir");
-  run->work_dir = luaL_checkstring(L, -1);
-  run->runtime = run_runtime(run->run);
-  run->interrupt = run_interrupt(run->run);
-  lua_pop(L, 2);
+  hosted_push(L, run);
+  lua_call(L, 1, 3);
+  if (lua_isnil(L, 2)) raise_pair(L, 3);
+  lua_settop(L, 2);
+  lua_getfield(L, 2, "run");
+  struct run *opened = run_at(L, -1);
+  lua_getfield(L, 2, "work_dir");
+  const char *work_dir = luaL_checkstring(L, -1);
+  if (!run->work_dir && !(run->work_dir = hosted_copy(run->host, work_dir)))
+    return luaL_error(L, "not enough memory");
+  lua_settop(L, 2);
   run->held = luaL_ref(L, LUA_REGISTRYINDEX);
+  run->run = opened;
+  run->runtime = run_runtime(opened);
   return 0;
 }
 
-static bool run_fill(struct skillrt *run, const struct skillrt_options *options,
-                     struct error *error) {
+static void stopped(void *user) {
+  parked_look(user);
+}
+
+bool hosted_open(struct skillrt *run, struct error *error) {
   struct skillrt_host *host = run->host;
-  bool own = options->own_state || (run->alone && options->memory_limit > 0);
+  const struct skillrt_options *o = &run->options;
+  if (run->state) luaL_unref(run->state->L, LUA_REGISTRYINDEX, run->told);
+  run->told = LUA_NOREF;
+  bool own = o->own_state || (run->alone && (o->memory_limit > 0 || o->lua_ms > 0));
   run->state = own ? &run->own : &host->state;
-  if (own && !host_state_open(&run->own, host->sys, options->memory_limit, host->loop, error))
+  if (own && !host_state_open(&run->own, host->sys, o->memory_limit, host->loop, error))
     return false;
-  run->options = options;
-  bool good = host_state_call(run->state, open_body, run, error);
-  run->options = NULL;
-  if (good) runtime_belongs(run->runtime, run);
-  return good;
+  if (own) limits_spend(limits_of(run->own.L), (int64_t)o->lua_ms * 1000000);
+  if (host_state_call(run->state, open_body, run, error)) {
+    runtime_belongs(run->runtime, run, stopped);
+    return true;
+  }
+  hosted_close(run);
+  return false;
+}
+
+/* due(hosted) -> UTC ms, or nothing */
+static int due_body(lua_State *L) {
+  void **pair = lua_touserdata(L, 1);
+  const struct skillrt *run = pair[0];
+  host_state_push(L, "due");
+  lua_rawgeti(L, LUA_REGISTRYINDEX, run->held);
+  lua_call(L, 1, 1);
+  *(int64_t *)pair[1] = (int64_t)luaL_optinteger(L, -1, -1);
+  return 0;
+}
+
+bool hosted_due(struct skillrt *run, int64_t *ms) {
+  struct error ignored;
+  void *pair[2] = {run, ms};
+  return host_state_call(run->state, due_body, pair, &ignored);
+}
+
+/* ---- its life ---- */
+
+/* A stop that was asked for by another thread, on ours. */
+static void heard(struct loop_member *member) {
+  struct skillrt *run =
+      (struct skillrt *)(void *)((char *)member - offsetof(struct skillrt, member));
+  if (run->run)
+    run_heed(run->run);
+  else
+    parked_stop(run);
+}
+
+/* A limit of time was met, maybe between two functions of the run. */
+static void limited(struct interrupt *interrupt) {
+  char *at = (char *)interrupt - offsetof(struct skillrt, interrupt);
+  loop_signal(&((struct skillrt *)(void *)at)->member);
 }
 
 static struct skillrt *run_new(const struct skillrt_options *options, char *error, size_t size) {
@@ -149,11 +116,10 @@ static struct skillrt *run_new(const struct skillrt_options *options, char *erro
   }
   run->host = host;
   run->alone = !options->host;
-  run->held = LUA_NOREF;
-  run->on_record = options->on_record;
-  run->on_progress = options->on_progress;
-  run->on_question = options->on_question;
-  run->data = options->data;
+  run->held = run->told = LUA_NOREF;
+  run->options = *options;
+  run->interrupt.tell = limited;
+  loop_attend(host->loop, &run->member, heard);
   run->next = host->runs;
   run->link = &host->runs;
   if (run->next) run->next->link = &run->next;
@@ -166,10 +132,22 @@ EXPORT struct skillrt *skillrt_open(const struct skillrt_options *given, char *e
   struct error why = {0};
   if (!hosted_options(&options, sizeof options, given, "skillrt_options", error, size)) return NULL;
   struct skillrt *run = run_new(&options, error, size);
-  if (!run || run_fill(run, &options, &why)) return run;
+  if (!run || (hosted_open(run, &why) && hosted_keep(run, &why))) return run;
   snprintf(error, size, "%s", why.text);
   skillrt_close(run);
   return NULL;
+}
+
+void hosted_close(struct skillrt *run) {
+  lua_State *L = run->state ? run->state->L : NULL;
+  if (run->run) run_close(L, run->run);
+  if (L) luaL_unref(L, LUA_REGISTRYINDEX, run->held);
+  if (L) luaL_unref(L, LUA_REGISTRYINDEX, run->told);
+  run->held = run->told = LUA_NOREF;
+  run->run = NULL;
+  run->runtime = NULL;
+  host_state_close(&run->own);
+  run->state = &run->host->state;
 }
 
 EXPORT void skillrt_close(struct skillrt *run) {
@@ -178,159 +156,37 @@ EXPORT void skillrt_close(struct skillrt *run) {
   bool alone = run->alone;
   *run->link = run->next;
   if (run->next) run->next->link = run->link;
-  if (run->run) run_close(run->state->L, run->run);
-  if (run->state && run->state->L) luaL_unref(run->state->L, LUA_REGISTRYINDEX, run->held);
-  host_state_close(&run->own);
+  parked_forget(run);
+  loop_leave(&run->member);
+  hosted_close(run);
+  hosted_forget(run);
+  hosted_free(host, run->work_dir);
+  hosted_free(host, run->trouble);
   sys_free(host->sys, run, sizeof *run);
   if (alone) skillrt_host_close(host);
 }
 
 EXPORT enum skillrt_state skillrt_step(struct skillrt *run) {
-  return skillrt_stopped(run) || run_turn(run->run) ? SKILLRT_STOPPED : SKILLRT_RUNNING;
+  if (skillrt_stopped(run)) return SKILLRT_STOPPED;
+  if (run->run) run_heed(run->run);
+  skillrt_host_step(run->host);
+  return skillrt_stopped(run) ? SKILLRT_STOPPED : SKILLRT_RUNNING;
 }
 
 EXPORT bool skillrt_stopped(const struct skillrt *run) {
-  return runtime_stopped(run->runtime);
+  return run->runtime ? runtime_stopped(run->runtime) && run->place == PLACE_OPEN && !run->listed
+                      : run->place == PLACE_CLOSED;
 }
 
 EXPORT int skillrt_fd(const struct skillrt *run) {
-  return loop_fd(run->host->loop);
+  return skillrt_host_fd(run->host);
 }
 
 EXPORT int skillrt_timeout_ms(const struct skillrt *run) {
-  return loop_timeout_ms(run->host->loop);
+  return skillrt_host_timeout_ms(run->host);
 }
 
 EXPORT void skillrt_stop(struct skillrt *run) {
-  interrupt_set(run->interrupt, "user_exit");
-  runtime_stop(run->runtime, "user_exit");
-}
-
-/* ---- what became of it ---- */
-
-EXPORT const char *skillrt_status(const struct skillrt *run) {
-  return runtime_status(run->runtime);
-}
-
-EXPORT const char *skillrt_reason(const struct skillrt *run) {
-  return runtime_reason(run->runtime);
-}
-
-static int named(const char *name, const char *const *names, int other) {
-  for (int i = 0; names[i]; i++)
-    if (strcmp(names[i], name) == 0) return i;
-  return other;
-}
-
-EXPORT enum skillrt_status_code skillrt_status_code(const struct skillrt *run) {
-  static const char *const names[] = {"", "completed", "failed", "aborted", "paused", NULL};
-  return (enum skillrt_status_code)named(skillrt_status(run), names, SKILLRT_GOING);
-}
-
-EXPORT enum skillrt_reason_code skillrt_reason_code(const struct skillrt *run) {
-  static const char *const names[] = {"",
-                                      " ",
-                                      "task_completed",
-                                      "all_phases_completed",
-                                      "user_exit",
-                                      "waiting_for_person",
-                                      "waiting_for_event",
-                                      "waiting_for_time",
-                                      "needs_decision",
-                                      "blocked",
-                                      "no_action_selected",
-                                      "no_progress",
-                                      "max_iterations",
-                                      "error_limit",
-                                      "phase_failed",
-                                      "action_failed",
-                                      "run_timeout",
-                                      "call_limit",
-                                      "usage_limit",
-                                      "strategy_error",
-                                      "script_error",
-                                      "output_failed",
-                                      "store_failed",
-                                      "store_lost",
-                                      "sync_failed",
-                                      "out_of_memory",
-                                      "internal",
-                                      NULL};
-  return (enum skillrt_reason_code)named(skillrt_reason(run), names, SKILLRT_OTHER_REASON);
-}
-
-enum { ARGUMENTS = 3 };
-
-struct wish {
-  const struct skillrt *run;
-  const char *name;
-  const char *arguments[ARGUMENTS]; /* texts; NULL: nil */
-  bool done;                        /* true is wanted, else a text */
-  const char *text;
-  size_t size;
-};
-
-/* Calls the function of that name in what host.open gave, and keeps its text there. */
-static int wish_body(lua_State *L) {
-  struct wish *wish = lua_touserdata(L, 1);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, wish->run->held);
-  lua_getfield(L, 2, wish->name);
-  for (int i = 0; i < ARGUMENTS; i++)
-    lua_pushstring(L, wish->arguments[i]);
-  lua_call(L, ARGUMENTS, 2);
-  if (wish->done && !lua_toboolean(L, 3)) return luaL_error(L, "%s", lua_tostring(L, 4));
-  if (wish->done) return 0;
-  wish->text = luaL_checklstring(L, 3, &wish->size);
-  lua_settop(L, 3);
-  lua_setfield(L, 2, "text");
-  return 0;
-}
-
-static const char *host_text(const struct skillrt *run, const char *name, size_t *size) {
-  struct wish wish = {.run = run, .name = name};
-  struct error ignored;
-  if (!host_state_call(run->state, wish_body, &wish, &ignored)) return NULL;
-  if (size) *size = wish.size;
-  return wish.text;
-}
-
-static bool host_tell(struct wish *wish, char *error, size_t size) {
-  struct error why;
-  wish->done = true;
-  if (host_state_call(wish->run->state, wish_body, wish, &why)) return true;
-  snprintf(error, size, "%s", why.text);
-  return false;
-}
-
-EXPORT const char *skillrt_questions_json(struct skillrt *run, size_t *size) {
-  return host_text(run, "questions_json", size);
-}
-
-EXPORT bool skillrt_answer(struct skillrt *run, long long question, const char *json,
-                           const char *nonce, char *error, size_t size) {
-  char number[32];
-  snprintf(number, sizeof number, "%lld", question);
-  struct wish wish = {.run = run, .name = "answer", .arguments = {number, json, nonce}};
-  return host_tell(&wish, error, size);
-}
-
-EXPORT bool skillrt_event(struct skillrt *run, const char *name, const char *json, const char *id,
-                          char *error, size_t size) {
-  struct wish wish = {.run = run, .name = "event", .arguments = {name, json, id}};
-  return host_tell(&wish, error, size);
-}
-
-EXPORT const char *skillrt_message(const struct skillrt *run) {
-  const struct error *error = runtime_error(run->runtime);
-  if (error && error->code != ERROR_NONE) return error->text;
-  const char *text = host_text(run, "message", NULL);
-  return text ? text : "";
-}
-
-EXPORT const char *skillrt_work_dir(const struct skillrt *run) {
-  return run->work_dir;
-}
-
-EXPORT const char *skillrt_state_json(struct skillrt *run, size_t *size) {
-  return host_text(run, "state_json", size);
+  interrupt_set(&run->interrupt, "user_exit");
+  loop_signal(&run->member);
 }

@@ -6,9 +6,12 @@
 local asked = require("skillrt.run.books.asked")
 local again = require("skillrt.document.reopen")
 local agent_of = require("skillrt.cli.agent")
+local amounts_of = require("skillrt.cli.settings").amounts
 local core = require("skillrt.core")
 local inbox = require("skillrt.run.inbox")
 local json = require("skillrt.base.json")
+local loaded = require("skillrt.cli.loaded")
+local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
 local open = require("skillrt.document.open")
 local questions = require("skillrt.run.questions")
@@ -16,6 +19,7 @@ local runner = require("skillrt.run.runner")
 local single = require("skillrt.base.single")
 local script_of = require("skillrt.document.script")
 local skill_of = require("skillrt.skill")
+local trust = require("skillrt.document.trust")
 local views = require("skillrt.run.views")
 
 local M = {}
@@ -64,23 +68,31 @@ end
 -- What reads the script: a file, or the text that the host gave.
 local function loader(options)
   return function(path, more)
-    local skill, message
+    local skill, message, code, findings
     if options.script_text then
-      skill, message = script_of.run_text(options.script_text, path, more and more.drawn)
+      skill, message, code = script_of.run_text(options.script_text, path, more and more.drawn)
     else
-      skill, message = open.load(path, more)
+      skill, message, code, findings = open.load(path, more)
     end
     if not skill then
-      return nil, message
+      return nil, message, code
     elseif not skill_of.is(skill) then
       return nil, path .. ": ran its skill itself; a script for a host must return the skill"
     end
-    return skill
+    return skill, nil, nil, findings
   end
 end
 
-local GIVEN <const> = { "work_dir", "http_module", "strategy", "durability", "context", "args", "wait" }
-local AGAIN <const> = { "script", "answer", "accept_changes", "accept_edits", "retry", "from", "decide", "yes", "add" }
+local GIVEN <const> = { "work_dir", "http_module", "strategy", "durability", "context", "args", "wait", "interrupt",
+  "park_ms", "shift" }
+local AGAIN <const> = { "script", "answer", "accept_changes", "accept_edits", "retry", "from", "decide", "yes" }
+
+-- Amounts as the command line takes them; `name` is of the option.
+local function take_amounts(options, settings, name)
+  local amounts, message = amounts_of(options[name], name .. ":")
+  settings[name] = amounts
+  return not message, message
+end
 
 -- The options of a run as the runner has them; nil and a message.
 local function settings_of(options)
@@ -98,10 +110,17 @@ local function settings_of(options)
     end
     settings.input = input
   end
-  local message
-  settings.agent, message = agent_of.read(options.agent)
+  local message, ok
+  settings.agent, message = agent_of.read(options.agent, options.agent_env)
   if message then
-    return nil, (message:gsub("^%-%-", ""))
+    return nil, (message:gsub("%-%-agent%-env", "agent_env"):gsub("%-%-", ""))
+  end
+  settings.agent = options.dry_run and { kind = "dry" } or settings.agent
+  for _, name in ipairs { "limits", "add" } do
+    ok, message = take_amounts(options, settings, name)
+    if not ok then
+      return nil, message
+    end
   end
   return settings
 end
@@ -109,6 +128,8 @@ end
 local function take_up(options, settings)
   if not options.work_dir then
     return nil, "work_dir: must name the directory of the run that is to go on"
+  elseif settings.limits then
+    return nil, "limits: a run keeps those that it began with; add raises them"
   end
   for _, name in ipairs(AGAIN) do
     settings[name] = options[name] or nil
@@ -116,42 +137,126 @@ local function take_up(options, settings)
   if options.script_text then
     settings.script = options.script or "script"
   end
-  local skill, message = again.skill_for(options.work_dir, settings, loader(options))
+  local skill, message, code = again.skill_for(options.work_dir, settings, loader(options))
   if not skill then
-    return nil, message
+    return nil, message, code
   end
   return runner.take_up(skill, settings)
+end
+
+-- Whether a person has said that the code of a folder may run; a host that asks for nothing has said so itself.
+local function check_trust(options)
+  local wanted = options.trust
+  local code = wanted and options.script and trust.code(options.script)
+  if wanted and wanted ~= "known" and wanted ~= "remember" then
+    return nil, ('trust: is "known" or "remember", not %s'):format(names.show(wanted)), "invalid"
+  elseif not code or trust.is_trusted(code) then
+    return true
+  elseif wanted == "remember" then
+    return trust.remember(code, options.script)
+  end
+  local text = "%s: holds code that nobody has said may run here:\n%s\n"
+    .. 'look at it, then open it once with trust = "remember"'
+  return nil, text:format(options.script, table.concat(trust.lines(code), "\n")), "changed"
 end
 
 local function begin(options, settings)
   if not (options.script or options.script_text) then
     return nil, "script: must name a script, a folder or a configuration"
+  elseif settings.add then
+    return nil, "add: raises the limits of a run that goes on; a new one is given limits"
   end
-  local skill, message = loader(options)(options.script or "script", { agent = settings.agent })
+  local ok, why, kind = check_trust(options)
+  if not ok then
+    return nil, why, kind
+  end
+  local skill, message, code, findings = loader(options)(options.script or "script", { agent = settings.agent })
   if not skill then
-    return nil, message
+    return nil, message, code
+  end
+  local refused = type(findings) == "table" and loaded.refused(findings, options.strict)
+  if refused then
+    return nil, (refused:gsub("^%-%-", "")), "invalid"
   end
   return runner.begin(skill, settings)
 end
 
----@class skillrt.Hosted
+---@class skillrt.Hosted  an open run; one that is back in its books is known by its folder
 ---@field run userdata        the core's
+---@field policy skillrt.Policy
 ---@field work_dir string     absolute
----@field message fun(): string     more about why it stopped
----@field state_json fun(): string  the present state as compact JSON
----@field questions_json fun(): string  the open questions
----@field event fun(name: string, value: string|nil, id: string|nil): boolean?, string?   value: JSON
----@field answer fun(number: string, value: string, nonce: string|nil): boolean?, string?
 
--- What comes from outside, handed to a run that goes on; for one that has stopped it lies in its inbox.
-local function hand_over(run, policy, kind, entry)
+---@param options table  the fields of struct skillrt_options
+---@return skillrt.Hosted|nil hosted
+---@return string? message
+---@return string? code
+function M.open(options)
+  single.many = options.shared
+  local settings, problem = settings_of(options)
+  if not settings then
+    return nil, problem
+  end
+  local run, report, policy = (options.resume and take_up or begin)(options, settings)
+  if not run then
+    return nil, report --[[@as string]], policy --[[@as string]]
+  end
+  return { run = run, policy = policy, work_dir = policy.work_dir }
+end
+
+---When a run that has paused to wait goes on by itself.
+---@param hosted skillrt.Hosted
+---@return integer|nil utc  ms
+function M.due(hosted)
+  return hosted.policy.due_at
+end
+
+-- What is known of a run, open or not.
+local function books_of(hosted)
+  if type(hosted) == "string" then
+    return assert(look.books(hosted))
+  end
+  return hosted.policy.books
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string  more about why it stopped
+function M.message(hosted)
+  return books_of(hosted).message or ""
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string  the present state as compact JSON
+function M.state_json(hosted)
+  return assert(json.encode(views.state(books_of(hosted))))
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string  the open questions
+function M.questions_json(hosted)
+  local list = json.array({})
+  for i, question in ipairs(asked.list(books_of(hosted))) do
+    list[i] = shown(question)
+  end
+  return assert(json.encode(list))
+end
+
+-- What comes from outside, handed to a run that goes on; for one that has stopped, is about to, or is back in its
+-- books it lies in its inbox.
+local function hand_over(hosted, kind, entry)
+  if type(hosted) == "string" then
+    return inbox.put(hosted, entry, true)
+  end
+  local run, policy = hosted.run, hosted.policy
   if run:status() == "" then
-    local ok, message = run:event(kind, assert(json.encode(entry)))
-    return ok, message
+    local ok, message, code = run:event(kind, assert(json.encode(entry)))
+    if ok or code ~= "stopped" or policy.run.keeps_nothing then
+      return ok, message
+    end
   elseif policy.run.keeps_nothing then
     return nil, ("%s: the run has stopped, and kept nothing to go on from"):format(policy.books.run_id)
   end
-  return inbox.put(policy.work_dir, entry)
+  local name, why = inbox.put(policy.work_dir, entry)
+  return name and true, why or "lies"
 end
 
 local function decoded(text, what)
@@ -162,7 +267,13 @@ local function decoded(text, what)
   return value
 end
 
-local function give_event(run, policy, name, text, id)
+---@param hosted skillrt.Hosted|string
+---@param name string
+---@param text string|nil  JSON
+---@param id string|nil
+---@return boolean|string|nil ok
+---@return string? message  or "lies": in the inbox, for when the run goes on
+function M.event(hosted, name, text, id)
   local problem = names.problem_of_event(name)
   if problem then
     return nil, problem
@@ -171,59 +282,27 @@ local function give_event(run, policy, name, text, id)
   if value == nil then
     return nil, why
   end
-  return hand_over(run, policy, "event", { event = name, value = value, id = id })
+  return hand_over(hosted, "event", { event = name, value = value, id = id })
 end
 
-local function give_answer(run, policy, number, text, nonce)
+---@param hosted skillrt.Hosted|string
+---@param number string
+---@param text string  JSON
+---@param nonce string|nil
+---@return boolean|string|nil ok
+---@return string? message  as of event
+function M.answer(hosted, number, text, nonce)
   local value, why = decoded(text, "answer")
   if value == nil then
     return nil, why
   end
   local answer = { question = tonumber(number), value = value, nonce = nonce }
   local found
-  found, why = questions.find(policy.books, answer)
+  found, why = questions.find(books_of(hosted), answer)
   if not found then
     return nil, why
   end
-  return hand_over(run, policy, "answer", { answer = value, question = answer.question, nonce = nonce })
-end
-
----@param options table  the fields of struct skillrt_options
----@return skillrt.Hosted|nil hosted
----@return string? message
-function M.open(options)
-  single.many = options.shared
-  local settings, problem = settings_of(options)
-  if not settings then
-    return nil, problem
-  end
-  local run, report, policy = (options.resume and take_up or begin)(options, settings)
-  if not run then
-    return nil, report --[[@as string]]
-  end
-  return {
-    run = run,
-    work_dir = policy.work_dir,
-    message = function()
-      return policy.books.message or ""
-    end,
-    state_json = function()
-      return assert(json.encode(views.state(policy.books)))
-    end,
-    questions_json = function()
-      local list = json.array({})
-      for i, question in ipairs(asked.list(policy.books)) do
-        list[i] = shown(question)
-      end
-      return assert(json.encode(list))
-    end,
-    event = function(name, value, id)
-      return give_event(run, policy, name, value, id)
-    end,
-    answer = function(number, value, nonce)
-      return give_answer(run, policy, number, value, nonce)
-    end,
-  }
+  return hand_over(hosted, "answer", { answer = value, question = answer.question, nonce = nonce })
 end
 
 M.version = core.version

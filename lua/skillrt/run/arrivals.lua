@@ -9,8 +9,12 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local programs = require("skillrt.run.programs")
 local questions = require("skillrt.run.questions")
+local steady = require("skillrt.run.steady")
 
 local M = {}
+
+-- Until the inbox is looked at again where it could not be read, and how often that is tried.
+local AGAIN_MS <const>, MOST_UNREAD <const> = 100, 100
 
 -- It is told why, and put aside.
 local function refuse(policy, what, why)
@@ -65,13 +69,18 @@ function M.take(policy, ring)
   local handed = policy.handed or {}
   policy.handed, policy.has_arrived = nil, false
   if policy.inbox then
-    list = policy.inbox:look(now)
+    local whole
+    list, whole = policy.inbox:look(now)
+    policy.unread = not whole and (policy.unread or 0) + 1 or nil
+    if not whole and policy.unread <= MOST_UNREAD then -- no descriptors now: it lies there
+      policy.has_arrived, policy.resting = true, steady.now() + AGAIN_MS
+    end
   end
   for _, what in ipairs(handed) do
     list[#list + 1] = what
   end
   for _, what in ipairs(list) do
-    ring(policy, what.came or now)
+    ring(policy, steady.at(policy.run, what.came or now))
     take(policy, what)
   end
 end

@@ -13,6 +13,7 @@ local prompts = require("skillrt.run.prompts")
 local programs = require("skillrt.run.programs")
 local record = require("skillrt.base.record")
 local single = require("skillrt.base.single")
+local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.waits")
 
 ---@class skillrt.Call
@@ -132,11 +133,10 @@ end
 function Calls:start(call)
   call.doubt = nil
   local pace = call.request.pace
-  local now = pace and self.run.core.wall_ms()
-  local wait = pace and not call.paced and pace:wait(now) or 0
+  local wait = pace and not call.paced and pace:wait(self.run.core.wall_ms()) or 0
   call.paced = wait > 0 or nil -- what waits has its place, and does not ask again
   if wait > 0 then
-    self.due:put(now + wait, call)
+    self.due:put(steady.now() + wait, call)
     return
   end
   self.held:put(call, self.run.limits:bounds_of(call), self.admitted)
@@ -158,7 +158,7 @@ local function take_up(self, call, open)
     self:decide(call, decision)
   elseif open.failed then -- its attempt was over, the next one waits
     call.attempt = call.attempt + 1
-    self.due:put(math.min(open.retry_at, self.run.core.wall_ms() + open.failed.retry), call) -- clocks are put back
+    self.due:put(steady.at(self.run, open.retry_at, open.failed.retry), call) -- clocks are put back
   elseif call.idem then
     self:start(call)
   else
@@ -262,7 +262,7 @@ function Calls:settle(call, entry)
 end
 
 ---Something of a step's is due then: its next attempt.
----@param at integer  UTC ms
+---@param at integer  of steady.lua
 ---@param step skillrt.Step
 function Calls:ring(at, step)
   self.used = true

@@ -6,6 +6,7 @@
 
 local due_of = require("skillrt.run.due")
 local single = require("skillrt.base.single")
+local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Clocks
 ---@field books skillrt.Books  the run's
@@ -47,12 +48,12 @@ end
 ---@param step skillrt.Step
 function Clocks:began(one, step)
   one.open = one.open or due_of.new()
-  one.open:put(math.max(step.started_at, one.books.opened_at or 0) - (step.ms or 0), step)
+  one.open:put(steady.at(self, math.max(step.started_at, one.books.opened_at or 0)) - (step.ms or 0), step)
   self:set(one)
 end
 
 ---The first limit that is over; else when one may be.
----@param now integer  UTC ms
+---@param now integer  of steady.lua
 ---@return skillrt.Bound|nil late
 ---@return integer|nil at
 function Clocks:late(now)

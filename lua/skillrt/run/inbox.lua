@@ -55,15 +55,22 @@ end
 
 ---What lies there and was not met before, oldest first.
 ---@param now integer  UTC ms
----@return table[]  { file, came = UTC ms, question, value, nonce, event, arrival } or { file, came, problem }
+---@return table[] list  of { file, came = UTC ms, question, value, nonce, event, arrival } or { file, came, problem }
+---@return boolean whole  false: the system refused to read something now
 function Inbox:look(now)
-  local list = {}
-  for _, entry in ipairs(core_files.list(self.folder) or {}) do
+  local list, whole = {}, true
+  local entries, _, failed = core_files.list(self.folder)
+  if not entries and failed == "system" then
+    whole = false
+  end
+  for _, entry in ipairs(entries or {}) do
     local name = entry.name
     if entry.kind ~= "directory" and name:find("^[^.].*%.json$") and not self.met[name] then
       local info = core_files.stat(files.join(self.folder, name))
       local what, problem, code = read(self, name)
-      if what or code ~= "missing" then
+      if code == "system" then
+        whole = false
+      elseif what or code ~= "missing" then
         what = what or { problem = problem }
         what.file, what.came = name, math.min(now, info and info.mtime_ns // 1000000 or now)
         list[#list + 1] = what
@@ -73,7 +80,7 @@ function Inbox:look(now)
   table.sort(list, function(a, b)
     return a.came < b.came or (a.came == b.came and a.file < b.file)
   end)
-  return list
+  return list, whole
 end
 
 ---What a file said is recorded: it goes when that is durable.
@@ -104,15 +111,16 @@ end
 ---Puts something there, whole.
 ---@param work_dir string  absolute
 ---@param entry table  { answer, question, nonce } or { event, value }, and maybe id
+---@param soon boolean|nil  it is taken by this process: it need not survive a power cut until then
 ---@return string|nil name  of the file
 ---@return string? message
-function M.put(work_dir, entry)
+function M.put(work_dir, entry, soon)
   local name = (entry.id and entry.id:gsub("[^%w_-]", "_"):sub(1, 100) .. "-" or "") .. files.random_name() .. ".json"
   local text, why = json.encode(entry)
   if not text then
     return nil, why
   end
-  local ok, message = files.keep(work_dir, M.FOLDER .. "/" .. name, text .. "\n", true)
+  local ok, message = files.keep(work_dir, M.FOLDER .. "/" .. name, text .. "\n", not soon)
   return ok and name or nil, message
 end
 

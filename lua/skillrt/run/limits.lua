@@ -10,6 +10,7 @@ local on_error = require("skillrt.skill.on_error")
 local room = require("skillrt.run.limits.room")
 local single = require("skillrt.base.single")
 local spent_of = require("skillrt.run.books.spent")
+local steady = require("skillrt.run.steady")
 local table_of = require("skillrt.skill.limits")
 
 ---@class skillrt.Bound  one thing that is limited, of the run, of a sub-run, or of one action of these
@@ -136,7 +137,7 @@ function Limits.new(run, above, call)
   self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance or false
   self.root.bounds_lua = self.root.bounds_lua or self.allowance or has_timeouts(run.skill)
   if self.run_timeout then
-    self.deadline = core.wall_ms() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
+    self.deadline = steady.now() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
   take_up_times(self)
   return self
@@ -187,7 +188,7 @@ function Limits:reached()
   if not deadline and not clocks then
     return nil
   end
-  local now = core.wall_ms()
+  local now = steady.now()
   self.now = now
   local late = deadline and now >= deadline and self.run_timeout or clocks and clocks:late(now)
   if late then
@@ -207,7 +208,7 @@ end
 ---@return integer|nil ms
 function Limits:times()
   local stretch = self.step_timeout and math.ceil(self.step_timeout.most * 1000)
-  return stretch, self.deadline and math.max(0, self.deadline - core.wall_ms())
+  return stretch, self.deadline and math.max(0, self.deadline - steady.now())
 end
 
 ---How long one exchange of a step may take, and its Lua between two waits.

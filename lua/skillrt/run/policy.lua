@@ -18,6 +18,7 @@ local rest = require("skillrt.run.rest")
 local scheduler = require("skillrt.run.scheduler")
 local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
+local steady = require("skillrt.run.steady")
 local steps_of = require("skillrt.run.steps")
 local shown = require("skillrt.run.shown")
 local views = require("skillrt.run.views")
@@ -32,7 +33,7 @@ local subs_of = later("skillrt.run.subs")
 
 local M = {}
 
-local wall_ms = core.wall_ms
+local now_ms = steady.now
 
 ---@class skillrt.Policy
 ---@field run skillrt.Run
@@ -195,6 +196,9 @@ function Policy:go()
   if first and (not at or first.at < at) then
     at = first.at
   end
+  if self.resting then -- until it goes back into its books
+    at = math.min(self.resting, at or self.resting)
+  end
   if next(calls.unmatched) then
     at = 0 -- somebody has begun to wait for what may be there
   end
@@ -205,7 +209,7 @@ function Policy:go()
     calls.withdrew = nil
     self.numbers:sift(calls.starting)
   end
-  return "go", performing, calls.starting, calls.cancels, at and math.max(0, at - (limits.now or wall_ms())),
+  return "go", performing, calls.starting, calls.cancels, at and math.max(0, at - (limits.now or now_ms())),
     self:listens()
 end
 
@@ -213,11 +217,12 @@ end
 -- room for again.
 local function look_at_calls(self)
   local calls, limits = self.calls, self.run.limits
+  self.resting = nil
   if self.has_arrived then
     arrivals.take(self, ring)
   end
   if calls.due[1] then
-    ring(self, wall_ms())
+    ring(self, now_ms())
   end
   if next(calls.unmatched) then
     waits.match(calls, function(step)

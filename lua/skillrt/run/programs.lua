@@ -5,6 +5,7 @@
 -- books; what finds a program again is the core's (csrc/transport/leftover.h). Called by arrivals, calls, resume.
 
 local core = require("skillrt.core")
+local steady = require("skillrt.run.steady")
 
 local M = {}
 
@@ -22,7 +23,7 @@ function M.started(policy, number, text)
     return
   end
   local talk = call.kind == "session" and call.request.session or nil
-  policy.calls.due:put(core.wall_ms() + SHORT_MS, {
+  policy.calls.due:put(steady.now() + SHORT_MS, {
     place = call.place,
     step = call.step,
     program = { t = "program", pid = math.tointeger(tonumber(pid)), start = start, session = talk },

@@ -6,6 +6,7 @@
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
+local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.waits")
 
 local M = {}
@@ -31,11 +32,14 @@ local function next_due(policy)
     elseif not what.program and not what.execution.ended and what.execution.calls[what.place] == what then
       is_attempt = not waits.begin[what.kind]
     end
-    soon = soon or is_attempt and policy.run.core.wall_ms() + M.PATIENCE_MS
+    soon = soon or is_attempt and steady.now() + M.PATIENCE_MS
     if is_attempt and item.at <= soon then
       return true
-    elseif is_attempt ~= nil and item.at < (at or math.huge) then
-      at, why = item.at, is_attempt and failure_of(what) or nil
+    elseif is_attempt ~= nil then
+      local utc = what.instant or steady.utc(item.at)
+      if utc < (at or math.huge) then
+        at, why = utc, is_attempt and failure_of(what) or nil
+      end
     end
   end
   return at, why
@@ -79,6 +83,20 @@ local function told(open, waiters, at, why)
   return table.concat(list, "; ")
 end
 
+-- Whether a host puts a run that stays back into its books: it has waited for a while, and has as long to wait.
+local function parks(policy, at)
+  local most = policy.session.park_ms
+  if not most or policy.run.keeps_nothing or at and at - policy.run.core.wall_ms() <= most then
+    return false
+  end
+  local now, last = steady.now(), policy.books.at
+  if policy.rested ~= last then
+    policy.rested, policy.rested_from = last, now
+  end
+  policy.resting = policy.rested_from + most
+  return now >= policy.resting
+end
+
 ---Why a run should pause of which nothing is under way; nil: it stays.
 ---@param policy skillrt.Policy
 ---@return string? reason
@@ -88,18 +106,21 @@ function M.pause(policy)
   local calls, session = policy.calls, policy.session
   local waiters, open = calls.waiters, asked.list(policy.books)
   local at, why = next_due(policy)
-  if at == true or listens_to_a_session(calls) then
+  if at == true or policy.has_arrived or listens_to_a_session(calls) then
     return nil
   elseif not (at or open[1] or next(waiters)) then
     if policy.subs then
       return policy.subs:stuck()
     end
     return nil
-  elseif session.wait and not policy.deaf then
+  end
+  local stays = session.wait and not policy.deaf
+  if stays and not parks(policy, at) then
     return nil
-  elseif at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS and not (session.attended and open[1]) then
+  elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS and not (session.attended and open[1]) then
     return nil
   end
+  policy.due_at = at
   local reason = calls.doubts[1] and "needs_decision"
     or open[1] and "waiting_for_person"
     or next(waiters) and "waiting_for_event"

@@ -141,7 +141,7 @@ local function open(parts, options, mode)
     accept_edits = session.accept_edits,
     inbox = self.inbox and self.inbox.folder or nil,
     segment_bytes = options.segment_bytes,
-    http_module = module,
+    http_module = module, interrupt = options.interrupt,
   })
   self.first = nil -- the books have it
   if run and skill.loaded then
@@ -182,12 +182,10 @@ local function first_record(parts, given)
     t = "run",
     format = books_of.FORMAT,
     run = parts.run_id,
-    skill = skill.name,
-    version = skill.version,
+    skill = skill.name, version = skill.version,
     mode = skill.mode, move = skill.machine and skill.machine.begins,
-    input = parts.input,
+    input = parts.input, state = skill.state,
     args = #args > 0 and json.array(args) or nil,
-    state = skill.state,
     pins = parts.session.pins,
     load = skill.loaded and skill.loaded.drawn, -- what the script drew until now
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
@@ -209,8 +207,10 @@ local function parts_of(skill, options, settings)
     return nil, pins, prompts
   end
   return {
-    run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {} },
-    session = { pins = pins, agent = options.agent, attended = options.attended, wait = options.wait },
+    run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
+      shift = options.shift },
+    session = { pins = pins, agent = options.agent, attended = options.attended, wait = options.wait,
+      park_ms = options.park_ms },
     input = options.input or {},
   }
 end

@@ -5,6 +5,7 @@
 -- and the books; who listens for answers and events knows policy.lua. Part of calls.lua.
 
 local arrived = require("skillrt.run.books.arrived")
+local steady = require("skillrt.run.steady")
 
 local M = {}
 
@@ -27,12 +28,24 @@ local function in_seconds(self, seconds)
   return seconds and self.run.core.wall_ms() + math.ceil(seconds * 1000)
 end
 
+-- Puts a wait among what is due: it is never longer away than the whole of it.
+local function set_alarm(self, call, open, seconds)
+  if open.due then
+    self.due:put(steady.at(self.run, open.due, seconds and math.ceil(seconds * 1000)), call)
+  end
+end
+
 function begin.sleep(self, call)
   local request = call.request
   local at = request.until_ or in_seconds(self, request.seconds)
   local open = record_of(self, call, {}, at)
-  call.slept_from = open.at
-  self.due:put(math.min(at, open.due), call)
+  call.slept_from = steady.at(self.run, open.at)
+  if request.until_ then
+    call.instant = math.min(at, open.due)
+    self.due:put(steady.look(call.instant), call)
+  else
+    set_alarm(self, call, open, request.seconds)
+  end
 end
 
 function begin.ask(self, call)
@@ -44,9 +57,7 @@ function begin.ask(self, call)
     nonce = self.run.core.uuid():sub(1, 8),
   }, ends_at)
   call.q = open.q
-  if open.due then
-    self.due:put(math.min(open.due, ends_at or open.due), call)
-  end
+  set_alarm(self, call, open, request.timeout)
 end
 
 function begin.wait(self, call)
@@ -54,9 +65,7 @@ function begin.wait(self, call)
   local ends_at = in_seconds(self, call.request.timeout)
   local open = record_of(self, call, { event = event, w = (books.waits or 0) + 1 }, ends_at)
   call.w = open.w
-  if open.due then
-    self.due:put(math.min(open.due, ends_at or open.due), call)
-  end
+  set_alarm(self, call, open, call.request.timeout)
   local list = self.waiters[event] or {}
   self.waiters[event] = list
   local at = #list + 1
@@ -71,7 +80,10 @@ end
 local rang = {}
 
 function rang.sleep(self, call)
-  self:settle(call, { reply = { status = "ok", elapsed_ms = self.run.core.wall_ms() - call.slept_from } })
+  if call.instant and call.instant > self.run.core.wall_ms() then -- the wall clock was set
+    return self.due:put(steady.look(call.instant), call)
+  end
+  self:settle(call, { reply = { status = "ok", elapsed_ms = steady.now() - call.slept_from } })
 end
 
 function rang.ask(self, call)

@@ -8,6 +8,7 @@ local cleaned = require("skillrt.run.cleaned")
 local judge = require("skillrt.run.judge")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
+local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.waits")
 
 local M = {}
@@ -56,7 +57,7 @@ function M:replied(call, reply)
     self:emit(call, { t = "attempt", a = a, class = failure.class, message = message, retry = wait })
     call.attempt, call.number = a + 1, nil
     self.run.limits:over(call)
-    self.due:put(call.step.calls[call.place].retry_at, call)
+    self.due:put(steady.now() + wait, call)
     return
   elseif failure.executed == "perhaps" and not call.idem and not call.canceling then
     self:doubt(call, failure.message)

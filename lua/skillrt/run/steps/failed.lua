@@ -4,13 +4,13 @@
 -- Part of steps.lua, whose methods these are. How often is tried again knows attempts.lua.
 
 local attempts = require("skillrt.run.attempts")
-local core = require("skillrt.core")
 local kept = require("skillrt.run.kept")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
+local steady = require("skillrt.run.steady")
 local returned = require("skillrt.agent.returned")
 
-local printable, wall_ms = record.printable, core.wall_ms
+local printable = record.printable
 
 local M = {}
 
@@ -58,7 +58,7 @@ function M:fail(step, definition, failure)
   })
   assert(self.journal:emit(delay and entry or attempts.follow(self.run, definition, entry)))
   if delay then
-    self.calls:ring(step.retry_at, step)
+    self.calls:ring(steady.at(self.run, step.retry_at), step)
   else
     self:ended(definition)
   end
@@ -78,7 +78,7 @@ function M:take_up()
     if not self:definition_of(step) then
       assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
-      self.calls:ring(math.min(step.retry_at, wall_ms() + step.failures[#step.failures].retry), step)
+      self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
       if self.run.accept_changes and not step.loose then
         require("skillrt.run.diverged").loosen(self, step)

@@ -1,0 +1,44 @@
+-- run/steady.lua: the clock that waits count on inside a process: nobody puts it forward or back.
+--
+-- What is recorded are times of the wall clock, as another process goes on with them; each is turned into one of
+-- this clock when it is put among what is due. Knows no waits and no limits.
+
+local core = require("skillrt.core")
+
+local mono_ns, wall_ms = core.mono_ns, core.wall_ms
+
+local M = {}
+
+-- How often an instant of the wall clock is looked at anew: somebody may have set it.
+local LOOK_MS <const> = 60 * 1000
+
+---@return integer ms  of this clock
+function M.now()
+  return mono_ns() // 1000000
+end
+
+---When a recorded time comes; it is never longer away than `most` ms.
+---@param run skillrt.Run  shift: ms by which the wall clock was put back since a host put the run into its books
+---@param utc integer  UTC ms
+---@param most integer|nil
+---@return integer at  of this clock
+function M.at(run, utc, most)
+  local left = utc - wall_ms() - (run.shift or 0)
+  return M.now() + (most and math.min(left, most) or left)
+end
+
+---When an instant is to be looked at: it is of the wall clock, whatever becomes of that.
+---@param utc integer  UTC ms
+---@return integer at  of this clock
+function M.look(utc)
+  return M.now() + math.min(utc - wall_ms(), LOOK_MS)
+end
+
+---The time of the wall clock that this one of ours is, as the wall clock goes now.
+---@param at integer
+---@return integer utc  ms
+function M.utc(at)
+  return wall_ms() + at - M.now()
+end
+
+return M
