@@ -117,7 +117,8 @@ function M.pause(policy)
   local stays = session.wait and not policy.deaf
   if stays and not parks(policy, at) then
     return nil
-  elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS and not (session.attended and open[1]) then
+  elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS
+    and not (session.attended and open[1]) then
     return nil
   end
   policy.due_at = at
