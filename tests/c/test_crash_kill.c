@@ -109,5 +109,10 @@ int main(void) {
     everywhere("orders_branches", NULL, files);
     everywhere("orders_each", NULL, files);
   }
+  TEST("a machine killed anywhere comes to the same state, history and metrics (R144)") {
+    static const char *const files[] = {NULL};
+    everywhere("machine", NULL, files);
+    everywhere("machine with books", NULL, files);
+  }
   return (int)!crash_close() | check_finish();
 }

@@ -247,6 +247,9 @@ int main(void) {
   TEST("an action for each of a list comes to one end in every order, killed anywhere") {
     everywhere("orders_each", 12, false, 0, 0);
   }
+  TEST("a machine comes to the same end in many orders of its replies, killed anywhere (R144)") {
+    everywhere("machine", getenv("SKILLRT_FULL") ? 24 : 6, true, 0, 0);
+  }
   branches();
   over_http();
   in_due_time();

@@ -71,6 +71,41 @@ describe("the example", function()
     assert.equal("tent", state.packed[1])
   end)
 
+  it("machine goes through its states, with a plan or without, and fails by name where there is nothing (R117, R152)",
+    function()
+      local folder <close> = pages.folder()
+      keeps_its_word("machine", folder.path .. "/run")
+      assert.equal("- mend the fence\n- oil the door\n- water the beans\n", pages.read(folder.path .. "/run/todo.md"))
+      local none, code = run("machine", folder.path .. "/none", "--set target=examples/none")
+      assert.equal(1, code)
+      assert.has_match("failed (unrecoverable)", none, 1, true)
+      run("machine", folder.path .. "/empty", "--set target=examples/machine")
+      local state = json.decode(pages.read(folder.path .. "/empty/state.json"))
+      assert.same({ "failed", "collecting_context" }, { state.status, state.state })
+      assert.equal("edge_limit", state._skillrt.reason)
+    end)
+
+  it("review_machine reviews deeply what is of high risk, and reports in any case (R154, R155, F64)", function()
+    local folder <close> = pages.folder()
+    local function way(name)
+      local state, list = json.decode(pages.read(("%s/%s/state.json"):format(folder.path, name))), {}
+      for i, one in ipairs(state.history) do
+        list[i] = one.state
+      end
+      return table.concat(list, " ")
+    end
+    keeps_its_word("review_machine", folder.path .. "/run")
+    assert.equal("initialized collecting_context analyzing deep_review generating_report completed", way "run")
+    assert.has_match("2: security: runs a shell", pages.read(folder.path .. "/run/report.md"), 1, true)
+    write(folder.path .. "/marked/a.lua", "return 1 -- FIXME\n")
+    run("review_machine", folder.path .. "/low", ("--set target=%s/marked"):format(folder.path))
+    assert.equal("initialized collecting_context analyzing generating_report completed", way "low")
+    write(folder.path .. "/clean/a.lua", "return 1\n")
+    run("review_machine", folder.path .. "/quick", ("--set target=%s/clean"):format(folder.path))
+    assert.equal("initialized collecting_context quick_scan generating_report completed", way "quick")
+    assert.has_match("1 files, 0 worth a look", pages.read(folder.path .. "/quick/report.md"), 1, true)
+  end)
+
   it("http_agent comes back to a busy agent and reads its talk (R63, R64, F25)", function()
     local folder <close> = pages.folder()
     local start = "%s/examples/http_agent/agent > '%s/url' 2>/dev/null & echo $!"

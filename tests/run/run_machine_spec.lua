@@ -135,6 +135,11 @@ describe("a machine", function()
     assert.same({ "failed", "unrecoverable" }, { result.status, result.reason })
     assert.equal(3, result.state.metrics.edges["error > analyzing: analyze_target"])
     assert.equal(4, result.state.error_count) -- they do not count for max_errors: the edge is what limits them
+    result = run { execute_action = failing(1), analyze_target = function(state) -- tried in vain from the error
+      return state.error and nil or {}, state.error and "no sense" or nil
+    end }
+    assert.same({ "failed", "unrecoverable" }, { result.status, result.reason })
+    assert.equal(3, result.state.metrics.edges["error > analyzing: analyze_target"])
   end)
 
   it("fails by the limit of an edge where nothing else leads on (F61)", function()

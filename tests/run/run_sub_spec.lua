@@ -273,6 +273,19 @@ describe("a skill run by a step of another", function()
     end
   end)
 
+  it("goes on where it came from a file that the script loads", function()
+    local folder = R.folder()
+    R.write(folder .. "/main.lua", "return dofile 'whole.lua'")
+    R.write(folder .. "/whole.lua", [[
+      local skillrt = require "skillrt"
+      local inner = skillrt.skill { name = "inner", actions = {
+        { id = "wait", when = "input.go", run = function() end } } }
+      return skillrt.skill { name = "main", actions = { { id = "in", skill = inner } } }]])
+    assert.equal(5, kit.run({ path = folder }, { "main.lua", "--work-dir", "w" }).code)
+    local run = kit.run({ path = folder }, { "resume", "w" })
+    assert.equal(5, run.code, run.err) -- blocked again, and not refused
+  end)
+
   it("is shown below its step in the log, in the status and live", function()
     local folder <close> = kit.folder()
     folder.file("s.lua", [[

@@ -24,6 +24,8 @@ local MOMENTS = {
   skipped_at = true,
   updated_at = true,
   timestamp = true,
+  start_time = true, -- of a machine's metrics
+  action_duration = true,
 }
 
 local function without_moments(value)

@@ -167,13 +167,15 @@ function M.failed(run, definition, entry)
       row = one
     end
   end
-  local name = root.state
-  entry.move = { from = name, action = definition.id, error = { class = entry.class, type = entry.class,
+  local name, step = root.state, run.books.steps[entry.step]
+  local edge = step and machine.edges[step.edge or 0]
+  local begun = edge and edge.action == definition.id and edge.max_runs and edges_of.key(edge) or nil
+  entry.move = { from = name, action = definition.id, edge = begun, error = { class = entry.class, type = entry.class,
     message = entry.message, action = definition.id, state = name } }
   if not row or not machine.by_name[name] then
     return false
   end
-  entry.move.to, entry.move.edge = row.to, row.max_runs and edges_of.class_key(row) or nil
+  entry.move.to, entry.move.class = row.to, row.max_runs and edges_of.class_key(row) or nil
   entry.move.error.recovery = row.recovery
   entry.free = row.max_runs and true or nil
   return true

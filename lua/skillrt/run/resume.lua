@@ -131,11 +131,14 @@ local function check_status(policy)
   end
 end
 
--- Helpers are loaded when the script asks for them: those that were not yet are read, those that are new
--- are none that changed.
-local function take_helpers(policy)
-  local before, now = policy.books.pins, policy.session.pins
-  local skill, fresh = policy.run.skill, {}
+---Helpers are loaded when the script asks for them: those that were not yet are read, those that are new
+---are none that changed.
+---@param before table<string, string>  what the journal pinned
+---@param now table<string, string>  written to
+---@param skill skillrt.Skill
+---@return table<string, string>|nil fresh
+function M.take_helpers(before, now, skill)
+  local fresh = {}
   local dir = skill.source and skill.source:match("^(.*)/[^/]*$") or "."
   for name in pairs(before) do
     if not now[name] and name:find("^helper ") then
@@ -147,13 +150,14 @@ local function take_helpers(policy)
       fresh[name] = digest
     end
   end
-  if next(fresh) then
-    assert(policy:emit({ t = "pin", pins = fresh }))
-  end
+  return next(fresh) and fresh or nil
 end
 
 local function check_pins(policy)
-  take_helpers(policy)
+  local fresh = M.take_helpers(policy.books.pins, policy.session.pins, policy.run.skill)
+  if fresh then
+    assert(policy:emit({ t = "pin", pins = fresh }))
+  end
   local changed = M.changed_files(policy.books.pins, policy.session.pins)
   if #changed == 0 then
     return

@@ -54,7 +54,7 @@ local function open(self, call)
     return
   end
   if recorded then
-    scope_of.check_pins(policy, id, books, pins)
+    scope_of.check_pins(policy, id, books, pins, skill)
   else
     scope_of.begin(policy, call, id, skill, pins)
   end

@@ -111,7 +111,8 @@ local function check_ambiguous(machine, add)
     local first = {}
     for _, edge in ipairs(machine_of.leaving(machine, state.name)) do
       local before = first[edge.action]
-      if before and before.to ~= edge.to and before.when == nil and not told[edge.action] then
+      local open = before and before.to ~= edge.to and before.when == nil and machine.by_name[before.to].when == nil
+      if open and not told[edge.action] then
         told[edge.action] = true
         add("ambiguous", "warning", { edge = edge }, 'from "%s" %s leads to %s or %s, and no condition says to which',
           state.name, edge.action, before.to, edge.to)

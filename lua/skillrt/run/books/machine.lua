@@ -16,7 +16,8 @@ M.OWN = { state = true, history = true, metrics = true, error = true }
 ---@field from string?     nil: the run begins
 ---@field to string
 ---@field action string?
----@field edge string?     of an edge with a limit: how `metrics.edges` names it
+---@field edge string?     of an edge with a limit, taken or tried in vain: how `metrics.edges` names it
+---@field class string?    of a class of errors with a limit, the same
 ---@field keep integer?    how many entries `history` holds at most; where the run begins
 ---@field error table?     what is to be dealt with from now on: { class, type, message, action, state, timestamp }
 ---@field settled boolean?  the error before is dealt with
@@ -89,8 +90,9 @@ function M.moved(books, record, time)
     counts.state_transitions = number_of(metrics.state_transitions) + 1
     remember(books, { state = move.to, timestamp = time, action = move.action })
   end
-  if move.edge then
-    counts.edges = { [move.edge] = number_of(table_of(metrics.edges)[move.edge]) + 1 }
+  for _, key in pairs({ move.edge, move.class }) do
+    counts.edges = counts.edges or {}
+    counts.edges[key] = number_of(table_of(metrics.edges)[key]) + 1
     books.same = {} -- what is limited may go round
   end
   state:patch({ state = move.to, metrics = counts, error = move.settled and json.null or nil })

@@ -154,7 +154,11 @@ function M.begin(policy, call, id, skill, pins)
 end
 
 ---A skill whose files changed does not go on, as the run's own does not.
-function M.check_pins(policy, id, books, pins)
+function M.check_pins(policy, id, books, pins, skill)
+  local fresh = resume.take_helpers(books.pins, pins, skill)
+  if fresh then
+    assert(policy:emit({ t = "pin", sub = id, pins = fresh }))
+  end
   local changed = resume.changed_files(books.pins, pins)
   if #changed == 0 then
     return
