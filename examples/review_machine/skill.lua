@@ -3,7 +3,8 @@
 local skillrt = require "skillrt"
 
 -- What makes an area worth a closer look, and what makes it one of high risk.
-local SUSPICIOUS <const>, RISKY <const> = { "FIXME", "load", "os%.execute", "io%.popen" }, { "os%.execute", "io%.popen" }
+local SUSPICIOUS <const> = { "FIXME", "load", "os%.execute", "io%.popen" }
+local RISKY <const> = { "os%.execute", "io%.popen" }
 
 -- The six dimensions of a deep review: a word, and what is said of a line in which it is found.
 local DIMENSIONS <const> = {

@@ -26,7 +26,8 @@ local inner = skillrt.skill {
 
 local function work(state, ctx)
   local replies, message, class = ctx.map({ "a", "b", "c" }, function(name)
-    return ctx.await { kind = "command", argv = { "printf", name .. state.round .. state.error_count }, idempotent = true }
+    local word = name .. state.round .. state.error_count
+    return ctx.await { kind = "command", argv = { "printf", word }, idempotent = true }
   end)
   if not replies then
     return nil, message, class

@@ -12,6 +12,7 @@ local M = {
   shows_limits = true,
   options = {
     { name = "work-dir", value = "DIR", help = "where the run lives; default: runs/NAME-ID" },
+    { name = "reset", help = "begin anew in DIR; the run that is there is kept beside it, as DIR.ID" },
     {
       name = "set",
       value = "KEY=VALUE",
@@ -130,6 +131,12 @@ local function run_script(script, options, args)
     local ready, why = take_task(value, options, args, script)
     if not ready then
       return nil, why, "invalid"
+    end
+    if args.reset then
+      local kept, problem, kind = require("skillrt.cli.reset").aside(args.work_dir)
+      if not kept then
+        return nil, problem, kind
+      end
     end
     return runner.run(value, options)
   end
