@@ -80,7 +80,7 @@ describe("ctx.await of a chain", function()
     local result = assert(R.run(skill_of {
       skillrt.agent.lua(function() return "no table" end),
       skillrt.agent.lua(function() error { message = "too many", class = "rate_limit" } end),
-      skillrt.agent.lua(function() return nil, "not now", "no such class" end),
+      skillrt.agent.lua(function() return nil, "not now", "permanent" end),
     }, { work_dir = folder .. "/run" }))
     local notes = R.records(folder .. "/run", "note")
     assert.matches('a: run returned "no table"; an action returns one table of updates, or nothing.*; now agent 2', notes[1].text)

@@ -212,7 +212,11 @@ describe("what a function is given", function()
     assert.same({ "told", "transient" }, { R.records(dir, "fail")[1].message, R.records(dir, "fail")[1].class })
     _, dir = one(function() error { message = "coded", code = "timeout" } end)
     assert.equal("timeout", R.records(dir, "fail")[1].class)
-    for _, raised in ipairs { { message = "x", class = "odd" }, { 1 },
+    assert.same({ "aborted", "fatal_error" }, (function()
+      local result = one(function() error({ message = "x", class = "odd" }, 0) end)
+      return { result.status, result.reason }
+    end)())
+    for _, raised in ipairs { { 1 },
       { message = setmetatable({}, { __tostring = error }) }, setmetatable({}, { __tostring = error }), "b\255" } do
       local result
       result, dir = one(function() error(raised, 0) end)

@@ -16,9 +16,13 @@ local M = {}
 
 ---The classes that a function, a reply or a parser may name itself.
 M.CLAIMED = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true,
-  denied = true }
+  denied = true, context = true, validation = true, execution = true, fatal = true }
 
----The class that somebody named: one of these, or a skill's own; one that nobody knows is for good, and said (R148).
+-- What ctx says of calls that came to nothing: a function that hands it on has failed for good, no more.
+local HANDED_ON <const> = { canceled = true, skipped = true, definition = true }
+
+---The class that somebody named: one of these, or a skill's own; one that nobody knows aborts the run, and is
+---said (R148).
 ---@param class any
 ---@param message string
 ---@param default skillrt.FailureClass?  where none is named
@@ -31,7 +35,8 @@ function M.claimed(class, message, default)
     return class, message
   end
   local near = type(class) == "string" and names.suggest(class, M.CLAIMED) or ""
-  return "permanent", ("%s (and its class is %s, which is not known%s)"):format(message, names.show(class), near)
+  return HANDED_ON[class] and "permanent" or "fatal",
+    ("%s (and its class is %s, which is not known%s)"):format(message, names.show(class), near)
 end
 
 local TRANSPORT = {

@@ -169,10 +169,30 @@ function M.form(schema)
     .. assert(json.encode(schema, { sorted = true }))
 end
 
+-- What a check found wrong with the result that the same task gave before.
+local function add_repair(text, task)
+  local repair = task.repair
+  local lines = { text, "", ("[REPAIR] %d"):format(repair.round),
+    "You did this task, and its result was refused. What is wrong with it:", M.untrusted(repair.problem, "PROBLEM") }
+  local result = repair.result ~= nil and json.encode(repair.result, { sorted = true })
+  if result then
+    lines[#lines + 1] = "Your result was:"
+    lines[#lines + 1] = M.untrusted(result, "RESULT")
+  end
+  lines[#lines + 1] = "Put right what is wrong, and return the whole result again, in the same form."
+  return table.concat(lines, "\n")
+end
+
 ---The whole text of a task.
 ---@param task skillrt.Task
 ---@return string
 function M.text(task)
+  local text = M.words(task)
+  return task.repair and add_repair(text, task) or text
+end
+
+-- The same without what a repair adds.
+function M.words(task)
   if task.bare then -- a prompt that somebody wrote whole
     return task.prompt
   elseif task.answer == "text" and task.guide and not task.schema then

@@ -44,6 +44,22 @@ local function phase_outcome(who, values)
   return { status = "completed", output = values[1], updates = values[2] }
 end
 
+local OF_FAILURE <const> = { class = true, message = true, call = true }
+
+-- Whether a function returned nil and a failure as a table: { class = "context", message = "..." }.
+local function is_failure(kind, values)
+  local given = values[2]
+  if values[1] ~= nil or values.n ~= 2 or type(given) ~= "table" or type(rawget(given, "class")) ~= "string" then
+    return false
+  end
+  for key in next, given do
+    if kind == "phase" and not OF_FAILURE[key] then
+      return false -- a phase without an output, and its updates
+    end
+  end
+  return true
+end
+
 ---What a function returned.
 ---@param kind "action"|"phase"
 ---@param who string  names the function in messages
@@ -58,6 +74,10 @@ function M.outcome(kind, who, ...)
   end
   if values[1] == nil and type(values[2]) == "string" then
     return failed(who, kind, values)
+  elseif is_failure(kind, values) then
+    local given = values[2]
+    local message = type(given.message) == "string" and given.message or "failed"
+    return failed(who, kind, { nil, message, given.class, n = 3 })
   end
   return (kind == "phase" and phase_outcome or action_outcome)(who, values)
 end

@@ -360,6 +360,10 @@ function format.rewind(self, record, out)
   return record.phases[1] and add(out, "info", "Running again: %s", joined(record.phases, 20))
 end
 
+for name, write in pairs(require("skillrt.report.protocol_lines")) do
+  format[name] = write
+end
+
 ---The lines of one record, in the order of the journal.
 ---@param record table
 ---@param books skillrt.Ledger|nil  where the records before were not shown

@@ -8,6 +8,7 @@ local asked = require("skillrt.run.books.asked")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local books_of = require("skillrt.run.books")
+local lifecycle = require("skillrt.run.books.lifecycle")
 local inbox = require("skillrt.run.inbox")
 local files = require("skillrt.base.files")
 local prompts = require("skillrt.run.prompts")
@@ -45,6 +46,7 @@ local function open_steps(books)
       id = step.id,
       kind = step.kind,
       attempt = step.attempt,
+      stage = lifecycle.stage_of(step, core.wall_ms()),
       started_at = books_of.iso(step.started_at),
       waits_for = waits_for(step),
       retry_at = step.retry_at and books_of.iso(step.retry_at) or nil,
@@ -166,7 +168,8 @@ end
 
 local function step_line(step)
   local name = step.sub and ("%s%s: %s"):format(("  "):rep(step.depth), step.skill, step.id) or step.id
-  local line = ("%s, since %s"):format(escape(name), step.started_at)
+  local line = ("%s, %ssince %s"):format(escape(name), step.stage ~= "executing" and step.stage .. ", " or "",
+    step.started_at)
   if step.attempt > 1 then
     line = ("%s, attempt %d"):format(line, step.attempt)
   end

@@ -50,18 +50,20 @@ end
 ---@param entry table  a `fail` record
 ---@return table entry
 function M.follow(run, definition, entry)
-  local word = on_error.word(definition)
+  local class = entry.class
+  local word = on_error.word(definition, class)
   if run.skill.machine and require("skillrt.run.moves").failed(run, definition, entry) then
     return entry -- its class says where that leads
   end
   if word then
     local by = run.books.spent_by[definition.id]
     local failures = 1 + (by and by.max_errors or 0)
-    entry.free = on_error.is_free(definition) or nil
-    if failures < run.limits:errors_of(definition) then
+    entry.free = on_error.is_free(definition, class) or nil
+    if failures < run.limits:errors_of(definition, class) then
       entry.again = true
     else
       entry.over = word
+      entry.degraded = definition.optional and word == definition.alternative or nil
     end
   end
   return entry

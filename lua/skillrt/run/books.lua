@@ -17,6 +17,7 @@ local arrived = later("skillrt.run.books.arrived")
 local asked = later("skillrt.run.books.asked")
 local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
+local lifecycle = later("skillrt.run.books.lifecycle")
 local machine = later("skillrt.run.books.machine")
 local old = later("skillrt.run.books.old")
 local subs = later("skillrt.run.books.subs")
@@ -133,16 +134,20 @@ function apply.start(self, record)
     root = books:begin(record.n, FIELD[kind], id),
     after = self.finished,
     edge = record.edge,
+    undoes = record.undo,
     before = nil, -- named with the next, so that there is room
     behind = nil,
   }, Step))
 end
 
 -- The step is over: nobody looks at its state any more.
-local function close_step(self, step, at)
+local function close_step(self, step, at, record)
   local newest = under_way.remove(self, step)
   if self.sub or self.bounds and self.bounds[step.id] then -- there is a limit that its time may count in
     spent.closed(self, step, at)
+  end
+  if step.undoes and record then
+    lifecycle.undone(self, step, record)
   end
   self.finished = self.finished + 1
   self.state:over(step.root, FIELD[step.kind], step.id, newest and newest.id)
@@ -177,7 +182,7 @@ function apply.fail(self, record)
     end
     return
   end
-  close_step(self, step, record.at)
+  close_step(self, step, record.at, record)
   spent.add(self, step.id, "max_errors", 1)
   failed.note(self, step, record, record.message, M.iso(record.at))
   if record.over or record.again then
@@ -202,7 +207,7 @@ end
 function apply.done(self, record)
   local step = self.steps[record.step]
   local id, books = step.id, self.state
-  close_step(self, step, record.at)
+  close_step(self, step, record.at, record)
   if record.set then
     books:patch(record.set)
   end
@@ -241,7 +246,7 @@ function apply.skip(self, record)
   self.skipped[id] = record.why
   failed.took_over(self, id)
   if step then
-    close_step(self, step, record.at)
+    close_step(self, step, record.at, record)
     self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more
     if step.kind == "action" then
       return
@@ -275,7 +280,8 @@ end
 local OF_CALLS <const> = { call = 1, attempt = 1, result = 1, doubt = 1, round = 1, drop = 1, tool = 1 }
 
 -- What a part of the books has the function of that name for.
-local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls }
+local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls,
+  stage = lifecycle, undoable = lifecycle, abort = lifecycle }
 
 -- What is told of the calls of a step.
 local function of_calls(self, record, seq)

@@ -105,6 +105,8 @@ local function say(steps, step, entry)
   end
 end
 
+M.say = say
+
 ---A line for the log of the run.
 function parts.log(_, step, _, steps)
   return function(text)

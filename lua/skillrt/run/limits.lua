@@ -280,9 +280,9 @@ end
 ---How often an action or phase may fail before its `on_error` counts.
 ---@param one skillrt.Action
 ---@return integer
-function Limits:errors_of(one)
+function Limits:errors_of(one, class)
   local added = self.books.added and self.books.added[one.id .. ".max_errors"] or 0
-  return on_error.most(one, self.max_errors.most) + added
+  return on_error.most(one, self.max_errors.most, class) + added
 end
 
 return Limits

@@ -128,7 +128,12 @@ local function keep_lists(old, updates)
   return out
 end
 
-local function broken_effects(definition, before, after)
+---The declared effects that did not come true.
+---@param definition skillrt.Action
+---@param before table
+---@param after table
+---@return string[]|nil
+function M.broken_effects(definition, before, after)
   local broken
   for _, effect in ipairs(definition.effects) do
     local ok, why = effect.check(before, after)
@@ -179,7 +184,7 @@ local function judge_context(step, given)
 end
 
 -- The state as the effects will find it: the top-level fields after the update.
-local function preview(root, updates, move)
+function M.preview(root, updates, move)
   return setmetatable({ state = move and move.to }, {
     __index = function(_, key)
       local value = updates[key]
@@ -297,7 +302,7 @@ function M.record(run, step, definition, updates, words)
         return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
       end
     end
-    entry.missed = broken_effects(definition, root, preview(root, kept, entry.move))
+    entry.missed = M.broken_effects(definition, root, M.preview(root, kept, entry.move))
     simple = false
   end
   return entry, nil, simple

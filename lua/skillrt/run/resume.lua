@@ -368,7 +368,9 @@ function M.begin(policy, torn)
   if base then
     take_edit(policy, base)
   end
-  if policy.session.from then
+  if policy.session.abort then
+    assert(policy:emit({ t = "abort", reason = "user_abort" }))
+  elseif policy.session.from then
     take_rewind(policy)
   elseif policy.session.retry then
     take_retry(policy)

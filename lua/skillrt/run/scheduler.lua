@@ -9,6 +9,9 @@ local ends_of = require("skillrt.run.ends")
 local progress = require("skillrt.run.progress")
 local single = require("skillrt.base.single")
 
+-- Loaded when a run is being aborted.
+local undo = setmetatable({}, { __index = function(_, key) return require("skillrt.run.undo")[key] end })
+
 ---@class skillrt.Scheduler
 ---@field queue skillrt.Action[]  those that were named; from `head` on they have not begun
 local Scheduler = {}
@@ -116,7 +119,7 @@ function Scheduler:choose()
   local books, mode = self.books, self.mode
   while true do
     local kind, what, why, message
-    if self.queue[1] then
+    if self.queue[1] and not books.abort then
       kind, what, why = fill(self, self.queue, self.head, self.why)
       if kind then
         kind, what, why, message = mode:over(kind, what, why)
@@ -125,6 +128,12 @@ function Scheduler:choose()
     local busy = books.open > 0
     if not kind then
       if busy and (not mode.concurrent or must_wait(self)) then
+        return "wait"
+      end
+      if books.abort then
+        if not busy then
+          return undo.choose(self)
+        end
         return "wait"
       end
       kind, what, why, message = self.ends:reached()
@@ -153,7 +162,8 @@ function Scheduler:choose()
       end
       kind, what, why, message = mode:over(self.ends:nothing_left(what))
     end
-    if kind and not carry_out(self, kind, what, why, message) then
+    local is_end = kind and not carry_out(self, kind, what, why, message)
+    if is_end and not (what == "aborted" and undo.begins(self, kind, what, why, message)) then
       return kind, what, why, message
     end
   end

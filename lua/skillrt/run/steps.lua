@@ -90,7 +90,7 @@ end
 function Steps:definition_of(step)
   local definition = step.definition
   if not definition then -- of a step taken up from the journal
-    definition = self.mode:find(step.id)
+    definition = self.mode:find(step.id) or step.undoes and require("skillrt.run.undo").definition(self, step.id)
     step.definition = definition
   end
   return definition
@@ -107,11 +107,11 @@ function Steps:start(definition, mark)
     t = "start",
     step = number,
     [kind] = definition.id,
-    n = self.root.iteration_count + self.iterations[kind],
+    n = self.root.iteration_count + (self.iterations[kind] or 0),
     at = wall_ms(),
   }
   if mark then
-    entry.same, entry.print, entry.edge, entry.why = mark[1], mark[2], mark[3], mark[4]
+    entry.same, entry.print, entry.edge, entry.why, entry.undo = table.unpack(mark, 1, 5)
   end
   local ok, message = self.journal:emit(entry, true)
   if not ok then
@@ -133,7 +133,7 @@ end
 ---@param step skillrt.Step
 function Steps:go(step)
   local definition = step.definition or self:definition_of(step)
-  if definition.run or definition.each or self:is_script(definition.agent) then
+  if definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
     local performing = self.performing
     performing[#performing + 1] = self.numbers:next(step)
   else
@@ -149,21 +149,26 @@ function Steps:is_script(name)
 end
 
 -- An agent's step, or one that only ends the run.
-local function by_agent(self, step, definition)
-  if not definition.agent then
+function Steps:by_agent(step, definition, name)
+  local agent = self.run.skill.agents[name]
+  if not agent then
     return function() end
   end
-  local agent = self.run.skill.agents[definition.agent]
   return function(_, ctx, item, index)
-    return agent:perform(ctx, task_of.new(self.run, step, definition, { item = item, index = index }))
+    local request = { item = item, index = index, repair = rawget(ctx, "repair") }
+    return agent:perform(ctx, task_of.new(self.run, step, definition, request))
   end
 end
 
 -- The function that performs a step which is no function alone: an agent's, or for each item of a list.
 local function performer(self, step, definition)
-  local perform = definition.run or by_agent(self, step, definition)
+  local perform = definition.run or self:by_agent(step, definition, definition.agent)
+  local gives_outcome = definition.agent ~= nil
   if definition.each then
-    return require("skillrt.run.each").over(step, definition, perform)
+    perform, gives_outcome = require("skillrt.run.each").over(step, definition, perform), true
+  end
+  if definition.protocol then
+    return require("skillrt.run.lifecycle").over(self, step, definition, perform, gives_outcome)
   end
   return perform
 end
@@ -176,7 +181,7 @@ function Steps:perform(step)
   end
   local definition, idle = step.definition or self:definition_of(step), self.idle
   local perform, thread, ctx = definition.run, branches.worker(idle), nil
-  if not perform or definition.each then
+  if not perform or definition.each or definition.protocol then
     perform, ctx = performer(self, step, definition), context.new(self.face, step)
   elseif definition.takes_ctx then
     ctx = context.new(self.face, step)
@@ -293,7 +298,7 @@ function Steps:finish(step, ok, a, b, c)
   local definition, words = step.definition, nil
   if not ok then
     return self:fail(step, definition, failed.raised(step, a))
-  elseif definition.agent or definition.each then -- an outcome already
+  elseif definition.agent or definition.each or definition.protocol then -- an outcome already
     words = a
     a = words and words.updates
   elseif b ~= nil or c ~= nil or (a ~= nil and type(a) ~= "table") or step.kind == "phase" then
@@ -301,7 +306,7 @@ function Steps:finish(step, ok, a, b, c)
     a = words and words.updates
   end
   if b ~= nil and words == nil then
-    return self:fail(step, definition, { message = b, class = c or "permanent" })
+    return self:fail(step, definition, type(b) == "table" and b or { message = b, class = c or "permanent" })
   end
   local entry, failure, simple = outcome.record(self.run, step, definition, a, words)
   if not entry then
@@ -317,6 +322,10 @@ function Steps:finish(step, ok, a, b, c)
       class = outcome.unusable(step),
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
+  end
+  if definition.undo and not entry.partial then
+    assert(self.journal:emit({ t = "undoable", sub = self.books.sub, step = step.number, id = step.id,
+      set = entry.set }))
   end
   self:ended(definition)
 end

@@ -209,6 +209,7 @@ function M.new(run, step, definition, request)
     project_dir = books.cwd,
     item = asked.item,
     index = asked.index,
+    repair = asked.repair,
   }, Task)
 end
 

@@ -7,6 +7,7 @@
 local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
+local protocol = require("skillrt.skill.protocol")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local ends = require("skillrt.skill.ends")
@@ -80,11 +81,10 @@ local COMMON = {
 
 local function with(more)
   local fields = {}
-  for name, field in pairs(COMMON) do
-    fields[name] = field
-  end
-  for name, field in pairs(more) do
-    fields[name] = field
+  for _, list in ipairs({ COMMON, protocol.FIELDS, more }) do
+    for name, field in pairs(list) do
+      fields[name] = field
+    end
   end
   return fields
 end
@@ -337,6 +337,7 @@ function M.new(definition, index, ctx)
   end
   action.kind = "action"
   message = check_runs(action, definition, ctx, where) or performer(action, ctx, where) or check_each(action, where)
+    or protocol.check(action, ctx.agents, where)
   return not message and action or nil, message
 end
 
@@ -357,7 +358,7 @@ function M.phase(definition, index, ctx)
     phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
     message = check_output(phase.output, where)
   end
-  message = message or performer(phase, ctx, where)
+  message = message or performer(phase, ctx, where) or protocol.check(phase, ctx.agents, where)
   return not message and phase or nil, message
 end
 

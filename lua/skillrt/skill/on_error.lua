@@ -4,6 +4,7 @@
 -- Knows definitions, no runs. A failure is that of a step whose attempts are used up.
 
 local names = require("skillrt.base.names")
+local retry = require("skillrt.skill.retry")
 
 local M = {}
 
@@ -20,21 +21,22 @@ local function is_later(one, other)
   return other.index > one.index and (one.trailing or false) == (other.trailing or false)
 end
 
-local function check_one(one, by_id, where)
-  local word = one.on_error
-  if word == nil or WORDS[word] then
+local function check_one(one, by_id, where, field)
+  local word = one[field]
+  if word == nil or WORDS[word] and field == "on_error" then
     return nil
   end
   local other = by_id[word]
   if not other or other == one then
-    local known = { fail = true, skip = true, continue = true }
+    local known = field == "on_error" and { fail = true, skip = true, continue = true } or {}
     for id in pairs(by_id) do
       known[id] = id ~= one.id or nil
     end
-    return ('%s: field "on_error" must be "fail", "skip", "continue" or the id of another %s, not %s%s'):format(where,
-      one.kind, names.show(word), names.suggest(word, known))
+    local words = field == "on_error" and '"fail", "skip", "continue" or ' or ""
+    return ('%s: field "%s" must be %sthe id of another %s, not %s%s'):format(where, field, words, one.kind,
+      names.show(word), names.suggest(word, known))
   elseif one.kind == "phase" and not is_later(one, other) then
-    return ('%s: field "on_error": phase "%s" does not come behind it'):format(where, word)
+    return ('%s: field "%s": phase "%s" does not come behind it'):format(where, field, word)
   end
   other.handles = one.kind == "action" and #other.when == 0 or nil
   return nil
@@ -51,7 +53,9 @@ function M.check(skill)
       by_id[one.id] = one
     end
     for _, one in ipairs(list) do
-      local message = check_one(one, by_id, ('%s "%s"'):format(one.kind, one.id))
+      local where = ('%s "%s"'):format(one.kind, one.id)
+      local message = check_one(one, by_id, where, "on_error") or check_one(one, by_id, where, "alternative")
+        or type(one.undo) == "string" and check_one(one, by_id, where, "undo")
       if message then
         return message
       end
@@ -60,26 +64,39 @@ function M.check(skill)
   return nil
 end
 
----What is said about an action or phase that has failed; nil: nothing, the run's max_errors alone counts.
+---What is said about an action or phase that has failed; nil: nothing, the run's max_errors alone counts. Another
+---one takes over where the work could not be executed (R147), or where one can do without it (R182).
 ---@param one skillrt.Action
----@return skillrt.OnError|nil
-function M.word(one)
+---@param class skillrt.FailureClass?
+---@return skillrt.OnError|"abort"|nil
+function M.word(one, class)
+  local plain = retry.plain(class)
+  if plain == "fatal" or (plain and retry.CLASSES[plain] == nil) then
+    return "abort"
+  elseif one.alternative and (one.optional or plain == "execution") then
+    return one.alternative
+  end
   return one.on_error or (one.optional and "skip") or (one.max_errors and "fail") or nil
 end
 
 ---Whether its failures do not count for the run's max_errors.
 ---@param one skillrt.Action
+---@param class skillrt.FailureClass?
 ---@return boolean
-function M.is_free(one)
-  local word = M.word(one)
-  return word ~= nil and word ~= "fail"
+function M.is_free(one, class)
+  local word = M.word(one, class)
+  return word ~= nil and word ~= "fail" and word ~= "abort"
 end
 
 ---How often it may fail before that; an optional one that says nothing as often as any.
 ---@param one skillrt.Action
 ---@param of_run integer  the run's max_errors
+---@param class skillrt.FailureClass?
 ---@return integer
-function M.most(one, of_run)
+function M.most(one, of_run, class)
+  if M.word(one, class) == "abort" or (one.alternative and M.word(one, class) == one.alternative) then
+    return 1
+  end
   return one.max_errors or (one.on_error and 1) or of_run
 end
 

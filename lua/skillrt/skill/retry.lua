@@ -26,6 +26,10 @@ end
 ---| "permanent"       # another attempt would fail the same way
 ---| "canceled"        # the run was stopped
 ---| "denied"          # a person did not allow it
+---| "context"         # what it needs to know is not there: another source (skill/protocol.lua: sources)
+---| "validation"      # what it made is not valid: repaired, as often as `repair` says
+---| "execution"       # it cannot be done this way: another action (alternative)
+---| "fatal"           # the run is aborted
 
 ---@type table<string, boolean>
 M.CLASSES = {
@@ -36,6 +40,10 @@ M.CLASSES = {
   permanent = false,
   canceled = false,
   denied = false,
+  context = false,
+  validation = false,
+  execution = false,
+  fatal = false,
 }
 
 ---Whether a class is a skill's own, such as "ContextError": a machine says where it leads (R145), and the work is not
@@ -44,6 +52,13 @@ M.CLASSES = {
 ---@return boolean
 function M.is_own(class)
   return type(class) == "string" and #class <= 64 and class:find "^%u%w*Error$" ~= nil
+end
+
+---The short word of a class: "ContextError" is "context".
+---@param class any
+---@return string?
+function M.plain(class)
+  return M.is_own(class) and class:gsub("Error$", ""):lower() or class
 end
 
 ---@class skillrt.RetrySettings

@@ -268,11 +268,11 @@ describe("an error", function()
     end)
   end
 
-  it("may be worth another attempt, and may name its class; one that nobody knows is for good", function()
+  it("may be worth another attempt, and may name its class; one that nobody knows aborts (R148)", function()
     assert.equal("transient", failure_of('{"error":"busy","retryable":true}').class)
     assert.equal("rate_limit", failure_of('{"status":"failed","class":"rate_limit"}').class)
     local failure = failure_of('{"status":"failed","error":"x","class":"transient "}')
-    assert.equal("permanent", failure.class)
+    assert.equal("fatal", failure.class)
     assert.has_match('its class is "transient ", which is not known (did you mean "transient"?)', failure.message, 1, true)
   end)
 

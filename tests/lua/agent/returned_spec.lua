@@ -29,10 +29,10 @@ describe("what a function returned", function()
     assert.same({ nil, "busy", "timeout" }, { action(nil, "busy", "timeout", { status = "timeout" }) })
   end)
 
-  it("of a class that nobody knows fails for good, and says so", function()
-    for _, class in ipairs { "weird", "canceled", 7 } do
+  it("of a class that nobody knows aborts the run, and says so; one that ctx gave fails for good (R148)", function()
+    for class, wanted in pairs { weird = "fatal", [7] = "fatal", canceled = "permanent", skipped = "permanent" } do
       local _, message, got = action(nil, "busy", class)
-      assert.equal("permanent", got)
+      assert.equal(wanted, got)
       assert.has_match("busy (and its class is ", message, 1, true)
       assert.has_match("which is not known", message, 1, true)
     end
@@ -78,7 +78,7 @@ describe("what a function raised", function()
     assert.same({ nil, "busy", "timeout", nil, true }, { returned.raised("fix", { message = "busy", code = "timeout" }) })
     assert.same({ nil, "gone", "permanent", nil, true }, { returned.raised("fix", { message = "gone", code = "missing" }) })
     local _, message, class = returned.raised("fix", { message = "busy", class = "wierd" })
-    assert.equal("permanent", class)
+    assert.equal("fatal", class)
     assert.has_match('its class is "wierd", which is not known', message, 1, true)
   end)
 

@@ -34,7 +34,9 @@ function M.follow(books, step, record, time)
     books.failed[id] = nil
   elseif over then
     books.given_up[id] = over
-    if over == "fail" and step.kind == "action" then
+    if over == "abort" then
+      books.abort = books.abort or { reason = "fatal_error", message = ("%s: %s"):format(id, record.message) }
+    elseif over == "fail" and step.kind == "action" then
       books.fatal = id
     elseif over ~= "fail" and over ~= "continue" then -- left out, or another takes over
       books.failed[id], books.skipped[id] = nil, record.message
@@ -62,6 +64,7 @@ end
 ---@param id string
 function M.forgive(books, id)
   books.given_up[id], books.failed[id], books.skipped[id] = nil, nil, nil
+  books.abort = nil
   if books.fatal == id then
     books.fatal = nil
   end

@@ -1,0 +1,90 @@
+-- run/books/lifecycle.lua: what the books know of the execution protocol: the stage of each step under way, what
+-- could be undone, and that the run is being aborted.
+--
+-- Part of books.lua: the records `stage`, `undoable`, `abort`. Why something is undone decides run/undo.lua.
+
+local function own(step, field)
+  return require("skillrt.run.books").own(step, field)
+end
+
+local M = {}
+
+---A step came to a stage; said once at its place, as lines are.
+---@param books skillrt.Books
+---@param record table  { step, c, stage }
+function M.stage(books, record)
+  local step = books.steps[record.step]
+  if step then
+    local place, notes = record.c or "0", own(step, "notes")
+    notes[place] = (notes[place] or 0) + 1
+    step.stage = record.stage
+  end
+end
+
+-- The books of the run, or of the sub-run that a record names.
+local function scope_of(books, record)
+  return record.sub and books.subs and books.subs[record.sub] or books
+end
+
+---A step completed that can be undone.
+---@param books skillrt.Books
+---@param record table  { sub, step, id, set }
+function M.undoable(books, record)
+  local scope = scope_of(books, record)
+  scope.undo = scope.undo or {}
+  table.insert(scope.undo, { step = record.step, id = record.id, set = record.set })
+end
+
+local function forget(scope, number)
+  for i = #scope.undo, 1, -1 do
+    if scope.undo[i].step == number then
+      return table.remove(scope.undo, i)
+    end
+  end
+end
+
+---The run is being aborted; `gone`: a step whose action is no longer part of the skill is not undone.
+---@param books skillrt.Books
+---@param record table  { sub, reason, message } or { sub, gone }
+function M.abort(books, record)
+  local scope = scope_of(books, record)
+  if record.gone then
+    M.left(scope, forget(scope, record.gone).id)
+  else
+    scope.abort = scope.abort or { reason = record.reason, message = record.message }
+  end
+end
+
+---What could not be undone, or was not to be.
+---@param scope skillrt.Books
+---@param id string
+function M.left(scope, id)
+  local abort = scope.abort
+  abort.left = abort.left or {}
+  table.insert(abort.left, id)
+end
+
+---A step is over that undid another one, or failed to.
+---@param scope skillrt.Books
+---@param step skillrt.Step
+---@param record table  `done`, `skip` or `fail`
+function M.undone(scope, step, record)
+  local one = forget(scope, step.undoes)
+  if one and record.t ~= "done" then
+    M.left(scope, one.id)
+  end
+end
+
+---The lifecycle's word for a step under way (R169): failed while it waits for its next attempt, which begins by
+---preparing (F66).
+---@param step skillrt.Step
+---@param now integer  UTC ms
+---@return "preparing"|"executing"|"validating"|"failed"
+function M.stage_of(step, now)
+  if step.retry_at and step.retry_at > now and next(step.calls) == nil then
+    return "failed"
+  end
+  return step.stage or "executing"
+end
+
+return M

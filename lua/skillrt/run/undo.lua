@@ -1,0 +1,119 @@
+-- run/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
+-- each once, by steps of their own (docs/protocol.md, "Undoing").
+--
+-- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all
+-- others, so a crash loses and repeats nothing of it. Called by scheduler.lua and steps.lua.
+
+local state = require("skillrt.skill.state")
+
+local M = {}
+
+local PREFIX <const> = "undo-"
+
+-- What is undone by a step, for the functions that do it.
+local function undone_by(steps, number)
+  local step = steps.books.steps[number]
+  for _, one in ipairs(steps.books.undo or {}) do
+    if step and one.step == step.undoes then
+      return one
+    end
+  end
+end
+
+-- Leave is asked first where people take part; nobody's leave: it stays as it is.
+local function ask_first(steps, one)
+  if (one.interaction or steps.run.skill.interaction) ~= "interactive" then
+    return nil
+  end
+  return function(_, ctx)
+    local done = undone_by(steps, ctx.step)
+    local ok, message = ctx.approve({ header = one.id, what = ("undo %s"):format(one.id),
+      arguments = { action = one.id, step = done.step, updates = done.set } })
+    if not ok then
+      return nil, message, "skipped"
+    end
+  end
+end
+
+-- The function that undoes, for one of the script's.
+local function by_function(steps, fn)
+  return function(view, ctx)
+    local done = undone_by(steps, ctx.step)
+    return fn(view, ctx, { id = done.id, step = done.step, updates = state.view(done.set or {}) })
+  end
+end
+
+local function declared(skill, id)
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if one.id == id then
+        return one
+      end
+    end
+  end
+end
+
+---The definition of the step that undoes; nil: there is none of this name.
+---@param steps skillrt.Steps
+---@param id string  "undo-" and the action's or phase's id
+---@return skillrt.Action|nil
+function M.definition(steps, id)
+  local skill = steps.run.skill
+  local one = id:sub(1, #PREFIX) == PREFIX and declared(skill, id:sub(#PREFIX + 1))
+  if not one or not one.undo then
+    return nil
+  end
+  local by = type(one.undo) == "string" and declared(skill, one.undo) or nil
+  local own = { id = id, name = id, kind = "action", is_undo = true, undo = false, protocol = true, terminal = false,
+    prepare = ask_first(steps, one), max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
+    alternative = false }
+  if by then
+    own.cleanup = by.cleanup or false
+    return setmetatable(own, { __index = by })
+  end
+  own.run, own.effects, own.when, own.priority, own.idempotent = by_function(steps, one.undo), {}, {}, 0, true
+  own.max_errors, own.each, own.alternative = nil, nil, nil
+  return own
+end
+
+---The run is about to end as aborted: what it did is undone first. True: something is to be undone.
+---@param scheduler skillrt.Scheduler
+---@param kind string
+---@param status any
+---@param reason string?
+---@param message string?
+---@return boolean
+function M.begins(scheduler, kind, status, reason, message)
+  local books = scheduler.books
+  if kind ~= "stop" or status ~= "aborted" or books.abort or not (books.undo and books.undo[1]) then
+    return false
+  end
+  assert(scheduler.journal:emit({ t = "abort", sub = books.sub, reason = reason, message = message }))
+  return true
+end
+
+---The next step of a run that is being aborted, or its end.
+---@param scheduler skillrt.Scheduler
+---@return "wait"|"stop" kind
+---@return string? status
+---@return string? reason
+---@return string? message
+function M.choose(scheduler)
+  local books, steps = scheduler.books, scheduler.steps
+  local abort, list = books.abort, books.undo or {}
+  local newest = list[#list]
+  while newest do
+    local definition = M.definition(steps, PREFIX .. newest.id)
+    if definition then
+      steps:go(steps:start(definition, { nil, nil, nil, nil, newest.step }))
+      return "wait"
+    end
+    assert(scheduler.journal:emit({ t = "abort", sub = books.sub, gone = newest.step }))
+    newest = list[#list]
+  end
+  local left = abort.left and "not undone: " .. table.concat(abort.left, ", ")
+  local message = abort.message and left and abort.message .. "; " .. left or abort.message or left
+  return "stop", "aborted", abort.reason, message
+end
+
+return M

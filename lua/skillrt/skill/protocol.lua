@@ -1,0 +1,94 @@
+-- skill/protocol.lua: what an action or phase says of the execution protocol: how it is prepared, validated,
+-- repaired, cleaned up and undone, what follows a class of failure, and how people take part (docs/protocol.md).
+--
+-- Checks words only; who performs it is run/lifecycle.lua and run/undo.lua. Called by action.lua and init.lua.
+
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+
+local M = {}
+
+---How people take part in a run, or in an action of it.
+M.INTERACTION = { "autonomous", "interactive", "supervised" }
+
+---The fields that actions and phases may have.
+M.FIELDS = {
+  prepare = { kind = "function" },
+  validate = { kind = { "function", "table", "string" } },
+  repair = { kind = "count" },
+  cleanup = { kind = "function" },
+  undo = { kind = { "function", "string" } },
+  sources = { kind = { "function", "string", "table" } },
+  alternative = { kind = "text" },
+  interaction = { enum = M.INTERACTION },
+}
+
+-- What `validate` says as a table; a function alone is its `check`, a text the agent that judges.
+local VALIDATE <const> = {
+  schema = { kind = "table" },
+  effects = { kind = "boolean" },
+  check = { kind = "function" },
+  agent = { kind = "text" },
+  prompt = { kind = "text" },
+}
+
+---How often a result that a check refused is asked for anew, where nothing is said.
+M.REPAIR = 2
+
+local function check_validate(one, agents, where)
+  local given = one.validate
+  given = type(given) == "function" and { check = given } or type(given) == "string" and { agent = given } or given
+  local checked, message = schema.record(given, VALIDATE, where .. ': field "validate"')
+  if not checked then
+    return message
+  elseif next(given) == nil then
+    return where .. ': field "validate" says nothing; give schema, effects, check or agent'
+  elseif checked.agent and not agents[checked.agent] then
+    return ('%s: field "validate": agent %s is not declared%s'):format(where, names.show(checked.agent),
+      names.suggest(checked.agent, agents))
+  end
+  if checked.schema then
+    local json_schema = require("skillrt.base.json_schema")
+    local ok, why = json_schema.check(checked.schema, where .. ": validate.schema")
+    if not ok then
+      return why
+    end
+    checked.schema = json_schema.normal(checked.schema)
+  end
+  one.validate = checked
+end
+
+local function check_sources(one, agents, where)
+  local list = type(one.sources) == "table" and one.sources or { one.sources }
+  for i, source in ipairs(list) do
+    if type(source) ~= "function" and not agents[source] then
+      return ('%s: field "sources": %s is neither a function nor a declared agent%s'):format(where,
+        #list > 1 and ("%d, %s"):format(i, names.show(source)) or names.show(source),
+        type(source) == "string" and names.suggest(source, agents) or "")
+    end
+  end
+  one.sources = list
+end
+
+---Checks what an action or phase says; `protocol` of it is true where a step of it has more to do than its work.
+---@param one table     in its normal form but for these fields
+---@param agents table<string, table>
+---@param where string
+---@return string? problem
+function M.check(one, agents, where)
+  local message = one.validate ~= nil and check_validate(one, agents, where)
+    or one.sources ~= nil and check_sources(one, agents, where)
+  if message then
+    return message
+  end
+  if one.validate and not one.repair then
+    one.repair = M.REPAIR
+  end
+  if one.kind == "phase" and type(one.undo) == "string" then
+    return where .. ': field "undo" of a phase must be a function'
+  end
+  one.protocol = (one.prepare or one.validate or one.repair or one.cleanup or one.sources) and true or nil
+  return nil
+end
+
+return M
