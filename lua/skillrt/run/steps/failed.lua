@@ -77,6 +77,8 @@ function M:take_up()
     local step = self.books.steps[number]
     if not self:definition_of(step) then
       assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
+    elseif self.books.abort and not step.undoes then
+      assert(self.journal:emit({ t = "skip", step = number, why = "the run is being aborted" }))
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
