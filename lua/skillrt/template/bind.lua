@@ -20,7 +20,7 @@ local function add(block, op, arg, at)
   block.n, block.ops[n], block.args[n], block.at[n] = n, op, arg, at
 end
 
--- A value of the shared data that is its own text; nil for all that is called, walked or missing.
+-- A value of the shared data that is its own text; nil for all that is walked or missing.
 local function plain_text(value)
   local kind = type(value)
   return (kind == "string" or kind == "number" or kind == "boolean") and value_of.text(value) or nil
@@ -51,7 +51,7 @@ local function walk(from, data, own, into)
       end
     elseif op == SECTION and data[name] == true then
       walk(arg.block, data, own, into)
-    elseif op == SECTION then -- a list, an object, a function: what it shows is not ours to know
+    elseif op == SECTION then -- a list or an object: what it shows is not ours to know
       add(into, op, arg, at)
     end
   end

@@ -1,6 +1,6 @@
--- template/init.lua: Mustache, the whole specification: compile once, render in one pass.
+-- template/init.lua: Mustache, what its specification asks of everybody: compile once, render in one pass.
 --
--- Interpolation, sections, comments, delimiters, partials, inheritance, dynamic names, lambdas.
+-- Interpolation, sections, inverted sections, comments, delimiters, partials; data is data, never called or parsed.
 -- Nothing is escaped unless options.escape says so: most of what is rendered here is Markdown.
 -- Reads no file. Called by generate/*, policy (prompts) and scripts, as skillrt.template.
 local bind = require "skillrt.template.bind"
@@ -24,7 +24,7 @@ local MAX_NAMED = 20
 ---@field name string? what messages call the text; default "template"
 ---@field escape "html"|"none"|(fun(text: string): string)|nil what {{x}} does to a value; default none
 ---@field strict boolean? a name or partial that does not exist is an error
----@field max_depth integer? partials, parents and functions inside each other; default 100
+---@field max_depth integer? partials inside each other; default 100
 ---@field max_steps integer? default 50,000,000
 ---@field max_bytes integer? of the result; default 128 MiB
 
@@ -73,7 +73,7 @@ local function parsed(text, name, indent)
     error({ message = message, line = 1, column = 1 }, 0)
   end
   local moved = source_of.indent(text, indent, true)
-  block = parse.parse(source_of.new(name, moved, 0, #indent))
+  block = parse.parse(source_of.new(name, moved, #indent))
   remember(text, indent, block)
   return block
 end
@@ -155,11 +155,7 @@ local function missing_message(missing)
   return table.concat(lines, "\n")
 end
 
----Renders a text (or what compile returned) with data.
----
----A function in the data is a lambda: for {{name}} it is called without arguments, for
----{{#name}}text{{/name}} with the raw text and a function that renders; what it returns is
----rendered as a template. Strings of the data are never expanded again.
+---Renders a text (or what compile returned) with data. Strings of the data are never expanded again.
 ---@param text string|skillrt.template.Compiled
 ---@param data any
 ---@param partials skillrt.template.Partials?

@@ -9,7 +9,7 @@ local M = {}
 
 -- What a node does. Names without a dot have ops of their own: they are nearly all there are.
 M.TEXT, M.NAME, M.RAW_NAME, M.VALUE, M.RAW_VALUE = 1, 2, 3, 4, 5
-M.SECTION, M.INVERTED, M.PARTIAL, M.PARENT, M.BLOCK = 6, 7, 8, 9, 10
+M.SECTION, M.INVERTED, M.PARTIAL = 6, 7, 8
 
 local MAX_NESTING = 100
 
@@ -19,12 +19,6 @@ local MAX_NESTING = 100
 ---@field args any[]
 ---@field at integer[] offset of the tag, for messages
 ---@field source skillrt.template.Source
-
----@class skillrt.template.ParseOptions
----@field open string?
----@field close string?
----@field starts_inside boolean? the text starts in the middle of a line
----@field ends_inside boolean? the text ends in the middle of a line
 
 local function new_block(parser)
   return { n = 0, ops = {}, args = {}, at = {}, source = parser.source }
@@ -80,118 +74,16 @@ local function open_section(parser, tag)
     name = tag.name,
     path = scan.path(parser, tag),
     at = tag.first,
-    raw_from = parser.pos,
-    open = parser.open,
-    close = parser.close,
   })
 end
 open["#"], open["^"] = open_section, open_section
 
--- A parent's white space waits in the frame until its end tag shows whether it stands alone.
-open["<"] = function(parser, tag)
-  flush_before(parser, tag, tag.clean)
-  local lead = tag.clean and parser.text:sub(parser.line_start, tag.first - 1) or nil
-  local lead_at = parser.line_start
-  go_on(parser, tag, false)
-  push(parser, {
-    kind = M.PARENT,
-    name = tag.name,
-    dynamic = scan.dynamic(parser, tag),
-    at = tag.first,
-    lead = lead,
-    lead_at = lead_at,
-    blocks = {},
-  })
-end
-
-open["$"] = function(parser, tag)
-  local above = parser.frames[#parser.frames]
-  local argument = above ~= nil and above.kind == M.PARENT
-  local alone = (argument or tag.clean) and tag.eol
-  local lead = tag.clean and parser.text:sub(parser.line_start, tag.first - 1) or ""
-  if argument then
-    parser.pos = tag.first -- text between the blocks of a parent is not for us
-  else
-    flush_before(parser, tag, alone)
-  end
-  go_on(parser, tag, alone)
-  push(parser, {
-    kind = M.BLOCK,
-    name = tag.name,
-    at = tag.first,
-    argument = argument,
-    alone = alone and true or false,
-    lead = lead,
-    raw_from = parser.pos,
-    open = parser.open,
-    close = parser.close,
-  })
-end
-
-local close = {}
-
 local function close_section(parser, tag, frame)
   local alone = tag.clean and tag.eol
   flush_before(parser, tag, alone)
-  -- The raw text for a lambda reaches to the end tag, or to its line when that stands alone.
-  local raw_to = (alone and parser.line_start or tag.first) - 1
-  local node = {
-    path = frame.path,
-    block = parser.block,
-    from = frame.raw_from,
-    to = raw_to,
-    open = frame.open,
-    close = frame.close,
-  }
+  local node = { path = frame.path, block = parser.block }
   parser.block = frame.outer
   emit(parser, frame.kind, node, frame.at)
-  go_on(parser, tag, alone)
-end
-close[M.SECTION], close[M.INVERTED] = close_section, close_section
-
-close[M.PARENT] = function(parser, tag, frame)
-  local alone = frame.lead and tag.eol
-  parser.block = frame.outer
-  if frame.lead and not alone then
-    emit_text(parser, frame.lead_at, frame.lead_at + #frame.lead - 1)
-  end
-  emit(parser, M.PARENT, {
-    name = frame.name,
-    dynamic = frame.dynamic,
-    indent = alone and frame.lead or "",
-    blocks = frame.blocks,
-  }, frame.at)
-  go_on(parser, tag, alone)
-end
-
-close[M.BLOCK] = function(parser, tag, frame)
-  local alone = tag.clean and tag.eol
-  local stop = (tag.clean and (alone or frame.argument)) and parser.line_start - 1 or tag.first - 1
-  emit_text(parser, parser.pos, stop)
-  local raw = parser.text:sub(frame.raw_from, stop)
-  local margin = frame.alone and source_of.margin(raw) or ""
-  local line = source_of.place(parser.source, frame.raw_from)
-  local node = {
-    name = frame.name,
-    block = parser.block,
-    raw = raw,
-    margin = margin,
-    -- Where it is expanded: what an override is moved right by, and from which line on.
-    indent = frame.alone and raw:find "%S" and margin or frame.lead,
-    first = frame.alone,
-    open = frame.open,
-    close = frame.close,
-    line = line - 1,
-    source = parser.source,
-    variants = {},
-  }
-  parser.block = frame.outer
-  if frame.argument then
-    local parent = parser.frames[#parser.frames]
-    parent.blocks[frame.name] = parent.blocks[frame.name] or node
-  else
-    emit(parser, M.BLOCK, node, frame.at)
-  end
   go_on(parser, tag, alone)
 end
 
@@ -204,15 +96,14 @@ open["/"] = function(parser, tag)
     local message = "end of '%s', but '%s' of line %d, column %d is still open"
     fail(parser, tag.first, message, tag.name, frame.name, line, column)
   end
-  close[frame.kind](parser, tag, frame)
+  close_section(parser, tag, frame)
 end
 
 open[">"] = function(parser, tag)
   local alone = tag.clean and tag.eol
   flush_before(parser, tag, alone)
   local indent = alone and parser.text:sub(parser.line_start, tag.first - 1) or ""
-  local node = { name = tag.name, dynamic = scan.dynamic(parser, tag), indent = indent }
-  emit(parser, M.PARTIAL, node, tag.first)
+  emit(parser, M.PARTIAL, { name = tag.name, indent = indent }, tag.first)
   go_on(parser, tag, alone)
 end
 
@@ -227,6 +118,12 @@ open["="] = function(parser, tag)
   skip(parser, tag)
   parser.open, parser.close = tag.new_open, tag.new_close
 end
+
+-- What the specification leaves to those who want it, and no template here uses.
+local function unknown(parser, tag)
+  fail(parser, tag.first, "%s%s: blocks and parents are not known: write a partial, {{> name}}", tag.sigil, tag.name)
+end
+open["<"], open["$"] = unknown, unknown
 
 local function interpolate(parser, tag)
   flush_before(parser, tag, false)
@@ -243,19 +140,16 @@ open[""], open["&"], open["{"] = interpolate, interpolate, interpolate
 
 ---Parses a text; throws a skillrt.template.Fault.
 ---@param source skillrt.template.Source
----@param options skillrt.template.ParseOptions?
 ---@return skillrt.template.Block
-function M.parse(source, options)
-  options = options or {}
+function M.parse(source)
   local parser = {
     source = source,
     text = source.text,
-    open = options.open or "{{",
-    close = options.close or "}}",
+    open = "{{",
+    close = "}}",
     pos = 1,
     line_start = 1,
-    dirty = options.starts_inside or false, -- the line holds more than white space already
-    ends_inside = options.ends_inside or false,
+    dirty = false, -- the line holds more than white space already
     frames = {},
     fail = fail,
   }

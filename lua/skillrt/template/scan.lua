@@ -19,7 +19,7 @@ local SIGILS = "[#%^/!=>&{<$]"
 local function line_end(parser, after)
   local _, stop = parser.text:find("^[ \t]*", after)
   if stop == #parser.text then
-    return not parser.ends_inside and stop or nil
+    return stop
   end
   local _, newline = parser.text:find("^\r?\n", stop + 1)
   return newline
@@ -91,9 +91,6 @@ local function read_name(parser, tag, from)
     parser.fail(parser, tag.first, "the name is longer than %d bytes", MAX_NAME)
   end
   local name = trim(content)
-  if (tag.sigil == ">" or tag.sigil == "<" or tag.sigil == "/") and name:find "^%*" then
-    name = name:gsub("^%*%s+", "*")
-  end
   if name == "" then
     parser.fail(parser, tag.first, "the tag has no name")
   elseif name:find "%s" then
@@ -146,17 +143,6 @@ function M.path(parser, tag)
     parts[#parts + 1] = part
   end
   return parts
-end
-
----The path of a dynamic name ({{>*name}}), or nil for a plain one.
----@param parser table
----@param tag skillrt.template.Tag
----@return string[]?
-function M.dynamic(parser, tag)
-  if tag.name:sub(1, 1) ~= "*" then
-    return nil
-  end
-  return M.path(parser, { name = tag.name:sub(2), first = tag.first })
 end
 
 return M

@@ -1,13 +1,12 @@
 -- template/source.lua: where a piece of template text came from, and how its lines are indented.
 --
--- Turns byte offsets into line and column for messages, and moves text left and right for
--- partials and blocks. Knows nothing of tags. Called by template.parse, template.render.
+-- Turns byte offsets into line and column for messages, and moves text right for partials. Knows nothing of tags.
+-- Called by template.parse, template.render.
 local M = {}
 
 ---@class skillrt.template.Source
 ---@field name string what a message calls the text
 ---@field text string the text that is parsed
----@field line integer lines before the text (a block's text starts in the middle of its file)
 ---@field shift integer columns that indentation added to every line
 
 ---@class skillrt.template.Fault
@@ -17,11 +16,10 @@ local M = {}
 
 ---@param name string
 ---@param text string
----@param line integer?
 ---@param shift integer?
 ---@return skillrt.template.Source
-function M.new(name, text, line, shift)
-  return { name = name, text = text, line = line or 0, shift = shift or 0 }
+function M.new(name, text, shift)
+  return { name = name, text = text, shift = shift or 0 }
 end
 
 ---Line and column (both from 1, in bytes) of an offset.
@@ -38,7 +36,7 @@ function M.place(source, at)
     end
     line, start = line + 1, newline + 1
   end
-  return source.line + line, math.max(1, at - start + 1 - source.shift)
+  return line, math.max(1, at - start + 1 - source.shift)
 end
 
 ---A fault that names the place.
@@ -67,46 +65,6 @@ function M.indent(text, indent, first)
   if first and moved ~= "" and not moved:find "^\r?\n" then
     moved = indent .. moved
   end
-  return moved
-end
-
----The white space that starts the first line holding anything else; "" if there is none.
----@param text string
----@return string
-function M.margin(text)
-  local start = 1
-  while start <= #text do
-    local _, stop = text:find("^[ \t]*", start)
-    if not text:find("^\r?\n", stop + 1) and stop < #text then
-      return text:sub(start, stop)
-    end
-    local newline = text:find("\n", stop + 1, true)
-    if not newline then
-      return ""
-    end
-    start = newline + 1
-  end
-  return ""
-end
-
----Takes `margin` away from the start of every line, or as much of it as the line has.
----@param text string
----@param margin string
----@return string
-function M.dedent(text, margin)
-  if margin == "" then
-    return text
-  end
-  local function cut(blank)
-    local same = 0
-    while same < #margin and blank:byte(same + 1) == margin:byte(same + 1) do
-      same = same + 1
-    end
-    return blank:sub(same + 1)
-  end
-  local moved = text:gsub("^[ \t]+", cut):gsub("\n([ \t]+)", function(blank)
-    return "\n" .. cut(blank)
-  end)
   return moved
 end
 

@@ -14,9 +14,6 @@ local SHARED = {
   none = {},
   list = { { x = 1 }, { x = 2, own = "mine" } },
   object = { x = 5 },
-  shout = function(text, render)
-    return text and render(text):upper() or "{{name}}!"
-  end,
 }
 local OWN = { own = "a {{name}}", off = false, items = { "p", "q" }, inner = { name = "inside" } }
 
@@ -28,12 +25,11 @@ local TEXTS = {
   "{{#object}}{{x}}{{name}}{{#own}}!{{/own}}{{/object}}{{object.x}}{{#object.x}}{{.}}{{/object.x}}",
   "{{#items}}{{.}}{{name}},{{/items}}{{#off}}on{{/off}}{{^off}}off{{/off}}",
   "{{#inner}}{{name}} {{#yes}}{{name}}{{/yes}}{{/inner}}{{name}}",
-  "{{#shout}}{{own}} {{name}}{{/shout}} {{shout}}",
   "{{#name}}{{.}}{{/name}} {{#own}}{{.}}{{/own}}",
-  "x\n  {{>part}}\n{{<frame}}{{$body}}{{name}}{{/body}}{{/frame}}\n{{=<% %>=}}<%name%> {{name}}",
+  "x\n  {{>part}}\n{{=<% %>=}}<%name%> {{name}}",
   "\n{{#yes}}\n- {{name}}\n{{/yes}}\n{{^yes}}\n- nobody\n{{/yes}}\nend",
 }
-local PARTIALS = { part = "{{name}}\n{{own}}\n", frame = "[{{$body}}{{/body}}{{#yes}}{{$body}}{{/body}}{{/yes}}]" }
+local PARTIALS = { part = "{{name}}\n{{own}}\n" }
 
 describe("a template bound to the data that documents share", function()
   it("shows the same as before, whatever the rest of the data holds", function()
