@@ -112,6 +112,7 @@ static void read_command(lua_State *L, int at, struct task *task) {
   list_field(L, at, "argv", task, &task->args);
   map_field(L, at, "env", "=", task, &task->env);
   text_field(L, at, "cwd", task, &task->cwd);
+  text_field(L, at, "noise", task, &task->noise);
   body_field(L, at, "stdin", task);
   task->max_body = size_field(L, at, "max_output");
 }

@@ -202,7 +202,9 @@ static void child_check_deadlines(struct child *child) {
   if (task->idle_ms > 0) {
     uint64_t idle = (uint64_t)task->idle_ms, silent = now - child->last_at;
     if (silent >= idle) {
-      error_set(&why, ERROR_LIMIT, "%s: silent for %llu ms", child->name, (unsigned long long)idle);
+      error_set(&why, ERROR_LIMIT, "%s: silent for %llu ms%s%.60s", child->name,
+                (unsigned long long)idle, task->noise ? ", but for lines of " : "",
+                task->noise ? task->noise : "");
       process_fail(child, REPLY_TIMEOUT, &why);
       return;
     }

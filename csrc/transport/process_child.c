@@ -237,9 +237,22 @@ static void stream_take(struct child_pipe *pipe, const char *bytes, size_t size)
     process_fail(child, REPLY_BROKEN, &e);
 }
 
+/* Whether it says something: a line, or the beginning of one, that is not empty and no noise. */
+static bool says_something(const char *bytes, size_t size, const char *noise) {
+  const char *end = bytes + size;
+  for (const char *line = bytes, *stop; line < end; line = stop + 1) {
+    stop = memchr(line, '\n', (size_t)(end - line));
+    if (!stop) stop = end;
+    size_t length = (size_t)(stop - line);
+    if (length > 0 && !memmem(line, length, noise, strlen(noise))) return true;
+  }
+  return false;
+}
+
 static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
   struct child *child = pipe->child;
-  child->last_at = uv_now(child->owner->loop);
+  const char *noise = child->exchange ? child->task->noise : NULL;
+  if (!noise || says_something(bytes, size, noise)) child->last_at = uv_now(child->owner->loop);
   if (!child->exchange) return; /* canceled: read only so that it can end in peace */
   if (child->task->streams) {
     stream_take(pipe, bytes, size);

@@ -23,6 +23,7 @@ void task_clear(struct task *t) {
   text_free(t->sys, &t->reply_id);
   text_free(t->sys, &t->method);
   text_free(t->sys, &t->cwd);
+  text_free(t->sys, &t->noise);
   text_free(t->sys, &t->ca_file);
   strings_clear(&t->args, t->sys);
   strings_clear(&t->headers, t->sys);

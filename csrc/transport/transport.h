@@ -48,6 +48,7 @@ struct task {
   struct strings headers; /* http: "Name: value" */
   struct strings env;     /* process, session: "NAME=value", all of them */
   char *cwd;              /* process, session: NULL = the caller's */
+  char *noise;            /* process: a line of output with this text breaks no silence */
   char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
   struct buffer body;     /* http: request body; process: standard input; session: message;
                              host: its input, JSON */
@@ -87,7 +88,7 @@ struct reply {
   struct span body;       /* http body / stdout; borrowed for the time of the call */
   struct span extra;      /* http header lines ("name: value\n", lower-case names) / stderr /
                              host: the class of its failure */
-  int64_t retry_after_ms; /* from Retry-After, clamped to 0 .. 1 h; -1 = none */
+  int64_t retry_after_ms; /* from Retry-After, 0 .. RETRY_AFTER_MAX_MS; -1 = none */
   int64_t elapsed_ms;
   char message[256]; /* for people; begins with the object: host, program */
 };

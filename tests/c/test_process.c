@@ -203,6 +203,20 @@ static void test_limits(void) {
     CHECK_STR(b.got.body, "1\n2\n3\n4\n5\n6\n");
     bench_close(&b);
   }
+  TEST("lines of noise break no silence, any other line does") {
+    BENCH(b);
+    struct error e;
+    b.task.idle_ms = 600;
+    b.task.total_ms = PATIENCE_MS;
+    CHECK(task_set(&b.task, &b.task.noise, "again", &e));
+    bench_sh(&b, "for i in 1 2 3 4 5 6; do echo again; echo $i; sleep 0.11; done;"
+                 "while :; do echo once again; sleep 0.05; done");
+    bench_run(&b);
+    CHECK(b.got.reply.status == REPLY_TIMEOUT);
+    CHECK_STR(b.got.reply.message, "sh: silent for 600 ms, but for lines of again");
+    CHECK(b.got.body && strstr(b.got.body, "again\n6\n"));
+    bench_close(&b);
+  }
 }
 
 static void test_many(void) {

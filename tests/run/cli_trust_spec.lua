@@ -80,7 +80,8 @@ return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })
       "sequential_config": {"phases": [{"id": "01-a", "name": "A", "output": "a.json", "agent": {"type": "x"}}]},
       "x_skillrt": {"agents": {"x": {"kind": "chain", "links": [
         {"kind": "command", "argv": ["sh", "-c", "echo '{\"status\":\"completed\",\"output\":{}}'; touch ran"], "parse": "json"},
-        {"kind": "skill", "skill": "../s"}, {"kind": "http", "url": "http://user:secret@127.0.0.1:1/x"}]}}}}]]
+        {"kind": "skill", "skill": "../s"}, {"kind": "http", "url": "http://user:secret@127.0.0.1:1/x"},
+        {"kind": "claude", "permission": "bypassPermissions", "args": ["--x"]}]}}}}]]
     os.execute("mkdir -p " .. folder.path .. "/c/phases")
     folder.file("c/skill-config.json", config)
     folder.file("c/phases/01-a.md", "# A\n")
@@ -90,6 +91,7 @@ return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })
       assert.truthy(run.err:find("agent x, 1: starts sh -c echo", 1, true), run.err)
       assert.truthy(run.err:find("agent x, 2: runs the skill ../s", 1, true), run.err)
       assert.truthy(run.err:find("agent x, 3: sends to http://", 1, true), run.err)
+      assert.truthy(run.err:find("agent x, 4: claude with bypassPermissions --x", 1, true), run.err)
       assert.is_nil(run.err:find("secret", 1, true))
     end
     assert.is_nil(folder.read "ran")

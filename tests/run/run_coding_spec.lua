@@ -139,6 +139,18 @@ describe("a coding agent", function()
     end
   end)
 
+  it("that only tries to reconnect is silent, and ends so (codex)", function()
+    local program = stand_in.new(R, "codex", {})
+    R.write(program.path, "#!/bin/sh\ncat > /dev/null\necho '{\"type\":\"thread.started\",\"thread_id\":\"t\"}'\n"
+      .. "while :; do echo '{\"type\":\"error\",\"message\":\"Reconnecting... 1/5 (stream disconnected)\"}'; sleep 0.05; done\n")
+    local result = assert(R.run({ mode = "sequential", phases = { { id = "a", agent = "c", prompt = "do it",
+      answer = "text", output_free = true } }, limits = { max_errors = 1, max_retries = 0 },
+      agents = { c = skillrt.agent.codex { program = program.path, idle_timeout = 0.4, timeout = 30 } } },
+      { work_dir = R.folder() .. "/run" }))
+    assert.same({ "paused", "needs_decision" }, { result.status, result.reason })
+    assert.matches("silent for 400 ms, but for lines of Reconnecting", result.message)
+  end)
+
   it("is asked for the form in its own session, and does no work again (F25)", function()
     local function says(text)
       return (stream("claude_good"):gsub('"result":"Hello from the fake."', function()

@@ -14,6 +14,7 @@ M.FIELDS = coding.with({
 })
 
 M.program, M.ARGS_BEHIND = "codex", 2 -- exec is its first
+M.NOISE = "Reconnecting..." -- what it says of itself while nobody answers it
 M.ALLOWED = { "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID" }
 M.KEYS = { "CODEX_API_KEY", "OPENAI_API_KEY" }
 

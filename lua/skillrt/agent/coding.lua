@@ -224,6 +224,7 @@ local function request_of(agent, task, text, want, read)
     max_output = agent.max_output,
     timeout = task.timeout or agent.timeout,
     idle_timeout = agent.idle_timeout,
+    noise = agent.NOISE,
     idempotent = task.idempotent == nil and agent.idempotent or task.idempotent,
     acts = agent.acts,
     retry = task.retry or { max = (task.action or task.phase or {}).max_retries },

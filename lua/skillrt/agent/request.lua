@@ -29,6 +29,7 @@ local COMMON = {
   kind = { kind = "text", required = true },
   timeout = { kind = "seconds" },
   idle_timeout = { kind = "seconds" },
+  noise = { kind = "text" }, -- of a program: a line of its output with this text breaks no silence
   idempotent = { kind = "boolean" },
   key = { kind = "text" },
   expect = { default = "raw" },

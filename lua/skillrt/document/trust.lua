@@ -74,6 +74,14 @@ local function shown(value)
   return require("skillrt.agent.url").shown(tostring(value))
 end
 
+local function line_of(list)
+  local words = {}
+  for _, word in ipairs(list) do
+    words[#words + 1] = tostring(word)
+  end
+  return table.concat(words, " "):sub(1, 200)
+end
+
 -- What an agent of a config starts or sends to, as deep as chains go; skills that it names are looked at, too.
 local function add_calls(code, where, agent, dir, depth)
   if type(agent) == "string" then
@@ -86,11 +94,12 @@ local function add_calls(code, where, agent, dir, depth)
   end
   local argv = type(agent.argv) == "table" and agent.argv or agent.kind == "command" and agent or nil
   if argv then
-    local words = {}
-    for i, word in ipairs(argv) do
-      words[i] = tostring(word)
-    end
-    code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, table.concat(words, " "):sub(1, 200))
+    code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, line_of(argv))
+  end
+  local leave = table.move(type(agent.args) == "table" and agent.args or {}, 1, 20, 1, {})
+  table.insert(leave, 1, agent.permission)
+  if leave[1] then
+    code.calls[#code.calls + 1] = ("%s: %s with %s"):format(where, tostring(agent.kind), line_of(leave))
   end
   if agent.program then
     code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, tostring(agent.program))

@@ -1,12 +1,14 @@
 -- cli/command/graph.lua: `skillrt graph PATH`: a skill as a picture: actions, phases, states, and what
--- leads from one to the other. Changes nothing.
+-- leads from one to the other; or a run: its steps and agents. Changes nothing.
 
 local M = {
   name = "graph",
-  summary = "Shows a skill as a graph: Mermaid, dot or SVG",
+  summary = "Shows a skill or a run as a graph: Mermaid, dot or SVG",
   description = "An edge between actions: an effect of the first makes a condition of the second true. "
-    .. "SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
-  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml" } },
+    .. "Of a run: its steps, phases and agents, what became of each, how long, "
+    .. "how many tokens. SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
+  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
+    .. "or the directory of a run" } },
   options = {
     {
       name = "format",
@@ -37,9 +39,11 @@ function M.run(args)
   local output = require "skillrt.report.output"
   local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
   local graph
+  local run_of = require "skillrt.document.graph.run"
   local ok, message, code = require("skillrt.cli.trust").check(args.path, args, true)
   if ok then
-    graph, message, code = graph_of.of(args.path)
+    local of = run_of.is_run(args.path) and run_of or graph_of
+    graph, message, code = of.of(args.path)
   end
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)

@@ -174,6 +174,11 @@ local function check_extension(config, found)
   if own.agent_decides ~= nil and type(own.agent_decides) ~= "boolean" then
     found:error("type", "x_skillrt.agent_decides", "must be true or false, not %s", fields.show(own.agent_decides))
   end
+  local kind = type(own.agent)
+  if own.agent ~= nil and (own.agent == "" or kind ~= "string" and kind ~= "table") then
+    found:error("type", "x_skillrt.agent", "must be what --agent takes, or an agent's definition, not %s",
+      fields.show(own.agent))
+  end
   fields.number(own.limits or {}, "attempts_per_action", "x_skillrt.limits.", found)
   for _, row in ipairs(limits.TABLE) do
     check_limit(own.limits or {}, row, found)

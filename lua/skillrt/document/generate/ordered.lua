@@ -34,8 +34,8 @@ local KINDS = {
   quality = "dimensions pass_threshold",
   document = "path purpose context",
   extension = [[note strategy agent_decides interaction_mode initial_state limits:limits timeouts_s:timeouts
-    termination:termination hybrid:hybrid actions:own_actions phases:own_phases skills:tool_set agents host
-    phase_detection]],
+    termination:termination hybrid:hybrid actions:own_actions phases:own_phases skills:tool_set agent agents
+    host phase_detection]],
   limits = table.concat(limits.names(), " ") .. " attempts_per_action",
   own_limits = table.concat(limits.names(true), " "),
   timeouts = "context_load step run",

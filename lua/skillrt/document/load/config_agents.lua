@@ -1,5 +1,5 @@
 -- document/load/config_agents.lua: who performs what a config leaves to "universal-executor", a model or another
--- type: found in the caller's agents, in x_skillrt.agents, or in the environment (F47).
+-- type: found in the caller's agents, in x_skillrt.agents, in the environment, or as x_skillrt.agent (F47).
 --
 -- Starts nothing. Called by load.config only.
 local agent_file = require "skillrt.agent.file"
@@ -41,11 +41,17 @@ function M.from_text(value, env)
   return require("skillrt.agent.chosen").of(value, env)
 end
 
+-- The agent that a config chooses for all its steps, by one word or as a definition; who runs it may choose another.
+local function own_agent(value)
+  return value ~= nil and M.from_text(value) or nil
+end
+
 ---@param config skillrt.generate.Config
 ---@param options skillrt.load.ConfigOptions
 function M.new(config, options)
   local own = config.x_skillrt.agents
   return setmetatable({
+    chosen = own_agent(config.x_skillrt.agent),
     given = { options.agents or {}, type(own) == "table" and own or {}, ambient or {} },
     required = options.agents_required ~= false and not ambient,
     folder = options.folder,
@@ -96,7 +102,7 @@ function Agents:need(name, more)
     local agent = self:given_for({ name, more })
     local problem
     if not agent then
-      agent = self:given_for({ "*" }) or from_environment()
+      agent = self:given_for({ "*" }) or from_environment() or self.chosen
       if not agent then
         agent, problem = from_person(name)
       end
@@ -153,7 +159,7 @@ function Agents:all()
   table.sort(self.missing)
   if self.required and #self.missing > 0 then
     local message = 'nobody performs %s: give them in agents = { ["%s"] = ... }, '
-      .. "in x_skillrt.agents of the config, by skillrt run --agent, or set %s to a program or an address"
+      .. "in x_skillrt.agent or .agents of the config, by skillrt run --agent, or set %s to a program or an address"
     return nil, message:format(table.concat(self.missing, ", "), self.missing[1], M.VARIABLE)
   end
   return self.found, #self.missing > 0 and self.missing or nil

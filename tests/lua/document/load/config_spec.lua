@@ -86,6 +86,20 @@ describe("a skill-config as a skill", function()
     assert.equal("mine", skill_of(raw, { agents = {} }).agents["universal-executor"].argv[1])
   end)
 
+  it("takes the one agent that the config chooses, by a word, an address or a program, where nobody else is given", function()
+    local function of(value, options)
+      local raw = config_of "data-import"
+      raw.x_skillrt.agent = value
+      return skill_of(raw, options or { agents = {} }).agents["universal-executor"]
+    end
+    local claude, server, program = of "claude:opus", of "http://127.0.0.1:1", of { "./agent", "-x" }
+    assert.same({ "claude", "opus" }, { claude.kind, claude.model })
+    assert.same({ "http", "http://127.0.0.1:1" }, { server.kind, server.url })
+    assert.same({ "./agent", "-x" }, { table.unpack(program.argv) })
+    assert.equal("http", of({ kind = "http", url = "http://127.0.0.1:2" }).kind)
+    assert.equal(ANY["*"].kind, of("claude", { agents = ANY }).kind)
+  end)
+
   it("names the tools of an action's set; an empty set names none", function()
     local raw = config_of "data-import"
     raw.x_skillrt.skills = { { name = "few", tools = { "A", "B" } }, { name = "full", tools = json.array {} } }

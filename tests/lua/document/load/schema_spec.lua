@@ -93,6 +93,8 @@ describe("the schema of skill-config.json", function()
     ["triggers that are no texts"] = function(c) c.triggers = list(1) end,
     ["specs without a path"] = function(c) c.specs = list { purpose = "x" } end,
     ["a list for an object"] = function(c) c.output = list "x" end,
+    ["an agent that is none"] = function(c) c.x_skillrt = { agent = true } end,
+    ["an agent that is empty"] = function(c) c.x_skillrt = { agent = "" } end,
     ["a loop that fails in an unknown way"] = function(c)
       c.execution_mode, c.autonomous_config = "hybrid", autonomous().autonomous_config
       c.x_skillrt = { hybrid = { on_loop_failed = "explode" } }
