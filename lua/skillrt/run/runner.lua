@@ -168,6 +168,10 @@ local function finish(run, report, self)
     self:forget()
   end
   local result = result_of(run, self)
+  if self.skill.records and not result.in_memory then
+    local ok, message = require("skillrt.run.records").write(self.work_dir, self.skill.records)
+    result.trouble = result.trouble or not ok and message or nil
+  end
   M.last = result
   if self.watcher and self.watcher.closed then
     self.watcher.closed(result)

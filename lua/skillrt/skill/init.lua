@@ -92,6 +92,7 @@ local FIELDS = {
   on_loop_failed = { enum = { "stop", "run_finalize" }, default = "stop" },
   on_indoubt = { default = "ask" },
   interaction = { enum = { "autonomous", "interactive", "supervised" }, default = "autonomous" },
+  records = { enum = { "en", "zh" } },
   specs = { kind = "path", list = true },
   config = { kind = "text" },
   project = { kind = "text", list = true },

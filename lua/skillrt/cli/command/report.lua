@@ -11,12 +11,25 @@ return {
     .. "share some megabytes, so that the page of a long run stays one that a browser opens at once.",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
+    { name = "record", value = "LANGUAGE", choices = { "en", "zh" }, help = "prints the record of the run instead, and "
+      .. "of one that failed the report of its error: en or zh" },
     { name = "html", value = "FILE", help = "where the page goes; - is standard output; default: DIR/report.html" },
   },
   ---@param args table
   ---@return integer code
   run = function(args)
     local ending = require("skillrt.cli.ending")
+    if args.record then
+      local records, story_of = require("skillrt.run.records"), require("skillrt.run.story")
+      local story, why, kind = story_of.read(args.dir)
+      if not story then
+        return ending.refused(why, kind, nil, args.dir)
+      end
+      local failed = story.status == "failed" or story.status == "aborted"
+      core.terminal.write(1, records.record(story, args.record))
+      core.terminal.write(1, failed and "\n" .. records.report(story, args.record, args.dir) or "")
+      return 0
+    end
     local html, message, code = require("skillrt.report.page").of(args.dir)
     if not html then
       return ending.refused(message, code, nil, args.dir)

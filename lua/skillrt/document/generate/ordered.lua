@@ -33,7 +33,7 @@ local KINDS = {
   output = "format location filename_pattern",
   quality = "dimensions pass_threshold",
   document = "path purpose context",
-  extension = [[note strategy agent_decides interaction_mode initial_state limits:limits timeouts_s:timeouts
+  extension = [[note strategy records agent_decides interaction_mode initial_state limits:limits timeouts_s:timeouts
     termination:termination hybrid:hybrid actions:own_actions phases:own_phases skills:tool_set agent agents
     host phase_detection]],
   limits = table.concat(limits.names(), " ") .. " attempts_per_action",

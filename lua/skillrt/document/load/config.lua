@@ -213,6 +213,7 @@ function M.definition(raw, options)
     dir = options.folder,
     source = options.source,
     interaction = own.interaction_mode,
+    records = own.records,
     on_error = object(own.termination).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),

@@ -36,7 +36,7 @@ M.KNOWN = {
   ["actions[]"] = ACTION,
   ["autonomous_config.state_schema"] = set "fields",
   ["x_skillrt"] = set [[note agent_decides strategy interaction_mode initial_state limits timeouts_s
-    termination hybrid actions phases skills agent agents host phase_detection]],
+    termination hybrid actions phases skills agent agents host phase_detection records]],
   ["x_skillrt.limits"] = set(table.concat(limits.names(), " ") .. " attempts_per_action"),
   ["x_skillrt.actions.*.limits"] = set(table.concat(limits.names(true), " ")),
   ["x_skillrt.phases.*.limits"] = set(table.concat(limits.names(true), " ")),

@@ -1,0 +1,189 @@
+-- run/records.lua: what a run leaves behind for people who were not there (R185-R191): execution-record.md, and where
+-- it failed error-report.md, in the language that the skill's `records` names.
+--
+-- Views of the journal, written when the run is over and never before. They link to nothing, as the companion
+-- documents of the protocol are no part of a run (R192). Called by runner.lua, and by the command report.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local story_of = require("skillrt.run.story")
+local suggested = require("skillrt.run.suggested")
+local template = require("skillrt.template")
+
+local M = {}
+
+---The names of the files.
+M.RECORD, M.REPORT = "execution-record.md", "error-report.md"
+
+local MOST_STEPS <const>, LONGEST <const> = 200, 300
+
+local MARKS <const> = { completed = "✓", partial = "~", failed = "✗", skipped = "-", open = "…" }
+
+local NONE <const> = { en = "none", zh = "无" }
+
+local UNITS <const> = {
+  en = { "less than a second", " s", " min", " h" },
+  zh = { "不到一秒", " 秒", " 分钟", " 小时" },
+}
+
+local function duration(ms, lang)
+  local units, seconds = UNITS[lang], ms // 1000
+  if seconds < 1 then
+    return units[1]
+  elseif seconds < 60 then
+    return seconds .. units[2]
+  end
+  local text = (seconds % 3600 // 60) .. units[3]
+  if seconds % 60 > 0 and seconds < 3600 then
+    text = text .. " " .. (seconds % 60) .. units[2]
+  end
+  return seconds >= 3600 and (seconds // 3600) .. units[4] .. " " .. text or text
+end
+
+-- What others wrote as one line of Markdown: it makes no heading, no list and no markup.
+local function line(text, most)
+  text = tostring(text):gsub("[%c]+", " ")
+  if #text > (most or LONGEST) then
+    local at = utf8.len(text) and utf8.offset(text, 0, most or LONGEST) or most or LONGEST
+    text = text:sub(1, at - 1) .. " ..."
+  end
+  return (text:gsub("[\\`*<>%[%]|#]", "\\%0"))
+end
+
+local function said(value)
+  return type(value) == "string" and value or json.encode(value) or "?"
+end
+
+local function inputs_of(story)
+  local list = {}
+  for _, name in ipairs(require("skillrt.base.names").sorted(story.run.input or {})) do
+    list[#list + 1] = { name = line(name), value = line(said(story.run.input[name])) }
+  end
+  return list
+end
+
+-- The run's own steps; those of skills that it ran stand in their step.
+local function steps_of(story)
+  local list, all = {}, {}
+  for _, step in ipairs(story.steps) do
+    all[#all + 1] = not step.sub and step or nil
+  end
+  local first = math.max(1, #all - MOST_STEPS + 1)
+  for i = first, #all do
+    local step = all[i]
+    local why = step.status == "failed" and step.message or step.status ~= "completed" and step.why or nil
+    list[#list + 1] = { index = i, time = os.date("!%H:%M:%S", step.at // 1000), name = line(step.summary or step.id),
+      mark = MARKS[step.status], why = why and line(why) }
+  end
+  return list, first - 1
+end
+
+local function outputs_of(story)
+  local list, seen = {}, {}
+  for _, step in ipairs(story.steps) do
+    if step.file and not step.sub and not seen[step.file] then
+      seen[step.file] = true
+      list[#list + 1] = line(step.file)
+    end
+  end
+  return list
+end
+
+local function rendered(name, lang, data)
+  local text = assert(core.asset(("templates/records/%s-%s.mustache"):format(lang, name)))
+  return assert(template.render(text, data, nil, { name = name .. ".mustache" }))
+end
+
+---The record of a run (R189-R191).
+---@param story skillrt.Story
+---@param lang "en"|"zh"
+---@return string
+function M.record(story, lang)
+  local steps, more = steps_of(story)
+  return rendered("record", lang, {
+    date = os.date("!%Y-%m-%d %H:%M", story.run.at // 1000),
+    skill = story.run.skill,
+    inputs = inputs_of(story),
+    steps = steps,
+    more = more > 0 and more or nil,
+    outputs = outputs_of(story),
+    duration = duration(story:active_ms(), lang),
+    status = story.status,
+  })
+end
+
+-- The step that the run failed at, and those that were completed before.
+local function failed_step(story)
+  local completed, failed, seen = {}, nil, {}
+  for _, step in ipairs(story.steps) do
+    if step.status == "failed" then
+      failed = step
+    elseif step.status == "completed" and not step.sub and not seen[step.id] then
+      seen[step.id], completed[#completed + 1] = true, line(step.id)
+    end
+  end
+  return failed, completed
+end
+
+---The report of a run that failed (R185-R188).
+---@param story skillrt.Story
+---@param lang "en"|"zh"
+---@param dir string  as people name it
+---@return string
+function M.report(story, lang, dir)
+  local failed, completed = failed_step(story)
+  local class, detail = failed and failed.class or story.reason or "unknown", failed and failed.message or story.message
+  local task = story.run.input and story.run.input.task or story.run.skill
+  local list = {}
+  for i, text in ipairs(suggested.for_class(class, story.reason, lang, dir)) do
+    list[i] = { index = i, text = text }
+  end
+  return rendered("error", lang, {
+    skill = story.run.skill,
+    time = os.date("!%Y-%m-%d %H:%M:%S", story.at // 1000),
+    status = story.status,
+    class = line(suggested.name(class, lang)),
+    detail = line(detail or story.reason or "?", 2000),
+    stage = suggested.stage(class, lang),
+    step = failed and line(failed.id),
+    task = line(said(task)),
+    completed = completed[1] and table.concat(completed, ", ") or NONE[lang],
+    current = failed and line(failed.id) or NONE[lang],
+    suggestions = list,
+  })
+end
+
+local OVER <const> = { completed = true, failed = true, aborted = true }
+
+---Writes the records of a run that is over.
+---@param dir string
+---@param lang "en"|"zh"
+---@return boolean|nil ok
+---@return string? message
+function M.write(dir, lang)
+  local story, books = story_of.read(dir)
+  if not story then
+    return nil, books --[[@as string]]
+  elseif not OVER[story.status] then
+    return true
+  end
+  local texts = { [M.RECORD] = M.record(story, lang) }
+  texts[M.REPORT] = story.status ~= "completed" and M.report(story, lang, dir) or false
+  for name, text in pairs(texts) do
+    local ok, message = true, nil
+    if books.outputs[name] then
+      ok = true -- the skill's own file of that name stays
+    elseif text then
+      ok, message = files.keep(dir, name, text)
+    else
+      files.remove(files.join(dir, name)) -- it tells of a failure that is over
+    end
+    if not ok then
+      return nil, message
+    end
+  end
+  return true
+end
+
+return M
