@@ -105,6 +105,9 @@ requirements: ## write docs/requirements.md from the tests' own names
 .PHONY: limits
 limits: ## write the limits into docs/schema and docs/scripting.md from their table
 	$(LUA) docs/limits.lua
+.PHONY: schemas
+schemas: all ## write the schemas of documents in YAML and docs/schema/catalog.json from the table of their keys
+	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua
 .PHONY: corpus
 corpus: all ## how often skillrt check is right: checks the labelled folders, writes the table into docs/checks.md
 	@SKILLRT_MODE=$(MODE) $(LUA) tests/corpus.lua

@@ -5,16 +5,14 @@
 -- with others each set is a phase, in the order of the file (F55). Called by the door.
 local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
+local keys = require "skillrt.document.load.keys"
 local names = require "skillrt.base.names"
 local yaml = require "skillrt.document.load.yaml"
 
 local M = {}
 
 local FLOW = { "analysis", "generation", "verification", "repair" }
-local KNOWN = {}
-for key in ("name description llm workflow batch incremental dependencies prompts mcp skills"):gmatch "%S+" do
-  KNOWN[key] = true
-end
+local KNOWN, SETTINGS = keys.set(keys.AGENT_YML), keys.set(keys.WORKFLOW)
 
 ---@class skillrt.load.ToolSet
 ---@field name string
@@ -88,8 +86,9 @@ function M.tool_sets(document, at, found)
   return sets
 end
 
--- A whole number of at least `least` below workflow.
-local function setting(document, key, least, at, found)
+-- A whole number below workflow.
+local function setting(document, key, at, found)
+  local least = SETTINGS[key].from
   local value = type(document.workflow) == "table" and document.workflow[key]
   if value == nil or value == false or value == json.null then
     return nil
@@ -249,12 +248,12 @@ function M.definition(text, path, name, found)
   end
   tell_keys(document, at, found)
   local sets = M.tool_sets(document, at, found)
-  local retries = setting(document, "max-retries", 0, at, found) or 3
+  local retries = setting(document, "max-retries", at, found) or 3
   local definition = {
     name = names.id(document.name) or name,
     description = type(document.description) == "string" and document.description or nil,
     interaction = type(document.workflow) == "table" and document.workflow.interactive == true and "interactive" or nil,
-    limits = { no_progress = setting(document, "max-stale-iterations", 1, at, found) },
+    limits = { no_progress = setting(document, "max-stale-iterations", at, found) },
     x = { tool_sets = sets, settings = document },
   }
   add_steps(definition, sets, retries, at, found)

@@ -5,22 +5,13 @@
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.load.findings"
 local front_matter = require "skillrt.document.load.front_matter"
+local keys = require "skillrt.document.load.keys"
 local markdown = require "skillrt.document.load.markdown"
 local names = require "skillrt.base.names"
 
 local M = {}
 
-local MAX_NAME, MAX_DESCRIPTION, MAX_COMPATIBILITY = 64, 1024, 500
-
-local KNOWN = { name = true, description = true, license = true, compatibility = true, metadata = true }
-KNOWN["allowed-tools"] = true
-
--- Keys that hosts give a meaning of their own.
-local OF_HOSTS = {}
-for key in ([[version argument-hint model tools color user-invocable disable-model-invocation mode author tags triggers
-  category context agent hooks when_to_use paths effort shell]]):gmatch "%S+" do
-  OF_HOSTS[key] = true
-end
+local KNOWN, OF_HOSTS = keys.set(keys.SKILL), keys.set(keys.OF_HOSTS)
 
 ---@class skillrt.load.SkillMd
 ---@field name string?
@@ -42,7 +33,7 @@ end
 ---@param name any
 ---@return boolean
 function M.is_name(name)
-  return type(name) == "string" and #name <= MAX_NAME and name:find "^[a-z0-9-]+$" ~= nil
+  return type(name) == "string" and #name <= KNOWN.name.max and name:find "^[a-z0-9-]+$" ~= nil
     and not ("-" .. name .. "-"):find("--", 1, true)
 end
 
@@ -162,9 +153,9 @@ function M.read(text, file, folder, found)
   local out = { allowed_tools = {}, lines = front and front.lines or {}, body = body, body_line = body_line }
   if front then
     out.name = check_name(front, file, folder, found)
-    out.description = check_text(front, file, "description", MAX_DESCRIPTION, found, true)
+    out.description = check_text(front, file, "description", KNOWN.description.max, found, true)
     out.license = check_text(front, file, "license", nil, found)
-    out.compatibility = check_text(front, file, "compatibility", MAX_COMPATIBILITY, found)
+    out.compatibility = check_text(front, file, "compatibility", KNOWN.compatibility.max, found)
     out.metadata = type(front.fields.metadata) == "table" and front.fields.metadata or nil
     out.allowed_tools = M.tools(front.fields["allowed-tools"])
     check_others(front, file, found)
