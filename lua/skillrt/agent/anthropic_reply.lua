@@ -48,9 +48,7 @@ local function close(block)
   if field then
     block[field] = (block[field] or "") .. text
   elseif text ~= "" then
-    local input, why = json.decode(text)
-    block.input = input ~= nil and input or {}
-    block._problem = input == nil and why or nil
+    block.input, block._problem = found.object(text)
   end
 end
 
@@ -163,13 +161,25 @@ local function reply_of(message)
     if block.type == "text" and type(block.text) == "string" then
       texts[#texts + 1] = block.text
     elseif block.type == "tool_use" then
+      if type(block.input) ~= "table" or json.is_array(block.input) then -- of a message that was no stream
+        block.input, block._problem = {}, "its arguments are no JSON object"
+      end
       calls[#calls + 1] = { id = block.id, name = block.name, input = block.input, problem = block._problem }
     end
   end
   local stop = STOP[message.stop_reason] or "end"
+  local content, at = kept(message.content), 0
+  for _, block in ipairs(content) do
+    if block.type == "tool_use" then
+      at = at + 1
+      calls[at].rename = function(id, name)
+        block.id, block.name = id, name
+      end
+    end
+  end
   return {
     text = table.concat(texts),
-    content = kept(message.content),
+    content = content,
     calls = stop ~= "length" and calls or {}, -- a call that was cut off is none
     stop = stop,
     reason = stop == "refused" and texts[1] or message.stop_reason,

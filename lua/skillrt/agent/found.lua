@@ -192,6 +192,23 @@ function M.events(body)
   return data, cut
 end
 
+---The arguments of a tool call, as a model wrote them: an object, nothing is {}.
+---@param text any
+---@return table object  {} where it is none
+---@return string? problem
+function M.object(text)
+  if type(text) ~= "string" then
+    return {}, "its arguments are no JSON object"
+  elseif not text:find("%S") then
+    return {}
+  end
+  local value, why = json.decode(text)
+  if type(value) ~= "table" or json.is_array(value) then
+    return {}, "its arguments are no JSON object" .. (value == nil and why and ": " .. why or "")
+  end
+  return value
+end
+
 ---Whether a reply's header lines say that it is a stream of events.
 ---@param extra string?
 ---@return boolean

@@ -6,6 +6,7 @@
 
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
+local compact = require("skillrt.agent.compact")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local pace = require("skillrt.agent.pace")
@@ -29,7 +30,7 @@ local M = {}
 ---@class skillrt.ModelReply  what a wire reads out of a reply
 ---@field text string
 ---@field content table         to be sent back
----@field calls { id: string, name: string, input: table?, problem: string? }[]
+---@field calls { id: string, name: string, input: table?, problem: string?, rename: fun(id: string, name: string) }[]
 ---@field stop "end"|"tools"|"length"|"refused"|"pause"
 ---@field reason string?        in the provider's own words
 ---@field used skillrt.Used
@@ -59,6 +60,7 @@ function M.check(definition, fields, where)
     message = why
     agent.output = not why and json_schema.normal(agent.output) or nil
   end
+  message = message or compact.check(agent, where)
   if not message and agent.prices then
     message = prices_of.check(agent.prices, where)
   end
@@ -164,7 +166,21 @@ local function exchange(agent, ctx, task, talk, want)
   if not reply then
     return nil, explained(agent, bad, message), class
   end
-  return (read(reply))
+  local answer = read(reply)
+  talk:name_calls(answer.calls)
+  return answer
+end
+
+-- What the model says to other turns than those of its talk.
+local function aside(agent, ctx, task, want, used, turns)
+  local talk = talk_of.new(agent)
+  talk:replace(turns)
+  local reply, message, class = exchange(agent, ctx, task, talk, want)
+  if not reply then
+    return nil, message, class
+  end
+  ctx.used(used_of.add(used, reply.used, reply.model or want.model, agent.prices))
+  return reply.text
 end
 
 -- ---- the talk ----
@@ -275,7 +291,13 @@ function M.perform(agent, ctx, task)
   talk:add({ role = "user", text = prompt.text(task) })
   for _ = 1, agent.max_turns do
     want.tools = loop:tools()
-    local reply, message, class = exchange(agent, ctx, task, talk, want)
+    local reply
+    local good, message, class = compact.look(agent, ctx, talk, function(turns)
+      return aside(agent, ctx, task, want, used, turns)
+    end)
+    if good then
+      reply, message, class = exchange(agent, ctx, task, talk, want)
+    end
     if not reply then
       return failed(message, class)
     end

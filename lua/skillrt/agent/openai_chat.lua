@@ -173,13 +173,14 @@ local function calls_of(self)
     local one = self.calls[i]
     if one and one.name then
       local text = whole(one.arguments)
-      local input, why = json.decode(text ~= "" and text or "{}")
-      local is_object = type(input) == "table" and not json.is_array(input)
-      local id = one.id or ("call_%d"):format(i) -- some servers give none
-      calls[#calls + 1] = { id = id, name = one.name, input = is_object and input or nil,
-        problem = not is_object and "its arguments are no JSON object" .. (why and ": " .. why or "") or nil }
-      sent[#sent + 1] = { id = id, type = "function",
-        ["function"] = { name = one.name, arguments = is_object and text ~= "" and text or "{}" } }
+      local input, problem = found.object(text)
+      local written = { name = one.name, arguments = not problem and text ~= "" and text or "{}" }
+      local item = { id = one.id, type = "function", ["function"] = written }
+      sent[#sent + 1] = item
+      calls[#calls + 1] = { id = one.id, name = one.name, input = input, problem = problem,
+        rename = function(id, name)
+          item.id, written.name = id, name
+        end }
     end
   end
   return calls, #sent > 0 and json.array(sent) or nil

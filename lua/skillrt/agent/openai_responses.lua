@@ -123,10 +123,12 @@ function ITEM.message(self, item)
 end
 
 function ITEM.function_call(self, item)
-  local input, why = json.decode(item.arguments ~= "" and item.arguments or "{}")
-  local is_object = type(input) == "table" and not json.is_array(input)
-  self.calls[#self.calls + 1] = { id = item.call_id, name = item.name, input = is_object and input or nil,
-    problem = not is_object and "its arguments are no JSON object" .. (why and ": " .. why or "") or nil }
+  local input, problem = found.object(item.arguments)
+  item.arguments = problem and "{}" or item.arguments
+  self.calls[#self.calls + 1] = { id = item.call_id, name = item.name, input = input, problem = problem,
+    rename = function(id, name)
+      item.call_id, item.name = id, name
+    end }
   self.content[#self.content + 1] = item
 end
 

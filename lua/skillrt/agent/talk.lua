@@ -58,7 +58,7 @@ end
 ---@param agent table
 ---@return skillrt.Talk
 function M.new(agent)
-  local self = setmetatable({ agent = agent, wire = agent.wire }, Talk)
+  local self = setmetatable({ agent = agent, wire = agent.wire, ids = {}, calls = 0 }, Talk)
   write(self, {})
   return self
 end
@@ -69,6 +69,24 @@ function Talk:add(turn)
   local messages, merged = self.wire.turned(turn, self.last)
   for i, message in ipairs(messages) do
     put(self, message, merged and i == 1)
+  end
+end
+
+---Gives every tool call of a reply an id of its own, and a name that may be sent back, whatever the server wrote.
+---@param calls table[]  of a skillrt.ModelReply
+function Talk:name_calls(calls)
+  for _, call in ipairs(calls) do
+    self.calls = self.calls + 1
+    local given = type(call.id) == "string" and call.id:find("^[%w_-]+$") and #call.id <= 64 and call.id or nil
+    local id = given or ("call_%d"):format(self.calls)
+    local n = 1
+    while self.ids[id] do
+      n = n + 1
+      id = ("%s_%d"):format((given or "call"):sub(1, 50), self.calls + n - 2)
+    end
+    self.ids[id], call.id = true, id
+    call.name = type(call.name) == "string" and call.name or "?"
+    call.rename(id, call.name:sub(1, 64):gsub("[^%w_-]", "_"))
   end
 end
 

@@ -20,6 +20,7 @@ M.FIELDS = {
   max_tool_calls = { kind = "positive", default = 1000 },
   max_repeats = { kind = "positive", default = 5 },
   max_tool_result = { kind = "positive", default = 32 * 1024 },
+  compact = { kind = "table" },
 }
 
 -- The tools that every bare model is given, where its skill says nothing else of their names.

@@ -9,6 +9,7 @@ local given = require("skillrt.run.given")
 local held_of = require("skillrt.run.held")
 local kept = require("skillrt.run.kept")
 local over = require("skillrt.run.calls.over")
+local places = require("skillrt.run.places")
 local prompts = require("skillrt.run.prompts")
 local programs = require("skillrt.run.programs")
 local record = require("skillrt.base.record")
@@ -167,11 +168,20 @@ local function take_up(self, call, open)
   end
 end
 
--- Whether it is the first of its branch behind a cut of the journal, and may act.
+-- Whether it is the first of its branch behind a cut of the journal, and may act. A branch that was begun behind a
+-- call made since is a new one.
 local function is_lost_maybe(call)
-  local cut = call.step.cut
-  if not cut or call.idem or call.request.pure or cut[call.branch.prefix] then
+  local cut, prefix = call.step.cut, call.branch.prefix
+  if not cut or call.idem or call.request.pure or cut[prefix] then
     return false
+  end
+  local above, position = places.above(prefix)
+  while above do
+    local first = cut[above]
+    if math.type(first) == "integer" and first < position then
+      return false
+    end
+    above, position = places.above(above)
   end
   return require("skillrt.run.books.calls").ACTS[call.kind] == true
 end

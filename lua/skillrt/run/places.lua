@@ -39,6 +39,15 @@ function M.prefix_of(place)
   return place:match("^(.*%.)") or ""
 end
 
+---What a branch whose places begin so lies below: how the places of the branch above it begin, and the position there.
+---@param prefix string
+---@return string|nil above  nil: it is the main branch
+---@return integer? position
+function M.above(prefix)
+  local above, position = prefix:match("^(.-)(%d+)%.[^.]+%.$")
+  return above, math.tointeger(position)
+end
+
 ---Whether a place lies below another.
 ---@param place string
 ---@param above string

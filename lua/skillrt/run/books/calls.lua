@@ -21,7 +21,8 @@ function M.call(step, record)
   own(step, "calls")[record.c] = record
   step.retry_at = nil
   if step.cut then
-    step.cut[places.prefix_of(record.c)] = true
+    local prefix = places.prefix_of(record.c)
+    step.cut[prefix] = step.cut[prefix] or math.tointeger(record.c:match("%d+$")) or true
   end
 end
 
@@ -32,7 +33,7 @@ function M.cut(books, record)
   books.cuts = record.cuts or books.cuts
   if record.doubtful then
     for _, step in pairs(books.steps) do
-      step.cut = { ["."] = true } -- and the prefixes of branches that have called since
+      step.cut = { ["."] = true } -- and by prefix where branches have first called since
     end
   end
 end
