@@ -9,6 +9,7 @@ local awaited = require("skillrt.run.awaited")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
 local kept = require("skillrt.run.kept")
+local people = require("skillrt.run.people")
 local shared = require("skillrt.run.shared")
 local state = require("skillrt.skill.state")
 local usage = require("skillrt.agent.usage")
@@ -55,8 +56,8 @@ function parts.attempt(_, step)
   return step.attempt
 end
 
-function parts.interaction(run)
-  return run.skill.interaction
+function parts.interaction(run, step, _, steps)
+  return people.of(run.skill, steps:definition_of(step))
 end
 
 function parts.context(_, step)
@@ -146,6 +147,7 @@ end
 
 ---Waits for a call, or for an agent's work: gives its reply; or nil, message, class, reply.
 function parts.await(run, step, ctx, steps)
+  local is_interactive = people.of(run.skill, steps:definition_of(step)) == "interactive"
   return function(request)
     if type(request) ~= "table" then
       error("ctx.await: needs a request (a table), not " .. type(request), 2)
@@ -154,7 +156,14 @@ function parts.await(run, step, ctx, steps)
     if request.agent then
       return awaited.by_agent(run, step, steps:definition_of(step), ctx, request)
     end
-    steps.calls:declare(execution, branch, awaited.checked(run, steps:definition_of(step), request))
+    local checked = awaited.checked(run, steps:definition_of(step), request)
+    if is_interactive and people.needs_leave(checked) then
+      local ok, message, class = people.leave(ctx, step, checked)
+      if not ok then
+        return nil, message, class, { status = class }
+      end
+    end
+    steps.calls:declare(execution, branch, checked)
     return coroutine.yield(branches.WAIT)
   end
 end

@@ -10,6 +10,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local outcome_of = require("skillrt.run.outcome")
 local returned = require("skillrt.agent.returned")
+local people = require("skillrt.run.people")
 local retry = require("skillrt.skill.retry")
 local state = require("skillrt.skill.state")
 
@@ -249,6 +250,9 @@ function M.over(steps, step, definition, perform, by_agent)
       failure.blame = main and main.last -- not what cleaning up calls
     end
     clean_up(self, outcome, failure)
+    if definition.supervised then
+      people.tell(self, outcome, failure)
+    end
     return outcome, failure
   end
 end

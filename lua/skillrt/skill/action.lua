@@ -321,6 +321,7 @@ end
 ---@class skillrt.ActionContext
 ---@field where string                names the skill in messages
 ---@field agents table<string, table> the declared agents
+---@field interaction string?          how people take part, where an action does not say
 ---@field machine boolean?             of mode "machine": its table says how often, and who does nothing only moves it
 
 ---The normal form of an action.
@@ -337,7 +338,7 @@ function M.new(definition, index, ctx)
   end
   action.kind = "action"
   message = check_runs(action, definition, ctx, where) or performer(action, ctx, where) or check_each(action, where)
-    or protocol.check(action, ctx.agents, where)
+    or protocol.check(action, ctx, where)
   return not message and action or nil, message
 end
 
@@ -358,7 +359,7 @@ function M.phase(definition, index, ctx)
     phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
     message = check_output(phase.output, where)
   end
-  message = message or performer(phase, ctx, where) or protocol.check(phase, ctx.agents, where)
+  message = message or performer(phase, ctx, where) or protocol.check(phase, ctx, where)
   return not message and phase or nil, message
 end
 

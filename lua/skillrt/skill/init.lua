@@ -12,6 +12,7 @@ local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")
+local protocol = require("skillrt.skill.protocol")
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local terminate = require("skillrt.skill.terminate")
@@ -91,7 +92,6 @@ local FIELDS = {
   on_error = { enum = { "stop_and_report", "continue" }, default = "stop_and_report" },
   on_loop_failed = { enum = { "stop", "run_finalize" }, default = "stop" },
   on_indoubt = { default = "ask" },
-  interaction = { enum = { "autonomous", "interactive", "supervised" }, default = "autonomous" },
   records = { enum = { "en", "zh" } },
   specs = { kind = "path", list = true },
   config = { kind = "text" },
@@ -103,6 +103,10 @@ local FIELDS = {
   guide = { kind = "table" },
   x = {},
 }
+
+for name, field in pairs(protocol.OF_SKILL) do
+  FIELDS[name] = field
+end
 
 -- Words of other documents for the same thing.
 local MEANT = {
@@ -187,7 +191,8 @@ local function adopt_agent(skill, one, where)
 end
 
 local function check_steps(skill, list, make, where, seen)
-  local ctx, out = { where = where, agents = skill.agents, machine = skill.mode == "machine" }, {}
+  local ctx, out = { where = where, agents = skill.agents, interaction = skill.interaction }, {}
+  ctx.machine = skill.mode == "machine"
   for i, definition in ipairs(list) do
     local one, message = make(definition, i, ctx)
     if not one then

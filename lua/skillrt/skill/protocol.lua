@@ -32,6 +32,13 @@ local VALIDATE <const> = {
   prompt = { kind = "text" },
 }
 
+---The fields of a skill.
+M.OF_SKILL = {
+  interaction = { enum = M.INTERACTION, default = "autonomous" },
+  notify = { kind = "text", list = true },
+  ask_on_tie = { kind = "boolean" },
+}
+
 ---How often a result that a check refused is asked for anew, where nothing is said.
 M.REPAIR = 2
 
@@ -72,10 +79,11 @@ end
 
 ---Checks what an action or phase says; `protocol` of it is true where a step of it has more to do than its work.
 ---@param one table     in its normal form but for these fields
----@param agents table<string, table>
+---@param ctx table     { agents, interaction }: of its skill
 ---@param where string
 ---@return string? problem
-function M.check(one, agents, where)
+function M.check(one, ctx, where)
+  local agents = ctx.agents
   local message = one.validate ~= nil and check_validate(one, agents, where)
     or one.sources ~= nil and check_sources(one, agents, where)
   if message then
@@ -87,7 +95,8 @@ function M.check(one, agents, where)
   if one.kind == "phase" and type(one.undo) == "string" then
     return where .. ': field "undo" of a phase must be a function'
   end
-  one.protocol = (one.prepare or one.validate or one.repair or one.cleanup or one.sources) and true or nil
+  one.supervised = (one.interaction or ctx.interaction) == "supervised" or nil
+  one.protocol = (one.supervised or one.prepare or one.validate or one.repair or one.cleanup or one.sources) and true or nil
   return nil
 end
 

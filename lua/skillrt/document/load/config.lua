@@ -44,7 +44,11 @@ local function tools_of(own, config)
   return nil
 end
 
+-- What configs say of who takes part; anything else is refused with the skill.
+local INTERACTION <const> = { required = "interactive", none = "autonomous" }
+
 local function refine(step, own)
+  step.interaction = INTERACTION[own.interaction] or own.interaction
   for _, key in ipairs { "idempotent", "max_retries", "max_errors", "on_error", "limits", "writes_context" } do
     step[key] = own[key]
   end

@@ -104,6 +104,7 @@ function M.mode(run)
     work_dir = run.work_dir,
     options = skill.strategy.options,
     interaction = skill.interaction,
+    ask_on_tie = skill.ask_on_tie,
     now = core.wall_ms,
     random = core.random,
   }
