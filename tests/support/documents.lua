@@ -67,9 +67,16 @@ function M.in_skillrt(folder, script, again)
     folder = folder .. "/skill", agents = { ["*"] = agent },
   }))
   skill.retry = { base = 0.001, cap = 0.002, jitter = false }
-  local result = assert(skill:run { work_dir = folder .. "/work" })
+  local function approved(result) -- by a person, where an action says so
+    while result.question and result.question.approval do
+      result = assert(skillrt.resume(folder .. "/work", { skill = skill, answer = "approve",
+        question = result.questions[1].q }))
+    end
+    return result
+  end
+  local result = approved(assert(skill:run { work_dir = folder .. "/work" }))
   if again then
-    result = assert(again(folder .. "/work", skill))
+    result = approved(assert(again(folder .. "/work", skill)))
   end
   return { order = lines_of(runs.read(folder .. "/asked")), status = result.status, reason = result.reason,
     state = result.state }
