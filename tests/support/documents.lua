@@ -66,6 +66,9 @@ function M.in_skillrt(folder, script, again)
   local skill = assert(skillrt.from_config(folder .. "/skill/skill-config.json", {
     folder = folder .. "/skill", agents = { ["*"] = agent },
   }))
+  for _, one in ipairs(skill.context == "memory" and skill.actions or {}) do
+    one.interaction = nil -- such a run cannot wait for a person
+  end
   skill.retry = { base = 0.001, cap = 0.002, jitter = false }
   local function approved(result) -- by a person, where an action says so
     while result.question and result.question.approval do
