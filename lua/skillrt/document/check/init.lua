@@ -66,6 +66,7 @@ function M.check(given, options)
   if subject.definition then
     local model = model_of.of(subject.definition, found, subject_of.places(subject))
     subject.model = model
+    machine.declared(subject, found, subject_of.places(subject))
     conditions.check(subject, model, found)
     references.check(subject, model, found)
     inputs.check(model, found)

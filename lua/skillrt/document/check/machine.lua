@@ -1,7 +1,10 @@
 -- document/check/machine.lua: names in the documents of a state machine that nothing defines: what conditions compare,
 -- what metrics count, what recoveries are returned for (F62, F63).
 --
--- The table itself is joined and judged by the loader. Called by check.
+-- The table of documents is joined and judged by the loader, that of a script here. Called by check.
+local codes = require "skillrt.document.check.codes"
+local machine_check = require "skillrt.skill.machine_check"
+local machine_of = require "skillrt.skill.machine"
 local names = require "skillrt.base.names"
 
 local M = {}
@@ -20,6 +23,22 @@ local PLAIN = {}
 for word in ([[in and or not true false null passed checks length context state includes some every
   undefined]]):gmatch "%S+" do
   PLAIN[word] = true
+end
+
+---What a table that a script declares leads to: it is said of the line that names the action or the state.
+---@param subject skillrt.check.Subject
+---@param found skillrt.check.Found
+---@param place fun(text: string?, id: string?, kind: string?): skillrt.check.Place
+function M.declared(subject, found, place)
+  local given = subject.definition.machine
+  local machine = not subject.machine and type(given) == "table" and machine_of.new(given)
+  for _, one in ipairs(machine and machine_check.of(machine) or {}) do
+    local code = "machine." .. one.code
+    if codes.CODES[code] then -- what else there is the search finds
+      local word = one.edge and one.edge.action or one.state and one.state.name
+      found:add(code, place(word), one.message)
+    end
+  end
 end
 
 ---@param subject skillrt.check.Subject

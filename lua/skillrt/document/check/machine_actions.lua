@@ -3,8 +3,12 @@
 --
 -- Reads a table, runs nothing; conditions that are functions may hold or not. Called by model.lua.
 local machine_of = require "skillrt.skill.machine"
+local state_of = require "skillrt.skill.state"
 
 local M = {}
+
+-- What the machine writes besides the key of its state; the search follows that one.
+local WRITTEN <const> = { history = true, metrics = true, error = true }
 
 local KEY <const> = "state"
 
@@ -52,10 +56,26 @@ local function precondition(machine, row)
   return table.concat(tests, " || ")
 end
 
+-- Where an action leads: to one of its states. As an effect that is no text, as the model takes it.
+local function target(row)
+  local among = {}
+  for _, name in ipairs(row.to) do
+    among[name] = true
+  end
+  return {
+    text = ("%s=%s"):format(KEY, table.concat(row.to, "|")),
+    key = KEY,
+    path = { KEY },
+    check = function(_, after)
+      return among[after[KEY]] == true
+    end,
+  }
+end
+
 local function action_of(machine, row, given)
   local effects, when = {}, {}
   table.move(type(given.effects) == "table" and given.effects or {}, 1, #(given.effects or {}), 1, effects)
-  effects[#effects + 1] = #row.to == 1 and ("%s=%s"):format(KEY, row.to[1]) or nil
+  effects[#effects + 1] = target(row)
   when[1] = precondition(machine, row)
   local own = given.when
   own = type(own) == "table" and not (getmetatable(own) or {}).__call and own or { own }
@@ -69,6 +89,10 @@ local function action_of(machine, row, given)
     priority = row.any and -1 or 0,
     terminal = false,
   }, { __index = given })
+end
+
+local function is_reserved(key)
+  return WRITTEN[key] or state_of.is_reserved(key)
 end
 
 ---What the search reads in place of a skill of mode "machine"; the skill itself where it is of another.
@@ -96,7 +120,7 @@ function M.of(given)
   end
   local terminate = type(given.terminate) == "table" and given.terminate or {}
   table.move(terminate, 1, #terminate, #ends + 1, ends)
-  return setmetatable({ actions = actions, state = state, terminate = ends, mode = "autonomous",
+  return setmetatable({ actions = actions, state = state, terminate = ends, mode = "autonomous", is_reserved = is_reserved,
     strategy = function() end }, { __index = given }) -- the order of rows decides, not priority
 end
 

@@ -215,7 +215,7 @@ function M.of(given, found, place)
     limits = { max_errors = tonumber(limits.max_errors) or limits_table.default "max_errors",
       max_iterations = tonumber(limits.max_iterations) or limits_table.default "max_iterations" },
     is_skill = skill_of.is(given),
-    is_reserved = state.is_reserved,
+    is_reserved = read.is_reserved or state.is_reserved,
     place = place,
   }
   self.actions = steps(self, read.actions, "action", found, place)

@@ -3,6 +3,8 @@
 -- Asks the same terms and effects as the search through the state space, so that an edge is what
 -- the check takes it to be. Called by graph.lua.
 local json = require "skillrt.base.json"
+local machine_graph = require "skillrt.document.graph.machine"
+local machine_of = require "skillrt.skill.machine"
 local space_of = require "skillrt.document.check.reach.space"
 local truth = require "skillrt.document.check.reach.truth"
 
@@ -227,6 +229,7 @@ local MEANINGS = {
   { "edges", "data", "bold arrow: the file that is handed on" },
   { "edges", "order", "dashed arrow: comes next" },
   { "edges", "transition", "purple arrow: a transition of the state machine" },
+  { "edges", "taken", "bold purple arrow: a transition that the run took" },
   { "nodes", "terminal", "grey frame: ends the run" },
   { "nodes", "optional", "dashed frame: optional" },
 }
@@ -247,11 +250,20 @@ end
 
 ---@param model skillrt.check.Model
 ---@param subject skillrt.check.Subject
+---@param path skillrt.graph.Path?  the way that a run of a machine took
 ---@return skillrt.graph.Graph
-function M.of(model, subject)
-  local graph, space = new(model.name), space_of.of(model)
-  graph.maker = {}
+function M.of(model, subject, path)
+  local graph = new(model.name)
   graph:node(START, "start", "Start")
+  local machine = type(model.given.machine) == "table" and machine_of.new(model.given.machine)
+  if machine then
+    machine_graph.add(graph, machine, { start = START, ["end"] = END, any = ANY }, path)
+    graph:node(END, "end", "End")
+    graph.legend = legend_of(graph)
+    return graph
+  end
+  local space = space_of.of(model)
+  graph.maker = {}
   local last, trailing = add_phases(graph, model, false, { START }), false
   for _, phase in ipairs(model.phases) do
     trailing = trailing or phase.trailing or false

@@ -13,7 +13,8 @@ local NODES = {
   phase = 'shape=box, style=filled, fillcolor="#fff3e0"',
   state = 'shape=ellipse, style=filled, fillcolor="#f3e5f5"',
 }
-local EDGES = { condition = "", data = "style=bold", order = "style=dashed", transition = 'color="#7b1fa2"' }
+local EDGES = { condition = "", data = "style=bold", order = "style=dashed", transition = 'color="#7b1fa2"',
+  taken = 'color="#7b1fa2", penwidth=3' }
 
 local function quoted(text)
   local plain = text:gsub("[%z\1-\9\11-\31\127]", " "):gsub("[\\\"]", "\\%0"):gsub("\n", "\\n")

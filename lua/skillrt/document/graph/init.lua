@@ -18,7 +18,7 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.doc
 ---@field from string
 ---@field to string
 ---@field label string?
----@field kind "condition"|"data"|"order"|"transition"
+---@field kind "condition"|"data"|"order"|"transition"|"taken"
 
 ---@class skillrt.graph.Graph
 ---@field name string
@@ -28,10 +28,11 @@ local WRITERS = { mermaid = "skillrt.document.graph.mermaid", dot = "skillrt.doc
 
 ---The graph of whatever lies at a path, or of a definition.
 ---@param given string|table
+---@param run string?  a run of a machine, whose way is drawn
 ---@return skillrt.graph.Graph? graph
 ---@return string? message
 ---@return string? code
-function M.of(given)
+function M.of(given, run)
   local found = require("skillrt.document.check.found").new()
   local subject_of = require "skillrt.document.check.subject"
   local subject, message, code = subject_of.of(given, found)
@@ -42,8 +43,17 @@ function M.of(given)
     return nil, ("%s: %s"):format(subject.path or "skill",
       first and first.what or "holds nothing that can be run"), "invalid"
   end
+  local path
+  if run and not subject.definition.machine then
+    return nil, ("%s: has no machine; the way of a run is drawn for these only"):format(subject.path or "skill"), "invalid"
+  elseif run then
+    path, message, code = require("skillrt.document.graph.path").of(run)
+    if not path then
+      return nil, message, code
+    end
+  end
   local model = require("skillrt.document.check.model").of(subject.definition, found, subject_of.places(subject))
-  return build.of(model, subject)
+  return build.of(model, subject, path)
 end
 
 ---The text of a graph.
