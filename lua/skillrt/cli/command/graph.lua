@@ -3,21 +3,13 @@
 
 local M = {
   name = "graph",
-<<<<<<< HEAD
   summary = "Shows a skill or a run as a graph: Mermaid, dot or SVG",
-  description = "An edge between actions: an effect of the first makes a condition of the second true. "
+  description = "An edge between actions: an effect of the first makes a condition of the second true; of a machine "
+    .. "its states are drawn, and with --run the way that a run took through them. "
     .. "Of a run: its steps, phases and agents, what became of each, how long, "
     .. "how many tokens. SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
   arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
     .. "or the directory of a run" } },
-=======
-  summary = "Shows a skill as a graph: Mermaid, dot or SVG",
-  description = "An edge between actions: an effect of the first makes a condition of the second true; of a machine its states "
-    .. "are drawn, and of a run of one (PATH or --run) the way that it took. "
-    .. "SVG is drawn by graphviz (the program dot); without it Mermaid is written instead.",
-  arguments = { { name = "PATH", help = "a skill's folder, script, skill-config.json, workflow.json or agent.yml; "
-    .. "or a run of a machine" } },
->>>>>>> 5532e8d (document: graph draws a machine and the way of a run; check judges a machine in Lua)
   options = {
     {
       name = "format",
@@ -42,38 +34,18 @@ local function put(text, args, output)
   return ok and 0 or require("skillrt.cli.ending").refused(message, code)
 end
 
--- The skill, and the run whose way is drawn: a run names its skill.
-local function drawn(args)
-  local path_of = require "skillrt.document.graph.path"
-  if args.run or not path_of.is_run(args.path) then
-    return args.path, args.run
-  end
-  local script, message, code = path_of.script(args.path)
-  return script, args.path, message, code
-end
-
 ---@param args table
 ---@return integer code
 function M.run(args)
   local graph_of = require "skillrt.document.graph"
   local output = require "skillrt.report.output"
   local format = args.format or BY_NAME[(args.output or ""):match "%.(%w+)$"] or "mermaid"
-<<<<<<< HEAD
   local graph
   local run_of = require "skillrt.document.graph.run"
   local ok, message, code = require("skillrt.cli.trust").check(args.path, args, true)
   if ok then
     local of = run_of.is_run(args.path) and run_of or graph_of
-    graph, message, code = of.of(args.path)
-=======
-  local graph, ok
-  local path, run, message, code = drawn(args)
-  if path then
-    ok, message, code = require("skillrt.cli.trust").check(path, args, true)
-  end
-  if ok then
-    graph, message, code = graph_of.of(path, run)
->>>>>>> 5532e8d (document: graph draws a machine and the way of a run; check judges a machine in Lua)
+    graph, message, code = of.of(args.path, args.run)
   end
   if not graph then
     return require("skillrt.cli.ending").refused(message, code)

@@ -1,18 +1,10 @@
 -- document/graph/path.lua: the way that a run of a machine took, from its journal.
 --
 -- Takes no lock. Called by graph/init.lua.
-local files = require "skillrt.base.files"
 local machine = require "skillrt.document.graph.machine"
 local runner = require "skillrt.run.runner"
 
 local M = {}
-
----Whether a folder holds a run.
----@param path string
----@return boolean
-function M.is_run(path)
-  return files.is_folder(files.join(path, "journal"))
-end
 
 ---@param dir string  a run
 ---@return skillrt.graph.Path? path
@@ -37,21 +29,6 @@ function M.of(dir)
   end
   path.at = books.state.root.state
   return path
-end
-
----The script of a run, where its journal names one.
----@param dir string
----@return string? script
----@return string? message
----@return string? code
-function M.script(dir)
-  local first, message, code = runner.first(dir)
-  if not first then
-    return nil, message, code
-  elseif not first.script then
-    return nil, dir .. ": its journal names no script; give the skill, and --run " .. dir, "invalid"
-  end
-  return first.script
 end
 
 return M
