@@ -156,11 +156,11 @@ function Steps:by_agent(step, definition, name)
   end
   return function(_, ctx, item, index)
     local request = { item = item, index = index, repair = rawget(ctx, "repair") }
-    local outcome, message, class = agent:perform(ctx, task_of.new(self.run, step, definition, request))
-    if outcome and outcome.concerns then
-      return require("skillrt.run.people").concerned(ctx, step, definition, outcome)
+    local given, message, class = agent:perform(ctx, task_of.new(self.run, step, definition, request))
+    if given and given.concerns then
+      return require("skillrt.run.people").concerned(ctx, step, definition, given)
     end
-    return outcome, message, class
+    return given, message, class
   end
 end
 

@@ -96,7 +96,8 @@ function M.check(one, ctx, where)
     return where .. ': field "undo" of a phase must be a function'
   end
   one.supervised = (one.interaction or ctx.interaction) == "supervised" or nil
-  one.protocol = (one.supervised or one.prepare or one.validate or one.repair or one.cleanup or one.sources) and true or nil
+  one.protocol = (one.supervised or one.prepare or one.validate or one.repair or one.cleanup or one.sources)
+    and true or nil
   return nil
 end
 
