@@ -77,12 +77,15 @@ static bool encode_array(struct encoder *c, int table, struct json_path *here) {
 
 /* ---- objects ---- */
 
-static bool encode_member(struct encoder *c, bool first, int value, struct json_path *here) {
+static bool encode_name(struct encoder *c, bool first, struct json_path *here) {
   if ((!first && !encode_byte(c, ',')) || !encode_line(c) ||
       !encode_string(c, here->key, here->key_length, here))
     return false;
-  return (c->options->indent ? encode_bytes(c, ": ", 2) : encode_byte(c, ':')) &&
-         encode_value(c, value, here);
+  return c->options->indent ? encode_bytes(c, ": ", 2) : encode_byte(c, ':');
+}
+
+static bool encode_member(struct encoder *c, bool first, int value, struct json_path *here) {
+  return encode_name(c, first, here) && encode_value(c, value, here);
 }
 
 static bool encode_wrong_key(struct encoder *c, const struct json_path *here) {
@@ -159,24 +162,90 @@ static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
   return -*moved;
 }
 
+/* Takes a plain value on top of the stack into its entry: to look for it again takes long where
+ * there are many. False: it is none. */
+static bool entry_take(lua_State *L, struct entry *entry, size_t most) {
+  size_t length;
+  entry->type = lua_type(L, -1);
+  entry->slot = 0;
+  switch (entry->type) {
+  case LUA_TNUMBER:
+    if (!lua_isinteger(L, -1)) {
+      entry->type = LUA_TNIL;
+      entry->value.number = lua_tonumber(L, -1);
+      return true;
+    }
+    entry->value.integer = lua_tointeger(L, -1);
+    return true;
+  case LUA_TBOOLEAN:
+    entry->value.integer = lua_toboolean(L, -1);
+    return true;
+  case LUA_TSTRING:
+    entry->value.text = lua_tolstring(L, -1, &length);
+    entry->text_length = (uint32_t)length;
+    return length <= most && length <= UINT32_MAX;
+  default:
+    return false;
+  }
+}
+
+/* The members that entries point into are held, whatever a proxy's function does to the table. */
+static bool encode_hold(struct encoder *c, int table, size_t count) {
+  lua_State *L = c->L;
+  if (!lua_checkstack(L, 8)) return encode_refuse(c, NULL, "a table nested too deep");
+  lua_createtable(L, 0, (int)count);
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+  return true;
+}
+
 /* Lists the members of the table; the first key and its value are on the stack. Their names alone
  * may need more than there is room for: then nothing is sorted in vain. */
 static bool encode_list(struct encoder *c, int table, const struct json_path *here, int *keys) {
   lua_State *L = c->L;
   size_t base = c->entry_count, least = c->out.length;
   int moved = 0;
+  bool taken = false, tables = false;
   do {
     if (lua_type(L, -2) != LUA_TSTRING) return encode_wrong_key(c, here);
     if (!encode_entries(c, 1)) return false;
-    struct entry entry;
-    entry.key = lua_tolstring(L, -2, &entry.length);
-    least += entry.length + 4; /* two quotes, a colon and a value */
+    struct entry entry = {0};
+    size_t length;
+    entry.key = lua_tolstring(L, -2, &length);
+    least += length + 4; /* two quotes, a colon and a value */
     if (least > c->options->size) return encode_too_large(c);
-    entry.prefix = entry_prefix(entry.key, entry.length);
-    entry.slot = encode_keep_pair(L, c->entry_count - base, keys, &moved);
+    entry.length = (uint32_t)length;
+    entry.prefix = entry_prefix(entry.key, length);
+    tables = tables || lua_type(L, -1) == LUA_TTABLE;
+    if (c->entry_count - base >= PAIRS_ON_STACK && entry_take(L, &entry, c->options->size)) {
+      taken = true;
+      lua_pop(L, 1);
+    } else {
+      entry.slot = encode_keep_pair(L, c->entry_count - base, keys, &moved);
+    }
     c->entries[c->entry_count++] = entry;
   } while (lua_next(L, table));
-  return true;
+  return !(taken && tables) || encode_hold(c, table, c->entry_count - base);
+}
+
+static bool encode_taken(struct encoder *c, const struct entry *entry,
+                         const struct json_path *here) {
+  lua_State *L = c->L;
+  if (entry->type == LUA_TSTRING)
+    return encode_string(c, entry->value.text, entry->text_length, here);
+  if (entry->type == LUA_TBOOLEAN)
+    return encode_bytes(c, entry->value.integer ? "true" : "false", entry->value.integer ? 4 : 5);
+  if (entry->type == LUA_TNIL)
+    lua_pushnumber(L, entry->value.number);
+  else
+    lua_pushinteger(L, entry->value.integer);
+  bool good = encode_number(c, lua_gettop(L), here);
+  lua_pop(L, 1);
+  return good;
 }
 
 static bool encode_sorted(struct encoder *c, int table, struct json_path *here) {
@@ -193,6 +262,10 @@ static bool encode_sorted(struct encoder *c, int table, struct json_path *here) 
     here->key = entry.key;
     here->key_length = entry.length;
     int value = entry.slot;
+    if (value == 0) {
+      if (!encode_name(c, i == 0, here) || !encode_taken(c, &entry, here)) return false;
+      continue;
+    }
     if (value < 0) {
       lua_rawgeti(L, keys, -value);
       lua_rawget(L, table);

@@ -21,8 +21,15 @@ struct json_path {
 struct entry {
   uint64_t prefix; /* the first eight bytes as a big-endian number: most comparisons end here */
   const char *key;
-  size_t length;
-  int slot; /* > 0: the value is at this index; < 0: the key is item -slot of the key table */
+  union {
+    lua_Integer integer;
+    lua_Number number;
+    const char *text;
+  } value;
+  uint32_t length, text_length; /* of the key, and of a text: both are below options->size */
+  int slot; /* > 0: the value is at this index; < 0: the key is item -slot of the key table;
+               0: it is `value` */
+  int type; /* of that: LUA_TNUMBER is an integer, LUA_TNIL a double */
 };
 
 struct encoder {

@@ -66,3 +66,21 @@ describe("a run that ended before its first record", function()
     assert.equal(1, kit.run(folder, { "views.lua", "--work-dir", "w" }).code) -- and it can be begun there
   end)
 end)
+
+describe("the views of a run that is over", function()
+  it("show its end, also where its last record is so large that all books would be written next", function()
+    local folder <close> = kit.folder()
+    folder.file("large.lua", [[
+      return require "skillrt".skill { name = "large", actions = { { id = "one", terminal = true, run = function()
+        local updates = {}
+        for i = 1, 20000 do
+          updates[("key_%06d"):format(i)] = i
+        end
+        return updates
+      end } } }
+    ]])
+    assert.equal(0, kit.run(folder, { "large.lua", "--work-dir", "w" }).code)
+    local state = assert(json.decode(folder.read("w/state.json")))
+    assert.same({ "completed", 20000 }, { state.status, state.key_020000 })
+  end)
+end)

@@ -29,9 +29,6 @@ end
 
 -- The reference that stands for a value, where its JSON is long; else nil, or nil and why it has none.
 local function moved_out(value, path, record, blobs)
-  if not may_be_large(value) then
-    return nil
-  end
   local text = json.encode(value)
   if not text then -- once more, to say where
     return nil, select(2, json.encode(value, { name = "value." .. table.concat(path, ".") }))
@@ -59,7 +56,10 @@ local function split(record)
   for _, name in ipairs(HOLDERS) do
     local given = record[name]
     for key, value in pairs(type(given) == "table" and given or {}) do
-      local reference, message = moved_out(value, { name, key }, copy, blobs)
+      local reference, message
+      if may_be_large(value) then
+        reference, message = moved_out(value, { name, key }, copy, blobs)
+      end
       if message then
         return nil, message
       elseif reference then
@@ -68,7 +68,10 @@ local function split(record)
       end
     end
   end
-  local reference, message = moved_out(copy.out, { "out" }, copy, blobs)
+  local reference, message
+  if may_be_large(copy.out) then
+    reference, message = moved_out(copy.out, { "out" }, copy, blobs)
+  end
   if message then
     return nil, message
   end

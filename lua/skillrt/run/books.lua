@@ -217,7 +217,7 @@ function apply.done(self, record)
     end
   end
   self.runs[id] = (self.runs[id] or 0) + 1
-  self.returned[id] = record.set or EMPTY
+  self.returned[id] = not record.is_large and record.set or EMPTY
   if record.partial then
     if step.kind == "phase" then
       local text = "only partly done" .. (record.summary and ": " .. record.summary or "")

@@ -22,6 +22,8 @@ local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
 local Journal = {}
 
+local LARGE <const> = 64 * 1024 -- bytes of a record
+
 -- The kinds of records that the books hold until they know where in the journal they lie.
 local HELD <const> = { result = true, round = true }
 
@@ -79,6 +81,7 @@ local function put(self, entry)
   local out, newest = self.out, self.newest
   out[#out + 1] = payload
   self.source.news = true
+  entry.is_large = (blobs or #payload > LARGE) and true or nil -- then nobody holds it longer than he must
   if not newest.due or blobs or entry.t == "books" then
     newest:passed(#payload, entry.t == "books", blobs)
   else
@@ -138,8 +141,8 @@ function Journal:durable(seq)
     self.watcher.flush()
   end
   local newest = self.newest
-  if newest.due and newest.since >= newest.due and not self.keeps_nothing then
-    self:keep_books()
+  if newest.due and newest.since >= newest.due and not self.keeps_nothing and self.books.status == "executing" then
+    self:keep_books() -- not behind the last record: no batch would take it, and no view is written before one does
   end
 end
 

@@ -312,4 +312,37 @@ describe("json beside lua-cjson", function()
     assert.not_equal(json.digest { 1 }, json.digest { 1.0 })
     refused("invalid", "value[1]: cannot encode a function", json.digest { print })
   end)
+
+  it("sorts the members of a large object, whatever they are", function()
+    local text, value = {}, {}
+    for i = 1, 2000 do
+      local key = ("k%05d"):format(i)
+      local item = ({ i, i + 0.5, "t" .. i, i % 2 == 0, json.null, { i } })[i % 6 + 1]
+      value[key] = item
+      text[i] = ('"%s":%s'):format(key, json.encode(item))
+    end
+    local small, plain = {}, {}
+    for i = 1, 1000 do
+      plain[("k%05d"):format(i)], small[i] = "t" .. i, ('"k%05d":"t%d"'):format(i, i)
+    end
+    assert.equal("{" .. table.concat(text, ",") .. "}", json.encode(value, { sorted = true }))
+    assert.equal("{" .. table.concat(small, ",") .. "}", json.encode(plain, { sorted = true }))
+  end)
+
+  it("holds what it encodes, though the function of a proxy in it takes it away", function()
+    local value, text = {}, {}
+    for i = 1, 1000 do
+      value[("key number %05d"):format(i)] = "text " .. i
+      text[i] = ('"key number %05d":"text %d"'):format(i, i)
+    end
+    value.a = setmetatable({}, { __json_target = function()
+      for key in pairs(value) do
+        value[key] = nil
+      end
+      collectgarbage()
+      return { 1 }
+    end })
+    local given = json.encode(value, { sorted = true })
+    assert.truthy(given == nil or given == '{"a":[1],' .. table.concat(text, ",") .. "}")
+  end)
 end)
