@@ -32,6 +32,9 @@ local FAILED = {
   needs_context = "it needs more context",
 }
 
+-- It found that there is nothing to do: the step is left out, as by a condition.
+local SKIPPED = { skipped = true, skip = true }
+
 local KINDS = {
   status = "string",
   stateUpdates = "object",
@@ -62,7 +65,7 @@ end
 -- Whether the status is a word that an answer says.
 local function says_status(object)
   local word = status_word(object)
-  return word ~= nil and (STATUS[word] or FAILED[word]) ~= nil
+  return word ~= nil and (STATUS[word] or FAILED[word] or SKIPPED[word]) ~= nil
 end
 
 ---Whether an object is an answer as steps give it.
@@ -245,7 +248,9 @@ local function outcome_of(object, task)
       return nil, asked
     end
   end
-  if word and not STATUS[word] then
+  if SKIPPED[word] then
+    return nil, { class = "skipped", message = failure.reason(answer) or "the agent skipped it" }
+  elseif word and not STATUS[word] then
     return failed(answer)
   end
   local error_said = failure.in_value(answer)

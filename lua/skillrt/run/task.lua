@@ -48,10 +48,38 @@ local function state_text(run, root)
   return assert(json.encode(shown, { indent = 2 }))
 end
 
+local MAKERS = setmetatable({}, { __mode = "k" }) -- by skill: the phase that each output is declared by
+
+local function maker_of(skill, name)
+  local makers = MAKERS[skill]
+  if not makers then
+    makers = {}
+    for _, phase in ipairs(skill.phases or {}) do
+      makers[phase.output or ""] = phase.id
+    end
+    MAKERS[skill] = makers
+  end
+  return makers[name]
+end
+
+-- The file that the phase with this output made in its place, and named in its reply (R23); nil: none did.
+local function made_instead(run, name)
+  local id = maker_of(run.skill, name)
+  for file, maker in pairs(id and run.books.completed[id] and run.books.outputs or {}) do
+    if maker == id then
+      return file, id
+    end
+  end
+end
+
 -- The inputs that are there: one that was only taken from a skipped phase is not (F21).
 local function each_input(run, definition, visit)
   for _, name in ipairs(definition.input or {}) do
-    local maker = run.books.outputs[name]
+    local maker, file = run.books.outputs[name], nil
+    if not maker then
+      file, maker = made_instead(run, name)
+    end
+    name = file or name
     if maker or definition.input_declared then
       visit(name, maker)
     end
