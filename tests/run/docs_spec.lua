@@ -39,8 +39,10 @@ local function lay_out(folder, all, last)
   end
 end
 
-local function shell_runs(block, wanted, place)
+local function shell_runs(all, i, place)
   local folder <close> = pages.folder()
+  local block, wanted = all[i], all[i + 1]
+  lay_out(folder.path, all, i)
   write(folder.path .. "/block.sh", block.text)
   local command = 'cd \'%s\' && PATH="%s/%s:$PATH" NO_COLOR=1 timeout 20 sh -e block.sh'
   local output, code = pages.run(command:format(folder.path, here, build))
@@ -86,7 +88,7 @@ describe("the pages", function()
         end)
       elseif block.info == "sh run" then
         it("hold lines of a shell that do what the page says: " .. place, function()
-          shell_runs(block, all[i + 1], place)
+          shell_runs(all, i, place)
         end)
       elseif block.info ~= "" then
         it("mark their blocks with words that are known: " .. place, function()

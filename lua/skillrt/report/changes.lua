@@ -1,10 +1,11 @@
 -- report/changes.lua: what a record changes in the state, value by value: what stood there and what stands there now.
 --
 -- Follows the records of a journal with books of its own. Knows merge patches, no journal file. Called by
--- cli/command/log.lua.
+-- cli/command/log.lua and differs.lua.
 
 local books_of = require("skillrt.run.books")
 local json = require("skillrt.base.json")
+local state_of = require("skillrt.skill.state")
 local text_of = require("skillrt.report.text")
 
 local M = {}
@@ -43,6 +44,16 @@ local function add(list, path, old, new)
     local same = type(old) == type(new) and json.encode(old, { sorted = true }) == json.encode(new, { sorted = true })
     list[#list + 1] = not same and { path = path, from = old, to = new } or nil
   end
+end
+
+---What differs between two states.
+---@param before table
+---@param after table
+---@return skillrt.Change[]
+function M.between(before, after)
+  local list = {}
+  add(list, "", before, state_of.diff(before, after))
+  return list
 end
 
 ---@return { of: fun(self: table, record: table, seq: integer): skillrt.Change[] }

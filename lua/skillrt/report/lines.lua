@@ -233,6 +233,12 @@ function format.done(self, record, out)
       joined(record.missed, 10))
   end
   moved(out, prefix(step), record.move)
+  if record.damaged then
+    add(out, "error", "%sDamaged: %s left the state as it must never be: %s", prefix(step), escape(step.id),
+      joined(record.damaged, 10))
+  elseif record.checkpoint then
+    add(out, "info", "%sCheckpoint: %s", prefix(step), escape(record.checkpoint))
+  end
 end
 
 function format.skip(self, record, out)

@@ -115,6 +115,8 @@ function M.of(dir, books, report)
     state = books.mode == "machine" and root.state or nil,
     metrics = books.mode == "machine" and root.metrics or nil,
     limits = core.json.array(used.list(books)),
+    checkpoint = books.checkpoint and books.checkpoint.name or nil, -- where it would go back to
+    rollbacks = books.rollbacks or 0,
     retries = books.retries or 0, -- attempts after the first, of all steps and calls
     question = open[1] and open[1].question,
     questions = open[1] and core.json.array(open_questions(books, open)) or nil,
@@ -221,6 +223,11 @@ function M.lines(status, books)
     local moved = type(status.metrics) == "table" and status.metrics.state_transitions or 0
     add(out, "state", ("%s, after %s %s"):format(escape(tostring(status.state)), escape(tostring(moved)),
       moved == 1 and "transition" or "transitions"))
+  end
+  if status.checkpoint then
+    local back = status.rollbacks > 0 and (", gone back to %d %s"):format(status.rollbacks,
+      status.rollbacks == 1 and "time" or "times") or ""
+    add(out, "checkpoint", escape(status.checkpoint) .. back)
   end
   add(out, "limits", table.concat(used.words(status.limits), ", "))
   for _, step in ipairs(status.open) do

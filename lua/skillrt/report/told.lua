@@ -34,4 +34,16 @@ function M.accept(record)
   return "warning", "Going on with changed files: " .. joined(record.changed or {})
 end
 
+function M.checkpoint(record, prefix)
+  return "info", ("%sCheckpoint: %s"):format(prefix, escape(record.name))
+end
+
+function M.rollback(record)
+  local place = record.name and ("checkpoint %s, "):format(escape(record.name)) or ""
+  if record.from then
+    return "warning", ("Begins as run %s was: %srecord %d"):format(escape(record.from.run), place, record.to)
+  end
+  return "warning", ("Taken back: %srecord %d"):format(place, record.to)
+end
+
 return M

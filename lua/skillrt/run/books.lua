@@ -19,6 +19,7 @@ local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
 local lifecycle = later("skillrt.run.books.lifecycle")
 local machine = later("skillrt.run.books.machine")
+local moments = later("skillrt.run.books.moments")
 local old = later("skillrt.run.books.old")
 local subs = later("skillrt.run.books.subs")
 
@@ -204,7 +205,7 @@ local function first_done(self, step, record)
   end
 end
 
-function apply.done(self, record)
+function apply.done(self, record, whole)
   local step = self.steps[record.step]
   local id, books = step.id, self.state
   close_step(self, step, record.at, record)
@@ -218,6 +219,11 @@ function apply.done(self, record)
   end
   self.runs[id] = (self.runs[id] or 0) + 1
   self.returned[id] = not record.is_large and record.set or EMPTY
+  if record.checkpoint then
+    moments.checkpoint(whole, record)
+  elseif record.damaged then
+    moments.damaged(self, whole, step, record, M.iso(record.at))
+  end
   if record.partial then
     if step.kind == "phase" then
       local text = "only partly done" .. (record.summary and ": " .. record.summary or "")
@@ -270,6 +276,11 @@ function apply.used(self, record, whole)
   spent.used(whole, self.steps[record.step], record.used)
 end
 
+function apply.checkpoint(self, record, whole)
+  apply.note(self, record)
+  moments.checkpoint(whole, record)
+end
+
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 
 for _, kind in ipairs({ "run", "stop", "resume", "loop", "edit", "accept", "pin" }) do
@@ -281,7 +292,7 @@ local OF_CALLS <const> = { call = 1, attempt = 1, result = 1, doubt = 1, round =
 
 -- What a part of the books has the function of that name for.
 local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls,
-  stage = lifecycle, undoable = lifecycle, abort = lifecycle }
+  stage = lifecycle, undoable = lifecycle, abort = lifecycle, rollback = moments }
 
 -- What is told of the calls of a step.
 local function of_calls(self, record, seq)

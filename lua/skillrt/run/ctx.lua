@@ -126,6 +126,16 @@ function parts.used(_, step, _, steps)
   end
 end
 
+---Names the place where the run stands: `skillrt rollback` takes it back there.
+function parts.checkpoint(_, step, _, steps)
+  return function(name)
+    if type(name) ~= "string" or name == "" or tonumber(name) or name:find("[/@%c]") then
+      error("ctx.checkpoint: needs a name: no number, and nothing of / and @ in it", 2)
+    end
+    say(steps, step, { t = "checkpoint", name = name })
+  end
+end
+
 ---A heading for people who watch.
 function parts.phase(_, step, _, steps)
   return function(title)

@@ -15,6 +15,9 @@ function M.stop(self, status, reason, message, due)
   self.over, self.stopped = true, { status, reason }
   message = message and self.steps.printable(message)
   local limit = self.run.limits:named(reason)
+  if reason == "rolled_back" then
+    assert(self:emit(require("skillrt.run.sound").record(self)))
+  end
   assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit, due = due }))
   return "stop", status, reason
 end

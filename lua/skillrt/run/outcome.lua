@@ -305,6 +305,14 @@ function M.record(run, step, definition, updates, words)
     entry.missed = M.broken_effects(definition, root, M.preview(root, kept, entry.move))
     simple = false
   end
+  if definition.checkpoint then
+    entry.checkpoint = definition.checkpoint
+  end
+  if skill.invariants then
+    entry.damaged = require("skillrt.skill.invariant").broken(run.skill, preview(root, kept, entry.move))
+    entry.checkpoint = not entry.damaged and entry.checkpoint or nil
+    simple = false
+  end
   return entry, nil, simple
 end
 

@@ -259,6 +259,8 @@ function Policy:choose()
   end
   if steps.trouble then
     return ending.decide(self, "paused", "output_failed", steps.trouble)
+  elseif self.books.damaged then
+    return ending.decide(self, require("skillrt.run.sound").verdict(self))
   elseif calls.doubts[1] then
     questions.decide(self)
     questions.ask_about_doubts(self)

@@ -37,6 +37,7 @@ local M = {}
 ---@field tools string[]?
 ---@field max_runs number      how often it may be chosen; math.huge: without end
 ---@field idempotent boolean   whether an attempt in doubt may be sent again
+---@field checkpoint string?     where it is over, the run can be taken back to this name
 ---@field idempotent_declared boolean?  what the author said about it, if anything
 ---@field terminal "completed"|"failed"|"aborted"|nil  the run ends with this status after it
 ---@field timeout number?      seconds
@@ -69,6 +70,7 @@ local COMMON = {
   prompt = { kind = "text" },
   tools = { kind = "text", list = true },
   idempotent = { kind = "boolean" },
+  checkpoint = { kind = { "boolean", "text" } },
   timeout = { kind = "seconds" },
   max_retries = { kind = "count" },
   limits = { kind = "table" },
@@ -213,6 +215,9 @@ local function performer(action, ctx, where)
   end
   local chosen = type(agent) == "table" and agent or agents[agent]
   action.idempotent_declared = action.idempotent
+  if action.checkpoint == true then
+    action.checkpoint = action.id
+  end
   if action.idempotent == nil then
     action.idempotent = chosen == nil or chosen.idempotent == true
   end

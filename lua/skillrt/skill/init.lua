@@ -78,6 +78,7 @@ local FIELDS = {
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
   machine = { kind = "table" },
+  invariants = {},
   terminate = {},
   strategy = { kind = { "string", "function", "table" }, default = "priority" },
   limits = { fields = limits.fields() },
@@ -271,6 +272,7 @@ local function check_parts(skill, where)
     end
   end
   message = skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
+  message = message or skill.invariants ~= nil and require("skillrt.skill.invariant").check(skill) or nil
   return message or on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill)
     or check_indoubt(skill)
 end

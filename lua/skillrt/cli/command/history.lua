@@ -1,0 +1,38 @@
+-- cli/command/history.lua: `skillrt history DIR`: the places of a run that one can go back to. Takes no lock, changes
+-- nothing.
+
+local function line_of(point, iso)
+  local text_of = require("skillrt.report.text")
+  local what = point.name and ("checkpoint %s"):format(text_of.escape(point.name)) or point.what
+  local about = point.id and point.name ~= point.id and (" " .. text_of.escape(point.id)) or ""
+  local text = point.text and ": " .. text_of.escape(text_of.lines(point.text)[1] or "") or ""
+  return ("%6d  %s  %s%s%s"):format(point.seq, iso(point.at), what, about, text)
+end
+
+return {
+  name = "history",
+  summary = "Lists the places of a run that one can look at, go back to, or begin another run from",
+  description = "The first number of a line is what stands behind the @ in DIR@SEQ, as show, rollback, fork and diff "
+    .. "take it; a checkpoint's name does, too. A line that says `before` is the place in front of a call that must "
+    .. "not be made twice.",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {
+    { name = "checkpoints", help = "only those that the skill named" },
+    { name = "json", help = "an object a line: a checkpoint as the execution protocol has it" },
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local moment = require("skillrt.run.moment")
+    local output = require("skillrt.report.output")
+    local iso = require("skillrt.run.books").iso
+    local json = require("skillrt.base.json")
+    local ok, message, code = moment.points(args.dir, function(point, books)
+      if point.name or not args.checkpoints then
+        local line = args.json and assert(json.encode(moment.told(point, books))) or line_of(point, iso)
+        output.write(line .. "\n")
+      end
+    end)
+    return ok and 0 or require("skillrt.cli.ending").refused(message, code, nil, args.dir)
+  end,
+}

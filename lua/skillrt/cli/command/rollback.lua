@@ -1,0 +1,31 @@
+-- cli/command/rollback.lua: `skillrt rollback DIR --to PLACE`: takes a run back to an earlier place of its history.
+
+return {
+  name = "rollback",
+  summary = "Takes a run back to an earlier place; it is paused then, and resume goes on from there",
+  description = "State, outputs and what is completed become what they were. The journal and the counters of limits "
+    .. "only grow: what was spent stays spent, and the place that was left can be gone back to as well. Output files "
+    .. "that came later are kept beside as FILE.rolled-back-SEQ. What steps did in the world is not undone.",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {
+    { name = "to", value = "PLACE", needed = true, help = "a record's number, or a checkpoint's name; "
+      .. "`skillrt history DIR` lists them" },
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending = require("skillrt.cli.ending")
+    local done, message, code = require("skillrt.run.travel").rollback(args.dir, args.to)
+    if not done then
+      return ending.refused(message, code, nil, args.dir)
+    end
+    local output, text_of = require("skillrt.report.output"), require("skillrt.report.text")
+    local dir = text_of.escape(text_of.shell(args.dir))
+    output.write(("%s stands as it did behind record %d\n"):format(text_of.escape(args.dir), done.seq))
+    for _, file in ipairs(done.files) do
+      output.write(("written as it was: %s\n"):format(text_of.escape(file)))
+    end
+    output.say("info", ("next: skillrt resume %s   (goes on from there)"):format(dir))
+    return 0
+  end,
+}

@@ -1,0 +1,31 @@
+-- cli/command/show.lua: `skillrt show DIR@PLACE`: a run as it was behind one of its records. Takes no lock, changes
+-- nothing.
+
+return {
+  name = "show",
+  summary = "Prints a run's state as it was at a place of its history, as JSON",
+  arguments = { { name = "PLACE", help = "DIR@SEQ or DIR@NAME: a place that `skillrt history DIR` lists" } },
+  options = {},
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.moment")
+    local dir, place = moment.split(args.place)
+    if not place then
+      return ending.refused(("%s: say which place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage")
+    end
+    local books
+    local seq, message, code = moment.find(dir, place)
+    if seq then
+      books, message, code = moment.books(dir, seq)
+    end
+    if not books then
+      return ending.refused(message, code, nil, dir)
+    end
+    local point = { seq = seq, at = books.at, name = not tonumber(place) and place or nil, step = books.last_step }
+    local told = moment.told(point, books)
+    told.context, told.state = nil, require("skillrt.run.views").state(books)
+    require("skillrt.report.output").write(assert(require("skillrt.core").json.encode(told, { indent = 2 })) .. "\n")
+    return 0
+  end,
+}

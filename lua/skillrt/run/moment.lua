@@ -1,0 +1,185 @@
+-- run/moment.lua: a run as it was behind one of its records: where that is, what the books said then, and the points
+-- that a person can go back to.
+--
+-- Reads journals, without a lock; changes nothing. Called by travel.lua and the commands that look back.
+
+local books_of = require("skillrt.run.books")
+local calls = require("skillrt.run.books.calls")
+local core = require("skillrt.core")
+local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
+local snapshot = require("skillrt.run.snapshot")
+
+local M = {}
+
+---A word of a command line: "runs/a@12" is the run runs/a behind record 12, "runs/a@begun" at its checkpoint begun.
+---@param word string
+---@return string dir
+---@return string|nil place
+function M.split(word)
+  local dir, place = word:match("^(.+)@([^/@]+)$")
+  return dir or word, place
+end
+
+-- The name that a record gives the place behind it, if any: `{"t":"checkpoint"}`, or a step that ends in one.
+local function named(entry)
+  return entry.t == "checkpoint" and entry.name or entry.t == "done" and entry.checkpoint or nil
+end
+
+---The record behind which a run is as `place` says: a record's number, or the newest checkpoint of that name.
+---@param dir string
+---@param place string|nil  nil: as it is now
+---@return integer|nil seq
+---@return string? message
+---@return string? code
+function M.find(dir, place)
+  local wanted, found, last = place and math.tointeger(tonumber(place)), nil, nil
+  local known, wishes = {}, {}
+  local report, message, code = core.read(dir, function(payload, seq)
+    last = seq
+    if place and not wanted and payload:find('"checkpoint"', 1, true) then
+      local name = named(record.decode(payload, wishes.blob) or {})
+      if name then
+        known[name], found = true, name == place and seq or found
+      end
+    end
+    return true
+  end, wishes)
+  if not report then
+    return nil, message, code
+  elseif wanted and last and wanted >= 1 and wanted <= last then
+    return wanted
+  elseif found or not place and last then
+    return found or last
+  elseif not place then
+    return nil, ("%s: holds no run"):format(dir), "missing"
+  elseif wanted then
+    return nil, ("%s: has no record %d; its last one is %d"):format(dir, wanted, last or 0), "missing"
+  end
+  return nil, ("%s: has no checkpoint %s%s; `skillrt history` lists them"):format(dir, names.show(place),
+    names.suggest(place, known)), "missing"
+end
+
+---What the books of a run said behind one of its records.
+---@param dir string
+---@param seq integer
+---@return skillrt.Books|nil books
+---@return string? message
+---@return string? code
+function M.books(dir, seq)
+  local books, wishes = books_of.new(), {}
+  local past = snapshot.new(books)
+  local report, message, code = core.read(dir, function(payload, at)
+    past:add(payload, at, wishes.blob)
+    if at == seq then
+      past:apply() -- while values kept apart can be read
+    end
+    return at < seq
+  end, wishes)
+  if not report then
+    return nil, message, code
+  end
+  return books
+end
+
+---@class skillrt.Point  a place that a person may go back to
+---@field seq integer
+---@field at integer      UTC ms
+---@field name string?    of a checkpoint
+---@field step integer?
+---@field id string?      of the action or phase
+---@field attempt integer?
+---@field what "begun"|"checkpoint"|"before"|"done"|"failed"|"rolled back"|"stopped"
+---@field text string?    more about it
+
+-- What a record is for somebody who looks for a place to go back to.
+local POINT <const> = {
+  run = function(entry)
+    return { what = "begun", text = entry.from and ("forked from %s@%s"):format(entry.from.dir, entry.from.seq) }
+  end,
+  checkpoint = function(entry)
+    return { what = "checkpoint", name = entry.name }
+  end,
+  done = function(entry)
+    return { what = entry.checkpoint and "checkpoint" or "done", name = entry.checkpoint, text = entry.summary }
+  end,
+  call = function(entry) -- what may act and must not be repeated: the place before it is one to go back to
+    return calls.ACTS[entry.kind] and not entry.idem and not entry.pure and entry.key
+      and { what = "before", text = ("%s %s"):format(entry.kind, entry.to or "") }
+  end,
+  fail = function(entry)
+    return not entry.retry and { what = "failed", text = entry.message }
+  end,
+  rollback = function(entry)
+    return { what = "rolled back", text = ("to %s"):format(entry.name or entry.to) }
+  end,
+  stop = function(entry)
+    return { what = "stopped", text = ("%s (%s)"):format(entry.status, entry.reason) }
+  end,
+}
+
+---Every point of a run, in order, each with the books as they were then.
+---@param dir string
+---@param each fun(point: skillrt.Point, books: skillrt.Books)
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.points(dir, each)
+  local books, wishes = books_of.new(), {}
+  local report, message, code = core.read(dir, function(payload, seq)
+    local entry, why = record.decode(payload, wishes.blob)
+    if not entry then
+      error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
+    end
+    local step = entry.step and books.steps[entry.step]
+    local about = { id = step and step.id, attempt = step and step.attempt }
+    local point = not entry.sub and POINT[entry.t] and POINT[entry.t](entry)
+    if point then
+      point.seq, point.at, point.step, point.id, point.attempt = seq, entry.at, entry.step, about.id, about.attempt
+    end
+    if point and point.what == "before" then
+      point.seq = seq - 1
+      each(point, books)
+    end
+    books_of.apply(books, entry, seq)
+    if point and point.what ~= "before" then
+      each(point, books)
+    end
+    return true
+  end, wishes)
+  if not report then
+    return nil, message, code
+  end
+  return true
+end
+
+---A point as the protocol writes checkpoints down (R173, F69).
+---@param point skillrt.Point
+---@param books skillrt.Books  as they were then
+---@return table
+function M.told(point, books)
+  local artifacts = require("skillrt.base.json").array({})
+  for _, path in ipairs(names.sorted(books.outputs)) do
+    local value = books.state.root.outputs[books.outputs[path]]
+    local text = value ~= nil and core.json.encode(value) or nil
+    artifacts[#artifacts + 1] = { path = path, status = "written", by = books.outputs[path],
+      digest = text and core.sha256(text) or nil }
+  end
+  return {
+    run_id = books.run_id,
+    skill = books.skill,
+    seq = point.seq,
+    name = point.name,
+    what = point.what,
+    text = point.text,
+    step = point.step,
+    id = point.id,
+    attempt = point.attempt,
+    timestamp = books_of.iso(point.at),
+    context = books.state.root.context,
+    artifacts = artifacts,
+    digest = core.sha256(assert(core.json.encode(books.state.root))),
+  }
+end
+
+return M

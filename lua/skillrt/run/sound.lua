@@ -1,0 +1,44 @@
+-- run/sound.lua: what becomes of a run whose state a check found damaged: it goes back to its last checkpoint and is
+-- paused there; where it has none it fails (R86).
+--
+-- Called by policy.lua, when nothing is under way any more.
+
+local moment = require("skillrt.run.moment")
+local moments = require("skillrt.run.books.moments")
+
+local M = {}
+
+---How the run ends for now.
+---@param policy skillrt.Policy
+---@return string status
+---@return string reason
+---@return string message
+function M.verdict(policy)
+  local books = policy.books
+  local damaged, kept = books.damaged, books.checkpoint
+  local text = ("%s left the state damaged: %s"):format(damaged.id, table.concat(damaged.broken, "; "))
+  if policy.run.keeps_nothing or not kept then
+    return "failed", "state_damaged", text .. "; there is no checkpoint to go back to"
+  end
+  return "paused", "rolled_back", ("%s; the run went back to the checkpoint %s"):format(text, kept.name)
+end
+
+---The record that takes the run back; it is read from the journal what stood there.
+---@param policy skillrt.Policy
+---@return table record
+function M.record(policy)
+  local dir, name = policy.run.work_dir, policy.books.checkpoint.name
+  local seq, message, code = moment.find(dir, name)
+  local there
+  if seq then
+    there, message, code = moment.books(dir, seq)
+  end
+  if not there then
+    error({ message = message, code = code }, 0)
+  end
+  local record = moments.record(there)
+  record.to, record.name = seq, name
+  return record
+end
+
+return M

@@ -1,0 +1,212 @@
+-- run/travel.lua: a run taken back to an earlier place, and a new run that begins at a place of another.
+--
+-- Both write records of their own into a journal and leave the run paused: neither needs the skill, runs its script
+-- or forgets anything: the journal and what was spent only grow. Called by `skillrt rollback` and `skillrt fork`.
+
+local books_of = require("skillrt.run.books")
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local journal_of = require("skillrt.run.journal")
+local moment = require("skillrt.run.moment")
+local moments = require("skillrt.run.books.moments")
+local output_files = require("skillrt.run.output_files")
+local record = require("skillrt.base.record")
+local state = require("skillrt.skill.state")
+local views = require("skillrt.run.views")
+
+local M = {}
+
+-- What the engine asks of a run that only takes some records and stops: a policy without steps.
+---@class skillrt.Writer
+local Writer = {}
+Writer.__index = Writer
+
+local function writer(dir, entries)
+  local self = setmetatable({ books = books_of.new(), out = {}, blobs = {}, known_views = {}, work_dir = dir }, Writer)
+  self.entries, self.skill = entries, { phases = {} }
+  self.journal = journal_of.new({ books = self.books, out = self.out, blobs = self.blobs, source = self })
+  return self
+end
+
+function Writer:record(payload, seq)
+  self.journal:take_back(payload, seq)
+end
+
+function Writer:load()
+  self.journal.newest:apply()
+  for _, entry in ipairs(self.entries(self.books)) do
+    assert(self.journal:emit(entry))
+  end
+  if next(self.books.state.root.phases_completed) or files.stat(self.work_dir, "execution-state.json") then
+    self.skill.phases[1] = true
+  end
+end
+
+function Writer:choose()
+  return "stop", self.books.status, self.books.reason
+end
+
+function Writer:save(seq)
+  return views.list(self, seq)
+end
+
+function Writer:durable(seq)
+  self.journal:durable(seq)
+end
+
+for _, notice in ipairs({ "event", "stop", "forget", "progress" }) do
+  Writer[notice] = function() end
+end
+
+-- Opens the run, has the records written and closes it.
+local function write(dir, mode, first, entries)
+  local self = writer(dir, entries)
+  local run, message, code = core.open(self, { directory = dir, mode = mode, durability = first.durability,
+    run_id = first.run })
+  if not run then
+    return nil, message, code
+  end
+  local _ <close> = run
+  run:wait()
+  local trouble = select(3, run:status())
+  if trouble then
+    return nil, trouble, "system"
+  end
+  return self.books
+end
+
+local function refuse(code, text, ...)
+  error({ message = text:format(...), code = code }, 0)
+end
+
+local function stop(reason, message)
+  return { t = "stop", status = "paused", reason = reason, message = message }
+end
+
+-- Outputs that are not what they were are put aside under a name that tells of it, and written as they were.
+local function restore_files(dir, books, now, seq)
+  for file in pairs(now) do
+    local id = books.outputs[file]
+    if not id or core.json.encode(books.state.root.outputs[id]) ~= core.json.encode(now[file]) then
+      if files.stat(dir, file) then
+        files.rename(files.join(dir, file), files.join(dir, ("%s.rolled-back-%d"):format(file, seq)))
+      end
+    end
+  end
+  local run = { books = books, work_dir = dir }
+  return output_files.restore(run)
+end
+
+-- What each output file holds by the books.
+local function outputs_of(books)
+  local now = {}
+  for file, id in pairs(books.outputs) do
+    local value = books.state.root.outputs[id]
+    now[file] = value == nil and false or value
+  end
+  return now
+end
+
+---The first record of a run.
+local function first_of(dir)
+  local entry
+  local wishes = {}
+  local report, message, code = core.read(dir, function(payload)
+    entry = record.decode(payload, wishes.blob)
+    return false
+  end, wishes)
+  if report and not entry then
+    return nil, ("%s: holds no run"):format(dir), "missing"
+  end
+  return report and entry, message, code
+end
+
+---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
+---@param dir string
+---@param place string  a record's number, or a checkpoint's name
+---@return { seq: integer, files: string[], books: skillrt.Books }|nil
+---@return string? message
+---@return string? code
+function M.rollback(dir, place)
+  local first, why, kind = first_of(dir)
+  local seq
+  if first then
+    seq, why, kind = moment.find(dir, place)
+  end
+  local there
+  if seq then
+    there, why, kind = moment.books(dir, seq)
+  end
+  if not there then
+    return nil, why, kind
+  end
+  local before
+  local name = math.tointeger(tonumber(place)) == nil and place or nil
+  local books, message, code = write(dir, "resume", first, function(books)
+    if books.mode ~= first.mode or not there.state then
+      refuse("invalid", "%s: record %d lies before the run began", dir, seq)
+    end
+    before = outputs_of(books)
+    local entry = moments.record(there)
+    entry.to, entry.name = seq, name
+    return {
+      { t = "resume", by = "skillrt " .. core.version },
+      entry,
+      stop("rolled_back", ("to %s, record %d"):format(name or there.state.root.status, seq)),
+    }
+  end)
+  if not books then
+    return nil, message, code
+  end
+  local written, problem = restore_files(dir, books, before, seq)
+  if problem then
+    return nil, problem, "system"
+  end
+  return { seq = seq, files = written, books = books }
+end
+
+---Begins a new run at a place of another one: paused, with the state it had there.
+---@param dir string
+---@param place string
+---@param out string   the new run's directory
+---@param set table?   a merge patch for its state
+---@return { seq: integer, books: skillrt.Books }|nil
+---@return string? message
+---@return string? code
+function M.fork(dir, place, out, set)
+  local first, why, kind = first_of(dir)
+  local seq, there
+  if first then
+    seq, why, kind = moment.find(dir, place)
+  end
+  if seq then
+    there, why, kind = moment.books(dir, seq)
+  end
+  if not there then
+    return nil, why, kind
+  end
+  for key in pairs(set or {}) do
+    if state.is_reserved(key) then
+      return nil, ("%s is a field of the runtime's; it cannot be set"):format(key), "invalid"
+    end
+  end
+  local from = { run = first.run, dir = files.join(files.current(), dir), seq = seq }
+  first.run = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  first.from, first.at = from, nil
+  first.pins = there.pins or first.pins
+  local entry = moments.record(there)
+  entry.to, entry.from, entry.set = seq, from, set and next(set) and set or nil
+  local books, message, code = write(out, "create", first, function()
+    return { first, entry, stop("forked", ("from %s, record %d"):format(dir, seq)) }
+  end)
+  if not books then
+    return nil, message, code
+  end
+  local _, problem = output_files.restore({ books = books, work_dir = out })
+  if problem then
+    return nil, problem, "system"
+  end
+  return { seq = seq, books = books }
+end
+
+return M

@@ -1,0 +1,274 @@
+-- run_moments_spec.lua: a run looked at as it was, taken back, forked, compared: checkpoints, rollback and what it
+-- keeps, damaged states; killed behind every record of it.
+local R = require "tests.support.runs"
+local json = require "skillrt.base.json"
+local moment = require "skillrt.run.moment"
+local skillrt = require "skillrt"
+local travel = require "skillrt.run.travel"
+
+-- Counts to three, each time a checkpoint; then writes a report, then does one thing more.
+local function skill(more)
+  local made = {
+    name = "counts", durability = "process", state = { n = 0, list = { 1 } },
+    limits = { max_iterations = 50 },
+    actions = {
+      { id = "count", priority = 3, when = "n < 3", max_runs = 20, checkpoint = true,
+        run = function(state) return { n = state.n + 1, list = { state.n, 7 } } end },
+    },
+    phases = {
+      { id = "report", output = "report.md", trailing = true, run = function(state, ctx)
+        ctx.checkpoint "writing"
+        return "counted to " .. math.tointeger(state.n), { extra = { deep = true } }
+      end },
+      { id = "stop", output_free = true, trailing = true, run = function() return "over" end },
+    },
+  }
+  if more and more.actions then
+    made.phases = nil
+  end
+  for key, value in pairs(more or {}) do
+    made[key] = value
+  end
+  return skillrt.skill(made)
+end
+
+local function run(one)
+  local dir = R.folder() .. "/run"
+  return dir, assert((one or skill()):run { work_dir = dir })
+end
+
+local function points(dir)
+  local list = {}
+  assert(moment.points(dir, function(point, books)
+    list[#list + 1] = { point = point, n = books.state.root.n, told = moment.told(point, books) }
+  end))
+  return list
+end
+
+describe("a run as it was", function()
+  after_each(R.clean)
+
+  it("lists its places: begun, checkpoints by name, steps that are over, stops (R172, R173)", function()
+    local dir = run()
+    local named, last = {}, nil
+    for _, one in ipairs(points(dir)) do
+      if one.point.name then
+        named[#named + 1] = ("%s %d"):format(one.point.name, math.tointeger(one.n))
+        last = one
+      end
+    end
+    assert.same({ "count 1", "count 2", "count 3", "writing 3" }, named)
+    assert.equal("begun", points(dir)[1].point.what)
+    local told = last.told
+    assert.same({ "counts", "writing", 4, 1 }, { told.skill, told.name, told.step, told.attempt })
+    assert.matches("^%d+%-%d+%-%x+$", told.run_id)
+    assert.matches("^%x+$", told.digest)
+    assert.matches("^%d%d%d%d%-%d%d%-%d%dT.*Z$", told.timestamp)
+    assert.equal(last.point.seq, told.seq)
+    assert.same({}, told.context)
+    local final = points(dir)
+    assert.same({ path = "report.md", status = "written", by = "report" },
+      { path = final[#final].told.artifacts[1].path, status = final[#final].told.artifacts[1].status,
+        by = final[#final].told.artifacts[1].by })
+  end)
+
+  it("names the place before each call that must not be made twice, and none before one that may", function()
+    local one = skill { actions = { { id = "calls", run = function(_, ctx)
+      assert(ctx.await { kind = "command", argv = { "true" } })
+      assert(ctx.await { kind = "command", argv = { "true" }, idempotent = true })
+      return {}
+    end } } }
+    local dir, found = run(one), {}
+    for _, at in ipairs(points(dir)) do
+      found[#found + 1] = at.point.what == "before" and at.point or nil
+    end
+    assert.equal(1, #found)
+    assert.equal(R.records(dir, "call")[1].c, R.records(dir)[found[1].seq + 1].c)
+  end)
+
+  it("has the books of any record, however the journal was begun anew", function()
+    local dir = R.folder() .. "/run"
+    assert(skill():run { work_dir = dir, books_bytes = 300 })
+    for _, one in ipairs(points(dir)) do
+      if one.point.what ~= "before" then
+        local books = assert(moment.books(dir, one.point.seq))
+        assert.equal(one.n, books.state.root.n)
+        assert.same(json.encode(one.told), json.encode(moment.told(one.point, books)))
+      end
+    end
+  end)
+
+  it("refuses a place that is not there, and names those that are", function()
+    local dir = run()
+    local _, message, code = moment.find(dir, "cuont")
+    assert.same("missing", code)
+    assert.matches('did you mean "count"', message, nil, true)
+    _, message = moment.find(dir, "99")
+    assert.matches("has no record 99; its last one is %d+", message)
+  end)
+end)
+
+describe("a rollback", function()
+  after_each(R.clean)
+
+  it("sets state, outputs and what is completed; counters and the journal only grow (R86, F42)", function()
+    local dir = run()
+    local before = R.records(dir)
+    local at = points(dir)[2].point.seq -- the first step is over
+    local done = assert(travel.rollback(dir, tostring(at)))
+    assert.equal(at, done.seq)
+    local records = R.records(dir)
+    for i, record in ipairs(before) do
+      assert.same(record, records[i])
+    end
+    local state = R.json(dir .. "/state.json")
+    assert.same({ 1, { "count" }, nil }, { state.n, state.completed_actions, state.extra })
+    assert.is_nil(next(state.outputs))
+    assert.same({ 3, "paused" }, { state.iteration_count, state.status })
+    assert.is_nil(io.open(dir .. "/report.md"))
+    assert.equal("counted to 3", R.read(dir .. "/report.md.rolled-back-" .. at))
+    local again = assert(skillrt.resume(dir, { skill = skill() }))
+    assert.same({ "completed", 9, 5 }, { again.status, again.steps, again.state.iteration_count })
+    assert.equal("counted to 3", R.read(dir .. "/report.md"))
+  end)
+
+  it("can go on to any record, also forward again to what was left", function()
+    local dir = run()
+    local list = points(dir)
+    for _, one in ipairs(list) do
+      local place = one.point.seq
+      assert(travel.rollback(dir, tostring(place)))
+      local books = assert(moment.books(dir, assert(moment.find(dir))))
+      assert.equal(one.n, books.state.root.n)
+      assert.same(one.told.context, books.state.root.context)
+      assert.equal(0, books.open)
+    end
+    assert.equal("counted to 3", R.read(dir .. "/report.md")) -- the last place had it
+  end)
+
+  it("gives up steps and questions that are under way: they begin again", function()
+    local asks = { id = "ask", run = function(_, ctx)
+      local answer = ctx.ask { question = "go?", options = { { id = "yes" }, { id = "no" } } }
+      return { answer = answer }
+    end }
+    local one = skill { actions = { { id = "first", priority = 2, run = function() return { n = 1 } end,
+      checkpoint = "one" }, asks } }
+    local dir, result = run(one)
+    assert.equal("waiting_for_person", result.reason)
+    assert(travel.rollback(dir, "one"))
+    assert.equal("rolled_back", R.json(dir .. "/state.json")._skillrt.reason)
+    local again = assert(skillrt.resume(dir, { skill = one }))
+    assert.equal("waiting_for_person", again.reason)
+    assert.equal(2, again.questions[1].q) -- a question of its own
+    again = assert(skillrt.resume(dir, { skill = one, answer = "yes" }))
+    assert.same({ "completed", "yes" }, { again.status, again.state.answer })
+  end)
+
+  it("comes to the same end killed behind every record", function()
+    local dir = run()
+    assert(travel.rollback(dir, "writing"))
+    assert(skillrt.resume(dir, { skill = skill() }))
+    local whole = R.json(dir .. "/state.json")
+    local records = R.records(dir)
+    for keep = #records - 8, #records - 1 do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      local last = skillrt.resume(copy, { skill = skill() })
+      local state = last and last.state or R.json(copy .. "/state.json")
+      assert.same({ whole.n, whole.extra }, { state.n, state.extra }, "cut behind " .. keep)
+    end
+  end)
+end)
+
+describe("a fork", function()
+  after_each(R.clean)
+
+  it("is a run of its own that names where it comes from, with the state it had there and what is set", function()
+    local dir, first = run()
+    local out = R.folder() .. "/fork"
+    local done = assert(travel.fork(dir, "count", out, { n = 1 }))
+    local begun = R.records(out, "run")[1]
+    assert.same({ run = first.run_id, dir = dir, seq = done.seq }, begun.from)
+    assert.not_equal(first.run_id, begun.run)
+    local result = assert(skillrt.resume(out, { skill = skill() }))
+    assert.same({ "completed", 3 }, { result.status, result.state.n })
+    assert.equal(4, result.steps) -- counters of its own
+    assert.equal(begun.run, result.state.run_id)
+    assert.equal("counted to 3", R.read(out .. "/report.md"))
+  end)
+
+  it("refuses a folder with a run in it, and fields that are the runtime's", function()
+    local dir = run()
+    local _, message = travel.fork(dir, "count", dir)
+    assert.matches("holds a run already", message)
+    _, message = travel.fork(dir, "count", R.folder() .. "/x", { status = "completed" })
+    assert.matches("status is a field of the runtime's", message, nil, true)
+  end)
+end)
+
+describe("a state that a check finds damaged", function()
+  after_each(R.clean)
+
+  local function spoiled()
+    return skill { invariants = { "n <= 3", function(state) return state.list[2] ~= 9 end }, actions = {
+      { id = "count", priority = 3, when = "n < 3", max_runs = 20, checkpoint = true,
+        run = function(state) return { n = state.n + 1 } end },
+      { id = "spoils", priority = 2, max_runs = 20, checkpoint = "never",
+        run = function(state) return { n = state.n + 6, spoilt = true } end },
+    } }
+  end
+
+  it("takes the run back to its last checkpoint that held; it is paused, and status names it (R86, F42)", function()
+    local dir, result = run(spoiled())
+    assert.same({ "paused", "rolled_back" }, { result.status, result.reason })
+    assert.same({ 3, nil }, { result.state.n, result.state.spoilt })
+    assert.matches("n <= 3", result.message, nil, true)
+    local books, report = require("skillrt.run.look").books(dir)
+    local status = require("skillrt.report.status")
+    local lines = table.concat(status.lines(status.of(dir, books, report), books), "\n")
+    assert.matches("checkpoint count, gone back to 1 time", lines)
+    assert.equal(1, result.state.error_count)
+  end)
+
+  it("does so max_errors times, and fails then", function()
+    local dir = run(spoiled())
+    local result
+    for _ = 1, 3 do
+      result = assert(skillrt.resume(dir, { skill = spoiled() }))
+    end
+    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
+  end)
+
+  it("comes to the same end killed behind every record", function()
+    local dir = run(spoiled())
+    local records = R.records(dir)
+    for keep = #records - 6, #records - 1 do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      local last = assert(skillrt.resume(copy, { skill = spoiled() }))
+      assert.same({ "paused", "rolled_back", 3, 1 }, { last.status, last.reason, last.state.n, last.state.error_count },
+        "cut behind " .. keep)
+    end
+  end)
+
+  it("fails the run where there is no checkpoint", function()
+    local _, result = run(skill { invariants = "n < 1" , actions = { { id = "up", run = function() return { n = 1 } end } } })
+    assert.same({ "failed", "state_damaged" }, { result.status, result.reason })
+    assert.matches("there is no checkpoint", result.message)
+  end)
+end)
+
+describe("two runs, or two places of one", function()
+  after_each(R.clean)
+
+  it("are compared by their steps and their states", function()
+    local differs = require "skillrt.report.differs"
+    local dir = run()
+    local a = assert(moment.books(dir, points(dir)[2].point.seq)).state.root
+    local b = assert(moment.books(dir, points(dir)[3].point.seq)).state.root
+    assert.same({ "~ list: [0,7] -> [1,7]", "~ n: 1 -> 2" }, differs.states(a, b))
+    assert.same({}, differs.states(b, b))
+    assert.equal("step 2: b done -> none", differs.steps({ "a done", "b done" }, { "a done" }))
+    assert.is_nil(differs.steps({ "a" }, { "a" }))
+  end)
+end)
