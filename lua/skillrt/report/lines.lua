@@ -220,25 +220,10 @@ function format.done(self, record, out)
   if record.why then
     add_block(out, "warning", ("%sConcerns: "):format(prefix(step)), tostring(record.why))
   end
-  if record.refused then
-    add(out, "warning", "%sWarning: %s: only the runtime writes %s; the update was left out", prefix(step),
-      escape(step.id), joined(record.refused, 10))
-  end
-  if record.replaced then
-    add(out, "warning", "%sWarning: %s: replaced what a step beside it made of %s; the schema can say how they meet",
-      prefix(step), escape(step.id), joined(record.replaced, 10))
-  end
-  if record.missed then
-    add(out, "warning", "%sWarning: %s: its effect did not come true: %s", prefix(step), escape(step.id),
-      joined(record.missed, 10))
+  for _, line in ipairs(told.behind_done(record, prefix(step), escape(step.id))) do
+    add(out, line[1], "%s", line[2])
   end
   moved(out, prefix(step), record.move)
-  if record.damaged then
-    add(out, "error", "%sDamaged: %s left the state as it must never be: %s", prefix(step), escape(step.id),
-      joined(record.damaged, 10))
-  elseif record.checkpoint then
-    add(out, "info", "%sCheckpoint: %s", prefix(step), escape(record.checkpoint))
-  end
 end
 
 function format.skip(self, record, out)

@@ -18,12 +18,13 @@ function M.tool(record, prefix)
   return "info", text
 end
 
-local function joined(list)
+local function joined(list, most)
+  most = most or 20
   local shown = {}
-  for i = 1, math.min(#list, 20) do
+  for i = 1, math.min(#list, most) do
     shown[i] = escape(tostring(list[i]))
   end
-  return table.concat(shown, ", ") .. (#list > 20 and (", and %d more"):format(#list - 20) or "")
+  return table.concat(shown, ", ") .. (#list > most and (", and %d more"):format(#list - most) or "")
 end
 
 function M.edit(record)
@@ -44,6 +45,30 @@ function M.rollback(record)
     return "warning", ("Begins as run %s was: %srecord %d"):format(escape(record.from.run), place, record.to)
   end
   return "warning", ("Taken back: %srecord %d"):format(place, record.to)
+end
+
+-- What more there is to say of a step that is over: a field of its record, the kind of the line, its words.
+local BEHIND_DONE <const> = {
+  { "refused", "warning", "Warning: %s: only the runtime writes %s; the update was left out" },
+  { "replaced", "warning", "Warning: %s: replaced what a step beside it made of %s; the schema can say how they meet" },
+  { "missed", "warning", "Warning: %s: its effect did not come true: %s" },
+  { "damaged", "error", "Damaged: %s left the state as it must never be: %s" },
+}
+
+---@param record table  `done`
+---@param prefix string
+---@param id string     escaped
+---@return { [1]: string, [2]: string }[] lines  kind and text
+function M.behind_done(record, prefix, id)
+  local lines = {}
+  for _, row in ipairs(BEHIND_DONE) do
+    local list = record[row[1]]
+    lines[#lines + 1] = list and { row[2], prefix .. row[3]:format(id, joined(list, 10)) } or nil
+  end
+  if record.checkpoint then
+    lines[#lines + 1] = { "info", ("%sCheckpoint: %s"):format(prefix, escape(record.checkpoint)) }
+  end
+  return lines
 end
 
 return M

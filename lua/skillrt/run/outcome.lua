@@ -309,7 +309,7 @@ function M.record(run, step, definition, updates, words)
     entry.checkpoint = definition.checkpoint
   end
   if skill.invariants then
-    entry.damaged = require("skillrt.skill.invariant").broken(run.skill, preview(root, kept, entry.move))
+    entry.damaged = require("skillrt.skill.invariant").broken(skill, M.preview(root, kept, entry.move))
     entry.checkpoint = not entry.damaged and entry.checkpoint or nil
     simple = false
   end
