@@ -120,8 +120,8 @@ function M.of(given)
   end
   local terminate = type(given.terminate) == "table" and given.terminate or {}
   table.move(terminate, 1, #terminate, #ends + 1, ends)
-  return setmetatable({ actions = actions, state = state, terminate = ends, mode = "autonomous", is_reserved = is_reserved,
-    strategy = function() end }, { __index = given }) -- the order of rows decides, not priority
+  return setmetatable({ actions = actions, state = state, terminate = ends, mode = "autonomous",
+    is_reserved = is_reserved, strategy = function() end }, { __index = given }) -- the order of rows decides, not priority
 end
 
 return M

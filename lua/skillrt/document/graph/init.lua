@@ -45,7 +45,7 @@ function M.of(given, run)
   end
   local path
   if run and not subject.definition.machine then
-    return nil, ("%s: has no machine; the way of a run is drawn for these only"):format(subject.path or "skill"), "invalid"
+    return nil, (subject.path or "skill") .. ": has no machine; the way of a run is drawn for these only", "invalid"
   elseif run then
     path, message, code = require("skillrt.document.graph.path").of(run)
     if not path then
