@@ -101,6 +101,7 @@ static void read_http(lua_State *L, int at, struct task *task) {
   text_field(L, at, "url", task, &task->target);
   text_field(L, at, "method", task, &task->method);
   text_field(L, at, "ca_file", task, &task->ca_file);
+  text_field(L, at, "addresses", task, &task->addresses);
   map_field(L, at, "headers", ": ", task, &task->headers);
   body_field(L, at, "body", task);
   task->max_body = size_field(L, at, "max_reply");

@@ -10,7 +10,7 @@
  *   kind = "command" | "http" | "session" | "host";
  *   command: argv, stdin, env { NAME = value }, cwd, timeout (s), max_output;
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
- *         max_reply, ca_file, max_redirects;
+ *         max_reply, ca_file, addresses, max_redirects;
  *   session: session (its name), argv, env, cwd, message, id (a whole number or a text; none: the
  *         next message is the answer), framed, timeout, max_reply.
  *   host: name (of the function), body (its input, JSON), key, timeout, max_reply.

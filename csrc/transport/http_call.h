@@ -55,6 +55,7 @@ struct call {
 
   enum head_stage stage;
   int status;                  /* of the status line last seen */
+  char forbidden[64];          /* the address that it may not be sent to, if it came to one */
   bool old_version;            /* HTTP/1.0 */
   size_t head_bytes, max_head; /* all header bytes as they came */
   size_t max_body;

@@ -205,7 +205,10 @@ static int lacking_socket(struct call *call, CURLcode code) {
 static void judge_failure(struct call *call, CURLcode code, struct outcome *outcome) {
   int lacking = lacking_socket(call, code);
   int64_t limit = call->task->connect_ms > 0 ? call->task->connect_ms : HTTP_CONNECT_MS;
-  if (lacking)
+  if (*call->forbidden)
+    http_outcome(call, outcome, REPLY_REFUSED, "%s is no address that may be asked",
+                 call->forbidden);
+  else if (lacking)
     http_outcome(call, outcome, REPLY_BROKEN, "no socket: %s", strerror(lacking));
   else if (code == CURLE_OPERATION_TIMEDOUT)
     http_outcome(call, outcome, REPLY_TIMEOUT, "not connected after %lld ms", (long long)limit);

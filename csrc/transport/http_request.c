@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "transport/http_address.h"
 #include "transport/http_call.h"
 
 /* --- where -------------------------------------------------------------------------- */
@@ -112,22 +113,33 @@ static bool request_headers(struct call *call, struct outcome *outcome) {
 
 static curl_socket_t on_open_socket(void *data, curlsocktype purpose, struct curl_sockaddr *at) {
   (void)purpose;
-  struct http *owner = data; /* outlives every connection, as a call does not */
+  struct call *call = data; /* it is this call that opens a connection, whoever uses it later */
+  struct http *owner = call->owner;
+  const char *policy = call->task ? call->task->addresses : NULL;
+  if (policy && !http_address_allowed(policy, &at->addr)) {
+    http_address_text(&at->addr, call->forbidden, sizeof call->forbidden);
+    return CURL_SOCKET_BAD;
+  }
   int fd = owner->sys->socket(owner->sys, at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
   owner->no_socket = fd < 0 ? -fd : 0;
   return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 static int on_close_socket(void *data, curl_socket_t fd) {
-  const struct http *owner = data;
+  const struct http *owner = data; /* outlives every connection, as a call does not */
   return owner->sys->close(owner->sys, fd) < 0;
 }
 
 /* --- liveness ----------------------------------------------------------------------- */
 
 static int on_connected(void *data, char *there, char *here, int there_port, int here_port) {
-  (void)there, (void)here, (void)there_port, (void)here_port;
+  (void)here, (void)there_port, (void)here_port;
   struct call *call = data;
+  const char *policy = call->task ? call->task->addresses : NULL;
+  if (policy && !http_address_text_allowed(policy, there)) { /* of a connection that was there */
+    snprintf(call->forbidden, sizeof call->forbidden, "%s", there);
+    return CURL_PREREQFUNC_ABORT;
+  }
   call->connected = true;
   call->last_at = uv_now(call->owner->loop);
   return CURL_PREREQFUNC_OK;
@@ -187,7 +199,10 @@ static CURLcode request_manners(struct call *call, bool loopback) {
   SET(CURLOPT_SSL_VERIFYPEER, 1L);
   SET(CURLOPT_SSL_VERIFYHOST, 2L);
   if (task->ca_file) SET(CURLOPT_CAINFO, task->ca_file);
-  if (loopback) SET(CURLOPT_PROXY, ""); /* else http_proxy, https_proxy, no_proxy are honoured */
+  /* Else http_proxy, https_proxy, no_proxy are honoured; a proxy's address is not the one asked
+   * for. */
+  if (loopback || task->addresses) SET(CURLOPT_PROXY, "");
+  if (task->addresses) SET(CURLOPT_FRESH_CONNECT, 1L);
   return code;
 }
 
@@ -206,7 +221,7 @@ static CURLcode request_callbacks(struct call *call) {
   SET(CURLOPT_XFERINFOFUNCTION, on_progress);
   SET(CURLOPT_XFERINFODATA, call);
   SET(CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
-  SET(CURLOPT_OPENSOCKETDATA, call->owner);
+  SET(CURLOPT_OPENSOCKETDATA, call);
   SET(CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
   SET(CURLOPT_CLOSESOCKETDATA, call->owner);
   return code;

@@ -25,6 +25,7 @@ void task_clear(struct task *t) {
   text_free(t->sys, &t->cwd);
   text_free(t->sys, &t->noise);
   text_free(t->sys, &t->ca_file);
+  text_free(t->sys, &t->addresses);
   strings_clear(&t->args, t->sys);
   strings_clear(&t->headers, t->sys);
   strings_clear(&t->env, t->sys);

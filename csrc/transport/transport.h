@@ -50,6 +50,7 @@ struct task {
   char *cwd;              /* process, session: NULL = the caller's */
   char *noise;            /* process: a line of output with this text breaks no silence */
   char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
+  char *addresses;        /* http: which may be connected to (http_address.h); NULL = all */
   struct buffer body;     /* http: request body; process: standard input; session: message;
                              host: its input, JSON */
   int64_t delay_ms;       /* timer: how long */

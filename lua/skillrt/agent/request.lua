@@ -65,6 +65,7 @@ M.FIELDS = {
     headers = { kind = "string", map = true, default = {} },
     body = { kind = "string" },
     ca_file = { kind = "text" },
+    addresses = { kind = "text" }, -- "public", and networks besides: what it may connect to
     max_reply = { kind = "positive" },
     max_redirects = { kind = "count", default = 0 },
     connect_timeout = { kind = "seconds" },

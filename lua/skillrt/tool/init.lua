@@ -40,7 +40,7 @@ M.BUILT_IN = {
   read = "resources", ask_user = "ask_user",
   read_file = "reading", list_dir = "reading", glob = "reading", grep = "reading",
   write_file = "writing", edit = "writing",
-  git_diff = "git_diff", run = "run",
+  git_diff = "git_diff", run = "run", http_get = "http_get",
 }
 
 local NAME <const> = "^[%w_-]+$"
