@@ -45,10 +45,9 @@ end
 local function cover(test, path, scratch)
   os.execute(("rm -rf %s && mkdir -p %s"):format(quoted(scratch), quoted(scratch)))
   local trace = scratch .. "/../trace.so"
-  local init = ("@%s/../trace.lua"):format(scratch)
   local env = "env -u LUA_PATH -u LUA_CPATH TRACE_LINES=%s/lua GCOV_PREFIX=%s JOBS=1 SKILLRT_MODE=cover"
   env = (env .. " SKILLRT_BUILD=build/cover"):format(scratch, scratch)
-  local spec = ("SPEC_ENV='LD_PRELOAD=%s LUA_INIT=%s'"):format(trace, init)
+  local spec = ("SPEC_ENV='LD_PRELOAD=%s' LUA=%s/../trace-lua"):format(trace, scratch)
   local outer = test:find "%.lua$" and spec or ("LD_PRELOAD=%s"):format(trace)
   local ok = os.execute(("%s %s lua5.4 tests/all.lua %s > %s/log 2>&1"):format(env, outer, test, scratch))
   local seconds = tonumber(output_of("cat " .. scratch .. "/log"):match "failed%s+(%d+) s") or 600
@@ -76,11 +75,9 @@ end
 function M.make(folder, tests, part, parts)
   folder = ("%s/%d"):format(folder, part)
   os.execute(("mkdir -p %s && mkdir -p %s/../covered"):format(folder, folder))
-  local compile = "gcc -shared -fPIC -O2 $(pkg-config --cflags lua5.4) tests/mutants/trace.c -o %s/trace.so -ldl"
-  assert(os.execute(compile:format(folder)))
-  local init <close> = assert(io.open(folder .. "/trace.lua", "w"))
-  init:write(("package.loadlib(%q, 'trace_this')()\n"):format(folder .. "/trace.so"))
-  init:close()
+  local compile = "gcc $(pkg-config --cflags lua5.4) -O2 tests/mutants/trace.c -ldl -o %s/"
+  assert(os.execute((compile .. "trace.so -shared -fPIC"):format(folder)))
+  assert(os.execute((compile .. "trace-lua -DTRACE_MAIN -Wl,-E $(pkg-config --libs lua5.4)"):format(folder)))
   for number, test in ipairs(tests) do
     local path = ("%s/../covered/%s"):format(folder, name_of(test))
     local known <close> = io.open(path)

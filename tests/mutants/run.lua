@@ -125,6 +125,18 @@ local function failing()
   return set
 end
 
+-- The tests that run a line; of a statement over several lines Lua tells the first or the last.
+local function tests_of(by_line, fault)
+  for distance = 0, 8 do
+    for _, number in ipairs({ fault.number - distance, fault.number + distance }) do
+      local tests_there = by_line[fault.path .. ":" .. number]
+      if tests_there then
+        return tests_there
+      end
+    end
+  end
+end
+
 local function without(by, left_out)
   local kept = {}
   for _, test in ipairs(by or {}) do
@@ -145,7 +157,7 @@ local function try_all()
       counted = counted + 1
       if counted > known and os.time() < deadline then
         local path = tree .. "/" .. fault.path
-        local by = without(by_line[fault.path .. ":" .. fault.number], left_out)
+        local by = without(tests_of(by_line, fault), left_out)
         local before = with_line(path, fault.number, fault.text)
         local verdict = try(tree, by)
         with_line(path, fault.number, before)

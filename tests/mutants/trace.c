@@ -1,13 +1,15 @@
 /* trace.c: writes down which lines of Lua a process runs, once each, into the file that TRACE_LINES
  * names.
  *
- * Preloaded into programs that link liblua, whose states it hooks as they are made; into the
- * interpreter, which has Lua inside, it comes by LUA_INIT and package.loadlib. Coroutines inherit
- * the hook. Used by covered.lua only. */
+ * Built twice: as a library that is preloaded into programs that link liblua, and (TRACE_MAIN) as
+ * an interpreter for specs, as the system's has Lua inside, where nothing can be put in its place.
+ * Coroutines inherit the hook; where skillrt takes its own hook away ours comes back. Used by
+ * covered.lua only. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +57,37 @@ __attribute__((visibility("default"))) lua_State *lua_newstate(lua_Alloc alloc, 
   return hooked(real ? real(alloc, data) : NULL);
 }
 
-__attribute__((visibility("default"))) int trace_this(lua_State *L) {
-  hooked(L);
-  return 0;
+__attribute__((visibility("default"))) void lua_sethook(lua_State *L, lua_Hook f, int mask,
+                                                        int count) {
+  void (*real)(lua_State *, lua_Hook, int, int) =
+      (void (*)(lua_State *, lua_Hook, int, int))dlsym(RTLD_NEXT, "lua_sethook");
+  bool ours = !f && getenv("TRACE_LINES");
+  real(L, ours ? hook : f, ours ? LUA_MASKLINE : mask, count);
 }
+
+#ifdef TRACE_MAIN
+#include <lualib.h>
+
+/* trace-lua -e CODE SCRIPT ARG...: what tests/all.lua asks of an interpreter. */
+int main(int argc, char **argv) {
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  int script = argc > 3 && strcmp(argv[1], "-e") == 0 ? 3 : 1;
+  lua_createtable(L, argc, 1);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i - script);
+  }
+  lua_setglobal(L, "arg");
+  bool ok = script == 1 || luaL_dostring(L, argv[2]) == LUA_OK;
+  if (ok && script < argc) {
+    ok = luaL_loadfile(L, argv[script]) == LUA_OK;
+    for (int i = script + 1; ok && i < argc; i++)
+      lua_pushstring(L, argv[i]);
+    ok = ok && lua_pcall(L, argc - script - 1, 0, 0) == LUA_OK;
+  }
+  if (!ok) fprintf(stderr, "%s\n", lua_tostring(L, -1));
+  lua_close(L);
+  return ok ? 0 : 1;
+}
+#endif
