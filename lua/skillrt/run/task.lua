@@ -64,8 +64,8 @@ end
 
 -- The file that the phase with this output made in its place, and named in its reply (R23); nil: none did.
 local function made_instead(run, name)
-  local id = maker_of(run.skill, name)
-  for file, maker in pairs(id and run.books.completed[id] and run.books.outputs or {}) do
+  local id, completed = maker_of(run.skill, name), run.books.completed -- a prompt is shown without books
+  for file, maker in pairs(id and completed and completed[id] and run.books.outputs or {}) do
     if maker == id then
       return file, id
     end

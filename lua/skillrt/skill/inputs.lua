@@ -15,13 +15,18 @@ local M = {}
 ---@field default any
 ---@field type string   as in a skill's schema; default "any"
 ---@field about string?
+---@field one_of string[]?  it is one of these
 
 local FIELD = {
   required = { kind = "boolean", default = false },
   default = {},
   type = { kind = "text", default = "any" },
   about = { kind = "text" },
+  one_of = { kind = "text", list = true },
 }
+
+-- Declared under this name: inputs that are not declared are taken, too.
+local OTHERS <const> = "*"
 
 -- What the runtime itself reads of an input: it need not be declared.
 local OURS <const> = { dir = true, task = true }
@@ -90,6 +95,20 @@ local function missing(skill, name, one)
   return ("%s: needs the input %s%s; give it by %s"):format(skill.name, name, about, M.option(name, one))
 end
 
+-- What is wrong with a value that is none of the words it may be; nil: it is one.
+local function no_word(one, value)
+  local set = {}
+  for _, word in ipairs(one.one_of or { value }) do
+    set[word] = true
+  end
+  if set[value] then
+    return nil
+  end
+  local near = names.nearest(tostring(value), set)
+  return ("must be one of %s, not %s%s"):format(table.concat(one.one_of, ", "), names.show(value),
+    near and (" (did you mean %s?)"):format(near) or "")
+end
+
 ---The input of a run, with its defaults; nil and why there is none.
 ---@param skill skillrt.Skill
 ---@param given table
@@ -101,7 +120,7 @@ function M.take(skill, given)
     return given
   end
   for _, name in ipairs(names.sorted(given)) do
-    if not declared[name] and not OURS[name] then
+    if not declared[name] and not OURS[name] and not declared[OTHERS] then
       return nil, ("%s: has no input %s%s"):format(skill.name, names.show(name), names.suggest(name, declared))
     end
     input[name] = given[name]
@@ -119,6 +138,10 @@ function M.take(skill, given)
       return nil, ("%s: input %s must be %s, not %s; give it by %s"):format(skill.name, name, one.type,
         names.show(value), M.option(name, one))
     end
+    local problem = value ~= nil and no_word(one, value)
+    if problem then
+      return nil, ("%s: input %s %s"):format(skill.name, name, problem)
+    end
     input[name] = value
   end
   return input
@@ -131,10 +154,10 @@ function M.help(skill)
   local rows = {}
   for _, name in ipairs(names.sorted(skill.inputs or {})) do
     local one = skill.inputs[name]
-    local words = { one.about }
+    local words = { one.about, one.one_of and table.concat(one.one_of, " | ") }
     words[#words + 1] = one.required and "needed" or nil
     words[#words + 1] = one.default ~= nil and ("default %s"):format(json.encode(one.default)) or nil
-    rows[#rows + 1] = { M.option(name, one), table.concat(words, "; ") }
+    rows[#rows + 1] = name ~= OTHERS and { M.option(name, one), table.concat(words, "; ") } or nil
   end
   return rows
 end

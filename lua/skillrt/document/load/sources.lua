@@ -133,6 +133,9 @@ local function phases_of(self)
   end
   local stated = flow.read(self.tree, steps, self.found)
   self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
+  if #stated.modes.order > 0 and not stated.modes.open then
+    self.alternatives = { mode = stated.modes.order }
+  end
   local place_of = {}
   for place in ipairs(steps) do
     local index = stated.order and stated.order[place] or place
@@ -235,33 +238,48 @@ local function mode_of(raw, self, actions)
   return "sequential"
 end
 
--- The roles a router chooses among: roles/NAME.md, or roles/NAME/role.md.
-local function roles_in(tree)
-  local out = {}
+-- What a router chooses among: the folder, the word by which one is asked for, how its files are called.
+local ROUTES = {
+  { folder = "roles", word = "role", files = { "^roles/([^/]+)%.md$", "^roles/([^/]+)/role%.md$" } },
+  { folder = "workflows", word = "workflow", files = { "^workflows/([^/]+)%.md$" } },
+  { folder = "skills", word = "skill", files = { "^skills/([^/]+)/SKILL%.md$" } },
+}
+
+-- The documents of one kind; but for roles SKILL.md has to send to two of them or more.
+local function routed(tree, route)
+  local out, text, named = {}, tree:read "SKILL.md" or "", 0
   for _, path in ipairs(tree.paths) do
-    local name = path:match "^roles/([^/]+)%.md$" or path:match "^roles/([^/]+)/role%.md$"
+    local name = path:match(route.files[1]) or route.files[2] and path:match(route.files[2])
     if name and names.id(name) and name ~= "run" and name:lower() ~= "readme" then
       out[#out + 1] = { name = name, path = path }
+      named = named + (text:find(path, 1, true) and 1 or 0)
     end
   end
-  return #out > 1 and out or {}
+  return #out > 1 and (route.word == "role" or named > 1) and out or nil
 end
 
--- Each role is a step that runs where it is asked for; SKILL.md runs where none is.
-local function add_roles(self, phases)
-  local roles, shown = roles_in(self.tree), {}
-  for i, role in ipairs(roles) do
-    local condition = ("input.role === '%s'"):format(role.name)
-    phases[#phases + 1] = { id = role.name, name = role.name, output = role.name .. ".md", condition = condition }
-    self.prompts[role.name], shown[i] = role.path, role.name
-    self.free_outputs[#phases], self.free_inputs[#phases] = true, true
-    self.places[("sequential_config.phases[%d]"):format(#phases)] = { file = role.path, line = 1 }
+-- Each of them is a step that runs where it is asked for; SKILL.md runs where none is.
+local function add_routes(self, phases)
+  local list, route
+  for _, one in ipairs(ROUTES) do
+    if not list then
+      list, route = routed(self.tree, one), one
+    end
   end
-  if #roles > 0 then
-    phases[1].condition = "!input.role"
-    local what = ("its roles (%s) are alternatives"):format(table.concat(shown, ", "))
+  local shown = {}
+  for i, one in ipairs(list or {}) do
+    local condition = ("input.%s === '%s'"):format(route.word, one.name)
+    phases[#phases + 1] = { id = one.name, name = one.name, output = one.name .. ".md", condition = condition }
+    self.prompts[one.name], shown[i] = one.path, one.name
+    self.free_outputs[#phases], self.free_inputs[#phases] = true, true
+    self.places[("sequential_config.phases[%d]"):format(#phases)] = { file = one.path, line = 1 }
+  end
+  if list then
+    phases[1].condition = "!input." .. route.word
+    self.alternatives = { [route.word] = shown }
+    local what = ("its %s (%s) are alternatives"):format(route.folder, table.concat(shown, ", "))
     self.found:note("router", { file = "SKILL.md", line = 1 }, what, "without one SKILL.md is what runs",
-      ("run one with --set role=%s"):format(shown[1]))
+      ("run one with --set %s=%s"):format(route.word, shown[1]))
   end
 end
 
@@ -277,7 +295,7 @@ local function one_step(self, raw)
   end
   raw.sequential_config = { phases = json.array { { id = "run", name = raw.display_name, output = "run.md" } } }
   self.free_outputs, self.free_inputs = { true }, { true }
-  add_roles(self, raw.sequential_config.phases)
+  add_routes(self, raw.sequential_config.phases)
   self.prompts.run, self.plain = "SKILL.md", true
   local what = "no phases and no actions: SKILL.md is run as one step"
   self.found:note("one-step", { file = "SKILL.md", line = 1 }, what)
