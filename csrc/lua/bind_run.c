@@ -20,7 +20,8 @@
 struct run {
   struct script script;
   struct runtime *runtime;
-  bool told; /* of an interruption */
+  bool told;              /* of an interruption */
+  struct interrupt own[]; /* one, unless a host keeps it */
 };
 
 /* ---- options ---- */
@@ -89,15 +90,17 @@ static int core_open(lua_State *L) {
   struct error error = {0};
   options.loop = bind_loop(L, &error); /* before the run, so that it is finalized after it */
   if (!options.loop) return bind_fail(L, &error);
-  struct run *run = lua_newuserdatauv(L, sizeof *run, 1);
-  memset(run, 0, sizeof *run);
+  lua_getfield(L, 2, "interrupt");
+  struct interrupt *lent = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  size_t size = sizeof(struct run) + (lent ? 0 : sizeof *lent);
+  struct run *run = lua_newuserdatauv(L, size, 1);
+  memset(run, 0, size);
   run->script.anchor = run->script.kept = LUA_NOREF;
   luaL_setmetatable(L, RUN_TYPE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
-  lua_getfield(L, 2, "interrupt"); /* of a host that keeps it */
-  script_init(&run->script, L, 1, lua_touserdata(L, -1));
-  lua_pop(L, 1);
+  script_init(&run->script, L, 1, lent ? lent : run->own, !lent);
   if (lua_getfield(L, 1, "newest") == LUA_TSTRING) /* stays where it is: the field keeps it */
     options.store.ending.data = lua_tolstring(L, -1, &options.store.ending.length);
   lua_pop(L, 1);

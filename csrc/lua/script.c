@@ -346,14 +346,15 @@ static int read_record(lua_State *L) {
 }
 
 /* Any of these may raise: what was taken until then is given back by script_clear. */
-void script_init(struct script *script, lua_State *L, int at, struct interrupt *lent) {
+void script_init(struct script *script, lua_State *L, int at, struct interrupt *interrupt,
+                 bool inside) {
   *script = (struct script){.anchor = LUA_NOREF, .kept = LUA_NOREF};
   luaL_checktype(L, at, LUA_TTABLE);
   ask_open(script, L, at);
   script->limits = limits_of(L);
-  script->interrupt = lent ? lent : &script->own;
-  script->interrupt->stretch_ns = script->interrupt->until_ns = script->interrupt->since_ns = 0;
-  script->interrupt->above = lent ? limits_whole(script->limits) : limits_current(script->limits);
+  script->interrupt = interrupt;
+  interrupt->stretch_ns = interrupt->until_ns = interrupt->since_ns = 0;
+  interrupt->above = inside ? limits_current(script->limits) : limits_whole(script->limits);
   struct script **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
   lua_pushvalue(L, -1);

@@ -18,18 +18,17 @@ struct script {
   int kept;             /* registry reference of the box */
   struct script **box;  /* what read_blob, which may outlive the script, finds it by */
   struct limits *limits;
-  struct interrupt *interrupt; /* of this run, and of the runs inside it: its own, or a host's */
-  struct interrupt own;
-  struct store *store; /* known since load */
-  uint64_t *numbers;   /* of the last decision, in a userdata that the policy keeps */
+  struct interrupt *interrupt; /* of this run, and of the runs inside it; the caller's */
+  struct store *store;         /* known since load */
+  uint64_t *numbers;           /* of the last decision, in a userdata that the policy keeps */
   size_t numbers_room;
   struct error said; /* by a C call inside the question */
 };
 
 /* The policy table is at `at` (not negative). Raises on memory. `script` is in a userdata of the
- * caller, whose finalizer clears it also after that. `lent`: what stops it, where somebody else
- * keeps that for longer than the script lives; NULL: it has one of its own. */
-void script_init(struct script *, lua_State *L, int at, struct interrupt *lent);
+ * caller, whose finalizer clears it also after that. The interrupt lives
+ * for longer than the script; `inside`: it stops with what runs now. */
+void script_init(struct script *, lua_State *L, int at, struct interrupt *, bool inside);
 void script_clear(struct script *, lua_State *L);
 
 #endif

@@ -259,16 +259,30 @@ local function write(...) -- the same: `io.write` may have been taken over
   return io.write(...)
 end
 
-local function globals()
-  local env = { pairs = ordered.pairs, next = ordered.next, arg = _G.arg }
+local function functions_of(env)
+  env.pairs, env.next, env.arg = ordered.pairs, ordered.next, _G.arg
   for _, name in ipairs(FUNCTIONS) do
     env[name] = _G[name]
   end
-  for _, name in ipairs(LIBRARIES) do
-    env[name] = name == "string" and texts() or copy_of(_G[name])
-  end
   function env.print(...) -- whoever shows the run may have taken it over
     return print(...)
+  end
+  return env
+end
+
+-- What scripts find of these functions where there are many: each has what it changed.
+local shared
+
+local function globals()
+  local env = {}
+  if single.many then
+    shared = shared or { __index = functions_of({}) }
+    setmetatable(env, shared).arg = _G.arg
+  else
+    functions_of(env)
+  end
+  for _, name in ipairs(LIBRARIES) do
+    env[name] = name == "string" and texts() or copy_of(_G[name])
   end
   env.io.write = write
   env._G = env
@@ -280,6 +294,8 @@ local function globals()
   return env
 end
 
+local WEAK <const> = { __mode = "k" }
+
 ---An environment for a script.
 ---@param path string  the script's
 ---@param before table|nil  what it drew while it was loaded, when the run began
@@ -290,7 +306,7 @@ function M.new(path, before)
     dir = files.dirname(path),
     pins = {},
     before = before,
-    told = setmetatable({}, { __mode = "k" }),
+    told = setmetatable({}, WEAK),
   }, Loaded)
   add_chance(self, self.env.math)
   add_clock(self.env.os)
