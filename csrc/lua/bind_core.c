@@ -85,11 +85,14 @@ static void random_bytes(lua_State *L, void *to, size_t size) {
 }
 
 /* A float in [0, 1). */
-/* allow(ms): the function that begins or goes on now may run on for so long without a wait. */
+/* allow(ms, left?): the function that begins or goes on now may run on for so long without a wait,
+ * and for so long in all; nil: as it likes. */
 static int core_allow(lua_State *L) {
   struct limits *limits = limits_of(L);
   struct interrupt *current = limits_current(limits);
-  limits_allow(limits, current, luaL_checkinteger(L, 1) * 1000000, current->until_ns);
+  int64_t stretch_ns = luaL_checkinteger(L, 1) * 1000000, left_ms = luaL_optinteger(L, 2, -1);
+  int64_t until_ns = left_ms < 0 ? 0 : sys_real()->mono_ns(sys_real()) + left_ms * 1000000;
+  limits_allow(limits, current, stretch_ns, until_ns);
   return 0;
 }
 

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 static int terminal_is_terminal(lua_State *L) {
@@ -79,8 +81,24 @@ static int terminal_pause(lua_State *L) {
   return 1;
 }
 
-/* One line of standard input without its newline; nil at the end or when interrupted. */
+/* Whether standard input says something within `ms`; what was typed and not entered by then is
+ * forgotten, as nobody asks for it any more. */
+static bool input_comes(int ms) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  if (poll(&input, 1, ms) != 0) return true; /* a signal: reading tells */
+  tcflush(STDIN_FILENO, TCIFLUSH);
+  return false;
+}
+
+/* read_line(ms?): one line of standard input without its newline; nil at the end or when interrupted;
+ * nil, "timeout" where none begins to come within ms. */
 static int terminal_read_line(lua_State *L) {
+  lua_Integer ms = luaL_optinteger(L, 1, -1);
+  if (ms >= 0 && !input_comes(ms < INT_MAX ? (int)ms : INT_MAX)) {
+    lua_pushnil(L);
+    lua_pushliteral(L, "timeout");
+    return 2;
+  }
   luaL_Buffer line;
   luaL_buffinit(L, &line);
   const struct sys *sys = bind_sys(L);

@@ -16,6 +16,23 @@ return skillrt.skill { name = "spin", limits = { %s }, actions = {
 } }
 ]]
 
+-- The same inside of a sub-run, whose own time it is, or that of the one around it.
+local INSIDE = [[
+local skillrt = require "skillrt"
+local spin = { id = "a", run = function()
+  while true do
+    pcall(function() while true do end end)
+  end
+end }
+local function sub(name, limits, action)
+  return skillrt.skill { name = name, limits = limits, actions = { action } }
+end
+local function runs(skill)
+  return { id = "b", run = function(_, ctx) assert(ctx.run(skill)) end }
+end
+return sub("out", {}, runs(%s))
+]]
+
 local CHOOSING = [[
 local skillrt = require "skillrt"
 return skillrt.skill { name = "spin", limits = { step_timeout = 0.2 },
@@ -39,6 +56,10 @@ describe("an endless loop in Lua", function()
     [SPIN:format("step_timeout = 0.2", "")] = { 14, "step_timeout", "s.lua:6: Lua ran on without a wait for longer than step_timeout" },
     [SPIN:format("run_timeout = 0.3", "")] = { 12, "run_timeout", "s.lua:6: the run took longer than run_timeout" },
     [SPIN:format("", "timeout = 0.2,")] = { 14, "step_timeout", "s.lua:6: Lua ran on without a wait for longer than the timeout" },
+    [INSIDE:format "sub('in', { run_timeout = 0.3 }, spin)"] = { 12, "run_timeout",
+      "s.lua:4: sub-run 1.1 took longer than run_timeout, 0.3 seconds" },
+    [INSIDE:format "sub('mid', { run_timeout = 0.3 }, runs(sub('in', { run_timeout = 50 }, spin)))"] = { 12,
+      "run_timeout", "s.lua:4: sub-run 1.1 took longer than run_timeout, 0.3 seconds" },
     [CHOOSING] = { 14, "step_timeout", "s.lua:4: Lua ran on" },
   } do
     it("ends at " .. is[2] .. " and says file and line, as a pause without an error: " .. is[3], function()
@@ -50,6 +71,8 @@ describe("an endless loop in Lua", function()
       assert.truthy(done.out:find("paused (" .. is[2] .. "): 0 steps", 1, true), done.out)
       local status = kit.objects(kit.run(folder, { "status", "w", "--json" }).out)[1]
       assert.equal(0, status.errors)
+      local named = is[3]:find("sub-run", 1, true) and "--add sub/1.1/run_timeout=" or ""
+      assert.truthy(done.out:find(named, 1, true) or done.err:find(named, 1, true), done.out .. done.err)
     end)
   end
 

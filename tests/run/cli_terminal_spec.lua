@@ -59,6 +59,21 @@ describe("on a terminal", function()
     end)
   end
 
+  see("asks no longer than a question's own time: the run goes on with what was to hold then", 80, 24,
+    function(screen, folder)
+      folder.file("late.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "late", actions = { { id = "a", run = function(_, ctx)
+  ctx.log("taken: " .. ctx.ask { question = "Go on?", options = { "yes", "no" }, timeout = 1, default = "no" })
+end } } }]])
+      screen.type(kit.program .. " run late.lua --work-dir run")
+      screen.shows "answer (empty: later)>"
+      screen.key "y" -- typed, and not entered
+      screen.shows "its time is over"
+      screen.shows "taken: no"
+      screen.shows "completed (task_completed)"
+    end)
+
   see("a run shows what is under way, what it says, and how long; it survives a resize", 80, 24, function(screen, folder)
     screen.type(kit.program .. " slow.lua --work-dir w")
     local text = screen.shows "| line 4 "

@@ -1,6 +1,7 @@
 -- run_sub_limits_spec.lua: limits of the skill that a sub-run runs: they pause the run, which raises them by their
 -- full name; and many limits of time side by side.
 local R = require "tests.support.runs"
+local core = require "skillrt.core"
 local skillrt = require "skillrt"
 
 local function echo(more)
@@ -118,6 +119,30 @@ end)
 
 describe("an action's own run_timeout", function()
   after_each(R.clean)
+
+  it("leave Lua behind a scope the time that it has itself", function()
+    local skill = R.skill { limits = { run_timeout = 60 }, actions = { { id = "out", run = function(_, ctx)
+      assert(ctx.run(R.skill { name = "sub", limits = { run_timeout = 0.3 }, actions = { {
+        id = "in", run = function() return { done = true } end } } }))
+      local till = core.mono_ns() + 400 * 1000000
+      while core.mono_ns() < till do end
+      return { done = true }
+    end } } }
+    assert.equal("completed", assert(skill:run { work_dir = R.folder() .. "/run" }).status)
+  end)
+
+  it("no_progress is theirs, and raised as theirs", function()
+    local dir = R.folder() .. "/run"
+    local skill = R.skill { actions = { { id = "out", run = function(_, ctx)
+      local sub = assert(ctx.run(R.skill { name = "sub", limits = { no_progress = 2 }, state = { n = 0 },
+        actions = { { id = "same", when = "n === 0", max_runs = 5, run = function() return {} end } } }))
+      return { ran = sub.steps }
+    end } } }
+    local result = assert(skill:run { work_dir = dir })
+    assert.same({ "paused", "no_progress", "sub/1.1/no_progress" }, { result.status, result.reason, result.limit })
+    result = assert(skillrt.resume(dir, { skill = skill, add = { ["sub/1.1/no_progress"] = 10 } }))
+    assert.same({ "completed", 5 }, { result.status, result.state.ran })
+  end)
 
   it("costs a choice the same however many steps are open", function()
     -- instructions of Lua, in tens, of 100 looks at the limits while so many steps are open

@@ -81,18 +81,18 @@ function M.can_ask(args)
   return not (args.quiet or args.wait or args.json) and terminal.is_terminal(0) and terminal.is_terminal(1)
 end
 
--- The answer of whoever sits there; nil: none.
-local function ask(one, number, dir)
+-- The answer of whoever sits there; nil: none, then whether they are gone, or the time of a question is over.
+local function ask(one, number, dir, due)
   local question = one.question
   for _, line in ipairs(require("skillrt.report.question").lines(question, number)) do
     output.write(line .. "\n")
   end
   for _ = 1, 3 do
     output.write(question.edit and "answer (empty: later; e: in your editor)> " or "answer (empty: later)> ")
-    local text = output.read_line()
+    local text, why = output.read_line(due and math.max(0, due - core.wall_ms()))
     if not text then
-      output.write("\n")
-      return nil, true
+      output.write(why and "\nits time is over\n" or "\n")
+      return nil, why or "gone"
     end
     text = trim(text)
     if text == "" then
@@ -114,17 +114,20 @@ local function ask(one, number, dir)
   return nil
 end
 
--- What is said about the open questions, one after the other; nothing once somebody wants to go.
+-- What is said about the open questions, one after the other; nothing once somebody wants to go. It is asked
+-- until the time of one of them is over: then the run goes on with what was said.
 local function ask_all(open, dir)
-  local answers = {}
+  local answers, due, why = {}, nil, nil
   for _, one in ipairs(open) do
-    local answer, gone = ask(one, #open > 1 and one.q or nil, dir)
-    answers[#answers + 1] = answer
-    if gone then
+    due = one.due and math.min(one.due, due or one.due) or due
+  end
+  for _, one in ipairs(open) do
+    answers[#answers + 1], why = ask(one, #open > 1 and one.q or nil, dir, due)
+    if why then
       break
     end
   end
-  return answers[1] and answers or nil
+  return (answers[1] or why == "timeout") and answers or nil
 end
 
 local function show_json(result, code)

@@ -64,10 +64,12 @@ function M.say(kind, text)
   terminal.write(2, M.paint(2, kind, text) .. "\n")
 end
 
----A line of standard input, or nil at its end.
+---A line of standard input, or nil at its end; nil and "timeout" where none came in time.
+---@param ms integer|nil  how long it is waited for
 ---@return string|nil
-function M.read_line()
-  return terminal.read_line()
+---@return string? why
+function M.read_line(ms)
+  return terminal.read_line(ms)
 end
 
 ---Makes what a script prints pass by `take` until the returned function is called: by `print`, `io.write`, or

@@ -27,6 +27,8 @@ local table_of = require("skillrt.skill.limits")
 ---@field now integer|nil  UTC ms, as `reached` last saw it, where time is limited
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
 ---@field root skillrt.Limits  the run's
+---@field nearest skillrt.Limits|false     whose run_timeout ends first: its own, or of a scope around it
+---@field ends_first skillrt.Limits|false  of the root: that of the function that went on last
 ---@field prefix string  of the names of its bounds: "" or "sub/2.1/"
 ---@field clocks skillrt.Clocks|false  of the run's: where an action or a sub-run has a run_timeout of its own
 local Limits = {}
@@ -124,7 +126,7 @@ end
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
   local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false })
-  self.allowed, self.bounds_lua = false, false -- of the root: what holds now for Lua that runs on, if anything ever
+  self.ends_first, self.allowed, self.bounds_lua = false, false, false -- of the root: what holds now for Lua that runs on, if anything ever
   local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
   self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
   self.of_run = of_calls(self, limits, nil, table.move(outer, 1, #outer, 1, {}))
@@ -140,6 +142,12 @@ function Limits.new(run, above, call)
     self.deadline = steady.now() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end
   take_up_times(self)
+  local around = call and call.step.home and call.step.home.run.limits or above
+  local nearest = around and around.nearest
+  self.nearest = self.deadline and not (nearest and nearest.deadline <= self.deadline) and self or nearest or false
+  if above and self.deadline then
+    self.root.bounds_lua = true
+  end
   return self
 end
 
@@ -221,10 +229,10 @@ end
 ---The function of an action goes on now: its own `timeout` holds for its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
-  local root, seconds = self.root, one.timeout or self.allowance
-  if seconds ~= root.allowed then -- of whatever scope a function went on last
-    root.allowed = seconds
-    core.allow(math.ceil((seconds or 0) * 1000))
+  local root, nearest, seconds = self.root, self.nearest, one.timeout or self.allowance
+  if seconds ~= root.allowed or nearest ~= root.ends_first then -- of whatever scope a function went on last
+    root.allowed, root.ends_first = seconds, nearest
+    core.allow(math.ceil((seconds or 0) * 1000), nearest and math.max(0, nearest.deadline - steady.now()) or nil)
   end
 end
 
@@ -233,12 +241,15 @@ end
 ---@param where string|nil  file and line
 ---@return string|nil message
 function Limits:told(reason, where)
-  local one = (reason == "step_timeout" or reason == "run_timeout") and self[reason]
+  local of = reason == "run_timeout" and self.ends_first or self
+  local one = (reason == "step_timeout" or reason == "run_timeout") and of[reason]
   if reason == "step_timeout" then
     return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function",
       one and ("step_timeout, %g seconds"):format(one.most) or "the timeout of its action")
   elseif one then
-    return ("%s: the run took longer than run_timeout, %g seconds"):format(where or "a function", one.most)
+    self.late = one
+    local who = of == self and "the run" or "sub-run " .. one.books.sub
+    return ("%s: %s took longer than run_timeout, %g seconds"):format(where or "a function", who, one.most)
   end
 end
 
