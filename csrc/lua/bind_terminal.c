@@ -90,8 +90,8 @@ static bool input_comes(int ms) {
   return false;
 }
 
-/* read_line(ms?): one line of standard input without its newline; nil at the end or when interrupted;
- * nil, "timeout" where none begins to come within ms. */
+/* read_line(ms?): one line of standard input without its newline; nil at the end or when
+ * interrupted; nil, "timeout" where none begins to come within ms. */
 static int terminal_read_line(lua_State *L) {
   lua_Integer ms = luaL_optinteger(L, 1, -1);
   if (ms >= 0 && !input_comes(ms < INT_MAX ? (int)ms : INT_MAX)) {

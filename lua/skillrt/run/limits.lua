@@ -126,7 +126,8 @@ end
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
   local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false })
-  self.ends_first, self.allowed, self.bounds_lua = false, false, false -- of the root: what holds now for Lua that runs on, if anything ever
+  self.ends_first, self.allowed, self.bounds_lua = false, false, false
+  -- of the root: what holds now for Lua that runs on, if anything ever
   local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
   self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
   self.of_run = of_calls(self, limits, nil, table.move(outer, 1, #outer, 1, {}))
