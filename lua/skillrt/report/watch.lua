@@ -27,6 +27,11 @@ function M.new(options, continuing)
   end
   local list = { shown(options, continuing) }
   list[#list + 1] = log
+  if os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") then
+    local traces = require("skillrt.report.traces")
+    local settings = traces.settings(os.getenv)
+    list[#list + 1] = settings and traces.new(settings) or nil
+  end
   return require("skillrt.report.both").of(list)
 end
 

@@ -1,0 +1,168 @@
+-- report/traces.lua: a run's spans on their way to a collector (OTLP over HTTP, as JSON), while the run goes on.
+--
+-- A watcher as in run/journal.lua. What it sends, small runs of their own send that are kept nowhere, on the same loop
+-- and by the same transports: the run waits for none of them. What cannot be sent is said once, at the end, and
+-- changes nothing else. Made by watch.lua where the environment names a collector.
+
+local core = require("skillrt.core")
+local spans_of = require("skillrt.report.spans")
+local story_of = require("skillrt.run.story")
+
+local M = {}
+
+local BATCH <const>, MOST_OUT <const>, EVERY_MS <const> = 200, 4, 5000
+
+local function unescaped(text)
+  return (text:gsub("%%(%x%x)", function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+
+-- "a=b,c=d", as the variables of OpenTelemetry have it.
+local function pairs_of(text)
+  local out = {}
+  for key, value in (text or ""):gmatch("%s*([^=,%s]+)%s*=%s*([^,]*)") do
+    out[unescaped(key)] = unescaped((value:gsub("%s+$", "")))
+  end
+  return out
+end
+
+---What the environment says about a collector; nil: there is none.
+---@param env fun(name: string): string|nil
+---@return table|nil settings  { url, headers, timeout, resource }
+function M.settings(env)
+  local own, base = env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), env("OTEL_EXPORTER_OTLP_ENDPOINT")
+  local off = env("OTEL_SDK_DISABLED") == "true" or env("OTEL_TRACES_EXPORTER") == "none"
+  if off or not ((own or "") ~= "" or (base or "") ~= "") then
+    return nil
+  end
+  local headers = pairs_of(env("OTEL_EXPORTER_OTLP_TRACES_HEADERS") or env("OTEL_EXPORTER_OTLP_HEADERS"))
+  headers["content-type"] = "application/json"
+  local resource = pairs_of(env("OTEL_RESOURCE_ATTRIBUTES"))
+  resource["service.name"] = env("OTEL_SERVICE_NAME") or resource["service.name"] or "skillrt"
+  resource["service.version"] = resource["service.version"] or core.version
+  local ms = tonumber(env("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT") or env("OTEL_EXPORTER_OTLP_TIMEOUT")) or 10000
+  return {
+    url = (own or "") ~= "" and own or base:gsub("/+$", "") .. "/v1/traces",
+    headers = headers,
+    timeout = math.max(0.1, math.min(60, ms / 1000)),
+    resource = resource,
+  }
+end
+
+-- One request, as a run of its own; nil and why it could not begin.
+local function post(settings, body, count)
+  local sent = { count = count }
+  local skill, problem = require("skillrt.skill").check({
+    name = "traces", context = "memory", limits = { max_errors = 1, max_retries = 0 },
+    actions = { { id = "send", run = function(_, ctx)
+      local reply, message = ctx.await({ kind = "http", method = "POST", url = settings.url, headers = settings.headers,
+        body = body, timeout = settings.timeout, idempotent = true })
+      sent.ok, sent.message = reply ~= nil, message
+    end } },
+  })
+  if not skill then
+    return nil, problem
+  end
+  local run, message = require("skillrt.run.runner").begin(skill, { watcher = { observe = function() end,
+    flush = function() end } })
+  if not run then
+    return nil, message
+  end
+  sent.run = run
+  run:step()
+  return sent
+end
+
+---@param settings table
+---@return table watcher
+function M.new(settings)
+  local story, queue, out, over, lost, why = story_of.new(), {}, {}, {}, 0, nil
+  local last, self = core.mono_ns() // 1000000, {}
+
+  local function settle(wait)
+    local open = {}
+    for _, sent in ipairs(out) do
+      if wait then
+        sent.run:wait()
+      end
+      if sent.run:status() == "" then
+        open[#open + 1] = sent
+      else
+        sent.run:close()
+        lost, why = lost + (sent.ok and 0 or sent.count), sent.ok and why or sent.message or why or "it was stopped"
+      end
+    end
+    out = open
+  end
+
+  local function send()
+    last = core.mono_ns() // 1000000
+    if #queue == 0 then
+      return
+    end
+    local count, spans = #queue, queue
+    queue = {}
+    local sent, message
+    if #out < MOST_OUT then
+      sent, message = post(settings, spans_of.request(spans, settings.resource), count)
+    else
+      message = "the collector is slower than the run"
+    end
+    out[#out + 1] = sent
+    lost, why = lost + (sent and 0 or count), message or why
+  end
+
+  local function add(span)
+    queue[#queue + 1] = span
+  end
+
+  function self.observe(record, books)
+    if not story.run and record.t ~= "run" then
+      story:take_over(books)
+    end
+    story.newest_call = nil
+    story:add(record)
+    local step = record.step and story.by_number[record.step]
+    local call = story.newest_call
+    over[#over + 1] = call and not call.pure and call.ended and call or nil -- what it used is said behind it
+    if step and step.ended and (record.t == "done" or record.t == "fail" or record.t == "skip") then
+      over[#over + 1] = step
+    end
+    story:forget_over()
+  end
+
+  function self.flush()
+    for _, one in ipairs(over) do
+      add(one.number and spans_of.of_step(story.run, one) or spans_of.of_call(story.run, one))
+    end
+    over = {}
+    if #queue >= BATCH or core.mono_ns() // 1000000 - last >= EVERY_MS then
+      settle(false)
+      send()
+    end
+  end
+
+  function self.forget()
+    over = {}
+  end
+
+  function self.closed(result)
+    self.flush()
+    if result.status == "completed" or result.status == "failed" or result.status == "aborted" then
+      add(spans_of.of_run(story))
+    end
+    send()
+    settle(true)
+    if lost > 0 then
+      local text = "traces: %s: %d %s not sent: %s"
+      local url, words = require("skillrt.agent.url").shown(settings.url), lost == 1 and "span was" or "spans were"
+      local escape = require("skillrt.report.text").escape
+      require("skillrt.report.output").say("warning", text:format(escape(url), lost, words, escape(tostring(why))))
+    end
+  end
+
+  return self
+end
+
+return M
