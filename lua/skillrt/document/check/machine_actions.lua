@@ -120,8 +120,9 @@ function M.of(given)
   end
   local terminate = type(given.terminate) == "table" and given.terminate or {}
   table.move(terminate, 1, #terminate, #ends + 1, ends)
+  -- the order of rows decides, not priority
   return setmetatable({ actions = actions, state = state, terminate = ends, mode = "autonomous",
-    is_reserved = is_reserved, strategy = function() end }, { __index = given }) -- the order of rows decides, not priority
+    is_reserved = is_reserved, strategy = function() end }, { __index = given })
 end
 
 return M

@@ -219,8 +219,8 @@ local function definition_of(self, raw, options)
     phase.input = not self.free_inputs[i] and phase.input or nil -- else what the phase before made, if it did
   end
   set_prompts(self, definition)
-  for word, list in pairs(self.alternatives or {}) do -- another word would leave all of them out
-    definition.inputs = { [word] = { one_of = list, about = "which of its phases run" }, ["*"] = {} }
+  for word, choices in pairs(self.alternatives or {}) do -- another word would leave all of them out
+    definition.inputs = { [word] = { one_of = choices, about = "which of its phases run" }, ["*"] = {} }
   end
   if self.rounds then
     require("skillrt.document.load.rounds").apply(definition, self.rounds)
