@@ -166,7 +166,7 @@ local function check_agents(skill, where)
 end
 
 local function check_tools(skill, where)
-  local tools, message = require("skillrt.tool").check_all(skill.tools, where, skill.roots)
+  local tools, message = require("skillrt.tool").check_all(skill.tools, where, skill.roots, skill.agents)
   if not tools then
     return message:sub(#where + 3)
   end

@@ -54,6 +54,9 @@ function M.run(ctx, tool, argv, more)
     max_output = more.max_output, usage = more.usage, acts = tool.acts, idempotent = tool.idempotent,
   })
   reply = reply or bad
+  if more.usage and reply then
+    ctx.used(more.usage) -- what it may use counts as used: a program does not tell
+  end
   if reply and reply.status == "ok" then
     return M.told(reply, more.ok_codes)
   end

@@ -43,6 +43,9 @@ M.BUILT_IN = {
   git_diff = "git_diff", run = "run", http_get = "http_get",
 }
 
+---Those that every bare model is given.
+M.OF_ALL = { read = true, ask_user = true }
+
 local NAME <const> = "^[%w_-]+$"
 local MAX_NAME <const> = 64
 
@@ -164,9 +167,10 @@ end
 ---@param definitions table<string, any>
 ---@param where string
 ---@param roots table?  the folders of its tools for files that name none
+---@param agents table<string, table>?  its agents: the tools that a model among them is given have to be there
 ---@return table<string, skillrt.Tool>|nil tools
 ---@return string? message
-function M.check_all(definitions, where, roots)
+function M.check_all(definitions, where, roots, agents)
   local tools = {}
   if roots then
     local message
@@ -183,6 +187,15 @@ function M.check_all(definitions, where, roots)
       tool.roots = roots
     end
     tools[name] = tool
+  end
+  for _, id in ipairs(names.sorted(agents or {})) do
+    local agent = agents[id]
+    for _, name in ipairs(agent.wire and agent.tools or {}) do -- others name the tools of their own program
+      if not tools[name] and not M.OF_ALL[name] then
+        return nil, ('%s: agent "%s": tool %s is not in tools%s'):format(where, id, names.show(name),
+          names.suggest(name, tools))
+      end
+    end
   end
   return tools
 end

@@ -1,0 +1,58 @@
+-- tool_spec.lua: what a skill may say of its tools, and what is wrong with what it says.
+require "tests.support.json_shim"
+local skillrt = require "skillrt"
+local tool = require "skillrt.tool"
+
+local function problem(tools, more)
+  local definition = { name = "s", tools = tools, actions = { { id = "a", run = function() end } } }
+  for key, value in pairs(more or {}) do definition[key] = value end
+  local ok, message = pcall(skillrt.skill, definition)
+  return not ok and message or nil
+end
+
+describe("tools of a skill", function()
+  it("are functions, programs and those that are built in", function()
+    assert.is_nil(problem {
+      f = { description = "d", run = function() end }, p = { description = "d", command = { "true" } }, read_file = true, list_dir = true,
+      glob = true, grep = true, write_file = true, edit = {}, git_diff = true, run = { allow = { { "true" } } }, http_get = true,
+      ask_user = true, read = true, find = { builtin = "grep", max_result = 100 },
+    })
+    for name in pairs(tool.BUILT_IN) do
+      local one = assert(tool.check(name, name == "run" and { allow = { { "x" } } } or true, "s"))
+      assert.equal("object", one.input.type, name)
+      assert.is_true(#one.description > 10, name)
+      assert.equal("built in", one.source)
+    end
+  end)
+
+  it("are refused by name, with what was probably meant", function()
+    for text, tools in pairs {
+      ['tool "read_fiel": is not built in.*did you mean "read_file"'] = { read_fiel = true },
+      ['tool "a b".*the name of a tool must be letters'] = { ["a b"] = { description = "d", run = print } },
+      ['tool "t": field "description" is missing'] = { t = { run = print } },
+      ['tool "t": unknown field "aproval".*did you mean "approval"'] = { t = { description = "d", run = print, aproval = "ask" } },
+      ['tool "t": approval must be always, ask, never or a condition, not "asks"'] = { t = { description = "d", run = print,
+        approval = "asks" } },
+      ['tool "t": approval: '] = { t = { description = "d", run = print, approval = "input. ==" } },
+      ['tool "t": input must be a JSON Schema with type = "object"'] = {
+        t = { description = "d", run = print, input = { type = "string" } } },
+      ['tool "t": input.*tpye'] = { t = { description = "d", run = print, input = { tpye = "object" } } },
+      ['tool "run": field "allow" is missing'] = { run = true },
+      ['tool "run": allow%[1%] must be a program and words, not "%*"'] = { run = { allow = { { "*" } } } },
+      ['tool "http_get": addresses are networks'] = { http_get = { addresses = { "example.org" } } },
+      ['tool "t": must be true or a table'] = { t = "read_file" },
+    } do
+      assert.matches(text, problem(tools) or "nothing is wrong")
+    end
+  end)
+
+  it("have folders, and the agents that are given them name those that are there", function()
+    assert.matches('roots: unknown field "reed"', problem({ read_file = true }, { roots = { reed = { "." } } }))
+    local agents = { m = skillrt.agent.anthropic { tools = { "read_fil" } } }
+    assert.matches('agent "m": tool "read_fil" is not in tools.*did you mean "read_file"', problem({ read_file = true },
+      { agents = agents }))
+    agents = { m = skillrt.agent.anthropic { tools = { "read_file", "ask_user" } } }
+    assert.is_nil(problem({ read_file = true }, { agents = agents }))
+    assert.has_error(function() skillrt.agent.anthropic { compact = { over = 10, how = "forget" } } end)
+  end)
+end)
