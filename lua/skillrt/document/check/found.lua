@@ -2,6 +2,7 @@
 --
 -- Knows the codes, not the checks. Called by check.lua; handed to every check.
 local codes = require "skillrt.document.check.codes"
+local findings = require "skillrt.document.findings"
 local taken = require "skillrt.document.check.taken"
 
 local M = {}
@@ -22,13 +23,11 @@ local M = {}
 
 ---@class skillrt.check.Found
 ---@field [integer] skillrt.check.Finding
-local Found = {}
-Found.__index = Found
+local Found
 
----@return skillrt.check.Found
-function M.new()
-  return setmetatable({ seen = {} }, Found)
-end
+---@type fun(): skillrt.check.Found
+M.new = nil
+Found, M.new = findings.class(function() return { seen = {} } end)
 
 ---Adds a finding; one that is there already is left out.
 ---@param code string
@@ -67,39 +66,6 @@ function Found:take(finding)
     taken.fill(finding)
     self[#self + 1] = finding
   end
-end
-
-local ORDER = { error = 1, warning = 2, note = 3 }
-
----The findings: errors first, then by file, line and code; what came first stays first.
----@return skillrt.check.Finding[]
-function Found:sorted()
-  local list, place = {}, {}
-  for i, finding in ipairs(self) do
-    list[i], place[finding] = finding, i
-  end
-  table.sort(list, function(a, b)
-    if a.level ~= b.level then
-      return ORDER[a.level] < ORDER[b.level]
-    elseif (a.file or "") ~= (b.file or "") then
-      return (a.file or "") < (b.file or "")
-    elseif (a.line or 0) ~= (b.line or 0) then
-      return (a.line or 0) < (b.line or 0)
-    elseif a.code ~= b.code then
-      return a.code < b.code
-    end
-    return place[a] < place[b]
-  end)
-  return list
-end
-
----@return { error: integer, warning: integer, note: integer }
-function Found:counts()
-  local counts = { error = 0, warning = 0, note = 0 }
-  for _, finding in ipairs(self) do
-    counts[finding.level] = counts[finding.level] + 1
-  end
-  return counts
 end
 
 return M

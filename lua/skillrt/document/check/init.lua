@@ -79,7 +79,7 @@ function M.check(given, options)
   end
   return {
     path = type(given) == "string" and given or nil,
-    findings = found:sorted(),
+    findings = found:sorted(true),
     counts = found:counts(),
     states = statistics.states,
     complete = statistics.complete,

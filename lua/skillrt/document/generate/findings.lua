@@ -1,11 +1,9 @@
 -- document/generate/findings.lua: what is wrong with a config: a list of errors and warnings, each with its key.
 --
 -- Knows nothing of what is checked. Called by generate.config and its parts.
-local names = require("skillrt.base.names")
+local findings = require("skillrt.document.findings")
 
 local M = {}
-
-local MAX_TOLD <const> = 20
 
 ---@class skillrt.generate.Finding
 ---@field level "error"|"warning"
@@ -15,13 +13,11 @@ local MAX_TOLD <const> = 20
 
 ---@class skillrt.generate.Findings
 ---@field [integer] skillrt.generate.Finding
-local Findings = {}
-Findings.__index = Findings
+local Findings
 
----@return skillrt.generate.Findings
-function M.new()
-  return setmetatable({}, Findings)
-end
+---@type fun(): skillrt.generate.Findings
+M.new = nil
+Findings, M.new = findings.class(function() return {} end)
 
 local function add(self, level, code, key, message, ...)
   local text = select("#", ...) > 0 and message:format(...) or message
@@ -45,13 +41,9 @@ end
 ---The messages of all errors, or nil when there are none.
 ---@return string?
 function Findings:errors()
-  local lines = {}
-  for _, finding in ipairs(self) do
-    if finding.level == "error" then
-      lines[#lines + 1] = finding.message
-    end
-  end
-  return #lines > 0 and names.lines(lines, MAX_TOLD) or nil
+  return self:told_errors(function(one)
+    return one.message
+  end)
 end
 
 return M

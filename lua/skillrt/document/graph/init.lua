@@ -39,7 +39,7 @@ function M.of(given, run)
   if not subject then
     return nil, message, code
   elseif not subject.definition then
-    local first = found:sorted()[1]
+    local first = found:sorted(true)[1]
     return nil, ("%s: %s"):format(subject.path or "skill",
       first and first.what or "holds nothing that can be run"), "invalid"
   end

@@ -2,12 +2,9 @@
 -- what is the case, why it matters and what to do.
 --
 -- Knows nothing of what is read. Called by all of load/*; shown by cmd/*.
-local names = require("skillrt.base.names")
+local findings = require("skillrt.document.findings")
 
 local M = {}
-
-local MAX_TOLD <const> = 20
-local RANK = { error = 1, warning = 2, note = 3 }
 
 ---@class skillrt.load.Finding
 ---@field code string        e.g. "load.condition-unread"
@@ -21,13 +18,11 @@ local RANK = { error = 1, warning = 2, note = 3 }
 
 ---@class skillrt.load.Findings
 ---@field [integer] skillrt.load.Finding
-local Findings = {}
-Findings.__index = Findings
+local Findings
 
----@return skillrt.load.Findings
-function M.new()
-  return setmetatable({}, Findings)
-end
+---@type fun(): skillrt.load.Findings
+M.new = nil
+Findings, M.new = findings.class(function() return {} end)
 
 -- Texts of others are shown on one line, without what a terminal would obey.
 local function printable(text)
@@ -95,34 +90,9 @@ function Findings:soften(code, why)
   end
 end
 
----@param level "error"|"warning"|"note"
----@return integer
-function Findings:count(level)
-  local count = 0
-  for _, one in ipairs(self) do
-    count = count + (one.level == level and 1 or 0)
-  end
-  return count
-end
-
 ---Errors first, then by file and line.
 function Findings:sort()
-  for i, one in ipairs(self) do
-    one.place = i
-  end
-  table.sort(self, function(a, b)
-    if a.level ~= b.level then
-      return RANK[a.level] < RANK[b.level]
-    elseif a.file ~= b.file then
-      return a.file < b.file
-    elseif (a.line or 0) ~= (b.line or 0) then
-      return (a.line or 0) < (b.line or 0)
-    end
-    return a.place < b.place
-  end)
-  for _, one in ipairs(self) do
-    one.place = nil
-  end
+  table.move(self:sorted(), 1, #self, 1, self)
 end
 
 ---A finding as people read it: "file:line: level: what; why; to do".
@@ -139,13 +109,7 @@ end
 ---All errors, one a line; nil when there are none.
 ---@return string?
 function Findings:errors()
-  local lines = {}
-  for _, one in ipairs(self) do
-    if one.level == "error" then
-      lines[#lines + 1] = M.text(one)
-    end
-  end
-  return #lines > 0 and names.lines(lines, MAX_TOLD) or nil
+  return self:told_errors(M.text)
 end
 
 return M
