@@ -38,7 +38,7 @@ describe("an action that fails", function()
 
   it("and is optional does not end a run whose others can go on (R59)", function()
     local is, result = ends { actions = { failing("a", { priority = 9, optional = true }), ok "b" } }
-    assert.same({ "completed", "task_completed", "a a a b" }, is)
+    assert.same({ "completed", "task_completed", "a b a a" }, is)
     assert.equal(3, result.state.error_count)
   end)
 
@@ -64,7 +64,7 @@ describe("an action that fails", function()
 
   it("lets the others go on with on_error = \"continue\", and the run fails at its end", function()
     local is, result = ends { actions = { failing("a", { priority = 9, on_error = "continue", max_errors = 2 }), ok "b" } }
-    assert.same({ "failed", "action_failed", "a a b" }, is)
+    assert.same({ "failed", "action_failed", "a b a" }, is)
     assert.equal("a: broken", result.message)
   end)
 

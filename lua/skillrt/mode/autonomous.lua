@@ -167,6 +167,14 @@ local function ask_strategy(self)
   return "start", chosen, why and told(why)
 end
 
+-- What has just failed for good is not chosen again at once.
+local function ask_without(self, id)
+  self.available:hold_back(id)
+  local kind, what, why, message = ask_strategy(self)
+  self.available:give_back(id)
+  return kind, what, why, message
+end
+
 ---@return "start"|"none"|"stop"|"ask" kind
 ---@return skillrt.Action[]|string|table|nil what  those; why; status; the question
 ---@return string? reason  where it starts something: the strategy's
@@ -174,6 +182,10 @@ end
 function Autonomous:choose()
   local list = self.available
   list:update(self.state:take_dirty(), self.root)
+  local failed = self.books.last_failed
+  if failed and failed.finished == self.books.finished and list.count > 1 and list:has(failed.id) then
+    return ask_without(self, failed.id) -- another step comes between (F39)
+  end
   if list.count > 0 or self.skill.strategy.decides_end then
     return ask_strategy(self)
   end

@@ -19,6 +19,12 @@ function M.stage(self, record, out)
   end
 end
 
+function M.late(self, record, out)
+  local step = self.steps[record.step]
+  add(out, "warning", "Warning: %s takes longer than %g seconds; it goes on", escape(step and step.id or "?"),
+    record.seconds)
+end
+
 function M.abort(_, record, out)
   if record.gone then
     add(out, "warning", "Step %d is not undone: its action is no longer part of the skill", record.gone)

@@ -35,12 +35,30 @@ function M.next(run, step, definition, failure, blame)
   local settings = setmetatable({
     max_retries = definition.max_retries or run.skill.limits.max_retries,
   }, { __index = run.skill.retry })
+  if M.is_broken(run, definition, failure) then
+    return nil
+  end
   local delay = retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, run.core.random)
   local acted = delay and blame and acted_since(step, blame)
   if acted then
     return nil, ("not tried again: call %s may have acted, and is not idempotent"):format(acted)
   end
   return delay
+end
+
+---Whether an action has now failed in the same way as often as it may: no further attempt, and the run pauses.
+---@param run skillrt.Run
+---@param definition skillrt.Action
+---@param failure table  { class, message }
+---@return boolean
+function M.is_broken(run, definition, failure)
+  local most = run.skill.limits.same_failures
+  local known = most and run.books.signatures and run.books.signatures[definition.id]
+  if not most or (most > 1 and not known) then
+    return false
+  end
+  local lifecycle = require("skillrt.run.books.lifecycle")
+  return (known and known.told == lifecycle.signature(failure) and known.n or 0) + 1 >= most
 end
 
 ---What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
@@ -52,6 +70,10 @@ end
 function M.follow(run, definition, entry)
   local class = entry.class
   local word = on_error.word(definition, class)
+  if M.is_broken(run, definition, entry) then
+    entry.over, entry.circuit = "circuit", true
+    return entry
+  end
   if run.skill.machine and require("skillrt.run.moves").failed(run, definition, entry) then
     return entry -- its class says where that leads
   end

@@ -172,6 +172,7 @@ function apply.fail(self, record)
     keep_values(step, record.rec)
   end
   table.insert(own(step, "failures"), record)
+  lifecycle.again(self, step, record)
   if record.retry then
     self.retries = (self.retries or 0) + 1
     step.attempt = record.attempt + 1
@@ -235,6 +236,9 @@ function apply.done(self, record, whole)
     first_done(self, step, record)
   end
   self.failed[id], self.skipped[id] = nil, nil
+  if self.signatures then
+    self.signatures[id] = nil
+  end
   if self.last_failed and self.last_failed.id == id then
     self.last_failed = nil
   end
@@ -292,7 +296,7 @@ local OF_CALLS <const> = { call = 1, attempt = 1, result = 1, doubt = 1, round =
 
 -- What a part of the books has the function of that name for.
 local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls,
-  stage = lifecycle, undoable = lifecycle, abort = lifecycle, rollback = moments }
+  stage = lifecycle, late = lifecycle, undoable = lifecycle, abort = lifecycle, rollback = moments }
 
 -- What is told of the calls of a step.
 local function of_calls(self, record, seq)

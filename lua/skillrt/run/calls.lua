@@ -10,6 +10,7 @@ local held_of = require("skillrt.run.held")
 local kept = require("skillrt.run.kept")
 local over = require("skillrt.run.calls.over")
 local places = require("skillrt.run.places")
+local late = require("skillrt.run.late")
 local prompts = require("skillrt.run.prompts")
 local programs = require("skillrt.run.programs")
 local record = require("skillrt.base.record")
@@ -245,6 +246,9 @@ function Calls:task(call)
     phase = call.request.phase and record.printable(call.request.phase),
   })
   self.run.limits.sent(call)
+  if not self.watching then
+    late.watch(self, call.step)
+  end
   prompts.keep(self.run, call)
   return task
 end

@@ -28,6 +28,7 @@ local waits = require("skillrt.run.waits")
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
+local late = later("skillrt.run.late")
 local resume = later("skillrt.run.resume")
 local subs_of = later("skillrt.run.subs")
 
@@ -175,6 +176,8 @@ local function ring(self, now)
       if step.execution then
         self:steps_of(step):go_on(step)
       end
+    elseif what.watches then
+      late.rang(self)
     else
       self:steps_of(what):rang(what)
     end

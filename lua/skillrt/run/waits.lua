@@ -6,6 +6,7 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local steady = require("skillrt.run.steady")
+local late = require("skillrt.run.late")
 
 local M = {}
 
@@ -129,6 +130,7 @@ end
 ---@param call skillrt.Call
 ---@param answer table  { value, arrival }
 function M.answered(self, call, answer)
+  late.answered(call, self.run.core.wall_ms())
   self:settle(call, { q = call.q, value = answer.value, arrival = answer.arrival,
     approval = call.request.question.approval })
 end

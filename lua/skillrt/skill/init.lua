@@ -307,6 +307,7 @@ function M.check(definition)
   if not skill then
     return nil, message
   end
+  protocol.times(skill)
   message = check_parts(skill, where)
   if message then
     return nil, ("%s: %s"):format(where, message)

@@ -35,12 +35,29 @@ local VALIDATE <const> = {
 ---The fields of a skill.
 M.OF_SKILL = {
   interaction = { enum = M.INTERACTION, default = "autonomous" },
+  protocol = { kind = "boolean" },
+  timeouts = { fields = { context_load = { kind = "amount" }, step = { kind = "amount" }, run = { kind = "amount" } } },
   notify = { kind = "text", list = true },
   ask_on_tie = { kind = "boolean" },
 }
 
 ---How often a result that a check refused is asked for anew, where nothing is said.
 M.REPAIR = 2
+
+---Time limits in seconds, 0: none. Those of the whole run and of failures hold where a skill follows the protocol.
+M.CONTEXT_LOAD, M.STEP, M.RUN, M.SAME_FAILURES = 30, 300, 1800, 5
+
+---Fills in what a skill did not say of its time limits (R177-R179).
+---@param skill skillrt.Skill  its limits are there
+function M.times(skill)
+  local times, limits = skill.timeouts, skill.limits
+  times.context_load, times.step = times.context_load or M.CONTEXT_LOAD, times.step or M.STEP
+  times.run = times.run or skill.protocol and M.RUN or 0
+  if times.run > 0 and not limits.run_timeout then
+    limits.run_timeout = times.run
+  end
+  limits.same_failures = limits.same_failures or skill.protocol and M.SAME_FAILURES or nil
+end
 
 local function check_validate(one, agents, where)
   local given = one.validate

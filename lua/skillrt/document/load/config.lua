@@ -150,7 +150,7 @@ local function paths_of(documents)
 end
 
 local function limits_of(config)
-  local own, times = object(config.x_skillrt.limits), object(config.x_skillrt.timeouts_s)
+  local own = object(config.x_skillrt.limits)
   local termination = object(config.x_skillrt.termination)
   local retries = termination.max_retries or own.max_retries
   if retries == nil and math.type(own.attempts_per_action) == "integer" then
@@ -161,9 +161,13 @@ local function limits_of(config)
     limits[name] = own[name]
   end
   limits.max_retries = retries
-  limits.step_timeout = limits.step_timeout or times.step
-  limits.run_timeout = limits.run_timeout or times.run
   return limits
+end
+
+-- What a config says of times, and nothing where it does not: loading contexts, steps, the run.
+local function times_of(config)
+  local times = object(config.x_skillrt.timeouts_s)
+  return { context_load = times.context_load, step = times.step, run = times.run }
 end
 
 local function schema_of(config)
@@ -221,6 +225,8 @@ function M.definition(raw, options)
     on_error = object(own.termination).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),
+    timeouts = times_of(config),
+    protocol = true,
     specs = list_or_nil(paths_of(config.specs)),
     config = options.config,
     x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },

@@ -52,7 +52,6 @@ M.KNOWN = {
 -- Keys that others read and skillrt does not: told, so that nobody takes them for obeyed.
 local NOT_READ = {
   ["x_skillrt.phase_detection"] = "tool sets are chosen by actions (tool_set), not detected",
-  ["x_skillrt.timeouts_s.context_load"] = "steps and the run have time limits, loading has none",
 }
 
 local function tell_unread(value, place, path, found, place_of)

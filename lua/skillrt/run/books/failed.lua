@@ -16,7 +16,7 @@ function M.note(books, step, record, message, time)
   local id = step.id
   books.state:append("errors", { [step.kind] = id, message = message, class = record.class, timestamp = time })
   books.state:set("error_count", books.state.root.error_count + 1)
-  books.last_failed = { id = id, kind = step.kind }
+  books.last_failed = { id = id, kind = step.kind, finished = books.finished }
   books.failed[id] = true
   if record.free then
     books.free_errors = (books.free_errors or 0) + 1
@@ -34,7 +34,9 @@ function M.follow(books, step, record, time)
     books.failed[id] = nil
   elseif over then
     books.given_up[id] = over
-    if over == "abort" then
+    if over == "circuit" then
+      books.given_up[id], books.circuit = nil, { id = id, message = record.message }
+    elseif over == "abort" then
       books.abort = books.abort or { reason = "fatal_error", message = ("%s: %s"):format(id, record.message) }
     elseif over == "fail" and step.kind == "action" then
       books.fatal = id

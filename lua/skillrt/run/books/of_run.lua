@@ -62,7 +62,7 @@ function M.resume(self, record)
   calls.cut(self, record)
   spent.reopened(self, record)
   self.status = self.last_step > 0 and "executing" or "pending"
-  self.reason, self.message = nil, nil
+  self.reason, self.message, self.circuit, self.signatures = nil, nil, nil, nil
   self.state:set("status", self.last_step > 0 and "running" or "pending")
   self.state:set("completed_at", nil)
   self.state:set("failed_at", nil)

@@ -1,0 +1,143 @@
+-- time_limits_spec.lua: time limits of the protocol, and failures that come again. The clock is a fake one.
+local clock = require "tests.support.fake_clock"
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+local function sleeps(seconds)
+  return { kind = "command", idempotent = true, argv = { "sleep", tostring(seconds) } }
+end
+
+describe("the soft deadline of a step", function()
+  after_each(R.clean)
+
+  local function run(seconds, perform, more)
+    local dir = R.folder() .. "/run"
+    local definition = { timeouts = { step = seconds }, actions = { { id = "a", run = perform } } }
+    for key, value in pairs(more or {}) do
+      definition[key] = value
+    end
+    local late
+    -- The wall clock goes on when the second call is made: as long as the first one took.
+    return assert(R.run(definition, { work_dir = dir })), dir, late
+  end
+
+  local function slow(_, ctx)
+    ctx.await(sleeps(0.05))
+    clock.pass(301)
+    ctx.await(sleeps(0.3))
+    return { v = 1 }
+  end
+
+  it("is told once, in the journal, and the step goes on (R178, R180, F67)", function()
+    local result, dir = run(0.2, slow)
+    assert.same({ "completed", 1 }, { result.status, result.state.v })
+    local late = R.records(dir, "late")
+    assert.equal(1, #late)
+    assert.same({ 1, 0.2 }, { late[1].step, late[1].seconds })
+  end)
+
+  it("is five minutes where nothing is said, and none where it is 0 (R178)", function()
+    assert.equal(300, R.skill({ actions = { { id = "a", run = function() end } } }).timeouts.step)
+    local _, dir = run(0, slow)
+    assert.equal(0, #R.records(dir, "late"))
+    _, dir = run(400, slow)
+    assert.equal(0, #R.records(dir, "late"))
+  end)
+
+  it("does not count what a step waits for people, nor a pause", function()
+    local dir = R.folder() .. "/run"
+    local definition = { timeouts = { step = 100 }, actions = { { id = "a", run = function(_, ctx)
+      ctx.await(sleeps(0.01))
+      ctx.ask "go on?"
+      ctx.await(sleeps(0.01))
+    end } } }
+    assert(R.run(definition, { work_dir = dir }))
+    clock.pass(3600)
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition), answer = "yes" }))
+    assert.equal("completed", result.status)
+    assert.equal(0, #R.records(dir, "late"))
+  end)
+end)
+
+describe("the time limits of a skill", function()
+  after_each(R.clean)
+
+  local actions = { { id = "a", run = function() end } }
+
+  it("that follows the protocol are 30 s, 5 min and 30 min; of others only the warning (R177, R178, R179)", function()
+    local skill = R.skill { protocol = true, actions = actions }
+    assert.same({ context_load = 30, step = 300, run = 1800 }, skill.timeouts)
+    assert.same({ 1800, 5 }, { skill.limits.run_timeout, skill.limits.same_failures })
+    skill = R.skill { actions = actions }
+    assert.same({ 300, 0 }, { skill.timeouts.step, skill.timeouts.run })
+    assert.same({}, { skill.limits.run_timeout, skill.limits.same_failures })
+    skill = R.skill { protocol = true, timeouts = { run = 0, step = 0 }, actions = actions }
+    assert.same({ 0, 0 }, { skill.timeouts.step, skill.timeouts.run })
+    assert.is_nil(skill.limits.run_timeout)
+    assert.equal(7, R.skill({ timeouts = { run = 7 }, actions = actions }).limits.run_timeout)
+    assert.equal(9, R.skill({ protocol = true, limits = { run_timeout = 9 }, actions = actions }).limits.run_timeout)
+  end)
+
+  it("of a config are obeyed (R177, R178, R179)", function()
+    local config = require "skillrt.document.load.config"
+    local raw = assert(require("skillrt.base.json").decode(R.read "tests/golden/configs/api-manual-writer.json"))
+    raw.x_skillrt.timeouts_s = { context_load = 3, step = 4, run = 5 }
+    raw.x_skillrt.agents = { ["universal-executor"] = { kind = "http", url = "http://127.0.0.1" } }
+    local definition = assert(config.definition(raw, { agents = { ["*"] = { kind = "http", url = "http://127.0.0.1" } } }))
+    assert.same({ context_load = 3, step = 4, run = 5 }, definition.timeouts)
+    assert.is_true(definition.protocol)
+  end)
+end)
+
+describe("an action that fails in the same way again and again", function()
+  after_each(R.clean)
+
+  it("is not tried any more, the run pauses and says so; a resume tries again (R184)", function()
+    local tries, dir = 0, R.folder() .. "/run"
+    local definition = { retry = { base = 0 }, limits = { same_failures = 3, max_errors = 9, max_retries = 9 },
+      actions = { { id = "a", run = function()
+        tries = tries + 1
+        if tries < 5 then
+          return nil, "busy " .. tries, "transient"
+        end
+        return { v = tries }
+      end } } }
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.same({ "paused", "same_failure", 3 }, { result.status, result.reason, tries })
+    assert.matches("a failed 3 times in the same way: busy 3", result.message)
+    assert.equal(0, result.state.current_action and 1 or 0)
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
+    assert.same({ "completed", 5 }, { result.status, result.state.v })
+  end)
+
+  it("is not chosen again at once where something else can be (F39)", function()
+    local function fails() return nil, "never" end
+    local dir = R.folder() .. "/run"
+    assert(R.run({ limits = { max_errors = 3 }, actions = {
+      { id = "a", priority = 9, run = fails }, { id = "b", run = R.sets { v = 1 } }, { id = "c", run = fails } } },
+      { work_dir = dir }))
+    assert.equal("a b a c", R.order(dir))
+  end)
+
+  it("counts anew after another failure, and after a success", function()
+    local tries = 0
+    local result = assert(R.run { retry = { base = 0 }, limits = { same_failures = 2, max_errors = 9, max_retries = 9 },
+      actions = { { id = "a", run = function()
+        tries = tries + 1
+        if tries < 7 then
+          return nil, tries % 2 == 0 and "busy" or "away", "transient"
+        end
+      end } } })
+    assert.same({ "completed", 7 }, { result.status, tries })
+    local runs = 0
+    result = assert(R.run { retry = { base = 0 }, limits = { same_failures = 2, no_progress = 0 }, actions = { { id = "a", max_runs = 4,
+      run = function(_, ctx)
+        if ctx.attempt == 1 then
+          return nil, "busy", "transient"
+        end
+        runs = runs + 1
+        return { n = runs }
+      end } } })
+    assert.same({ "completed", 4 }, { result.status, runs })
+  end)
+end)
