@@ -103,6 +103,7 @@ static void read_http(lua_State *L, int at, struct task *task) {
   text_field(L, at, "ca_file", task, &task->ca_file);
   text_field(L, at, "addresses", task, &task->addresses);
   map_field(L, at, "headers", ": ", task, &task->headers);
+  list_field(L, at, "joins", task, &task->joins);
   body_field(L, at, "body", task);
   task->max_body = size_field(L, at, "max_reply");
   task->max_redirects = size_field(L, at, "max_redirects");
@@ -173,6 +174,9 @@ void task_table_read(lua_State *L, int at, struct task *task) {
   task->kind = read_kind(L, at);
   task->total_ms = milliseconds(L, at, "timeout");
   task->idle_ms = milliseconds(L, at, "idle_timeout");
+  lua_getfield(L, at, "unwatched");
+  task->unwatched = lua_toboolean(L, -1);
+  lua_pop(L, 1);
   if (task->kind == TASK_HTTP)
     read_http(L, at, task);
   else if (task->kind == TASK_SESSION)

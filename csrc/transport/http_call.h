@@ -64,7 +64,9 @@ struct call {
   struct buffer body;
   bool events; /* the body is an event stream */
   struct sse sse;
-  size_t fed; /* bytes of body that `sse` has seen */
+  size_t fed;   /* bytes of body that `sse` has seen, or are joined */
+  size_t seen;  /* ... and in which the end of an event was looked for */
+  size_t taken; /* bytes that came, as they came */
 };
 
 /* What became of a call, for its reply. */
@@ -100,6 +102,7 @@ bool http_is_redirect(int status);
 /* In http_events.c: hands on the events that came since the last time; a listener may cancel the
  * call, so look at `exchange` afterwards. False: out of memory. */
 bool http_events_feed(struct call *);
+bool http_events_cut(struct call *); /* did the body end inside an event? Nothing comes any more */
 void http_events_reset(struct call *); /* before the first and each following request */
 
 /* In http.c: bytes of an event stream are there to hand on. */

@@ -1,25 +1,64 @@
-/* http_events.c: hands the events of a text/event-stream reply on while it goes on.
- * Runs outside libcurl's callbacks, where a listener may cancel; the body keeps the raw bytes,
- * and their maximum bounds the parser too. Called by http.c. */
+/* http_events.c: the events of a text/event-stream reply while it goes on: joined where the task
+ * says which of their texts are pieces, and handed on to who watches. Runs outside libcurl's
+ * callbacks, where a listener may cancel; the body keeps what came, and its maximum bounds the
+ * parser too. Called by http.c. */
 #include "transport/http_call.h"
+
+#include <string.h>
+
+#include "base/sse_join.h"
 
 static bool on_event(void *data, const struct sse_event *event) {
   struct call *call = data;
   struct exchange *exchange = call->exchange;
-  if (exchange->progress) exchange->progress(exchange, event->data);
+  if (exchange->progress && !call->task->unwatched) exchange->progress(exchange, event->data);
   return call->exchange != NULL; /* canceled: enough */
+}
+
+static bool no_event(void *data, const struct sse_event *event) {
+  (void)data, (void)event;
+  return true;
+}
+
+bool http_events_cut(struct call *call) {
+  struct error e;
+  const char *rest = call->body.data + call->fed;
+  size_t size = call->body.length - call->fed;
+  call->fed += size;
+  return (size > 0 && !sse_feed(&call->sse, rest, size, no_event, NULL, &e)) ||
+         sse_unfinished(&call->sse);
 }
 
 void http_events_reset(struct call *call) {
   sse_clear(&call->sse);
   sse_init(&call->sse, call->owner->sys, call->max_body, call->max_body);
-  call->fed = 0;
+  call->fed = call->seen = 0;
+}
+
+/* The events that are whole become fewer, in their place; what comes behind them moves up. Gives
+ * how many bytes they take then. Lines that do not end by LF are left as they are. */
+static size_t join_fresh(struct call *call) {
+  struct buffer *body = &call->body;
+  const struct strings *joins = &call->task->joins;
+  size_t from = call->seen > call->fed ? call->seen - 1 : call->fed;
+  size_t found = sse_whole(body->data + from, body->length - from);
+  call->seen = body->length;
+  if (found == 0)
+    return memchr(body->data + from, '\r', body->length - from) ? body->length - call->fed : 0;
+  char *begin = body->data + call->fed;
+  size_t whole = from + found - call->fed, rest = body->length - call->fed - whole;
+  size_t kept = sse_join(begin, whole, joins->items, joins->count);
+  memmove(begin + kept, begin + whole, rest);
+  body->length -= whole - kept;
+  call->seen = body->length;
+  return kept;
 }
 
 bool http_events_feed(struct call *call) {
   struct error e;
-  const char *bytes = call->body.data + call->fed;
   size_t size = call->body.length - call->fed;
-  call->fed = call->body.length;
+  if (call->task->joins.count > 0) size = join_fresh(call);
+  const char *bytes = call->body.data + call->fed;
+  call->fed += size;
   return sse_feed(&call->sse, bytes, size, on_event, call, &e) || !call->exchange;
 }

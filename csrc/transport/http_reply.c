@@ -21,6 +21,7 @@ void http_reply_reset(struct call *call) {
   call->status = 0;
   call->head_bytes = 0;
   call->sent = 0;
+  call->taken = 0;
   call->why[0] = 0;
   call->connected = call->events = false;
   buffer_reset(&call->head);
@@ -95,7 +96,7 @@ size_t http_on_head(char *line, size_t size, size_t count, void *data) {
 
 size_t http_on_body(char *bytes, size_t size, size_t count, void *data) {
   struct call *call = data;
-  size_t all = size * count, room = call->max_body - call->body.length;
+  size_t all = size * count, room = call->max_body - call->taken;
   size_t take = all < room ? all : room;
   struct error e;
   call->last_at = uv_now(call->owner->loop);
@@ -103,6 +104,7 @@ size_t http_on_body(char *bytes, size_t size, size_t count, void *data) {
     call->starved = true;
     return 0;
   }
+  call->taken += take;
   if (call->events) http_mark_fresh(call);
   if (take == all) return all;
   call->body_large = true;
@@ -156,8 +158,8 @@ static void judge_end(struct call *call, struct outcome *outcome) {
   if (!call->old_version && !header_names(call, "connection", "close"))
     http_outcome(call, outcome, REPLY_BROKEN,
                  "the connection ended after %zu bytes, and nothing tells whether that was all",
-                 call->body.length);
-  else if (call->events && sse_unfinished(&call->sse))
+                 call->taken);
+  else if (call->events && http_events_cut(call))
     http_outcome(call, outcome, REPLY_BROKEN, "the connection ended inside an event");
 }
 
@@ -214,13 +216,13 @@ static void judge_failure(struct call *call, CURLcode code, struct outcome *outc
     http_outcome(call, outcome, REPLY_TIMEOUT, "not connected after %lld ms", (long long)limit);
   else if (code == CURLE_PARTIAL_FILE)
     http_outcome(call, outcome, REPLY_BROKEN, "the reply broke off after %zu bytes: %s",
-                 call->body.length, call->why);
+                 call->taken, call->why);
   else if (code == CURLE_SSL_CACERT_BADFILE && call->task->ca_file)
     http_outcome(call, outcome, REPLY_REFUSED, "the CA file %.120s cannot be used",
                  call->task->ca_file);
   else if (code == CURLE_SEND_ERROR) /* its own words speak of select and poll */
     http_outcome(call, outcome, REPLY_BROKEN, "the connection was reset after %zu bytes",
-                 call->body.length);
+                 call->taken);
   else
     http_outcome(call, outcome, status_of(code), "%s",
                  *call->why ? call->why : curl_easy_strerror(code));
@@ -237,7 +239,7 @@ void http_judge(struct call *call, CURLcode code, struct outcome *outcome) {
   else if (call->head_large)
     http_outcome(call, outcome, REPLY_TOO_LARGE, "more than %zu bytes of headers", call->max_head);
   else if (call->starved)
-    http_outcome(call, outcome, REPLY_BROKEN, "out of memory after %zu bytes", call->body.length);
+    http_outcome(call, outcome, REPLY_BROKEN, "out of memory after %zu bytes", call->taken);
   else if (long_line)
     http_outcome(call, outcome, REPLY_TOO_LARGE, "a header line of more than 100 KB");
   else if (code != CURLE_OK)

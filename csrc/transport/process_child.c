@@ -263,7 +263,7 @@ static void pipe_take(struct child_pipe *pipe, const char *bytes, size_t size) {
   bool fine = pipe_keep(pipe, bytes, size, &e);
   struct exchange *exchange = child->exchange;
   size_t kept = pipe->kept.length - before;
-  if (kept > 0 && pipe == &child->pipes[PIPE_OUT] && exchange->progress)
+  if (kept > 0 && pipe == &child->pipes[PIPE_OUT] && exchange->progress && !child->task->unwatched)
     exchange->progress(exchange, (struct span){bytes, kept}); /* may cancel */
   if (fine) return;
   process_fail(child, e.code == ERROR_LIMIT ? REPLY_TOO_LARGE : REPLY_BROKEN, &e);

@@ -28,6 +28,7 @@ void task_clear(struct task *t) {
   text_free(t->sys, &t->addresses);
   strings_clear(&t->args, t->sys);
   strings_clear(&t->headers, t->sys);
+  strings_clear(&t->joins, t->sys);
   strings_clear(&t->env, t->sys);
   buffer_clear(&t->body);
   *t = (struct task){.sys = t->sys, .body = t->body};

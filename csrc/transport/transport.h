@@ -46,6 +46,8 @@ struct task {
   char *method;           /* http: NULL = POST */
   struct strings args;    /* process, session: argv */
   struct strings headers; /* http: "Name: value" */
+  struct strings joins;   /* http: fields of events whose texts are joined (sse_join.h) */
+  bool unwatched;         /* http, process: nobody is told of what comes before it is all there */
   struct strings env;     /* process, session: "NAME=value", all of them */
   char *cwd;              /* process, session: NULL = the caller's */
   char *noise;            /* process: a line of output with this text breaks no silence */

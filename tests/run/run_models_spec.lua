@@ -204,14 +204,32 @@ describe("a model behind a server that misbehaves", function()
 
   it("shows its words as they come", function()
     start "/echo"
-    server.plan(raw(good()) .. "\n")
+    server.plan(raw(good(), "&piece=200&ms=20") .. "\n")
     local shown = {}
     R.skill({ agents = { model = skillrt.agent.anthropic { url = server.url .. "/plan", key_env = "CANARY_KEY" } },
       actions = { { id = "a", agent = "model", prompt = "do it well" } } }):run { work_dir = R.folder() .. "/run",
       watcher = { observe = function() end, flush = function() end,
         progress = function(_, text) shown[#shown + 1] = text end } }
-    assert.is_true(#shown > 5)
+    assert.is_true(#shown > 3)
     assert.equal(GOOD, table.concat(shown))
+  end)
+
+  it("has what it sends in pieces kept as one, whoever watches or does not", function()
+    local text = ("a long answer "):rep(20000)
+    local bytes = P.bytes(P.anthropic(text))
+    for _, watcher in ipairs { false, { observe = function() end, flush = function() end, progress = function() end } } do
+      start "/echo"
+      server.plan(raw(bytes) .. "\n")
+      local dir = R.folder() .. "/run"
+      local result = assert(R.skill({ agents = { model = skillrt.agent.anthropic { url = server.url .. "/plan",
+        key_env = "CANARY_KEY" } }, phases = { { id = "a", agent = "model", prompt = "do it well", answer = "text",
+        output_free = true } } }):run { work_dir = dir, watcher = watcher or nil })
+      assert.equal(text, result.state.outputs.a)
+      local kept = io.popen(("cat '%s'/blobs/* | wc -c"):format(dir)):read "n"
+      assert.is_true(kept < 3 * #text and #bytes > 20 * #text, kept) -- the reply, what came of it, and the state
+      server.stop()
+      server = nil
+    end
   end)
 
   it("is not asked twice by a resume for what it answered", function()

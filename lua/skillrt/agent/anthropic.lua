@@ -56,7 +56,8 @@ function M.reads_prompt()
   return true
 end
 
-local wire = { read = anthropic_reply.read, show = anthropic_reply.show }
+local wire = { read = anthropic_reply.read, show = anthropic_reply.show,
+  joins = { "text", "partial_json", "thinking" } }
 M.wire = wire
 
 function wire.headers(agent, endpoint)

@@ -44,6 +44,7 @@ local M = {}
 ---@field mark (fun(agent: table, message: table): table)?  the first and the last, for a cache
 ---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
 ---@field show fun(data: string): string?  what an event adds to the text
+---@field joins string[]  fields of events whose texts are pieces of one: joined as they come
 ---@field read fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
 
 ---An agent's fields, checked; with what all models have.
@@ -116,6 +117,7 @@ local function request_of(agent, task, talk, want, read)
     secrets = endpoint.key and { endpoint.key } or nil,
     expect = "raw",
     show = agent.stream and agent.wire.show or nil,
+    joins = agent.stream and agent.wire.joins or nil,
     prompt = #talk.turns == 1 and talk.turns[1].text or nil,
     judge = function(reply)
       if reply.code < 200 or reply.code > 299 then

@@ -54,7 +54,7 @@ function M.check(definition, where)
   end
   local form = require("skillrt.agent.openai_" .. agent.api)
   agent.wire = { headers = headers, body = form.body, read = form.read, show = form.show, field = form.field,
-    turned = form.turned, opening = form.opening }
+    joins = form.joins, turned = form.turned, opening = form.opening }
   agent.vendor = setmetatable({ path = PATHS[agent.api] }, { __index = VENDOR })
   return setmetatable(agent, M)
 end

@@ -205,6 +205,9 @@ local function reply_of(self)
   }
 end
 
+---Fields of chunks whose texts are pieces of one.
+M.joins = { "content", "arguments" }
+
 ---What a chunk adds to the text, for people who watch.
 ---@param data string
 ---@return string?

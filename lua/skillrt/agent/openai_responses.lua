@@ -164,6 +164,9 @@ local function reply_of(response)
   }
 end
 
+---Fields of events whose texts are pieces of one.
+M.joins = { "delta" }
+
 ---What an event adds to the text, for people who watch.
 ---@param data string
 ---@return string?

@@ -29,7 +29,6 @@ local COMMON = {
   kind = { kind = "text", required = true },
   timeout = { kind = "seconds" },
   idle_timeout = { kind = "seconds" },
-  noise = { kind = "text" }, -- of a program: a line of its output with this text breaks no silence
   idempotent = { kind = "boolean" },
   key = { kind = "text" },
   expect = { default = "raw" },
@@ -66,6 +65,7 @@ M.FIELDS = {
     body = { kind = "string" },
     ca_file = { kind = "text" },
     addresses = { kind = "text" }, -- "public", and networks besides: what it may connect to
+    joins = { kind = "text", list = true }, -- of a stream's events: fields whose texts are pieces
     max_reply = { kind = "positive" },
     max_redirects = { kind = "count", default = 0 },
     connect_timeout = { kind = "seconds" },
@@ -75,6 +75,7 @@ M.FIELDS = {
     stdin = { kind = "string", default = "" },
     env = { kind = "string", map = true },
     cwd = { kind = "text" },
+    noise = { kind = "text" }, -- a line of its output with this text breaks no silence
     ok_codes = { kind = "count", list = true, default = { 0 } },
     max_output = { kind = "positive" },
   }),

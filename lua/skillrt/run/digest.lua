@@ -100,7 +100,7 @@ end
 ---@return table task
 ---@return string key
 function M.task(request, key, run)
-  local task = setmetatable({}, { __index = request })
+  local task = setmetatable({ unwatched = run.unwatched }, { __index = request })
   if request.kind == "http" then
     task.headers = {}
     for name, value in pairs(request.headers) do

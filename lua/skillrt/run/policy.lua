@@ -59,6 +59,7 @@ function M.new(run, session, options)
   self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
   self.work_dir, self.skill = run.work_dir, run.skill
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
+  run.unwatched = not (self.watcher and self.watcher.progress) or nil
   self.journal = journal_of.new({
     books = run.books,
     out = self.out,
