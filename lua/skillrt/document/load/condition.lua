@@ -243,7 +243,7 @@ end
 function M.equality(cell)
   local text = unmarked(trim(cell))
   local key, value = text:match "^([%a_][%w_.]*)%s*===?%s*([%a_][%w_-]*)$"
-  local equal = equality(text) or key and not VALUES[value] and ("%s === '%s'"):format(key, value)
+  local equal = text:find "^%l" and equality(text) or key and not VALUES[value] and ("%s === '%s'"):format(key, value)
   return equal and { text = cell, condition = equal } or nil
 end
 

@@ -112,8 +112,15 @@ end
 local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
 
 local function check_lines(tree, file, blocks, tell)
-  local made = false -- what stands below "Generated files:" is made
+  local made, waiting = false, {} -- what stands below "Generated files:" is made
+  local function over(shown)
+    for _, one in ipairs(not shown and waiting or {}) do
+      tell(one[1], one[2])
+    end
+    waiting = {}
+  end
   passages.each(blocks, function(passage)
+    over(false)
     if passage.kind == "text" or passage.kind == "heading" then
       made = (passage.kind == "heading" or passage.text:find "[:\u{FF1A}]%**$") and is_made(passage.text) or false
     end
@@ -123,12 +130,16 @@ local function check_lines(tree, file, blocks, tell)
     each_span(passage.text, function(before, code)
       local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
       local others = before:find "%f[%w][Ii]ts%s*$" -- "`that-skill`: its `references/x.md`"
-      if path and not is_made(before) and not others then
-        tell(path, { file = file, line = passage.line })
+      if path and not is_made(before) and not others then -- "`a.md`:" may stand over the text that is written into it
+        waiting[#waiting + 1] = { path, { file = file, line = passage.line } }
+        if not passage.text:find "[:\u{FF1A}]%**$" then
+          over(false)
+        end
       end
     end)
   end, function(block, example)
     local line = block.line
+    over(not SHELLS[block.lang])
     for text in ((SHELLS[block.lang] and not example and block.text or "") .. "\n"):gmatch "(.-)\n" do
       line = line + 1
       local path = #text <= MAX_SPAN * 4 and missing_path(tree, program_of(text) or "")
@@ -137,6 +148,7 @@ local function check_lines(tree, file, blocks, tell)
       end
     end
   end)
+  over(false)
 end
 
 ---Tells every link, path and command of the documents that leads nowhere.
