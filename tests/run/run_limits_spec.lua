@@ -1,30 +1,9 @@
 -- run_limits_spec.lua: limits that hold a run over every resume: calls, what they use, time.
 local R = require "tests.support.runs"
+local limited = require "tests.support.limited"
 local skillrt = require "skillrt"
 
-local function echo(more)
-  local request = { kind = "command", argv = { "true" }, acts = false }
-  for key, value in pairs(more or {}) do
-    request[key] = value
-  end
-  return request
-end
-
-local function calls_of(dir)
-  return #R.records(dir, "call")
-end
-
--- An action that calls so often, side by side.
-local function mapping(count, request, options)
-  return { id = "m", run = function(_, ctx)
-    local list = {}
-    for i = 1, count do list[i] = i end
-    ctx.map(list, function()
-      return assert(ctx.await(request)).code
-    end, options)
-    return { done = true }
-  end }
-end
+local echo, calls_of, mapping = limited.echo, limited.calls_of, limited.mapping
 
 describe("limits.calls", function()
   after_each(R.clean)

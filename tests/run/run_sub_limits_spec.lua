@@ -1,32 +1,11 @@
 -- run_sub_limits_spec.lua: limits of the skill that a sub-run runs: they pause the run, which raises them by their
 -- full name; and many limits of time side by side.
 local R = require "tests.support.runs"
+local limited = require "tests.support.limited"
 local core = require "skillrt.core"
 local skillrt = require "skillrt"
 
-local function echo(more)
-  local request = { kind = "command", argv = { "true" }, acts = false }
-  for key, value in pairs(more or {}) do
-    request[key] = value
-  end
-  return request
-end
-
-local function calls_of(dir)
-  return #R.records(dir, "call")
-end
-
--- An action that calls so often, side by side.
-local function mapping(count, request, options)
-  return { id = "m", run = function(_, ctx)
-    local list = {}
-    for i = 1, count do list[i] = i end
-    ctx.map(list, function()
-      return assert(ctx.await(request)).code
-    end, options)
-    return { done = true }
-  end }
-end
+local echo, calls_of, mapping = limited.echo, limited.calls_of, limited.mapping
 
 describe("limits of a sub-run's own skill", function()
   after_each(R.clean)

@@ -5,7 +5,7 @@
 
 local json_example = require("skillrt.base.json_example")
 local json_schema = require("skillrt.base.json_schema")
-local schema = require("skillrt.skill.schema")
+local made = require("skillrt.agent.made")
 
 ---@class skillrt.DryAgent
 local M = { kind = "dry", acts = false, idempotent = true, is_script = false }
@@ -20,12 +20,7 @@ local WORDS <const> = "(dry run: nobody was asked)"
 ---@return table? agent
 ---@return string? message
 function M.check(definition, where)
-  local agent, message = schema.record(definition, M.FIELDS, where)
-  if not agent then
-    return nil, message
-  end
-  agent.kind = nil
-  return setmetatable(agent, M)
+  return made.of(M, definition, where)
 end
 
 function M.needs_http()

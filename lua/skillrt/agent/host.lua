@@ -6,7 +6,7 @@
 local ask = require("skillrt.agent.ask")
 local prompt = require("skillrt.agent.prompt")
 local reply_of = require("skillrt.agent.reply")
-local schema = require("skillrt.skill.schema")
+local made = require("skillrt.agent.made")
 
 ---@class skillrt.HostAgent
 local M = { kind = "host", perform = ask.perform, is_script = false }
@@ -33,15 +33,11 @@ function M.check(definition, where)
     end
     definition = named
   end
-  local agent, message = schema.record(definition, M.FIELDS, where)
-  if not agent then
-    return nil, message
-  end
-  agent.kind = nil
-  if agent.idempotent == nil and not agent.acts then
+  local agent, message = made.of(M, definition, where)
+  if agent and agent.idempotent == nil and not agent.acts then
     agent.idempotent = true
   end
-  return setmetatable(agent, M)
+  return agent, message
 end
 
 function M.needs_http()

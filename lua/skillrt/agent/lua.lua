@@ -1,9 +1,9 @@
 -- agent/lua.lua: an agent that is a function of the script: it is given (state, ctx), as a step's own is,
 -- and waits as that does. It acts by the calls that it awaits, not by itself.
 
+local made = require("skillrt.agent.made")
 local names = require("skillrt.base.names")
 local returned = require("skillrt.agent.returned")
-local schema = require("skillrt.skill.schema")
 
 ---@class skillrt.LuaAgent
 local M = { kind = "lua", acts = false, is_script = true }
@@ -24,12 +24,7 @@ function M.check(definition, where)
   if type(definition.run) ~= "function" then
     return nil, ("%s: needs a function, not %s"):format(where, names.show(definition.run))
   end
-  local agent, message = schema.record(definition, M.FIELDS, where)
-  if not agent then
-    return nil, message
-  end
-  agent.kind = nil
-  return setmetatable(agent, M)
+  return made.of(M, definition, where)
 end
 
 function M.needs_http()

@@ -1,8 +1,8 @@
 -- agent/skill.lua: an agent that is another skill: a step runs it (ctx.run), and what it came to is the step's
 -- result. It acts by the calls that its own steps await, not by itself.
 
+local made = require("skillrt.agent.made")
 local names = require("skillrt.base.names")
-local schema = require("skillrt.skill.schema")
 
 ---@class skillrt.SkillAgent
 local M = { kind = "skill", acts = false, is_script = false }
@@ -33,12 +33,7 @@ function M.check(definition, where)
   if not is_skill and (type(skill) ~= "string" or skill == "") then
     return nil, ("%s: needs a skill or the path of one, not %s"):format(where, names.show(skill))
   end
-  local agent, message = schema.record(copy, M.FIELDS, where)
-  if not agent then
-    return nil, message
-  end
-  agent.kind = nil
-  return setmetatable(agent, M)
+  return made.of(M, copy, where)
 end
 
 function M.needs_http()
