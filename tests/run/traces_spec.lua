@@ -104,7 +104,8 @@ describe("traces", function()
     local folder <close> = kit.folder()
     folder.file("traced.lua", SCRIPT:format(provider.url .. "/plan"))
     local run = kit.run(folder, { "traced.lua", "--work-dir", "w", "--quiet",
-      env = "FAKE_KEY=a-fake-key-of-tests OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url .. "/plan OTEL_EXPORTER_OTLP_HEADERS=x-team=a%20b" })
+      env = "FAKE_KEY=a-fake-key-of-tests OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url
+        .. "/plan OTEL_EXPORTER_OTLP_HEADERS=x-team=a%20b" })
     assert.is_nil(run.err:find("traces:", 1, true), run.err)
     assert.truthy((collector.request(1)):lower():find("x-team: a b", 1, true))
     local by_name, trace = {}, nil

@@ -77,6 +77,7 @@ M.FIELDS = {
     cwd = { kind = "text" },
     noise = { kind = "text" }, -- a line of its output with this text breaks no silence
     ok_codes = { kind = "count", list = true, default = { 0 } },
+    noise = { kind = "text" }, -- a line of its output with this text breaks no silence
     max_output = { kind = "positive" },
   }),
   session = with({
