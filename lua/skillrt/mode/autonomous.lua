@@ -62,6 +62,9 @@ function M.new(skill, books, ctx)
     seen = state.view(books.state.root), -- what the strategy sees of it
   })
   ctx.ask = may_ask(books)
+  if skill.goal then
+    ctx.plan = require("skillrt.mode.planned").of(self)
+  end
   local choosable, built_in = {}, { [COMPLETE] = true, [ABORT] = true }
   for _, one in ipairs(skill.actions) do
     self.by_id[one.id] = one
@@ -139,6 +142,8 @@ local function ask_strategy(self)
       return asked(self, why.ask)
     elseif why == "user_exit" then
       return "stop", "paused", "user_exit"
+    elseif type(why) == "table" and type(why.stop) == "string" then
+      return "stop", "paused", why.stop, type(why.message) == "string" and why.message or nil
     end
     return "none", type(why) == "string" and why or nil
   end

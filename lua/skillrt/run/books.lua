@@ -126,6 +126,9 @@ function apply.start(self, record)
   if record.same then
     spent.same(self, id, record)
   end
+  if record.plan then
+    self.plan = record.plan
+  end
   under_way.add(self, setmetatable({
     number = record.step,
     id = id,

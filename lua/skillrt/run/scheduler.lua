@@ -72,6 +72,7 @@ local function fill(self, queue, head, why)
     if why then
       mark = mark or {}
       mark[4] = why
+      mark[6], mode.made = mode.made, nil
     end
     if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
       steps:go(steps:start(one, mark))

@@ -99,7 +99,7 @@ end
 ---Records that an action or phase was chosen.
 ---@param definition skillrt.Action
 ---@param mark table|nil  { times, print, edge, why }: it was chosen in this very state before; the row of a machine;
----                        the strategy's reason
+---                        the strategy's reason, its new plan
 ---@return skillrt.Step
 function Steps:start(definition, mark)
   local kind, number = definition.kind, self.numbered.last_step + 1
@@ -111,7 +111,7 @@ function Steps:start(definition, mark)
     at = wall_ms(),
   }
   if mark then
-    entry.same, entry.print, entry.edge, entry.why, entry.undo = table.unpack(mark, 1, 5)
+    entry.same, entry.print, entry.edge, entry.why, entry.undo, entry.plan = table.unpack(mark, 1, 6)
   end
   local ok, message = self.journal:emit(entry, true)
   if not ok then

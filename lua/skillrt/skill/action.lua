@@ -27,6 +27,7 @@ local M = {}
 ---@field description string?
 ---@field purpose string?
 ---@field priority number
+---@field cost number?         what a plan takes it to cost; nil: 1
 ---@field when (skillrt.Condition|fun(state: table): boolean)[]  all must hold
 ---@field reads string[]?      the state keys the conditions read, sorted; nil: unknown (a function)
 ---@field effects skillrt.Effect[]
@@ -93,6 +94,7 @@ end
 
 local ACTION = with({
   priority = { kind = "number", default = 0 },
+  cost = { kind = "amount" },
   max_runs = { kind = "positive" },
   repeatable = { kind = "boolean" },
   terminal = {},

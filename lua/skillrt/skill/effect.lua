@@ -144,7 +144,7 @@ local function split(path)
 end
 
 -- What an effect says, but for its text; nil where it cannot be read.
----@return { path: string[], check: function, step: string?, compares: boolean?, value: any }?
+---@return { path: string[], check: function, step: string?, compares: boolean?, value: any, op: string? }?
 local function parse(text)
   local name, op, value = text:match("^([^=!<>%s]+)%s*([=!<>]+)%s*(.+)$")
   if name then
@@ -153,7 +153,7 @@ local function parse(text)
       local check = holds(path, function(left)
         return compare(op, left, right)
       end)
-      return { path = path, check = check, compares = true, value = right }
+      return { path = path, check = check, compares = true, value = right, op = op }
     end
     return nil
   end
@@ -164,7 +164,7 @@ local function parse(text)
   end
   local negated, bare = text:match("^(!?)%s*(.+)$")
   local path = bare and split(bare)
-  return path and { path = path, check = holds(path, function(left)
+  return path and { path = path, truthy = negated == "", check = holds(path, function(left)
     return truthy(left) == (negated == "")
   end) }
 end

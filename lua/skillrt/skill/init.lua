@@ -77,7 +77,7 @@ local FIELDS = {
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
-  machine = { kind = "table" },
+  machine = { kind = "table" }, goal = {},
   invariants = {},
   terminate = {},
   strategy = { kind = { "string", "function", "table" }, default = "priority" },
@@ -232,19 +232,6 @@ local function check_mode(skill)
   return nil
 end
 
-local INDOUBT = { ask = true, retry = true, skip = true, fail = true }
-
-local function check_indoubt(skill)
-  local value = skill.on_indoubt
-  if type(value) == "function" or INDOUBT[value] then
-    return nil
-  end
-  local near = type(value) == "string" and names.nearest(value, INDOUBT)
-  local hint = near and (' (did you mean "%s"?)'):format(near) or ""
-  local message = 'field "on_indoubt" must be "ask", "retry", "skip", "fail" or a function, not %s%s'
-  return message:format(names.show(value), hint)
-end
-
 local function check_parts(skill, where)
   local seen = {}
   local message = skill.inputs and require("skillrt.skill.inputs").check(skill)
@@ -272,9 +259,10 @@ local function check_parts(skill, where)
     end
   end
   message = skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
+  message = message or skill.goal ~= nil and require("skillrt.skill.goal").check(skill) or nil
   message = message or skill.invariants ~= nil and require("skillrt.skill.invariant").check(skill) or nil
   return message or on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill)
-    or check_indoubt(skill)
+    or require("skillrt.skill.on_indoubt").check(skill)
 end
 
 ---What people call a skill: methods that the doors (init) add.

@@ -12,7 +12,7 @@ local names = require("skillrt.base.names")
 local M = {}
 
 ---Strategies that come with skillrt.
-M.BUILTIN = { "priority", "sequential", "state_driven", "user_driven" }
+M.BUILTIN = { "priority", "sequential", "state_driven", "user_driven", "plan" }
 
 local ORDERS = { priority = true, declaration = true }
 

@@ -1,0 +1,99 @@
+-- cli/command/plan.lua: `skillrt plan PATH`: the plan that leads to a skill's goal, or the one that a run follows.
+-- Asks nobody, changes nothing.
+
+local M = {
+  name = "plan",
+  summary = "Shows the plan that leads to a skill's goal, or the one that a run follows",
+  description = "Of a skill: the cheapest way that is found from its first state, by what its actions declare to "
+    .. "change. Of a run: the plan in its journal, and how far it is.",
+  arguments = { { name = "PATH", help = "a skill's folder, script or configuration; or the directory of a run" } },
+  options = {
+    { name = "set", value = "KEY=VALUE", many = true, help = "input for the skill, as run has it" },
+    require("skillrt.cli.trust").OPTION,
+    { name = "json", help = "as JSON" },
+  },
+}
+
+-- The plan of a run: how many of its steps have begun.
+local function of_run(dir)
+  local books, message, code = require("skillrt.run.look").books(dir)
+  if not books then
+    return nil, message, code
+  elseif not books.plan then
+    return nil, dir .. ": its journal holds no plan; its strategy is not \"plan\", or nothing has begun", "invalid"
+  end
+  local plan = books.plan
+  return { steps = plan.steps, cost = plan.cost, states = plan.states, because = plan.because,
+    begun = math.min(#plan.steps, books.state.root.iteration_count - plan.n + 1), status = books.status }
+end
+
+-- The state that a run of the skill would begin with.
+local function first_state(skill, input)
+  local books_of = require("skillrt.run.books")
+  local books = books_of.new()
+  books_of.apply(books, { t = "run", run = "none", skill = skill.name, version = skill.version, mode = skill.mode,
+    input = input, state = skill.state, pins = {}, context = skill.context, at = require("skillrt.core").wall_ms() })
+  return books.state.root
+end
+
+local function of_skill(path, args)
+  local ok, message, code = require("skillrt.cli.trust").check(path, args)
+  local skill, input
+  if ok then
+    skill, message, code = require("skillrt.document.open").load(path, {})
+  end
+  if not skill then
+    return nil, message, code
+  elseif not require("skillrt.skill").is(skill) or not skill.goal then
+    return nil, path .. ": names no goal; a plan leads to one: goal = \"condition\"", "invalid"
+  end
+  input, message = require("skillrt.cli.settings").read(args.set or {})
+  if input and skill.inputs then
+    input, message = require("skillrt.skill.inputs").take(skill, input)
+  end
+  if not input then
+    return nil, message, "invalid"
+  end
+  local planner = require("skillrt.skill.planner").new(require("skillrt.mode.planned").actions(skill), skill.goal)
+  local plan, why = planner:plan(first_state(skill, input))
+  if not plan then
+    return nil, ("%s: %s"):format(skill.name, why), "no_plan"
+  end
+  return plan
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local output = require("skillrt.report.output")
+  local is_run = require("skillrt.base.files").is_folder(require("skillrt.base.files").join(args.path, "journal"))
+  local plan, message, code
+  if is_run then
+    plan, message, code = of_run(args.path)
+  else
+    plan, message, code = of_skill(args.path, args)
+  end
+  if not plan and code == "no_plan" then
+    output.say("error", "skillrt: " .. message)
+    return require("skillrt.cli.exit_codes").failed
+  elseif not plan then
+    return require("skillrt.cli.ending").refused(message, code)
+  elseif args.json then
+    local json = require("skillrt.base.json")
+    plan.steps = json.array(plan.steps)
+    output.write(json.encode(plan, { sorted = true, indent = 2 }) .. "\n")
+    return 0
+  end
+  local escape = require("skillrt.report.text").escape
+  for i, id in ipairs(plan.steps) do
+    output.write(("%3d  %s%s\n"):format(i, escape(id), plan.begun and i <= plan.begun and "  (begun)" or ""))
+  end
+  output.write(("%d %s, cost %g, %d states looked at\n"):format(#plan.steps, #plan.steps == 1 and "step" or "steps",
+    plan.cost, plan.states))
+  if plan.because then
+    output.write("made anew: of the plan before, " .. escape(plan.because) .. "\n")
+  end
+  return 0
+end
+
+return M

@@ -1,0 +1,88 @@
+-- skill/foresee.lua: what declared effects make of a state: the least that keeps each promise.
+--
+-- Pure; values that it changes are new ones, so that whoever held the old keeps it. Called by planner.lua.
+
+local json = require("skillrt.base.json")
+
+local M = {}
+
+local function grown(list, count)
+  local out = json.array({})
+  for i = 1, count do
+    local value = type(list) == "table" and list[i]
+    out[i] = value ~= nil and value or true
+  end
+  return out
+end
+
+local function is_null(value)
+  return value == nil or value == json.null
+end
+
+-- The least change of a number that a comparison asks for.
+local function compared(op, value)
+  if op == ">" then
+    return value + 1
+  elseif op == "<" then
+    return value - 1
+  end
+  return value
+end
+
+local function unequal(value)
+  if value == true then
+    return false
+  end
+  return value == false or is_null(value) or value ~= true
+end
+
+local function counted(old, step)
+  local by = step == "++" and 1 or -1
+  if type(old) == "table" then
+    return grown(old, math.max(0, #old + by))
+  end
+  return (type(old) == "number" and old or 0) + by
+end
+
+-- What a value becomes that did not keep the promise.
+local function kept(effect, old)
+  local op, value = effect.op, effect.value
+  if effect.step then
+    return counted(old, effect.step)
+  elseif not op then
+    return effect.truthy
+  elseif op:find("^!") then
+    return unequal(value)
+  elseif op:find("^[<>]") and type(value) == "number" then
+    return compared(op, value)
+  end
+  return value
+end
+
+-- A value with something changed along a path; what lies beside it is shared.
+local function at(old, path, depth, effect)
+  if depth > #path then
+    return kept(effect, old)
+  elseif path[depth] == "length" and depth == #path then
+    local count = kept(effect, type(old) == "table" and #old or 0)
+    return grown(old, type(count) == "number" and math.max(0, math.min(count, 10000)) or 1)
+  end
+  local out = {}
+  for key, value in pairs(type(old) == "table" and old or {}) do
+    out[key] = value
+  end
+  out[path[depth]] = at(out[path[depth]], path, depth + 1, effect)
+  return out
+end
+
+---Applies one effect to a state, which is written to.
+---@param state table
+---@param effect skillrt.Effect
+function M.apply(state, effect)
+  if effect.reserved or not effect.step and effect.check(nil, state) then
+    return
+  end
+  state[effect.key] = at(state[effect.key], effect.path, 2, effect)
+end
+
+return M

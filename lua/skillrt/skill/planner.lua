@@ -1,0 +1,337 @@
+-- skill/planner.lua: the way to a goal: a sequence of actions whose conditions hold one after the other, by what each
+-- declares to change; A* over states, with the cost that is still to come estimated without regard to what undoes what.
+--
+-- Pure: the state is given, and nothing of it is written to. Called by mode/planned.lua and `skillrt plan`.
+
+local estimate = require("skillrt.skill.plan_estimate")
+local formula_of = require("skillrt.skill.formula")
+local foresee = require("skillrt.skill.foresee")
+local heap_of = require("skillrt.base.heap")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+---States looked at, and parts of conditions asked for estimates, before it gives up.
+M.MAX_STATES, M.MAX_ASKED = 20000, 4000000
+
+---@class skillrt.Planner
+---@field goal skillrt.Formula
+---@field actions table[]  { id, cost, needs = formula, effects, most, keys }: those that can help, in declaration order
+local Planner = {}
+Planner.__index = Planner
+
+-- ---- what can help ----
+
+-- Whether an action makes a leaf hold, whatever the state: where it says outright what becomes of all that it reads.
+-- nil: that depends.
+local function surely(leaf, one)
+  local given, now = {}, {}
+  for _, effect in ipairs(one.effects) do
+    local outright = effect.truthy ~= nil or effect.op and not effect.op:find("[<>!]")
+    if #effect.path == 1 and outright and not effect.reserved then
+      given[effect.key] = true
+    end
+  end
+  for key in pairs(leaf.reads or { [""] = true }) do
+    if not given[key] then
+      return nil
+    end
+  end
+  for _, effect in ipairs(one.effects) do
+    foresee.apply(now, effect)
+  end
+  return leaf.holds(now)
+end
+
+-- The actions that change what a leaf reads; one that reads who completed is changed by those it names.
+local function helpers_of(self, leaf)
+  local found, seen = {}, {}
+  local function add(one)
+    if not seen[one] then
+      seen[one] = true
+      local sure = surely(leaf, one)
+      leaf.sure[one] = sure
+      found[#found + 1] = sure ~= false and one or nil
+    end
+  end
+  leaf.sure = {}
+  for key in pairs(leaf.reads or self.by_key) do
+    for _, one in ipairs(self.by_key[key] or {}) do
+      add(one)
+    end
+    if key == "completed_actions" then
+      for _, one in pairs(estimate.named(leaf, self.by_id)) do
+        add(one)
+      end
+    end
+  end
+  table.sort(found, function(a, b)
+    return a.index < b.index
+  end)
+  return found
+end
+
+-- From the goal backwards: who helps it, who helps those.
+local function relevant(self)
+  local todo, list = { self.goal }, {}
+  while #todo > 0 do
+    formula_of.each_leaf(table.remove(todo), function(leaf)
+      leaf.memo = self.memos[leaf.text] or {} -- equal texts are one part
+      self.memos[leaf.text or leaf] = leaf.memo
+      leaf.helpers = leaf.helpers or helpers_of(self, leaf)
+      for _, one in ipairs(leaf.helpers) do
+        if not one.helps then
+          one.helps, todo[#todo + 1], list[#list + 1] = true, one.needs, one
+        end
+      end
+    end)
+  end
+  table.sort(list, function(a, b)
+    return a.index < b.index
+  end)
+  self.actions, self.readers, self.always = list, {}, {}
+  for _, one in ipairs(list) do
+    local keys, unknown = {}, false
+    formula_of.each_leaf(one.needs, function(leaf)
+      unknown = unknown or not leaf.reads
+      for key in pairs(leaf.reads or {}) do
+        keys[key] = true
+      end
+    end)
+    for key in pairs(not unknown and keys or {}) do
+      self.readers[key] = self.readers[key] or {}
+      table.insert(self.readers[key], one)
+    end
+    self.always[#self.always + 1] = unknown and one or nil
+  end
+end
+
+---@param actions skillrt.Action[]
+---@param goal (skillrt.Condition|function)[]
+---@return skillrt.Planner
+function M.new(actions, goal)
+  local self = setmetatable({ goal = formula_of.of(goal), by_key = {}, by_id = {}, memos = {} }, Planner)
+  for _, action in ipairs(actions) do
+    local one = { id = action.id, index = action.index, cost = action.cost or 1, needs = formula_of.of(action.when),
+      effects = action.effects, most = action.max_runs }
+    self.by_id[one.id] = one
+    for _, effect in ipairs(action.effects) do
+      self.by_key[effect.key] = self.by_key[effect.key] or {}
+      table.insert(self.by_key[effect.key], one)
+    end
+  end
+  relevant(self)
+  return self
+end
+
+-- ---- states ----
+
+local function lay_out(search, node)
+  local now = search.now
+  for key in pairs(search.laid) do
+    now[key] = search.root[key]
+  end
+  search.laid = node.changed
+  for key, value in pairs(node.changed) do
+    now[key] = value ~= json.null and value or nil
+    if value == false then
+      now[key] = false
+    end
+  end
+end
+
+local function name_of(node)
+  local parts = {}
+  for key, value in pairs(node.changed) do
+    parts[#parts + 1] = key .. "=" .. (json.encode(value, { sorted = true }) or "?")
+  end
+  for id, count in pairs(node.ran) do
+    parts[#parts + 1] = id .. "*" .. count
+  end
+  table.sort(parts)
+  return table.concat(parts, "\0")
+end
+
+-- ---- the search ----
+
+-- Whether an action may run in the state that is laid out. Where nothing that it reads differs from the root, it is
+-- as it was there.
+local function candidates(self, search, node)
+  local asked, list = {}, {}
+  local function ask(one)
+    if asked[one] == nil then
+      asked[one] = formula_of.holds(one.needs, search.now)
+    end
+  end
+  for key in pairs(node.changed) do
+    for _, one in ipairs(self.readers[key] or {}) do
+      ask(one)
+    end
+  end
+  for _, one in ipairs(self.always) do
+    ask(one)
+  end
+  for _, one in ipairs(self.actions) do
+    local holds = asked[one]
+    if holds == nil then
+      if search.at_root[one] == nil then
+        search.at_root[one] = formula_of.holds(one.needs, search.now)
+      end
+      holds = search.at_root[one]
+    end
+    if holds and (node.ran[one.id] or 0) + search.runs(one.id) < one.most then
+      list[#list + 1] = one
+    end
+  end
+  return list
+end
+
+local function completed(now, one, undo)
+  local list = now.completed_actions
+  if type(list) == "table" then
+    undo.completed_actions = undo.completed_actions or list
+    local longer = table.move(list, 1, #list, 1, json.array({}))
+    longer[#longer + 1] = one.id
+    now.completed_actions = longer
+  end
+end
+
+-- The state behind an action; nil where nothing that counts differs.
+local function successor(self, search, node, one)
+  local now, undo = search.now, {}
+  estimate.apply(now, one, undo)
+  if self.reads_completed then
+    completed(now, one, undo)
+  end
+  local next_node = { via = one, before = node, cost = node.cost + one.cost, changed = {}, ran = {} }
+  for key, value in pairs(node.changed) do
+    next_node.changed[key] = value
+  end
+  local differs = false
+  for key in pairs(undo) do
+    local value = now[key] == nil and json.null or now[key]
+    if value ~= undo[key] then
+      differs = true
+      next_node.changed[key] = value
+    end
+  end
+  if differs then
+    for id, count in pairs(node.ran) do
+      next_node.ran[id] = count
+    end
+    next_node.ran[one.id] = (node.ran[one.id] or 0) + 1
+  end
+  return differs and next_node or nil, undo
+end
+
+local function steps_of(node)
+  local steps = {}
+  while node.via do
+    table.insert(steps, 1, node.via.id)
+    node = node.before
+  end
+  return steps
+end
+
+local function expand(self, search, node)
+  lay_out(search, node)
+  for _, one in ipairs(candidates(self, search, node)) do
+    local next_node, undo = successor(self, search, node, one)
+    local name = next_node and name_of(next_node)
+    local known = name and search.seen[name]
+    if next_node and not (known and known <= next_node.cost) then
+      search.seen[name] = next_node.cost
+      local rest = estimate.rest(search, next_node, self.goal)
+      search.states = search.states + 1
+      if rest < math.huge then
+        search.count = search.count + 1
+        next_node.name = name
+        search.heap:push(next_node, next_node.cost + rest, search.count)
+      end
+    end
+    estimate.put_back(search.now, undo)
+  end
+end
+
+local function new_search(self, root, runs)
+  local now = {}
+  for key, value in pairs(root) do
+    now[key] = value
+  end
+  self.reads_completed = self.readers.completed_actions ~= nil
+  formula_of.each_leaf(self.goal, function(leaf)
+    self.reads_completed = self.reads_completed or (leaf.reads or {}).completed_actions ~= nil
+  end)
+  return { root = root, now = now, laid = {}, seen = {}, heap = heap_of.new(), runs = runs, by_id = self.by_id,
+    at_root = {}, states = 1, count = 0, asked = 0, most_asked = M.MAX_ASKED }
+end
+
+---@class skillrt.Plan
+---@field steps string[]   ids of actions, in their order; none: the goal is reached
+---@field cost number
+---@field states integer   that were looked at
+
+---The way from a state to the goal.
+---@param root table  the state; only read
+---@param runs (fun(id: string): integer)?  how often an action has run already
+---@return skillrt.Plan? plan
+---@return string? message  why there is none
+function Planner:plan(root, runs)
+  local search = new_search(self, root, runs or function()
+    return 0
+  end)
+  local first = { cost = 0, changed = {}, ran = {}, name = "" }
+  search.heap:push(first, estimate.rest(search, first, self.goal), 0)
+  search.seen[""] = 0
+  while true do
+    local node = search.heap:pop()
+    if not node then
+      return nil, "no sequence of actions, as they are declared, leads to the goal" .. self:missing(root)
+    end
+    lay_out(search, node)
+    if formula_of.holds(self.goal, search.now) then
+      return { steps = steps_of(node), cost = node.cost, states = search.states }
+    elseif search.states >= M.MAX_STATES then
+      return nil, ("no way to the goal was found within %d states"):format(search.states)
+    elseif search.seen[node.name] == node.cost then
+      expand(self, search, node)
+    end
+  end
+end
+
+---The parts of the goal that do not hold and that no action declares to change, in words.
+---@param root table
+---@return string
+function Planner:missing(root)
+  local list = {}
+  formula_of.each_leaf(self.goal, function(leaf)
+    if not leaf.holds(root) and #(leaf.helpers or {}) == 0 then
+      list[#list + 1] = leaf.text
+    end
+  end)
+  return list[1] and ": no effect changes what `" .. table.concat(list, "`, `") .. "` reads" or ""
+end
+
+---Whether steps still lead from a state to the goal, as they are declared; if not, the first that may not run.
+---@param root table
+---@param steps string[]
+---@param from integer  the first that counts
+---@return boolean
+---@return string? id  nil: the goal is not reached behind them
+function Planner:leads(root, steps, from)
+  local now = {}
+  for key, value in pairs(root) do
+    now[key] = value
+  end
+  for i = from, #steps do
+    local one = self.by_id[steps[i]]
+    if not one or not formula_of.holds(one.needs, now) then
+      return false, steps[i]
+    end
+    estimate.apply(now, one, {})
+    completed(now, one, {})
+  end
+  return formula_of.holds(self.goal, now), nil
+end
+
+return M
