@@ -1,5 +1,5 @@
--- skill/plan_estimate.lua: what a goal still costs from a state, about: each part of it by the cheapest action that makes
--- it hold, as if nothing undid anything.
+-- skill/plan_estimate.lua: what a goal still costs from a state, about: each part of it by the cheapest action that
+-- makes it hold, as if nothing undid anything.
 --
 -- Pure. Part of planner.lua, which alone calls it.
 
