@@ -3,7 +3,7 @@
 local skillrt = require "skillrt"
 
 local function collect(_, ctx)
-  local target = ctx.input.target
+  local target = ctx.input.target or ctx.dir .. "/notes"
   local files, lines = skillrt.json.array {}, 0
   for i, name in ipairs(assert(ctx.glob("*.txt", target))) do
     files[i] = target .. "/" .. name
@@ -37,7 +37,7 @@ return skillrt.skill {
   name = "todo",
   mode = "machine",
   description = "Lists what is to do, from notes",
-  inputs = { target = { type = "string", default = "examples/machine/notes", about = "the folder of the notes" } },
+  inputs = { target = { type = "string", about = "the folder of the notes; default: those beside this file" } },
   state = { complexity_threshold = 4, recoverable_errors = { "permanent", "timeout", "invalid_output" } },
   machine = {
     initial = "initialized",

@@ -76,6 +76,9 @@ describe("the example", function()
       local folder <close> = pages.folder()
       keeps_its_word("machine", folder.path .. "/run")
       assert.equal("- mend the fence\n- oil the door\n- water the beans\n", pages.read(folder.path .. "/run/todo.md"))
+      local here = pages.run("pwd"):match "[^\n]*"
+      local away = "cd '%s' && '%s/%s/skillrt' '%s/examples/machine/skill.lua' --quiet --work-dir away"
+      assert.equal(0, select(2, pages.run(away:format(folder.path, here, build, here))))
       local none, code = run("machine", folder.path .. "/none", "--set target=examples/none")
       assert.equal(1, code)
       assert.has_match("failed (unrecoverable)", none, 1, true)

@@ -123,6 +123,20 @@ describe("skillrt explain", function()
       "      no   guests > 0   (guests is 0)", "      it needs guests > 0", "  * lock  to completed" }, lines(out))
   end)
 
+  it("says of what takes over that it is no candidate by itself", function()
+    local folder <close> = kit.folder()
+    folder.file("over.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "over", state = {}, actions = {
+  { id = "breaks", priority = 2, on_error = "mends", run = function() return nil, "broken" end },
+  { id = "mends", run = function() return { mended = true } end },
+} }]])
+    kit.run(folder, { "over.lua", "--work-dir", "w", "--quiet" })
+    local out = kit.run(folder, { "explain", "w", "mends" }).out
+    assert.truthy(out:find("mends was chosen", 1, true), out)
+    assert.is_nil(out:find("no part of the skill", 1, true), out)
+  end)
+
   it("is told to programs as an object for each choice", function()
     local folder <close> = kit.folder()
     folder.file("why.lua", script {})

@@ -147,6 +147,15 @@ local function derived(skill, list, chosen)
     others[1].priority)
 end
 
+local function is_declared(skill, id)
+  for _, one in ipairs(skill.actions) do
+    if one.id == id then
+      return true
+    end
+  end
+  return false
+end
+
 -- A choice, worked out from the books as they were in front of it.
 local function choice_of(skill, books, record, seq)
   local id = record.action or record.phase
@@ -172,7 +181,8 @@ local function choice_of(skill, books, record, seq)
     end
   end
   choice.reason = record.why or chosen and derived(skill, choice.candidates, chosen)
-    or "it is no part of the skill any more"
+    or (is_declared(skill, id) and "something else failed or asked for it; it is no candidate by itself"
+      or "it is no part of the skill any more")
   return choice
 end
 
