@@ -47,6 +47,7 @@ end
 -- Written anew from its turns.
 local function write(self, turns)
   self.turns, self.texts, self.hashes, self.bytes, self.last, self.marked = {}, {}, {}, 0, nil, nil
+  self.parts, self.joined = {}, 1
   for _, message in ipairs(self.wire.opening and self.wire.opening(self.agent) or {}) do
     put(self, message)
   end
@@ -96,16 +97,20 @@ function Talk:replace(turns)
   write(self, turns)
 end
 
--- The texts as they are sent: the marks of a provider's cache stand on the first and on the last.
-local function sent(self)
-  local count = #self.texts
-  if not self.marked then
-    return table.concat(self.texts, ",")
-  elseif count == 1 then
-    return self.marked
+-- All that is sent, copied once: the head stands before the first text and the tail behind the last, which also have
+-- the marks of a provider's cache. `parts` is kept from one request to the next.
+local function sent(self, head, tail)
+  local texts, parts, count = self.texts, self.parts, #self.texts
+  for i = self.joined, count do -- what was the last, and what has come since
+    parts[i] = texts[i]
   end
-  local last = encoded(self.wire.mark(self.agent, self.last))
-  return self.marked .. "," .. (count > 2 and table.concat(self.texts, ",", 2, count - 1) .. "," or "") .. last
+  self.joined = count
+  parts[1] = head .. (self.marked or texts[1])
+  if count > 1 and self.marked then
+    parts[count] = encoded(self.wire.mark(self.agent, self.last))
+  end
+  parts[count] = parts[count] .. tail
+  return table.concat(parts, ",")
 end
 
 ---The body of the next request, and what is declared of it.
@@ -120,7 +125,7 @@ function Talk:body(want)
   local head = encoded(body)
   local slot = ('"%s":"%s"'):format(field, SLOT)
   local at = head:find(slot, 1, true)
-  local text = at and ('%s"%s":[%s]%s'):format(head:sub(1, at - 1), field, sent(self), head:sub(at + #slot)) or head
+  local text = at and sent(self, ('%s"%s":['):format(head:sub(1, at - 1), field), "]" .. head:sub(at + #slot)) or head
   return text, { head = head, texts = self.texts, hashes = self.hashes }
 end
 
