@@ -11,6 +11,7 @@ local runner -- loaded with the first run
 ---@field agent table     command, http, lua, chain
 ---@field expr table      compile(text) -> condition
 ---@field json table      encode, decode, null, array
+---@field secret fun(name: string): string  from the environment or a file; taken out of all that is kept
 ---@field strategy table  check, resolve, BUILTIN
 ---@field template table  render(text, data, partials)
 ---@field workflow fun(run: function|table): skillrt.Skill  a whole skill in one function(ctx, args)
@@ -153,6 +154,8 @@ return setmetatable(M, {
       return function(given)
         return require("skillrt.workflow").of(given, new)
       end
+    elseif key == "secret" then
+      return require("skillrt.base.secrets").get
     elseif key == "generate" then
       return require("skillrt.document.generate").generate
     end

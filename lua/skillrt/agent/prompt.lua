@@ -6,6 +6,7 @@
 
 local json = require("skillrt.base.json")
 local plain = require("skillrt.agent.plain")
+local secrets = require("skillrt.base.secrets")
 local untrusted = require("skillrt.base.untrusted")
 
 local M = {}
@@ -187,7 +188,7 @@ end
 ---@param task skillrt.Task
 ---@return string
 function M.text(task)
-  local text = M.words(task)
+  local text = secrets.clean(M.words(task)) -- no agent is told one
   return task.repair and add_repair(text, task) or text
 end
 

@@ -10,6 +10,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
 local schema = require("skillrt.skill.schema")
+local secrets = require("skillrt.base.secrets")
 local usage = require("skillrt.agent.usage")
 local url_of = require("skillrt.agent.url")
 
@@ -298,6 +299,9 @@ function M.check(request, functions)
     return nil, message
   end
   message = CHECKS[checked.kind](checked, functions) or check_common(checked)
+  if not message and secrets.active and checked.argv and secrets.holds(table.concat(checked.argv, "\0")) then
+    message = "its argv holds a secret, which all on this machine could read; give it in env or stdin"
+  end
   return not message and checked or nil, message
 end
 

@@ -1,7 +1,9 @@
--- run/cleaned.lua: a reply before it is kept: without the secrets of its request, and all of it text.
+-- run/cleaned.lua: a reply before it is kept: without the secrets of its request and what looks like a key, and all
+-- of it text.
 --
 -- Pure. Called by calls.lua.
 
+local hidden = require("skillrt.base.secrets")
 local record = require("skillrt.base.record")
 
 local M = {}
@@ -29,7 +31,8 @@ function M.reply(reply, secrets)
     if text and not utf8.len(text) then
       text = record.printable(text)
     end
-    reply[FIELDS[i]] = text and secrets and without(text, secrets) or text
+    text = text and secrets and without(text, secrets) or text
+    reply[FIELDS[i]] = text and hidden.clean(text)
   end
   return reply
 end

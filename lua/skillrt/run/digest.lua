@@ -8,6 +8,7 @@ local command = require("skillrt.agent.command")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local request_of = require("skillrt.agent.request")
+local secrets = require("skillrt.base.secrets")
 
 local M = {}
 
@@ -82,7 +83,8 @@ function M.of(request, run)
   if request.seconds then
     parts[#parts + 1] = ("seconds=%.17g"):format(request.seconds)
   end
-  return core.sha256(table.concat(parts, "\0")):sub(1, 32)
+  local said = table.concat(parts, "\0")
+  return core.sha256(secrets.active and secrets.clean(said) or said):sub(1, 32)
 end
 
 ---Where a request goes: without user, password and query.

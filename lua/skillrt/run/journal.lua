@@ -9,6 +9,7 @@ local fatal = require("skillrt.base.fatal")
 local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local record = require("skillrt.base.record")
+local secrets = require("skillrt.base.secrets")
 local books_of = require("skillrt.run.books")
 
 local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
@@ -69,9 +70,24 @@ function Journal.new(run)
   })
 end
 
--- Encodes a record for the next batch; nothing else is changed.
-local function put(self, entry)
+-- Whether a secret may be in what is about to be kept.
+local function is_suspect(payload, blobs)
+  for _, blob in ipairs(blobs or {}) do
+    if secrets.suspects(blob[2]) then
+      return true
+    end
+  end
+  return secrets.suspects(payload)
+end
+
+-- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. In what a
+-- function of the script gave (`simple`) they are looked for once it asked for one.
+local function put(self, entry, simple)
   local payload, blobs, code = encode(entry)
+  if payload and (not simple or secrets.active) and entry.t ~= "books" and is_suspect(payload, blobs) then
+    secrets.take_out(entry)
+    payload, blobs, code = encode(entry)
+  end
   if not payload then
     fatal.pass_on({ message = blobs, code = code })
     return nil, blobs --[[@as string]]
@@ -103,7 +119,7 @@ function Journal:emit(entry, simple)
     local out = self.out
     out[#out + 1] = "{}" -- it counts, and nobody will read it
   else
-    local ok, message = put(self, entry)
+    local ok, message = put(self, entry, simple)
     if not ok then
       return nil, message
     end

@@ -4,6 +4,7 @@
 -- Written when a call leaves. Knows files and calls. Called by calls.lua and report/status.lua.
 
 local files = require("skillrt.base.files")
+local secrets = require("skillrt.base.secrets")
 
 local M = {}
 
@@ -15,7 +16,7 @@ M.FOLDER = ".prompts"
 function M.keep(run, call)
   local text = call.request.prompt
   if text and run.skill.context ~= "memory" then
-    files.keep(run.work_dir, ("%s/%d-%s.md"):format(M.FOLDER, call.step.number, call.place), text)
+    files.keep(run.work_dir, ("%s/%d-%s.md"):format(M.FOLDER, call.step.number, call.place), secrets.clean(text))
   end
 end
 
