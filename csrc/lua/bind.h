@@ -28,6 +28,7 @@ int bind_json(lua_State *L);     /* bind_json.c: the codec */
 int bind_sse(lua_State *L);      /* bind_sse.c: pushes one function, events out of a body */
 int bind_files(lua_State *L);    /* bind_files.c: whole files */
 int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
+int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits for */
 int bind_run(lua_State *L);      /* bind_run.c: pushes open onto the table at the top */
 
 int luaopen_skillrt_core(lua_State *L);

@@ -263,5 +263,6 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "terminal");
   bind_run(L);
   bind_store(L);
+  bind_watch(L);
   return 1;
 }

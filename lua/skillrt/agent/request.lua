@@ -76,7 +76,6 @@ M.FIELDS = {
     stdin = { kind = "string", default = "" },
     env = { kind = "string", map = true },
     cwd = { kind = "text" },
-    noise = { kind = "text" }, -- a line of its output with this text breaks no silence
     ok_codes = { kind = "count", list = true, default = { 0 } },
     noise = { kind = "text" }, -- a line of its output with this text breaks no silence
     max_output = { kind = "positive" },

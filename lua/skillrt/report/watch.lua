@@ -4,7 +4,11 @@
 
 local M = {}
 
-local function shown(options, continuing)
+---Who shows a run to people.
+---@param options { quiet: boolean?, json: boolean? }
+---@param continuing boolean?  people saw what came before
+---@return table watcher
+function M.shown(options, continuing)
   if options.json then
     return require("skillrt.report.events").new()
   elseif not options.quiet and require("skillrt.report.output").is_terminal(1) then
@@ -25,7 +29,7 @@ function M.new(options, continuing)
       return nil, ("--log: %s"):format(message)
     end
   end
-  local list = { shown(options, continuing) }
+  local list = { M.shown(options, continuing) }
   list[#list + 1] = log
   if os.getenv("OTEL_EXPORTER_OTLP_ENDPOINT") or os.getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") then
     local traces = require("skillrt.report.traces")

@@ -127,13 +127,21 @@ local function follow(dir, show, out)
     end
     return true
   end
+  local watch <close> = core.files.stat(dir .. "/journal") and core.watch(dir .. "/journal") or nil
   while true do
     local report, message, code = core.read(dir, each, { from = from })
     if not out.flush() then
       return 0
     elseif not report and code ~= "missing" then
       return ending.refused(message, code, nil, dir)
-    elseif over or not core.terminal.pause(200) then
+    end
+    local came -- nil: a signal
+    if not over and watch then
+      came = watch:wait(60000)
+    elseif not over then
+      came = core.terminal.pause(200)
+    end
+    if over or came == nil then
       return over and 0 or require("skillrt.cli.exit_codes").interrupted
     end
   end

@@ -1,0 +1,76 @@
+/* bind_watch.c: core.watch: waits until something changes in a folder, for those who look at a run
+ * of another process.
+ *
+ * watch(folder) -> watch | nil, message, code; watch:wait(ms) -> true: changed, false: the time is
+ * over, nil: a signal came. A to-be-closed value. Called by bind_core.c. */
+#include "lua/bind.h"
+#include "lua/bind_loop.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <poll.h>
+
+#include "engine/inbox.h"
+#include "engine/loop.h"
+
+#define WATCH_TYPE "skillrt.watch"
+
+struct watch {
+  struct inbox *inbox;
+  struct loop *loop;
+  bool changed;
+};
+
+static void noticed(void *data) {
+  ((struct watch *)data)->changed = true;
+}
+
+static int watch_close(lua_State *L) {
+  struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
+  inbox_close(watch->inbox);
+  watch->inbox = NULL;
+  return 0;
+}
+
+static int watch_wait(lua_State *L) {
+  struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
+  lua_Integer ms = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, watch->inbox, 1, "the watch is closed");
+  luaL_argcheck(L, ms >= 0 && ms <= 60000, 2, "from 0 to 60000 ms");
+  loop_turn(watch->loop, false); /* what was begun is told to the system */
+  struct pollfd ready = {.fd = loop_fd(watch->loop), .events = POLLIN};
+  int count = watch->changed ? 0 : poll(&ready, 1, (int)ms);
+  if (count < 0 && errno == EINTR) return 0;
+  loop_turn(watch->loop, false);
+  lua_pushboolean(L, watch->changed);
+  watch->changed = false;
+  return 1;
+}
+
+static int core_watch(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  struct error error = {0};
+  struct loop *loop = bind_loop(L, &error); /* before the watch, so that it is finalized after it */
+  if (!loop) return bind_fail(L, &error);
+  struct watch *watch = lua_newuserdatauv(L, sizeof *watch, 0);
+  *watch = (struct watch){.loop = loop};
+  luaL_setmetatable(L, WATCH_TYPE);
+  if (!inbox_open(bind_sys(L), loop_uv(loop), path, noticed, watch, &watch->inbox, &error))
+    return bind_fail(L, &error);
+  return 1;
+}
+
+int bind_watch(lua_State *L) {
+  static const luaL_Reg methods[] = {{"wait", watch_wait}, {NULL, NULL}};
+  luaL_newmetatable(L, WATCH_TYPE);
+  lua_pushcfunction(L, watch_close);
+  lua_setfield(L, -2, "__gc");
+  lua_pushcfunction(L, watch_close);
+  lua_setfield(L, -2, "__close");
+  luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+  lua_pushcfunction(L, core_watch);
+  lua_setfield(L, -2, "watch");
+  return 0;
+}

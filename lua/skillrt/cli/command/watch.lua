@@ -1,0 +1,105 @@
+-- cli/command/watch.lua: `skillrt watch DIR`: a run of another process as if one had begun it here, until it stops.
+--
+-- Takes no lock. The system tells when the journal grows; nothing is polled but, once a second, whether somebody still
+-- holds the run: a process that was killed says no last words.
+
+local core = require("skillrt.core")
+
+local M = {
+  name = "watch",
+  summary = "Shows a run of another process while it goes on: its lines, what is under way and for how long",
+  description = "Ends when the run stops, whatever for, or when nobody holds it any more. What agents say meanwhile is "
+    .. "shown only where the run was begun.",
+  arguments = { { name = "DIR", help = "the directory of the run" } },
+  options = {},
+}
+
+local SHOWN <const> = 20 -- records before the newest whose lines are shown
+
+-- The records behind those that were told, told now; the report of the read.
+local function read(dir, told, tell)
+  local wishes = { from = told.next }
+  return core.read(dir, function(payload, seq)
+    if seq >= told.next then
+      local record, why, code = require("skillrt.base.record").decode(payload, wishes.blob)
+      if not record then
+        error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = code }, 0)
+      end
+      told.next = seq + 1
+      tell(record, seq)
+    end
+    return true
+  end, wishes)
+end
+
+-- How it stands now that it goes on no more, and what to type next.
+local function close(dir, books, report, stopped)
+  local output, status_of = require("skillrt.report.output"), require("skillrt.report.status")
+  local status = status_of.of(dir, books, report)
+  if stopped then -- its process may still be letting go
+    status.held_by = nil
+    status.next = status_of.next(books, status, dir)
+  end
+  output.write(status_of.stands(status) .. "\n")
+  if status.next then
+    output.say("info", "next: " .. status.next)
+  end
+  return 0
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local ending, books_of = require("skillrt.cli.ending"), require("skillrt.run.books")
+  local dir, told, books = args.dir, { next = 0 }, books_of.new()
+  local stopped, newest
+  local first, problem, kind = core.read(dir, function()
+    return false
+  end)
+  if not first then
+    return ending.refused(problem, kind, nil, dir)
+  end
+  local watch <close> = core.watch(require("skillrt.base.files").join(dir, "journal"))
+  local watcher = require("skillrt.report.watch").shown({})
+  local function tell(record, seq)
+    books_of.apply(books, record, seq)
+    watcher.observe(record, books)
+    if seq < first.last - SHOWN then
+      watcher.forget()
+    end
+    if record.t == "stop" and not record.sub then
+      stopped = true
+    elseif record.t == "resume" then
+      stopped = false
+    end
+  end
+  while true do
+    local report, message, code = read(dir, told, tell)
+    newest = report
+    if not report then
+      watcher.closed()
+      return ending.refused(message, code, nil, dir)
+    end
+    watcher.flush()
+    if stopped or not core.holder(dir) then
+      break
+    end
+    local changed
+    if watch then
+      changed = watch:wait(1000)
+    else
+      changed = core.terminal.pause(200) -- the system watches no more folders for this user
+    end
+    if changed == nil then
+      watcher.closed()
+      return require("skillrt.cli.exit_codes").interrupted
+    elseif watcher.tick then
+      watcher.tick()
+    end
+  end
+  read(dir, told, tell) -- its last words, said before it let go
+  watcher.closed()
+  return close(dir, books, newest --[[@as table]], stopped)
+end
+
+return M
