@@ -126,6 +126,9 @@ function Journal:emit(entry, simple)
   end
   self.count = self.count + 1
   apply(self.books, entry)
+  if entry.is_large then
+    entry.is_large = nil -- it was said to the books; what is told is what was written
+  end
   if self.told[entry.t] then
     tell(self, entry)
   end
