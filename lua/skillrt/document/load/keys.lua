@@ -27,7 +27,7 @@ M.SKILL = {
 ---@type string[]
 M.OF_HOSTS = {}
 for key in ([[version argument-hint model tools color user-invocable disable-model-invocation mode author tags triggers
-  category context agent hooks when_to_use paths effort shell]]):gmatch "%S+" do
+  category context agent hooks disallowed-tools when_to_use paths effort shell]]):gmatch "%S+" do
   M.OF_HOSTS[#M.OF_HOSTS + 1] = key
 end
 

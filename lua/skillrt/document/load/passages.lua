@@ -15,6 +15,7 @@ local MAX_LINE <const> = 4000 -- a longer one is taken as it stands
 ---@field failure boolean  below a heading about errors
 ---@field box boolean?     an item that is ticked off
 ---@field indent integer?  of an item
+---@field more boolean?     a further line of the same item or paragraph
 
 -- Headings of what is shown, not told; of what is done when something fails.
 local EXAMPLES = { "example", "sample", "template", "anti%-pattern", "\u{793A}\u{4F8B}", "\u{6A21}\u{677F}" }
@@ -59,11 +60,11 @@ end
 ---@param code (fun(block: skillrt.load.Block, example: boolean, failure: boolean))?  for blocks of code
 function M.each(blocks, visit, code)
   local stack = {}
-  local function one(block, text, line)
+  local function one(block, text, line, more)
     local example, failure = place_of(stack)
     visit { kind = block.kind == "table" and "row" or block.kind, text = text, line = line,
       quote = text:find "^>" ~= nil, example = example, failure = failure, box = block.checked ~= nil or nil,
-      indent = block.indent }
+      indent = block.indent, more = more }
   end
   for _, block in ipairs(blocks) do
     if block.kind == "heading" then
@@ -80,7 +81,7 @@ function M.each(blocks, visit, code)
     else
       local line = block.line
       for text in (block.text .. "\n"):gmatch "(.-)\n" do
-        one(block, text, line)
+        one(block, text, line, line > block.line or nil)
         line = line + 1
       end
     end

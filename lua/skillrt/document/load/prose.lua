@@ -173,6 +173,15 @@ local function gather_files(prose, tree, is_field, found)
   end
 end
 
+-- In SKILL.md a table about states may be one that the skill writes: ours has rows whose actions are all ids.
+local function is_ours(said, path)
+  local ids = path == "SKILL.md" and #said.transitions or 2
+  for _, row in ipairs(path == "SKILL.md" and said.transitions or {}) do
+    ids = names.id(row.action) and ids or 0
+  end
+  return ids > 1
+end
+
 local function gather_tables(prose, read, is_field)
   local function is_action(id)
     return prose.actions[id] ~= nil
@@ -184,7 +193,7 @@ local function gather_tables(prose, read, is_field)
       table.insert(action_of(prose, row.id).sources, row)
       first[#first + 1] = row.id
     end
-    for _, key in ipairs { "transitions", "states", "odd" } do
+    for _, key in ipairs(is_ours(said, one.path) and { "transitions", "states", "odd" } or { "odd" }) do
       table.move(said[key], 1, #said[key], #prose[key] + 1, prose[key])
     end
   end

@@ -33,6 +33,12 @@ local function tell_missing(tree, path, place, found)
   found:warn("reference-missing", place, what, "whoever follows it finds nothing", "add the file or remove the link")
 end
 
+-- "[0,2,4](MON/WED/FRI)" is no link: a file has an ending, a folder a slash behind it.
+local function is_path(target)
+  local plain = target:gsub("[#?].*$", "")
+  return plain:find("%.%w+$") ~= nil or plain:sub(-1) == "/"
+end
+
 local function resolved(tree, file, link, found)
   local path, problem = tree_of.resolve(file, link.target)
   local place = { file = file, line = link.line }
@@ -41,7 +47,7 @@ local function resolved(tree, file, link, found)
     local tell = there and found.note or found.warn -- a host that is given the other skill too follows it
     tell(found, "reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
     return nil
-  elseif path and not tree.kinds[path] and not path:find "[{}<>*$]" then
+  elseif path and not tree.kinds[path] and not path:find "[{}<>*$]" and is_path(link.target) then
     tell_missing(tree, path, place, found)
     return nil
   end

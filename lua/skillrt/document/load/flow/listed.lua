@@ -34,6 +34,8 @@ local function file_in(text, mentions)
   return nil
 end
 
+local NEAR <const> = 80 -- characters: an item that names a phase's file further behind is about something else
+
 -- The runs of rows or items that name a phase's file each: lists of what runs.
 local function lists_in(blocks, mentions)
   local out, list, kind = {}, {}, nil
@@ -47,7 +49,8 @@ local function lists_in(blocks, mentions)
       over()
     end
     kind = passage.kind
-    local index = ours and file_in(passage.text, mentions)
+    local near = passage.kind == "row" and MAX_LINE or NEAR
+    local index = ours and not passage.more and file_in(passage.text:sub(1, near), mentions)
     if index and (not list[#list] or list[#list].index ~= index) then
       list[#list + 1] = { index = index, line = passage.line }
     end

@@ -54,12 +54,23 @@ local AT_ONCE = { "in parallel", "concurrent", "simultaneous", "at the same time
 
 -- What happens when something goes wrong: the runtime's own affair, unless it leads back.
 local FAILS = { "fails?%f[%W]", "failed", "failure", "error", "\u{5931}\u{8D25}", "\u{9519}\u{8BEF}" }
-local RESUMES = { "resum", "^note", "anti%-pattern", "wrong:", "not .-in parallel", "never .-in parallel", "previous",
+local RESUMES = { "resum", "%f[%a]not [^.;:]-%f[%a]re%-%a", "without re%-%a",
+  "^note", "anti%-pattern", "wrong:", "not .-in parallel", "never .-in parallel", "previous",
   "if .-exists", "re%-?read", "prohibited", "not allowed", "must not", "never skip" }
 
 local function any(text, patterns)
   for _, pattern in ipairs(patterns) do
     if text:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether a sentence says of the phases that it names that they run at once.
+local function at_once(told)
+  for sentence in (told:gsub("%.%s", "\n") .. "\n"):gmatch "[^\n]+" do
+    if sentence:find "%f[%w]n%f[%W]" and any(sentence, AT_ONCE) then
       return true
     end
   end
@@ -134,7 +145,7 @@ function M.kind(text, named, own, bound)
     return "loop"
   elseif whole(remarks, AT_TIMES) then
     return "condition"
-  elseif named >= 2 and any(told, AT_ONCE) then
+  elseif named >= 2 and at_once(told) then
     return "parallel"
   elseif any(told, CONDITIONS) and not any(told, FAILS) then
     return "condition"
