@@ -1,4 +1,4 @@
--- real_agents_spec.lua: Claude Code and Codex themselves, against a server on loopback with a key that is none. Runs
+-- real_agents_spec.lua: Claude Code, Codex and Gemini CLI themselves, against a server on loopback with a key that is none. Runs
 -- where `make test-agents` has installed them (SKILLRT_REAL_AGENTS names the folder); elsewhere recorded events stand
 -- in for them (run_coding_spec.lua).
 local json = require "skillrt.base.json"
@@ -99,5 +99,41 @@ describe("a real coding agent", function()
     assert.equal("completed", result.status, result.message)
     assert.equal("Hello from the server.", result.state.outputs.a)
     assert.truthy(table.concat(bodies()):find("Say hello.", 1, true))
+  end)
+
+  -- Gemini CLI with a key, against the server.
+  local function gemini()
+    ENV.HOME = R.folder()
+    assert(os.execute(("mkdir -p '%s/.gemini'"):format(ENV.HOME)))
+    R.write(ENV.HOME .. "/.gemini/settings.json", '{"security":{"auth":{"selectedType":"gemini-api-key"}}}')
+    ENV.GEMINI_API_KEY, ENV.GOOGLE_GEMINI_BASE_URL = "dummy-key-3-of-tests", server.url .. "/plan"
+    return skillrt.agent.gemini { program = program "gemini", model = "gemini-2.5-flash" }
+  end
+
+  it("(Gemini CLI) does a task, and is told it on standard input", function()
+    answers(P.as_stream({ { candidates = { { content = { role = "model", parts = { { text = "Hello from the server." } } },
+      finishReason = "STOP" } }, usageMetadata = { promptTokenCount = 10, candidatesTokenCount = 5, totalTokenCount = 15 } } }))
+    local agent = gemini()
+    local result, dir = run(agent)
+    assert.equal("failed", result.status) -- it does not know the folder
+    assert.matches("does not trust this folder", R.records(dir, "fail")[1].message)
+    ENV.GEMINI_CLI_TRUST_WORKSPACE = "true"
+    result, dir = run(agent)
+    assert.equal("completed", result.status, result.message)
+    assert.equal("Hello from the server.", result.state.outputs.a)
+    assert.same({ tokens = 15, input_tokens = 10, output_tokens = 5 }, R.records(dir, "used")[1].used)
+    local _, body = server.request(#server.log())
+    assert.truthy(json.encode(body):find("Say hello.", 1, true))
+    assert.equal("", io.popen(("grep -rl 'dummy-key-3' '%s'"):format(dir)):read "a")
+  end)
+
+  it("(Gemini CLI) that is refused says why", function()
+    answers({ status = 401, extra = "content-type: application/json\n",
+      body = '{"error":{"code":401,"message":"the message","status":"UNAUTHENTICATED"}}' })
+    ENV.GEMINI_CLI_TRUST_WORKSPACE = "true"
+    local result, dir = run(gemini())
+    assert.equal("failed", result.status)
+    assert.equal("permanent", R.records(dir, "fail")[1].class)
+    assert.matches("the message", R.records(dir, "fail")[1].message)
   end)
 end)

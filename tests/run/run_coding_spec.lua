@@ -118,6 +118,7 @@ describe("a coding agent", function()
       { "claude", "claude_401", "Failed to authenticate. API Error: 401" },
       { "claude", "claude_max_turns", "it used up its turns" },
       { "codex", "codex_401", "401 Unauthorized" },
+      { "gemini", "gemini_401", "the message" },
     } do
       local result, program, dir = run(case[1], { { out = stream(case[2]), code = 1 } })
       assert.equal("failed", result.status)
@@ -125,6 +126,14 @@ describe("a coding agent", function()
       assert.equal("permanent", R.records(dir, "fail")[1].class)
       assert.matches(case[3], R.records(dir, "fail")[1].message, 1, true)
     end
+  end)
+
+  it("that ends before it begins says why, in its last words (gemini)", function()
+    local result, program, dir = run("gemini", { { code = 55, err = "Warning: no colors\n\27[31mnot a trusted directory\27[0m\n" } })
+    assert.equal("failed", result.status)
+    assert.equal(1, program.calls())
+    assert.matches("does not trust this folder.*GEMINI_CLI_TRUST_WORKSPACE=true: not a trusted directory$",
+      R.records(dir, "fail")[1].message)
   end)
 
   it("that ended without a result, or went silent, may have acted: a question, no second call", function()

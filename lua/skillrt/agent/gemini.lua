@@ -15,7 +15,7 @@ M.FIELDS = coding.with({
 M.program = "gemini"
 M.ALLOWED = { "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT",
   "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GEMINI_BASE_URL", "GEMINI_MODEL",
-  "GEMINI_CLI_HOME", "GOOGLE_GENAI_USE_GCA" }
+  "GEMINI_CLI_HOME", "GEMINI_CLI_TRUST_WORKSPACE", "GOOGLE_GENAI_USE_GCA" }
 M.KEYS = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }
 
 function M.check(definition, where)
@@ -57,7 +57,14 @@ end
 
 -- The codes it ends with where it says nothing on its output.
 local EXIT = { [41] = "it is not logged in, and has no key", [42] = "it does not take its input",
-  [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it used up its turns" }
+  [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it used up its turns",
+  [55] = "it does not trust this folder: say so once in gemini itself, or set GEMINI_CLI_TRUST_WORKSPACE=true" }
+
+-- The last line of what it wrote for people; those before it warn of its surroundings.
+local function last_line(errors)
+  local plain = errors:gsub("\27%[[%d;]*m", "")
+  return plain:match("([^\n]*%S)%s*$")
+end
 
 ---@param events table[]
 ---@param errors string
@@ -86,7 +93,7 @@ function M.read(events, errors, code)
     local problem = result and type(result.error) == "table" and result.error or {}
     local text = tostring(problem.message or EXIT[code] or "it failed")
     if not result and errors:find("%S") then
-      text = ("%s: %s"):format(text, errors:match("[^\n]+"))
+      text = ("%s: %s"):format(text, last_line(errors))
     end
     local class = class_of(text, tostring(problem.type))
     out.failure = { class = class, message = text:sub(1, 1000),
