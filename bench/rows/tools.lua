@@ -11,7 +11,9 @@ return function(measure)
   local agents = require "skillrt.agent"
   local digest = require "skillrt.run.digest"
   local tool = require "skillrt.tool"
-  local reply = { status = "ok", code = 200, extra = "content-type: application/json\n", body = [[{"model":"m","choices":[{
+  local reply = { status = "ok", code = 200, extra = "content-type: application/json\n", body = [[{"model":"m",
+    "choices":[
+    {
     "finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"c","type":"function",
     "function":{"name":"note","arguments":"{\"text\":\"some words of a note\"}"}}]}}]}]] }
   local run = { work_dir = "/runs/one", skill = { dir = "/skills/one" }, books = { run_id = "r1" } }
@@ -52,6 +54,6 @@ return function(measure)
   local early, late = measure.least(first), measure.least(last)
   local detail = ("%s a round at its start, %s at its end"):format(measure.time(early / PART * 1e9),
     measure.time(late / PART * 1e9))
-  return { measure.finding("a round of a tool loop, the last of 1,000 as against the first", late / early, "<=", 2.5, detail,
-    "x") }
+  return { measure.finding("a round of a tool loop, the last of 1,000 as against the first", late / early, "<=", 2.5,
+    detail, "x") }
 end
