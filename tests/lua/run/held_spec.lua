@@ -18,7 +18,7 @@ local function make(room, bounds)
   local execution = { calls = {}, taken = {} }
   function self.leave(i)
     local call = { place = tostring(i), kind = "http", step = { calls = {}, known = {} }, execution = execution,
-      request = {}, at = i }
+      request = {}, branch = { prefix = "" }, at = i }
     execution.calls[call.place] = call
     calls:leave(call)
   end

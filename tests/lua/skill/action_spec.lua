@@ -25,7 +25,7 @@ describe("an action's normal form", function()
     local one = new({ id = "collect" })
     assert.same({
       id = "collect", kind = "action", index = 1, name = "collect", priority = 0, when = {}, reads = {}, effects = {},
-      run = noop, max_runs = 1, idempotent = true,
+      run = noop, max_runs = 1, idempotent = true, takes_ctx = false,
     }, one)
   end)
 

@@ -96,6 +96,7 @@ local VALUES = {
   llm_integration = { enabled = true, default_tool = "gemini" }, termination = { on_error = "continue" }, timeouts_s = { step = 3 },
   hybrid = { on_loop_failed = "run_finalize" }, tool = { primary = "gemini" },
 }
+VALUES.records = "zh"
 VALUES["output at the top"] = { format = "html", location = "out", filename_pattern = "x" }
 VALUES["phases of x_skillrt"] = { ["01-a"] = { max_retries = 4 } }
 VALUES["actions of x_skillrt"] = { two = { max_runs = 4 } }
