@@ -40,7 +40,7 @@ end
 
 local RUN_OPTIONS = {}
 for name in ([[work_dir input args strategy agent durability context limits watcher
-  segment_bytes books_bytes http_module]]):gmatch("%S+") do
+  session segment_bytes books_bytes http_module]]):gmatch("%S+") do
   RUN_OPTIONS[name] = true
 end
 

@@ -19,6 +19,16 @@ function M.stage(self, record, out)
   end
 end
 
+function M.contexts(_, record, out)
+  for _, row in ipairs(record.list) do
+    local text = row.degraded and "degraded, by its alternative: " .. row.degraded
+      or row.skipped and "left out: " .. row.skipped
+    if text then
+      add(out, row.degraded and "warning" or "detail", "Context %s: %s", escape(row.name), escape(text))
+    end
+  end
+end
+
 function M.late(self, record, out)
   local step = self.steps[record.step]
   add(out, "warning", "Warning: %s takes longer than %g seconds; it goes on", escape(step and step.id or "?"),

@@ -18,6 +18,10 @@ function M.stop(self, status, reason, message, due)
   if reason == "rolled_back" then
     assert(self:emit(require("skillrt.run.sound").record(self)))
   end
+  local left = self.books.session and self.run.skill.contexts and require("skillrt.run.contexts").keep(self)
+  if left then
+    assert(self:emit({ t = "note", text = self.steps.printable("the session is not kept: " .. left) }))
+  end
   assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit, due = due }))
   return "stop", status, reason
 end

@@ -98,9 +98,8 @@ end
 function Ends:reached()
   local books, rows, root = self.books, self.rows, self.root
   local in_loop = not books.loop_end -- what ended the loop does not end what trails
-  if books.circuit then
-    return "stop", "paused", "same_failure", ("%s failed %d times in the same way: %s"):format(books.circuit.id,
-      self.skill.limits.same_failures or 0, books.circuit.message)
+  if books.halt then
+    return "stop", table.unpack(books.halt)
   end
   if in_loop and self.terminals[1] then
     local kind, status, reason = after_terminal(self)

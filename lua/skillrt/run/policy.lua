@@ -136,6 +136,9 @@ function Policy:load(fresh, torn)
     resume.begin(self, torn)
   end
   learn_folders(self)
+  if fresh and self.run.skill.contexts then
+    require("skillrt.run.contexts").load(self)
+  end
   local run, session = self.run, self.session
   self.mode = self.make_mode(run)
   run.limits = limits_of.new(run)

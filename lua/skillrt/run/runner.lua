@@ -193,7 +193,7 @@ local function first_record(parts, given)
     pins = parts.session.pins,
     load = skill.loaded and skill.loaded.drawn, -- what the script drew until now
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
-    context = skill.context,
+    context = skill.context, session = skill.contexts and given.session or nil,
     script = skill.source and absolute(skill.source) or nil,
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),

@@ -5,6 +5,7 @@
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
 
 local M = {}
@@ -32,17 +33,16 @@ local function bounded(value, limit)
   return value
 end
 
--- The state an agent is shown: the declared keys, each bounded in size.
-local function state_text(run, root)
-  local limit, shown = run.skill.limits.max_prompt_state, {}
-  local keys = run.skill.project
-  if keys then
-    for _, key in ipairs(keys) do
-      shown[key] = bounded(root[key], limit)
-    end
-  else
-    for key, value in pairs(root) do
-      shown[key] = bounded(value, limit)
+-- The state an agent is shown: the keys that its action or the skill declares, each bounded in size; and where the
+-- action says how many bytes, all of them together, in their order (F43).
+local function state_text(run, root, definition)
+  local limit, shown, room = run.skill.limits.max_prompt_state, {}, definition.prompt_bytes
+  local keys = definition.prompt_keys or run.skill.project
+  for _, key in ipairs(keys or names.sorted(root)) do
+    local value = bounded(root[key], math.min(limit, room or limit))
+    shown[key] = value
+    if room and value ~= nil then
+      room = math.max(0, room - #(json.encode(value) or ""))
     end
   end
   return assert(json.encode(shown, { indent = 2 }))
@@ -118,7 +118,7 @@ function LATER.state(task)
 end
 
 function LATER.state_text(task)
-  return state_text(task._run, task._step.root)
+  return state_text(task._run, task._step.root, task._definition)
 end
 
 function LATER.prompt(task)

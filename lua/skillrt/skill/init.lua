@@ -6,6 +6,7 @@
 
 local action = require("skillrt.skill.action")
 local chosen_strategy = require("skillrt.skill.chosen_strategy")
+local contexts = require("skillrt.skill.contexts")
 local declared = require("skillrt.skill.declared")
 local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
@@ -69,7 +70,7 @@ local FIELDS = {
   state = { kind = "table", default = {} },
   schema = { kind = { "string", "table" }, map = true },
   marked = { kind = "boolean", default = false },
-  context = { enum = { "file", "memory" }, default = "file" },
+  context = { kind = { "string", "table" }, default = "file" },
   durability = { enum = { "power", "process" }, default = "power" },
   agents = { map = true, default = {} },
   tools = { map = true },
@@ -82,14 +83,8 @@ local FIELDS = {
   terminate = {},
   strategy = { kind = { "string", "function", "table" }, default = "priority" },
   limits = { fields = limits.fields() },
-  retry = {
-    fields = {
-      base = { kind = "amount", default = 0.5 },
-      factor = { kind = "amount", default = 2 },
-      cap = { kind = "amount", default = 60 },
-      jitter = { kind = "boolean", default = true },
-    },
-  },
+  retry = { fields = { base = { kind = "amount", default = 0.5 }, factor = { kind = "amount", default = 2 },
+    cap = { kind = "amount", default = 60 }, jitter = { kind = "boolean", default = true } } },
   on_error = { enum = { "stop_and_report", "continue" }, default = "stop_and_report" },
   on_loop_failed = { enum = { "stop", "run_finalize" }, default = "stop" },
   on_indoubt = { default = "ask" },
@@ -296,7 +291,7 @@ function M.check(definition)
     return nil, message
   end
   protocol.times(skill)
-  message = check_parts(skill, where)
+  message = contexts.check(skill) or check_parts(skill, where)
   if message then
     return nil, ("%s: %s"):format(where, message)
   end

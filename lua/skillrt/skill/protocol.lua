@@ -21,6 +21,8 @@ M.FIELDS = {
   sources = { kind = { "function", "string", "table" } },
   alternative = { kind = "text" },
   interaction = { enum = M.INTERACTION },
+  prompt_keys = { kind = "text", list = true },
+  prompt_bytes = { kind = "positive" },
 }
 
 -- What `validate` says as a table; a function alone is its `check`, a text the agent that judges.

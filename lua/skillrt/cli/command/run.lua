@@ -27,6 +27,7 @@ local M = {
       help = "a limit of this run: calls=50, usage.tokens=100000; wins over the skill's own",
     },
     require("skillrt.cli.agent").ENV_OPTION,
+    { name = "session", value = "NAME", help = "the session whose context is taken up, and kept for its next run" },
     { name = "strategy", value = "FILE", help = "a strategy of your own, or the name of one, for this run" },
     {
       name = "durability",
@@ -220,6 +221,12 @@ function M.run(args)
   if problem then
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end
+  if args.session then
+    local file, why = require("skillrt.run.contexts").session_file(args.session)
+    if not file then
+      return require("skillrt.cli.ending").refused("--session: " .. why, "invalid")
+    end
+  end
   local watcher
   watcher, problem = require("skillrt.report.watch").new(args)
   if not watcher then
@@ -232,6 +239,7 @@ function M.run(args)
     input = input,
     args = args.rest,
     agent = agent,
+    session = args.session,
     strategy = strategy,
     strategy_path = strategy,
     durability = args.durability,

@@ -35,7 +35,8 @@ function M.follow(books, step, record, time)
   elseif over then
     books.given_up[id] = over
     if over == "circuit" then
-      books.given_up[id], books.circuit = nil, { id = id, message = record.message }
+      books.given_up[id], books.halt = nil, { "paused", "same_failure",
+        ("%s failed again and again in the same way: %s"):format(id, record.message) }
     elseif over == "abort" then
       books.abort = books.abort or { reason = "fatal_error", message = ("%s: %s"):format(id, record.message) }
     elseif over == "fail" and step.kind == "action" then

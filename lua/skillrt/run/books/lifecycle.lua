@@ -21,6 +21,19 @@ function M.stage(books, record)
   end
 end
 
+---The contexts of the run are loaded: merged into its own (R165), by their names; or one that it needs is not there.
+---@param books skillrt.Books
+---@param record table  { list, values, failed }
+function M.contexts(books, record)
+  books.contexts = record.list
+  for name, value in pairs(record.values) do
+    books.state:replace("context", name, value)
+  end
+  if record.failed then
+    books.halt = { "failed", "preparing", record.failed }
+  end
+end
+
 ---A step takes longer than it should.
 ---@param books skillrt.Books
 ---@param record table  { step, seconds }

@@ -25,7 +25,7 @@ function M.run(self, record)
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
   self.context_strategy, self.started_at = record.context, record.at
   self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
-  self.opened_at, self.bounds = record.at, record.bounds
+  self.opened_at, self.bounds, self.session = record.at, record.bounds, record.session
   local initial = state.copy(record.state)
   initial.skill_name = record.skill
   initial.run_id = record.run
@@ -62,7 +62,7 @@ function M.resume(self, record)
   calls.cut(self, record)
   spent.reopened(self, record)
   self.status = self.last_step > 0 and "executing" or "pending"
-  self.reason, self.message, self.circuit, self.signatures = nil, nil, nil, nil
+  self.reason, self.message, self.halt, self.signatures = nil, nil, nil, nil
   self.state:set("status", self.last_step > 0 and "running" or "pending")
   self.state:set("completed_at", nil)
   self.state:set("failed_at", nil)

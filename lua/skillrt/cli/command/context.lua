@@ -1,0 +1,54 @@
+-- cli/command/context.lua: `skillrt context SKILL`: which contexts a run would load, in their order: from where, which
+-- version and digest, how many bytes, and what would be left out. Changes nothing.
+
+local function line(row, number, text_of)
+  local escape = text_of.escape
+  local what = row.skipped and "left out: " .. escape(row.skipped)
+    or ("%s%s%d bytes"):format(row.digest and "sha256 " .. row.digest:sub(1, 12) .. ", " or "",
+      row.version and "version " .. escape(row.version) .. ", " or "", row.bytes or 0)
+  local degraded = row.degraded and "; instead of one that is not there: " .. escape(row.degraded) or ""
+  return ("%d. %s %s%s: %s%s"):format(number, row.kind, escape(row.name),
+    row.file and " from " .. escape(row.file) or "", what, degraded)
+end
+
+return {
+  name = "context",
+  summary = "Shows the contexts that a run of a skill would load, in their order",
+  arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
+  options = {
+    { name = "session", value = "NAME", help = "with what is kept of this session" },
+    require("skillrt.cli.trust").OPTION,
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+    local text_of, contexts = require("skillrt.report.text"), require("skillrt.run.contexts")
+    local ok, message, code = require("skillrt.cli.trust").check(args.skill, args)
+    local skill
+    if ok then
+      skill, message, code = require("skillrt.document.open").load(args.skill, {})
+    end
+    if not skill then
+      return ending.refused(message, code)
+    end
+    local session
+    if args.session then
+      session, message = contexts.session_file(args.session)
+      if not session then
+        return ending.refused(message, "invalid")
+      end
+    end
+    if not skill.contexts then
+      output.write("no contexts are declared\n")
+      return 0
+    end
+    local here = require("skillrt.base.files").current()
+    local dir = require("skillrt.base.files").join(here, skill.dir)
+    local rows, _, problem = contexts.read(skill, { global = dir, project = here }, session)
+    for i, row in ipairs(rows) do
+      output.write(line(row, i, text_of) .. "\n")
+    end
+    return problem and ending.refused(problem, "missing") or 0
+  end,
+}

@@ -1,0 +1,177 @@
+-- run/contexts.lua: the contexts of a run, loaded once when it begins: required ones in the order of their
+-- dependencies, optional ones where there are some, each file once; and what of a session is kept for the next run.
+--
+-- What was loaded is recorded with versions and digests; a run that goes on reads nothing again. Knows files and the
+-- policy. Called by policy.lua, ending.lua and `skillrt context`.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+local LONGEST <const> = 16 << 20 -- bytes of a file
+
+---Where a session is kept; nil and why there is none.
+---@param name string
+---@return string|nil path
+---@return string? message
+function M.session_file(name)
+  local id, problem = names.id(name)
+  if not id then
+    return nil, "session " .. problem
+  end
+  local base = os.getenv("XDG_STATE_HOME")
+  if not base or base:sub(1, 1) ~= "/" then
+    base = (os.getenv("HOME") or "") .. "/.local/state"
+  end
+  return ("%s/skillrt/sessions/%s.json"):format(base, id)
+end
+
+-- "2.1" and "2.10.3" as numbers.
+local function parts_of(version)
+  local list = {}
+  for number in tostring(version):gmatch("%d+") do
+    list[#list + 1] = math.tointeger(tonumber(number)) or 0
+  end
+  return list
+end
+
+-- Whether a version is the wanted one or a later one of the same first number (R162).
+local function fits(version, wanted)
+  local have, want = parts_of(version), parts_of(wanted)
+  if have[1] ~= want[1] then
+    return false
+  end
+  for i = 2, #want do
+    if (have[i] or 0) ~= want[i] then
+      return (have[i] or 0) > want[i]
+    end
+  end
+  return true
+end
+
+-- What a file holds, and the version that it says it is.
+local function value_of(text, file)
+  if file:find("%.json$") then
+    local value, why = json.decode(text)
+    if value == nil then
+      return nil, why
+    end
+    return value, nil, type(value) == "table" and value.version or nil
+  end
+  local front = text:match("^%-%-%-\r?\n(.-)\n%-%-%-") or text:sub(1, 200)
+  return text, nil, ("\n" .. front):match("\nversion:[ \t\"']*([%w.+-]+)")
+end
+
+-- Reads a file within the time there is; what takes longer is read once more (R177).
+local function read(path, seconds)
+  for attempt = 1, 2 do
+    local began = core.mono_ns()
+    local text, message, code = files.read(path, LONGEST)
+    local took = (core.mono_ns() - began) / 1e9
+    if seconds == 0 or took <= seconds then
+      return text, message, code
+    elseif attempt == 2 then
+      return nil, ("%s: loading it took %.1f seconds, %g at most"):format(path, took, seconds), "timeout"
+    end
+  end
+end
+
+local function load_file(one, file, folders, seen, seconds)
+  local path = files.join(folders[one.kind], file)
+  local row = { name = one.name, kind = one.kind, file = path }
+  if seen[path] then
+    row.skipped = "loaded already, as " .. seen[path].name -- its value is that one's (R162)
+    row.digest, row.bytes, row.version = seen[path].digest, seen[path].bytes, seen[path].version
+    return row, seen[path].value
+  end
+  local text, message, code = read(path, seconds)
+  if not text then
+    return nil, nil, message, code
+  end
+  local value, why, version = value_of(text, file)
+  if value == nil then
+    return nil, nil, ("%s: %s"):format(path, why), "invalid"
+  elseif one.version and not (version and fits(version, one.version)) then
+    return nil, nil, ("%s: is version %s, and %s is needed"):format(path, tostring(version or "unknown"), one.version),
+      "version"
+  end
+  row.digest, row.bytes, row.version = core.sha256(text), #text, version and tostring(version)
+  seen[path] = { name = one.name, digest = row.digest, bytes = row.bytes, version = row.version, value = value }
+  return row, value
+end
+
+-- What is taken instead of an optional one, and how that is told: degraded (R182), or left out.
+local function otherwise(one, folders, seen, seconds, message)
+  if one.alternative then
+    local row, value = load_file(one, one.alternative, folders, seen, seconds)
+    if row then
+      row.degraded = message
+      return row, value
+    end
+  end
+  return { name = one.name, kind = one.kind, file = one.file, skipped = message }
+end
+
+---Loads the contexts of a skill: what was loaded, in its order; and what they hold, by name.
+---@param skill skillrt.Skill
+---@param folders table  { global, project }: where files are looked for
+---@param session string|nil  the file of the session
+---@return table[] rows  { name, kind, file, digest, bytes, version, skipped, degraded }
+---@return table<string, any> values
+---@return string? problem  of a required one: then nothing may begin
+function M.read(skill, folders, session)
+  local rows, values, seen = json.array({}), {}, {}
+  local seconds = skill.timeouts.context_load
+  local kept = session and json.decode(files.read(session, LONGEST) or "{}") or {}
+  for _, one in ipairs(skill.contexts) do
+    local row, value, message
+    if one.kind == "session" then
+      value = kept[one.name]
+      row = { name = one.name, kind = one.kind, file = session, bytes = value ~= nil and #json.encode(value) or nil,
+        skipped = value == nil and (session and "nothing is kept yet" or "no --session is named") or nil }
+    else
+      row, value, message = load_file(one, one.file, folders, seen, seconds)
+      if not row and not one.optional then
+        return rows, values, ("context %s: %s"):format(one.name, message)
+      elseif not row then
+        row, value = otherwise(one, folders, seen, seconds, message)
+      end
+    end
+    rows[#rows + 1], values[one.name] = row, value
+  end
+  return rows, values
+end
+
+---A run begins: its contexts are loaded and recorded.
+---@param policy skillrt.Policy
+function M.load(policy)
+  local run, session = policy.run, policy.books.session
+  local folders = { global = run.skill.dir, project = policy.books.cwd or run.input_dir }
+  local rows, values, problem = M.read(run.skill, folders, session and M.session_file(session))
+  assert(policy:emit({ t = "contexts", list = rows, values = values, failed = problem }))
+end
+
+---The run stops: what of its context belongs to the session is kept for the next run that names it.
+---@param policy skillrt.Policy
+---@return string? problem
+function M.keep(policy)
+  local session, context = policy.books.session, policy.books.state.root.context
+  local path = session and M.session_file(session)
+  if not path then
+    return nil
+  end
+  local kept = json.decode(files.read(path, LONGEST) or "{}") or {}
+  for _, one in ipairs(policy.run.skill.contexts) do
+    if one.kind == "session" then
+      kept[one.name] = context[one.name]
+    end
+  end
+  files.make_folders(files.dirname(path))
+  local ok, message = files.write(path, assert(json.encode(kept, { sorted = true, indent = 2 })) .. "\n")
+  return not ok and message or nil
+end
+
+return M
