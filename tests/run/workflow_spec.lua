@@ -9,7 +9,7 @@ local asked, load, run, value_of, META = W.asked, W.load, W.run, W.value_of, W.M
 describe("a workflow script", function()
   after_each(R.clean)
 
-  it("asks agents one after the other; what it returns is the result (W2, W5)", function()
+  it("asks agents one after the other; what it returns is the result (W2, W5, W12)", function()
     local result, dir = run [[
       const first = await agent('say one', { label: 'the first', phase: 'Begin' })
       phase('Second part')
