@@ -100,16 +100,17 @@ end
 
 local MAX_SPAN <const> = 300
 
--- Each code span of a text, with what stands between it and the one before.
+-- Each code span of a text, with what stands between it and the one before, and that one.
 local function each_span(text, visit)
-  local at = 1
+  local at, last = 1, nil
   while true do
     local open = text:find("`", at, true)
     local close = open and text:find("`", open + 1, true)
     if not close then
       return
     elseif close > open + 1 and close - open <= MAX_SPAN then
-      visit(text:sub(math.max(at, open - MAX_SPAN), open - 1), text:sub(open + 1, close - 1))
+      visit(text:sub(math.max(at, open - MAX_SPAN), open - 1), text:sub(open + 1, close - 1), last)
+      last = text:sub(open + 1, close - 1)
     end
     at = close + 1
   end
@@ -133,9 +134,11 @@ local function check_lines(tree, file, blocks, tell)
     if passage.example or passage.quote or passage.kind == "comment" or made and passage.kind ~= "text" then
       return
     end
-    each_span(passage.text, function(before, code)
+    each_span(passage.text, function(before, code, last)
       local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
-      local others = before:find "%f[%w][Ii]ts%s*$" -- "`that-skill`: its `references/x.md`"
+      -- "`that-skill`: its `references/x.md`", "`that-skill`'s `references/x.md`", "`/that:skill` `references/x.md`"
+      local others = before:find "%f[%w][Ii]ts%s*$" or last and before:find "^'s%s*$"
+        or last and last:find "^/" and before:find "^%s*$"
       if path and not is_made(before) and not others then -- "`a.md`:" may stand over the text that is written into it
         waiting[#waiting + 1] = { path, { file = file, line = passage.line } }
         if not passage.text:find "[:\u{FF1A}]%**$" then
