@@ -12,6 +12,19 @@ function lanes(bars) {
   return ends.length;
 }
 
+const places = new Map(steps.map((step, i) => [step.number, i]));
+function place_of(move) { return places.has(move.step) ? places.get(move.step) : -1; }
+
+// The states that a machine was in, one behind the other.
+function bars_of_states() {
+  const moves = data.moves || [];
+  return moves.map((move, i) => {
+    const to = i + 1 < moves.length ? moves[i + 1].at : data.ended;
+    return { from: clockwork.of(move.at), to: clockwork.of(to), label: move.to, status: "state", lane: 0,
+      step: place_of(move), ms: to - move.at };
+  });
+}
+
 function bars_of_run() {
   const of_steps = [], of_calls = [];
   steps.forEach((step, i) => {
@@ -25,19 +38,20 @@ function bars_of_run() {
     }
   });
   of_calls.sort((a, b) => a.from - b.from);
-  return { steps: of_steps, calls: of_calls };
+  return { states: bars_of_states(), steps: of_steps, calls: of_calls };
 }
 
 function draw_timeline() {
   const home = section("timeline"), canvas = home.querySelector("canvas"), tip = el("div", { class: "tip", hidden: "" });
   const all = bars_of_run(), counts = { steps: lanes(all.steps), calls: lanes(all.calls) };
-  const MOST = 14, TALL = { steps: 22, calls: 15 };
+  const MOST = 14, TALL = { states: 22, steps: 22, calls: 15 };
+  const first = 4 + (all.states.length ? TALL.states + 4 : 0);
   const rows = { steps: Math.min(counts.steps, MOST), calls: Math.min(counts.calls, MOST) };
-  const top = { steps: 4, calls: 4 + rows.steps * TALL.steps + (rows.calls ? 8 : 0) };
+  const top = { states: 4, steps: first, calls: first + rows.steps * TALL.steps + (rows.calls ? 8 : 0) };
   const height = top.calls + rows.calls * TALL.calls + 26;
   document.body.append(tip);
   canvas.style.height = height + "px";
-  let places = [], chosen = -1;
+  let drawn = [], chosen = -1;
 
   function draw() {
     const width = canvas.clientWidth, scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
@@ -49,23 +63,24 @@ function draw_timeline() {
     const tints = {};
     for (const name in COLORS) { tints[name] = color(COLORS[name]); }
     tints.call = color("accent");
+    tints.state = color("off");
     const ink = color("sheet"), soft = color("soft"), text = color("text");
     pen.fillStyle = color("tint");
     clockwork.sessions.forEach((one, i) => {
       if (i > 0) { pen.fillRect(x(one.at - clockwork.gap), 0, Math.max(2, x(clockwork.gap)), height - 22); }
     });
-    places = [];
+    drawn = [];
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    for (const kind of ["steps", "calls"]) {
+    for (const kind of ["states", "steps", "calls"]) {
       for (const bar of all[kind]) {
         if (bar.lane >= MOST) { continue; }
         const left = x(bar.from), wide = Math.max(1.5, x(bar.to) - left), y = top[kind] + bar.lane * TALL[kind];
         pen.fillStyle = tints[bar.status] || tints.call;
-        pen.globalAlpha = (kind === "steps" ? 1 : 0.8) * (chosen < 0 || chosen === bar.step ? 1 : 0.45);
+        pen.globalAlpha = (kind === "calls" ? 0.8 : 1) * (chosen < 0 || chosen === bar.step ? 1 : 0.45);
         pen.fillRect(left, y, wide > 3 ? wide - 1 : wide, TALL[kind] - 3);
         pen.globalAlpha = 1;
-        places.push({ left: left, right: left + Math.max(wide, 4), top: y, bottom: y + TALL[kind], bar: bar });
+        drawn.push({ left: left, right: left + Math.max(wide, 4), top: y, bottom: y + TALL[kind], bar: bar });
         if (wide > 34) {
           pen.fillStyle = chosen < 0 || chosen === bar.step ? ink : text;
           const room = Math.floor((wide - 8) / 6.6);
@@ -84,8 +99,8 @@ function draw_timeline() {
 
   function at(event) {
     const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
-    for (let i = places.length - 1; i >= 0; i--) {
-      const one = places[i];
+    for (let i = drawn.length - 1; i >= 0; i--) {
+      const one = drawn[i];
       if (px >= one.left - 1 && px <= one.right + 1 && py >= one.top && py <= one.bottom) { return one.bar; }
     }
     return null;
@@ -102,7 +117,7 @@ function draw_timeline() {
   canvas.addEventListener("mouseleave", () => { tip.hidden = true; });
   canvas.addEventListener("click", (event) => {
     const bar = at(event);
-    if (bar) { choose(bar.step); }
+    if (bar && bar.step >= 0) { choose(bar.step); }
   });
   window.addEventListener("resize", draw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
@@ -113,15 +128,19 @@ function draw_timeline() {
   };
 }
 
-// Nodes and edges of the way that the run took: its own actions and phases, not those of skills that it ran.
+// Nodes and edges of the way that the run took: the states of a machine, else its own actions and phases, not those of
+// skills that it ran.
 function way() {
   const nodes = new Map(), edges = new Map();
   let last = null;
-  steps.forEach((step, i) => {
+  const ends = { completed: "completed", failed: "failed", aborted: "failed" };
+  const visits = data.moves ? data.moves.map((move, i) => ({ id: move.to, number: 1, first: Math.max(0, place_of(move)),
+    status: i + 1 < data.moves.length ? "" : ends[data.status] || "open" })) : steps;
+  visits.forEach((step, i) => {
     if (step.sub || step.status === "skipped" && !step.number) { return; }
     let node = nodes.get(step.id);
     if (!node) {
-      node = { id: step.id, order: nodes.size, count: 0, rank: 0, first: i };
+      node = { id: step.id, order: nodes.size, count: 0, rank: 0, first: step.first === undefined ? i : step.first };
       nodes.set(step.id, node);
     }
     node.count++;

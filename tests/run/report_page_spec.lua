@@ -171,4 +171,27 @@ describe("skillrt report", function()
     assert.truthy(text:find("<dt>tokens</dt><dd>1,500</dd>", 1, true))
     assert.truthy(text:find("<dd>$0.2500</dd>", 1, true))
   end)
+
+  it("shows of a machine the states over time and the way through them", function()
+    local folder <close> = kit.folder()
+    folder.file("door.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "door", mode = "machine", state = { guests = 1 }, machine = { initial = "closed",
+        states = { "closed", "open", "completed" }, edges = {
+          { action = "open", from = "closed", to = "open", when = "guests > 0", max_runs = 5 },
+          { action = "lock", from = "closed", to = "completed" }, { action = "close", from = "open", to = "closed" } } },
+        actions = { { id = "open", run = function(s) return { guests = s.guests - 1 } end }, { id = "close", run = function() end },
+          { id = "lock" } } }]])
+    kit.run(folder, { "door.lua", "--work-dir", "w", "--quiet" })
+    local text = kit.run(folder, { "report", "w", "--html", "w/page.html" }) and folder.read "w/page.html"
+    local states = {}
+    for _, move in ipairs(page_of(text).moves) do states[#states + 1] = move.to end
+    assert.same({ "closed", "open", "closed", "completed" }, states)
+    assert.truthy(text:find("States above", 1, true))
+    if not has_browser() then return end
+    local dom, console = looked_at(folder, "w/page.html")
+    assert.equal("", console)
+    local picture = dom:match "<svg width.-</svg>" or ""
+    assert.truthy(picture:find(">open</text>", 1, true) and picture:find(">completed</text>", 1, true), picture)
+  end)
 end)

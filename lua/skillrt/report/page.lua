@@ -136,6 +136,7 @@ function M.of(dir)
     cards = cards_of(data, story),
     message = data.status ~= "completed" and data.message and table.concat(text_of.lines(data.message), "\n") or nil,
     next = data.next,
+    is_machine = story.is_machine or nil,
     has_notice = data.status ~= "completed" and (data.message or data.next) ~= nil,
     skillrt = core.version,
     style = style,

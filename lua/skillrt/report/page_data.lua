@@ -222,6 +222,7 @@ function M.of(dir, story, books)
     questions = list_of(questions_of(story)),
     errors = list_of(root.errors or {}),
     edits = list_of(story.edits),
+    moves = story.is_machine and list_of(story.moves) or nil,
     limits = list_of(used_of.list(books)),
     used = next(story.used) and story.used or nil,
     retries = story.retries,
