@@ -56,7 +56,7 @@ $(SCRIPTED): $(BUILD)/tests/c/scripted_http.o
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $< -o $@
 $(addprefix $(BUILD)/tests/test_crash_,orders kill fail moment): | $(SCRIPTED)
 # opened at run time, as a run does on its first HTTP task
-$(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop crash_kill crash_fail): | $(HTTP_SO)
+$(addprefix $(BUILD)/tests/test_,http http_faults https runtime_stop crash_kill crash_fail chaos): | $(HTTP_SO)
 # a fuzz target with tests/support/replay.c as its main runs the committed corpus once
 FUZZ_SUPPORT := tests/support/scratch.o
 $(REPLAYS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/$(FUZZ_SUPPORT) $(INSIDE)

@@ -204,6 +204,7 @@ bool hosted_keep(struct skillrt *run, struct error *error) {
   run->options.resume = true;
   bool good = keep_text(host, &run->options.agent, given.agent) &&
               keep_text(host, &run->options.http_module, given.http_module) &&
+              keep_text(host, &run->options.decide, given.decide) &&
               keep_list(host, &run->options.agent_env, given.agent_env);
   if (good && given.script_text) {
     run->text = text_keep(host, given.script_text, given.script_size);
@@ -225,6 +226,7 @@ void hosted_forget(struct skillrt *run) {
     sys_free(host->sys, (void *)(uintptr_t)o->agent_env, (count + 1) * sizeof *o->agent_env);
   hosted_free(host, (char *)(uintptr_t)o->agent);
   hosted_free(host, (char *)(uintptr_t)o->http_module);
+  hosted_free(host, (char *)(uintptr_t)o->decide);
   hosted_free(host, (char *)(uintptr_t)o->script);
   text_leave(host, run->text);
 }

@@ -14,7 +14,7 @@
 #include "support/clock.h"
 #include "support/faulty_sys.h"
 
-enum { SLOTS = 256, REFUSALS = 200, TEXT = 512 };
+enum { SLOTS = 256, REFUSALS = 200, TEXT = 512, SHAPES = 8, PHASES = 6, WAITS = 8 };
 static const int64_t day_ms = 86400000;
 
 struct slot {
@@ -77,8 +77,16 @@ static int slow_sync(const struct sys *sys, int fd) {
   (void)sys;
   unsigned draw_of_this =
       (unsigned)(clock_real_ns() / 1000 % 100); /* on a thread of the pool, too */
-  if (!w.plan->calm && draw_of_this < 5) usleep(draw_of_this == 0 ? 150000 : 10000);
+  if (!w.plan->calm && draw_of_this < 5) {
+    usleep(draw_of_this == 0 ? 150000 : 10000);
+    w.plan->counts->slow++;
+  }
   return sys_real()->fdatasync(sys_real(), fd);
+}
+
+static void fill_disk(int64_t now) {
+  faulty_disk_full(w.faulty, 1 + draw(20));
+  w.full_until_ms = now + 30 + draw(200);
 }
 
 static void make_world(void) {
@@ -87,6 +95,7 @@ static void make_world(void) {
   w.faulty = faulty_new(&w.below);
   int64_t off = w.plan->calm ? day_ms : (int64_t)draw(2 * (unsigned)day_ms) - day_ms;
   faulty_clock(w.faulty, sys_real()->wall_ms(sys_real()) + off, 1);
+  if (!w.plan->calm && draw(4) == 0) fill_disk(now_ms());
 }
 
 static void harm(void) {
@@ -95,15 +104,17 @@ static void harm(void) {
     faulty_disk_full(w.faulty, UINT64_MAX);
     w.full_until_ms = 0;
   }
-  if (w.plan->calm || draw(40) != 0) return;
+  if (w.plan->calm || draw(10) != 0) return;
   switch (draw(4)) {
   case 0:
-    faulty_disk_full(w.faulty, 1 + draw(20));
-    w.full_until_ms = now + 5 + draw(40);
+    fill_disk(now);
     break;
-  case 1:
-    faulty_clock_skip(w.faulty, draw(3600000));
+  case 1: {
+    bool back = draw(2) != 0;
+    faulty_clock_skip(w.faulty, back ? -(int64_t)draw(3600000) : (int64_t)draw(3600000));
+    (back ? &w.plan->counts->back : &w.plan->counts->forward)[0]++;
     break;
+  }
   default: {
     struct slot *slot = &w.slots[draw((unsigned)w.count)];
     if (slot->run) skillrt_stop(slot->run);
@@ -125,6 +136,10 @@ static void on_signal(int number) {
 static void on_record(void *data, const char *json, size_t size) {
   const struct slot *slot = data;
   char line[4096];
+  struct chaos_counts *counts = w.plan->counts;
+  counts->events += memmem(json, size, "\"took\":", 7) != NULL;
+  counts->subs += memmem(json, size, "\"t\":\"run\"", 9) && memmem(json, size, "\"sub\":", 6);
+  counts->replies += memmem(json, size, "\"code\":200", 10) != NULL;
   if (size >= sizeof line) return; /* large ones are told in full by the journal only */
   memcpy(line, json, size);
   line[size] = '\n';
@@ -136,14 +151,18 @@ static void open_run(struct slot *slot) {
   chaos_path(w.plan, slot->number, "run", directory);
   chaos_path(w.plan, slot->number, "book", book);
   chaos_path(w.plan, slot->number, "told", told);
-  bool phases = slot->number % 6 == 5, resume = access(directory, F_OK) == 0;
-  snprintf(input, sizeof input, "{\"shape\":%d,\"program\":\"%s\",\"book\":\"%s\",\"told\":\"%s\"}",
-           1 + slot->number % 6, w.plan->program, book, told);
+  int shape = 1 + slot->number % SHAPES;
+  bool phases = shape == PHASES, resume = access(directory, F_OK) == 0;
+  snprintf(input, sizeof input,
+           "{\"shape\":%d,\"number\":%d,\"server\":\"http://127.0.0.1:%d\",\"program\":\"%s\","
+           "\"book\":\"%s\",\"told\":\"%s\"}",
+           shape, w.plan->round * 1000 + slot->number, w.plan->port, w.plan->program, book, told);
   struct skillrt_options options = {.size = sizeof options,
                                     .host = w.host,
                                     .script = phases ? "tests/run/skills/chaos_phases.lua"
                                                      : "tests/run/skills/chaos_steps.lua",
                                     .work_dir = directory,
+                                    .wait = shape == WAITS && draw(2),
                                     .on_record = on_record,
                                     .data = slot};
   options.resume = resume;
@@ -165,6 +184,7 @@ static void open_run(struct slot *slot) {
     return;
   }
   slot->over = strstr(error, "the run is completed") != NULL;
+  w.plan->counts->full += strstr(error, "No space left") != NULL;
   slot->again_ms = now_ms() + 5;
   if (!slot->over && w.plan->calm && ++slot->refusals > REFUSALS) {
     wrong(slot, "cannot be opened:", error);
@@ -177,12 +197,35 @@ static void run_stopped(struct slot *slot) {
   enum skillrt_status_code status = skillrt_status_code(run);
   snprintf(slot->reason, sizeof slot->reason, "%s", skillrt_reason(run));
   slot->over = status != SKILLRT_PAUSED;
+  w.plan->counts->full += strcmp(slot->reason, "store_failed") == 0;
   slot->again_ms = now_ms() + (w.plan->calm ? 0 : draw(30));
   if (status == SKILLRT_FAILED || status == SKILLRT_ABORTED ||
       strcmp(slot->reason, "script_error") == 0 || strcmp(slot->reason, "internal") == 0)
     wrong(slot, slot->reason, skillrt_message(run));
   slot->run = NULL;
   skillrt_close(run);
+}
+
+/* A call in doubt is skipped, as a resume says by `decide`. */
+static void decide(struct skillrt *run) {
+  char error[TEXT];
+  const char *list = skillrt_questions_json(run, NULL);
+  const char *number = list ? strstr(list, "\"question\":") : NULL;
+  if (number) skillrt_answer(run, atoll(number + 11), "\"skip\"", NULL, error, sizeof error);
+}
+
+/* The three that a run of that shape waits for, again and again: each counts once. */
+static void give_events(void) {
+  char id[8], error[TEXT];
+  for (int i = 0; i < w.count; i++) {
+    const struct slot *slot = &w.slots[i];
+    if (!slot->run || slot->number % SHAPES != WAITS - 1 || draw(8) != 0) continue;
+    bool parked = skillrt_parked(slot->run);
+    w.plan->counts->parked += parked;
+    if (parked) decide(slot->run);
+    snprintf(id, sizeof id, "e%u", draw(3));
+    skillrt_event(slot->run, "go", "1", id, error, sizeof error); /* a full disk refuses it */
+  }
 }
 
 static void open_those_that_wait(void) {
@@ -222,6 +265,13 @@ static void mark_those_over(void) {
   }
 }
 
+/* Beside our program: "<build>/tests/test_chaos" and "<build>/lib/skillrt/http.so". */
+static void chaos_module(const struct chaos *plan, char to[PATH_MAX]) {
+  snprintf(to, PATH_MAX, "%.3000s", plan->program);
+  char *slash = strstr(to, "/tests/test_");
+  if (slash) snprintf(slash, (size_t)(to + PATH_MAX - slash), "/lib/skillrt/http.so");
+}
+
 int chaos_work(const struct chaos *plan, int worker, uint64_t seed) {
   char error[TEXT];
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -231,7 +281,10 @@ int chaos_work(const struct chaos *plan, int worker, uint64_t seed) {
   sigaction(SIGHUP, &action, NULL);
   make_world();
   struct skillrt_host_options options = {
-      .size = sizeof options, .never_block = draw(2), .sys = faulty_sys(w.faulty)};
+      .size = sizeof options, .never_block = draw(2), .sys = faulty_sys(w.faulty), .park_ms = 1};
+  char module[PATH_MAX];
+  chaos_module(plan, module);
+  options.http_module = module;
   w.host = skillrt_host_open(&options, error, sizeof error);
   if (!w.host) return 1;
   prepare_slots(worker);
@@ -239,6 +292,7 @@ int chaos_work(const struct chaos *plan, int worker, uint64_t seed) {
     open_those_that_wait();
     skillrt_host_step(w.host);
     if (close_those_that_stopped() == 0) break;
+    give_events();
     harm();
     struct pollfd readable = {.fd = skillrt_host_fd(w.host), .events = POLLIN};
     int timeout = skillrt_host_timeout_ms(w.host);

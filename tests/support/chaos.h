@@ -8,7 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What has come over the runs, counted by all processes: in memory that they share. */
+struct chaos_counts {
+  _Atomic long full;                  /* runs that stopped, or were not opened, for want of space */
+  _Atomic long slow;                  /* syncs that took long */
+  _Atomic long forward, back;         /* jumps of the clock inside a process */
+  _Atomic long events, subs, replies; /* taken, begun, of HTTP: as the journals say */
+  _Atomic long parked;                /* runs that were seen back in their books */
+};
+
 struct chaos {
+  struct chaos_counts *counts;
+  int port;  /* of the HTTP server */
+  int round; /* how often all the runs have begun */
   char
       base[PATH_MAX]; /* the folder; run n has n.run, n.book, n.told, n.over and may have n.wrong */
   char program[PATH_MAX]; /* ourselves, who play the agents: chaos_agent */

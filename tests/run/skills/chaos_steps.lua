@@ -73,6 +73,38 @@ local SHAPES = {
   end,
 }
 
+-- What a step runs as a skill of its own.
+local INNER <const> = skillrt.skill {
+  name = "chaos-inner", retry = { base = 0.001, jitter = false }, limits = { max_errors = 1000, max_iterations = 1000 },
+  actions = {
+    { id = "in", run = function(_, ctx) return { one = must(call(ctx, "sub-a")) } end },
+    { id = "out", when = "one", run = function(_, ctx) return { two = must(call(ctx, "once-sub-b")) } end },
+  },
+}
+
+-- 6 is chaos_phases.lua's. What is posted may not be posted twice: a server keeps the book.
+SHAPES[7] = function(ctx)
+  local posted = ctx.map({ 1, 2, 3, 4 }, function(part)
+    local reply, message, class = ctx.await {
+      kind = "http", method = part % 2 == 0 and "POST" or "GET", body = part % 2 == 0 and "{}" or nil,
+      url = ("%s/slow?ms=%d&run=%d&part=%d"):format(ctx.input.server, 5 * part, ctx.input.number, part),
+      retry = part % 2 == 1 and { max = 5 } or nil,
+    }
+    return reply and reply.code or class == "skipped" and "skipped" or nil, message, class
+  end)
+  return must(posted)
+end
+
+SHAPES[8] = function(ctx)
+  local sub, message, class = ctx.run(INNER, ctx.input)
+  must(sub, message, class)
+  local texts = { sub.state.one }
+  for i = 1, 3 do
+    texts[i + 1] = must(ctx.wait { event = "go" })
+  end
+  return texts
+end
+
 return skillrt.skill {
   name = "chaos-steps", mode = "autonomous", retry = { base = 0.001, jitter = false },
   limits = { max_errors = 1000, max_iterations = 1000 },

@@ -185,13 +185,17 @@ function M.made(policy, call, id, skill, prompts, touch)
     core = core,
     keeps_nothing = root.keeps_nothing,
     elsewhere = root.elsewhere,
+    shift = root.shift,
     accept_changes = root.accept_changes,
     work_dir = files.join(root.work_dir, "sub/" .. id:gsub("/", "%%2F")),
     input_dir = books.input.dir and files.join(policy.books.cwd or files.current(), books.input.dir) or root.input_dir,
   }
   local sub = { id = id, call = call, depth = depth_of(call.step) + 1, run = run }
   if not run.keeps_nothing then
-    assert(files.make_folders(run.work_dir))
+    local made, why, kind = files.make_folders(run.work_dir)
+    if not made then -- as any record that finds no room: the run pauses
+      error({ message = why, code = kind == "system" and "store" or kind }, 0)
+    end
   end
   local journal = journal_for(policy.journal, id)
   local mode = policy.make_mode(run)
