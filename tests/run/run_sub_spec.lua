@@ -387,21 +387,4 @@ describe("a skill run by a step of another", function()
     local few, many = seconds(100), seconds(1000)
     assert(many < 30 * few, ("100: %.2f s, 1000: %.2f s"):format(few, many))
   end)
-
-  it("pause the run where there is no room for their files, and go on when there is", function()
-    local dir = R.folder() .. "/run"
-    local skill = R.skill { actions = { { id = "out", run = function(_, ctx)
-      local sub = assert(ctx.run(R.skill { name = "sub", actions = { {
-        id = "in", run = function() return { done = true } end } } }))
-      return { done = sub.state.done }
-    end } } }
-    assert(os.execute(("mkdir -p '%s'"):format(dir)))
-    R.write(dir .. "/sub", "in the way")
-    local result = assert(skill:run { work_dir = dir })
-    assert.same({ "paused", "store_failed" }, { result.status, result.reason }, result.trouble)
-    assert.truthy(tostring(result.trouble):find("/sub", 1, true), result.trouble)
-    os.remove(dir .. "/sub")
-    result = assert(require("skillrt").resume(dir, { skill = skill }))
-    assert.same({ "completed", true }, { result.status, result.state.done })
-  end)
 end)
