@@ -1,0 +1,88 @@
+-- cli/command/simulate.lua: `skillrt simulate SKILL`: what a run may come to, without asking anybody.
+
+local M = {
+  name = "simulate",
+  summary = "Shows what a run of a skill may come to, without dispatch",
+  description = "The shortest way to each end, the most steps, the worst case of calls, tokens that are written and what "
+    .. "these cost, and conditions that nobody can meet: by what actions declare, and a machine's table. What functions "
+    .. "call is not known, and said. Exit code 1: no way completes.",
+  arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
+  options = {
+    require("skillrt.cli.trust").OPTION,
+    { name = "json", help = "as JSON" },
+  },
+}
+
+local function way(ids)
+  local count = #ids
+  local shown = table.concat(ids, ", ", 1, math.min(count, 12)) .. (count > 12 and ", ..." or "")
+  return ("%d %s%s"):format(count, count == 1 and "step" or "steps", count > 0 and ": " .. shown or "")
+end
+
+-- An amount that is known as far as what it is made of is.
+local function amount(one, what, format)
+  local most, limit = one.worst[what], one.worst.limited[what]
+  if limit and most >= limit then
+    return ("at most " .. format .. ", the limit"):format(limit)
+  elseif most == 0 and #one.unknown > 0 then
+    return "not known"
+  end
+  return ("at most " .. format .. "%s"):format(most, #one.unknown > 0 and ", besides what is not known" or "")
+end
+
+local function lines_of(one)
+  local lines, names = {}, require("skillrt.base.names")
+  local function add(name, text)
+    lines[#lines + 1] = ("%-10s %s"):format(name, text)
+  end
+  add("least", one.least and way(one.least) or "no way completes")
+  add("most", one.rounds and ("%d steps: it may go round until its limit"):format(one.most)
+    or ("%d %s"):format(one.most, one.most == 1 and "step" or "steps"))
+  add("calls", amount(one, "calls", "%d"))
+  add("tokens", amount(one, "tokens", "%d") .. (one.worst.tokens > 0 and ", written" or ""))
+  add("dollars", amount(one, "dollars", "%.2f"))
+  if one.unknown[1] then
+    add("not known", "what these call: " .. names.lines({ table.concat(one.unknown, ", ") }, 1))
+  end
+  for _, status in ipairs(names.sorted(one.ends)) do
+    if status ~= "completed" then
+      add("may end", ("%s after %s"):format(status, way(one.ends[status])))
+    end
+  end
+  for _, text in ipairs(one.unmet) do
+    add("never", text)
+  end
+  add("states", ("%d looked at%s"):format(one.states, one.complete and "" or ", and there are more"))
+  return lines
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local output, codes = require("skillrt.report.output"), require("skillrt.cli.exit_codes")
+  local ok, message, code = require("skillrt.cli.trust").check(args.skill, args, true)
+  local one
+  if ok then
+    one, message, code = require("skillrt.document.simulate").of(args.skill)
+  end
+  if not one then
+    return require("skillrt.cli.ending").refused(message, code)
+  end
+  if args.json then
+    local json = require("skillrt.base.json")
+    one.unknown, one.unmet, one.worst.unknown = json.array(one.unknown), json.array(one.unmet), nil
+    one.worst.steps, one.worst.rounds = nil, nil
+    for _, ids in pairs(one.ends) do
+      json.array(ids)
+    end
+    output.write(json.encode(one, { sorted = true, indent = 2 }) .. "\n")
+  else
+    local escape = require("skillrt.report.text").escape
+    for _, line in ipairs(lines_of(one)) do
+      output.write(escape(line) .. "\n")
+    end
+  end
+  return one.least and codes.completed or codes.failed
+end
+
+return M

@@ -1,0 +1,99 @@
+-- document/simulate.lua: what a run of a skill may come to, without dispatch: its least and its most steps, the worst
+-- case of calls, tokens and money, how it may end, and what no run can meet.
+--
+-- Follows the states that preconditions, declared effects and a machine's table span, as the check does; what functions
+-- call is not known. Called by cli/command/simulate.lua.
+local check = require "skillrt.document.check"
+local worst = require "skillrt.document.simulate.worst"
+local model_of = require "skillrt.document.check.model"
+local search = require "skillrt.document.check.reach.search"
+local space_of = require "skillrt.document.check.reach.space"
+local subject_of = require "skillrt.document.check.subject"
+
+local M = {}
+
+---@class skillrt.Simulation
+---@field ends table<string, string[]>  by status: the shortest way there; "blocked" is one
+---@field least string[]?     the shortest way to the end; nil: none completes
+---@field most integer        steps at most
+---@field rounds boolean      it may go round: `most` is the limit of steps
+---@field worst { calls: number?, tokens: number?, dollars: number? }  nil: nothing bounds it
+---@field unknown string[]    actions and phases whose calls nobody knows: functions, other skills
+---@field unmet string[]      conditions that nobody can meet, and what never runs
+---@field states integer      that were looked at
+---@field complete boolean    none was left out
+
+-- The last step where a terminal action ends the run: the path leads to the state in which it is taken.
+local function with_last(result, at, status)
+  local ids = result:path(at)
+  for _, i in ipairs((result:open(at))) do
+    local action = result.space.steps[i].action
+    if action.terminal == status then
+      ids[#ids + 1] = action.id
+      break
+    end
+  end
+  return ids
+end
+
+-- Phases that run behind the loop, or, of a skill that has no actions, all of them.
+local function add_phases(out, model)
+  local least, every = {}, 0
+  for _, phase in ipairs(model.phases) do
+    if #model.actions == 0 or phase.trailing then
+      every = every + 1
+      least[#least + 1] = #phase.when == 0 and phase.id or nil
+    elseif #model.actions > 0 then
+      every = every + 1 -- it leads; the way there counts it where it cannot be left out
+    end
+  end
+  if #model.actions == 0 then
+    out.least, out.ends = least, { completed = least }
+  elseif out.least then
+    table.move(least, 1, #least, #out.least + 1, out.least)
+  end
+  return every
+end
+
+local TOLD <const> = { ["reach.never"] = true, ["reach.goal"] = true, ["reach.blocked"] = true, ["reach.unset"] = true,
+  ["machine.unreachable"] = true }
+
+local function unmet_of(given)
+  local list, result = {}, check.check(given)
+  for _, one in ipairs(result and result.findings or {}) do
+    list[#list + 1] = TOLD[one.code] and one.what or nil
+  end
+  return list
+end
+
+---@param given string|table  a path, a definition or a skill
+---@return skillrt.Simulation? simulation
+---@return string? message
+---@return string? code
+function M.of(given)
+  local found = require("skillrt.document.check.found").new()
+  local subject, message, code = subject_of.of(given, found)
+  if not subject then
+    return nil, message, code
+  elseif not subject.definition then
+    local first = found:sorted()[1]
+    return nil, ("%s: %s"):format(subject.path or "skill", first and first.what or "holds nothing that can be run"),
+      "invalid"
+  end
+  local model = model_of.of(subject.definition, found, subject_of.places(subject))
+  local result = search.run(space_of.of(model))
+  local out = { ends = {}, unmet = unmet_of(given), states = result.looked, complete = result.complete }
+  for status, at in pairs(result.ends) do
+    out.ends[status] = with_last(result, at, status)
+  end
+  if result.blocked_at then
+    out.ends.blocked = result:path(result.blocked_at)
+  end
+  out.least = out.ends.completed
+  local phases = add_phases(out, model)
+  local most = worst.of(result, subject.definition, model)
+  out.most, out.rounds, out.worst, out.unknown = most.steps + phases, most.rounds, most, most.unknown
+  return out
+end
+
+return M

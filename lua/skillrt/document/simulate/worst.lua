@@ -1,0 +1,160 @@
+-- document/simulate/worst.lua: the most that the ways through a skill's states can take: steps, calls, tokens, money.
+--
+-- Knows a search that is over, agents and limits. Called by document/simulate.lua.
+local limits_table = require "skillrt.skill.limits"
+local prices = require "skillrt.agent.prices"
+
+local M = {}
+
+local ASKED <const> = 2 -- an answer, and once more for its form
+
+local TURNS <const> = 50 -- of a model that does not say
+local MODELS <const> = { anthropic = true, openai = true }
+local UNKNOWN <const> = { lua = true, skill = true, host = true }
+
+-- A model: as many exchanges as it may have, each as long as it may be. What it reads is not known.
+local function of_model(agent)
+  local calls, vendor = tonumber(agent.max_turns) or TURNS, type(agent.vendor) == "table" and agent.vendor or {}
+  local tokens = calls * (tonumber(agent.max_tokens) or vendor.max_tokens or 0)
+  local rows = type(agent.prices) == "table" and agent.prices or prices.OURS
+  local row = type(agent.model) == "string" and prices.row(rows, agent.model)
+  return { calls = calls, tokens = tokens, dollars = row and tokens * row.output / 1e6 or 0 }
+end
+
+-- What one attempt of an agent may take: calls, tokens it may write, dollars for these; nil: nobody knows.
+local function of_agent(agent, agents)
+  if type(agent) == "string" then
+    agent = agents[agent]
+  end
+  if type(agent) ~= "table" or UNKNOWN[agent.kind] then
+    return nil
+  elseif agent.kind == "chain" then
+    local sum = { calls = 0, tokens = 0, dollars = 0 }
+    for _, member in ipairs(agent.links or {}) do
+      local one = of_agent(member, agents)
+      for key in pairs(one and sum or {}) do
+        sum[key] = sum[key] + one[key]
+      end
+      if not one then
+        return nil
+      end
+    end
+    return sum
+  elseif agent.vendor or MODELS[agent.kind] then
+    return of_model(agent)
+  end
+  return { calls = agent.kind == "person" and 0 or ASKED, tokens = 0, dollars = 0 }
+end
+
+-- What one run of an action or phase may take, with all of its attempts, within its own limits.
+local function of_step(given, definition)
+  local limits = type(definition.limits) == "table" and definition.limits or {}
+  local own = type(given.limits) == "table" and given.limits or {}
+  local one = given.agent and of_agent(given.agent, definition.agents or {}) or nil
+  if not given.run and not given.agent and not given.skill then
+    return { calls = 0, tokens = 0, dollars = 0 }
+  elseif given.each or not one then
+    return own.calls and { calls = own.calls, tokens = 0, dollars = 0 } or nil
+  end
+  local attempts = 1 + (given.max_retries or limits.max_retries or limits_table.default "max_retries")
+  return { calls = math.min(one.calls * attempts, own.calls or math.huge), tokens = one.tokens * attempts,
+    dollars = one.dollars * attempts }
+end
+
+-- The states that may follow one, and by which step.
+local function following(result, at)
+  local out = {}
+  for _, i in ipairs((result:open(at))) do
+    local step = result.space.steps[i]
+    if step.action.terminal then
+      out[#out + 1] = { step = i }
+    else
+      for _, state in ipairs((result:after(step))) do
+        out[#out + 1] = { step = i, to = result.numbers[state] }
+      end
+    end
+  end
+  return out
+end
+
+-- The longest way from a state by some weights of steps; nil: ways go round.
+local function longest(result, weights)
+  local best, open, stack = {}, {}, {}
+  for at = 1, result.looked do
+    if result.parent[at] == 0 then
+      stack[#stack + 1] = { at = at }
+    end
+  end
+  local firsts = table.move(stack, 1, #stack, 1, {})
+  while #stack > 0 do
+    local top = stack[#stack]
+    if best[top.at] then
+      stack[#stack] = nil
+    elseif not top.ways then
+      open[top.at], top.ways, top.next, top.most = true, result.states[top.at] and top.at <= result.looked
+        and following(result, top.at) or {}, 1, 0
+    else
+      local way = top.ways[top.next]
+      local known = way and (not way.to and 0 or best[way.to])
+      if not way then
+        best[top.at], open[top.at], stack[#stack] = top.most, nil, nil
+      elseif known then
+        top.most, top.next = math.max(top.most, known + weights[way.step]), top.next + 1
+      elseif open[way.to] then
+        return nil
+      else
+        stack[#stack + 1] = { at = way.to }
+      end
+    end
+  end
+  local most = 0
+  for _, one in ipairs(firsts) do
+    most = math.max(most, best[one.at] or 0)
+  end
+  return most
+end
+
+-- What phases take besides, each once.
+local function add_phases(out, model, definition, unknown)
+  for _, phase in ipairs(model.phases) do
+    local one = of_step(phase.given, definition)
+    unknown[#unknown + 1] = not one and phase.id or nil
+    for _, what in ipairs(one and { "calls", "tokens", "dollars" } or {}) do
+      out[what] = out[what] + one[what]
+    end
+  end
+end
+
+---@param result skillrt.check.Search
+---@param definition table
+---@param model skillrt.check.Model
+---@return { steps: integer, rounds: boolean, calls: number, tokens: number, dollars: number, unknown: string[] }
+function M.of(result, definition, model)
+  local ones, costs, unknown, dearest = {}, { calls = {}, tokens = {}, dollars = {} }, {}, {}
+  for i, step in ipairs(result.space.steps) do
+    local one = of_step(step.action.given, definition)
+    ones[i], unknown[#unknown + 1] = 1, not one and step.action.id or nil
+    for what, weights in pairs(costs) do
+      weights[i] = one and one[what] or 0
+      dearest[what] = math.max(dearest[what] or 0, weights[i])
+    end
+  end
+  local limits = type(definition.limits) == "table" and definition.limits or {}
+  local bound = limits.max_iterations or limits_table.default "max_iterations"
+  local steps = result.complete and longest(result, ones) or nil
+  local out = { steps = math.min(steps or bound, bound), rounds = steps == nil, unknown = unknown }
+  for what, weights in pairs(costs) do
+    out[what] = steps and longest(result, weights) or bound * (dearest[what] or 0)
+  end
+  add_phases(out, model, definition, unknown)
+  local usage = limits.usage or {}
+  out.calls = math.min(out.calls, limits.calls or math.huge)
+  out.limited = limits.calls and { calls = limits.calls } or {}
+  for _, what in ipairs { "tokens", "dollars" } do
+    out.limited[what] = usage[what]
+    out[what] = usage[what] and (out[what] > 0 and math.min(out[what], usage[what]) or usage[what]) or out[what]
+  end
+  return out
+end
+
+return M
