@@ -94,7 +94,7 @@ describe("a simulation", function()
     assert.is_nil(folder.read "asked")
     folder.file("never.lua", [[return require "skillrt".skill { name = "n", state = { x = 1 }, actions = {
       { id = "set", effects = { "x=3" }, run = function() end },
-      { id = "end", terminal = true, when = "x === 2" } } }]])
+      { id = "next", when = "x === 2", run = function() end } } }]])
     assert.equal(1, kit.run(folder, { "simulate", "never.lua" }).code)
   end)
 end)

@@ -3,9 +3,9 @@
 local M = {
   name = "simulate",
   summary = "Shows what a run of a skill may come to, without dispatch",
-  description = "The shortest way to each end, the most steps, the worst case of calls, tokens that are written and what "
-    .. "these cost, and conditions that nobody can meet: by what actions declare, and a machine's table. What functions "
-    .. "call is not known, and said. Exit code 1: no way completes.",
+  description = "The shortest way to each end, the most steps, the worst case of calls, tokens that are written and "
+    .. "what these cost, and conditions that nobody can meet: by what actions declare, and a machine's table. What "
+    .. "functions call is not known, and said. Exit code 1: no way completes.",
   arguments = { { name = "SKILL", help = "a skill's folder, script or configuration" } },
   options = {
     require("skillrt.cli.trust").OPTION,
