@@ -180,6 +180,33 @@ describe("one skill in three modes", function()
   end)
 end)
 
+describe("a person at the command line", function()
+  after_each(R.clean)
+
+  it("approves, aborts, and is asked before something is undone (R87, R174)", function()
+    local folder = R.folder()
+    R.write(folder .. "/pay.lua", [[
+      return require("skillrt").skill { name = "pay", interaction = "interactive", strategy = "sequential", actions = {
+        { id = "book", run = function() return { booked = 1 } end,
+          undo = function(_, ctx, done) ctx.log("undone " .. done.updates.booked) end },
+        { id = "pay", run = function(_, ctx)
+          return { paid = assert(ctx.await { kind = "command", argv = { "echo", "paid" } }).stdout }
+        end },
+        { id = "more", run = function(_, ctx) ctx.ask "More?" end } } }]])
+    local program = (os.getenv "SKILLRT_BUILD" or "build/release") .. "/skillrt"
+    local function says(line)
+      local pipe <close> = io.popen(("%s %s 2>&1 < /dev/null"):format(program, line:gsub("DIR", folder .. "/run")))
+      return pipe:read "a"
+    end
+    assert.matches("pay: command echo\n.*\"paid\".*1. approve", says(folder .. "/pay.lua --work-dir DIR"))
+    assert.matches("More%?", says "answer DIR approve")
+    assert.matches("Aborting %(user_abort%).*Skipping more.*undo book", says "abort DIR")
+    local text = says "answer DIR approve"
+    assert.matches("undo%-book: undone 1", text)
+    assert.matches("aborted %(user_abort%)", text)
+  end)
+end)
+
 describe("a config", function()
   it("says who takes part, of the skill and of an action (R174)", function()
     local config = require "skillrt.document.load.config"

@@ -64,7 +64,7 @@ end
 ---@return "denied"? class
 function M.leave(ctx, step, request)
   local what = ("%s: %s %s"):format(step.id, request.kind, request.shown)
-  return require("skillrt.run.approval").ask(ctx, { header = step.id, what = what, arguments = arguments_of(request) })
+  return require("skillrt.run.approval").ask(ctx, { what = what, arguments = arguments_of(request) })
 end
 
 -- ---- supervised ----

@@ -27,7 +27,7 @@ local function ask_first(steps, one)
   end
   return function(_, ctx)
     local done = undone_by(steps, ctx.step)
-    local ok, message = ctx.approve({ header = one.id, what = ("undo %s"):format(one.id),
+    local ok, message = ctx.approve({ what = ("undo %s"):format(one.id),
       arguments = { action = one.id, step = done.step, updates = done.set } })
     if not ok then
       return nil, message, "skipped"

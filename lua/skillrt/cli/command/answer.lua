@@ -54,7 +54,7 @@ local function read(args, books)
   end
   local answer = { question = number, value = words[#words] }
   local questions = require("skillrt.run.questions")
-  local one, why = questions.named(books, answer)
+  local one, why = questions.named(books, { question = number }) -- the only one: it is named by what is read here
   if not one then
     return nil, why
   end
