@@ -121,6 +121,31 @@ describe("a tool loop", function()
     assert.is_true(paid <= 3, paid)
   end)
 
+  it("asks for leave once, with the arguments, where people take part in what acts", function()
+    local wire = WIRES.anthropic
+    local skill = { interaction = "interactive", agents = { model = wire.agent(server.url .. "/plan") }, tools = {
+      append = { description = "x", input = { type = "object" }, command = { "sh", "-c", "echo done >> " .. folder .. "/done" } },
+      note = { description = "x", input = { type = "object" }, acts = true, run = function(input) return "noted " .. input.n end },
+      look = { description = "x", run = function() return "looked" end },
+    } }
+    local result, dir = run(skill, { raw(wire.asks { { id = "1", name = "append", input = { n = 1 } },
+      { id = "2", name = "note", input = { n = 2 } }, { id = "3", name = "look", input = {} } }), raw(wire.says(GOOD)) })
+    for i = 1, 2 do
+      assert.same({ "paused", "waiting_for_person" }, { result.status, result.reason })
+      local questions = {}
+      for _, record in ipairs(R.records(dir, "call")) do
+        if record.question then questions[#questions + 1] = record end
+      end
+      assert.equal(2, #questions)
+      assert.matches('"n": ' .. i, questions[i].question.detail)
+      result = assert(skillrt.resume(dir, { skill = R.skill(skill), answers = { { question = questions[i].q, value = "approve" } } }))
+    end
+    assert.equal("completed", result.status, result.message)
+    assert.equal("done\n", R.read(folder .. "/done"))
+    local results = wire.results(select(2, server.request(2)))
+    assert.same({ "noted 2", "looked" }, { results[2][2], results[3][2] })
+  end)
+
   it("runs the programs of an allow-list, and no other words", function()
     local wire = WIRES.anthropic
     local tried = { { "echo", "one" }, { "echo", "one", "two" }, { "echo", "-n" }, { "echo" }, { "sh", "-c", "echo" },

@@ -167,7 +167,7 @@ function parts.await(run, step, ctx, steps)
       return awaited.by_agent(run, step, steps:definition_of(step), ctx, request)
     end
     local checked = awaited.checked(run, steps:definition_of(step), request)
-    if is_interactive and people.needs_leave(checked) then
+    if is_interactive and not branch.has_leave and people.needs_leave(checked) then
       local ok, message, class = people.leave(ctx, step, checked)
       if not ok then
         return nil, message, class, { status = class }
@@ -224,8 +224,9 @@ end
 ---Leave of a person for exact arguments: true; or nil, message, "denied".
 function parts.approve(_, step, ctx, steps)
   return function(given)
-    here(steps, step, "approve")
+    local _, branch = here(steps, step, "approve")
     local approved, message, class = require("skillrt.run.approval").ask(ctx, given)
+    branch.has_leave = approved and branch.in_use or nil -- the calls of this use of a tool are what was shown
     return approved, message, class
   end
 end

@@ -20,10 +20,10 @@ local M = {}
 -- What the places of a branch begin with while its function is performed, and what they began with before.
 local function below(branch, place)
   local prefix, position = branch.prefix, branch.position
-  branch.prefix, branch.position = place .. ".1.", 0
+  branch.prefix, branch.position, branch.in_use = place .. ".1.", 0, true
   return setmetatable({}, {
     __close = function()
-      branch.prefix, branch.position = prefix, position
+      branch.prefix, branch.position, branch.in_use, branch.has_leave = prefix, position, nil, nil
     end,
   })
 end

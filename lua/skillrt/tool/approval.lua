@@ -55,10 +55,11 @@ end
 ---@param tool skillrt.Tool
 ---@param arguments table
 ---@param task table
----@param default string?  where the tool says nothing
+---@param interaction string?  how people take part: they are asked about what acts, where the tool says nothing
 ---@return "always"|"ask"|"never"
-function M.of(tool, arguments, task, default)
-  local given = tool.approval or default or "always"
+function M.of(tool, arguments, task, interaction)
+  local asks = interaction == "interactive" and tool.acts and not tool.idempotent
+  local given = tool.approval or asks and "ask" or "always"
   if type(given) == "function" then
     return of_function(given, arguments, task)
   elseif M.WORDS[given] then
@@ -72,11 +73,10 @@ end
 ---@param tool skillrt.Tool
 ---@param arguments table
 ---@param task table
----@param default string?
 ---@return boolean|nil ok
 ---@return string? message
-function M.given(ctx, tool, arguments, task, default)
-  local word = M.of(tool, arguments, task, default)
+function M.given(ctx, tool, arguments, task)
+  local word = M.of(tool, arguments, task, ctx.interaction)
   if word == "always" then
     return true
   elseif word == "never" then

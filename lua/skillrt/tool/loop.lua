@@ -30,7 +30,6 @@ local M = {}
 ---@field max_tool_calls integer      of one talk
 ---@field max_repeats integer         the same call with the same result, before the talk ends
 ---@field max_tool_result integer     bytes that the model is told at once
----@field approval string?            of tools that act and say nothing
 
 ---@class skillrt.ToolLoop
 local Loop = {}
@@ -87,8 +86,7 @@ local function use(self, one)
     if refused then
       return { text = refused, is_error = true }
     end
-    local default = one.tool.acts and self.settings.approval or nil
-    local ok, why = approval.given(self.ctx, one.tool, one.call.input, self.task, default)
+    local ok, why = approval.given(self.ctx, one.tool, one.call.input, self.task)
     if not ok then
       return { text = why, is_error = true }
     end
