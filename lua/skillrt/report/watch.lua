@@ -36,7 +36,7 @@ function M.new(options, continuing)
     local settings = traces.settings(os.getenv)
     list[#list + 1] = settings and traces.new(settings) or nil
   end
-  return require("skillrt.report.both").of(list)
+  return list[2] and require("skillrt.report.both").of(list) or list[1]
 end
 
 return M

@@ -8,12 +8,15 @@ local record = require("skillrt.base.record")
 
 local M = {}
 
+local SHORTEST <const> = 8 -- bytes of a secret
+
 local FIELDS <const> = { "body", "extra", "message" }
 
 -- A text without the secrets of its request: a server may send back what it was sent.
+-- A short one is a word ("none", "ollama"), which servers of one's own are given for a key, and no secret.
 local function without(text, secrets)
   for _, secret in ipairs(secrets) do
-    if text:find(secret, 1, true) then
+    if #secret >= SHORTEST and text:find(secret, 1, true) then
       text = text:gsub(secret:gsub("%W", "%%%0"), "{key}")
     end
   end
