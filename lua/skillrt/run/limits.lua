@@ -24,7 +24,6 @@ local table_of = require("skillrt.skill.limits")
 ---@field reserved number     for calls that have not left, or not said yet what they used
 
 ---@class skillrt.Limits
----@field now integer|nil  UTC ms, as `reached` last saw it, where time is limited
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
 ---@field root skillrt.Limits  the run's
 ---@field nearest skillrt.Limits|false     whose run_timeout ends first: its own, or of a scope around it
@@ -198,7 +197,6 @@ function Limits:reached()
     return nil
   end
   local now = steady.now()
-  self.now = now
   local late = deadline and now >= deadline and self.run_timeout or clocks and clocks:late(now)
   if late then
     local sub, who = late.books.sub, "the run"

@@ -215,7 +215,7 @@ function Policy:go()
     calls.withdrew = nil
     self.numbers:sift(calls.starting)
   end
-  return "go", performing, calls.starting, calls.cancels, at and math.max(0, at - (limits.now or now_ms())),
+  return "go", performing, calls.starting, calls.cancels, at and math.max(0, at - now_ms()),
     self:listens()
 end
 
@@ -257,7 +257,8 @@ function Policy:choose()
   if calls.used then
     look_at_calls(self)
   end
-  if limits.deadline or limits.clocks or limits.hit then
+  local deadline = limits.deadline
+  if deadline and now_ms() >= deadline or limits.clocks or limits.hit then
     local status, reason, message = limits:reached()
     if status then
       return ending.decide(self, status, reason, message, reason == "run_timeout")

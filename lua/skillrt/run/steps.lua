@@ -48,6 +48,7 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     mode = mode,
     iterations = mode.iterations,
     root = run.books.state.root, -- the same table all the time
+    limits = run.limits,
     limits_of_all = run.limits.root,
     performing = top and top.performing or {},
     idle = {},
@@ -194,8 +195,10 @@ function Steps:perform(step)
     step.execution, step.said, step.context = nil, nil, nil
     kept.begin(step)
   end
-  if self.limits_of_all.bounds_lua then
-    self.run.limits:allow(definition)
+  local bounds = self.limits_of_all
+  if bounds.bounds_lua and ((definition.timeout or self.limits.allowance) ~= bounds.allowed
+    or self.limits.nearest ~= bounds.ends_first) then
+    self.limits:allow(definition)
   end
   local drawing = drawn.step
   step.thread, drawn.step = thread, step
