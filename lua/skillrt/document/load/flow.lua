@@ -124,6 +124,7 @@ function Flow:read_row(row, place)
     self:add_condition(row.index, row.condition, place, true)
   end
   self.modes.every = self.modes.every or row.condition ~= nil and is_no_condition(row.condition)
+  self.outputs[row.index] = self.outputs[row.index] or row.output and tables.file(row.output)
   self.parallel[row.index] = self.parallel[row.index] or row.parallel and YES[row.parallel:lower()] or nil
 end
 
@@ -372,6 +373,7 @@ function Flow:apply(index, phase)
     phase.condition = all[1]
   end
   phase.parallel = phase.parallel or self.parallel[index]
+  phase.output = phase.output or self.outputs[index]
 end
 
 return M

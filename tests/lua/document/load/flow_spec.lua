@@ -76,6 +76,21 @@ describe("a table of phases", function()
     assert.equal("", told(found, "flow-mode"))
   end)
 
+  it("declares outputs: a path alone, of a phase whose document says nothing of its own (R13, R24)", function()
+    local skill = read([[
+| Phase | Document | Output |
+|---|---|---|
+| 1 | phases/01-plan.md | `plan.json` |
+| 2 | phases/02-write.md | an updated text.md |
+| 3 | phases/03-check.md | other.md |
+]], nil, { ["phases/03-check.md"] = "# Check\n\nChecks.\n\n## Output\n\n- **File**: `checks.md`\n" })
+    local out = {}
+    for i, one in ipairs(skill.phases) do
+      out[i] = one.output_free and "" or one.output
+    end
+    assert.same({ "plan.json", "", "checks.md" }, out)
+  end)
+
   it("quotes a condition that it cannot read, and leaves the phase running (F31)", function()
     local skill, found = read([[
 | Phase | Document | Condition |

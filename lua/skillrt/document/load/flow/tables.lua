@@ -50,6 +50,15 @@ local function path_in(cells)
   return nil
 end
 
+---The file that a cell is: a path with an ending, between backticks or not; nil for all else, several of them too.
+---@param cell string
+---@return string?
+function M.file(cell)
+  local path = #cell <= MAX_CELL and (cell:match "^%s*`([^`]+)`%s*$" or cell:match "^%s*([%w_./-]+)%s*$") or nil
+  path = path and path:gsub("^%${?{?[wW]ork_?[dD]ir}?}?/", "")
+  return path and path:find "^[%w_./-]+%.%w+$" and names.confined(path) and path or nil
+end
+
 local function row_of(row, at, mentions)
   local cells, path = row.cells, path_in(row.cells)
   local index = path and mentions.by_path[path]
