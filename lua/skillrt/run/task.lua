@@ -5,7 +5,6 @@
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
-local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
 
 local M = {}
@@ -33,12 +32,22 @@ local function bounded(value, limit)
   return value
 end
 
+-- The keys of a state, which may be a view of one: `next` sees none of them.
+local function keys_of(root)
+  local keys = {}
+  for key in pairs(root) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
 -- The state an agent is shown: the keys that its action or the skill declares, each bounded in size; and where the
 -- action says how many bytes, all of them together, in their order (F43).
 local function state_text(run, root, definition)
   local limit, shown, room = run.skill.limits.max_prompt_state, {}, definition.prompt_bytes
   local keys = definition.prompt_keys or run.skill.project
-  for _, key in ipairs(keys or names.sorted(root)) do
+  for _, key in ipairs(keys or keys_of(root)) do
     local value = bounded(root[key], math.min(limit, room or limit))
     shown[key] = value
     if room and value ~= nil then
