@@ -42,7 +42,7 @@ function M.of(value, env)
     local takes_env = kind ~= "anthropic" and kind ~= "openai"
     return { kind = kind, model = model, env = takes_env and env or nil }
   elseif type(value) == "string" and value:find("^https?://") then
-    return { kind = "http", url = value }
+    return { kind = "http", url = value, name = require("skillrt.agent.url").shown(value) }
   end
   local argv = type(value) == "table" and table.move(value, 1, #value, 1, {}) or { value }
   local given
@@ -50,7 +50,8 @@ function M.of(value, env)
     given = given or {}
     given[name] = true
   end
-  return { kind = "command", argv = argv, stdin = "{prompt}", parse = "json", env = given }
+  return { kind = "command", argv = argv, stdin = "{prompt}", parse = "json", env = given,
+    name = argv[1]:match("[^/]*$") }
 end
 
 return M

@@ -153,7 +153,7 @@ local function check_agents(skill, where)
     if not checked then
       return message:sub(#where + 3)
     end
-    checked.name = name
+    checked.name = checked.name or name
     agents[name] = checked
   end
   skill.agents = agents
