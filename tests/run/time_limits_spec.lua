@@ -77,6 +77,16 @@ describe("the time limits of a skill", function()
     assert.equal(9, R.skill({ protocol = true, limits = { run_timeout = 9 }, actions = actions }).limits.run_timeout)
   end)
 
+  it("hold for generated folders, and a page by hand is only warned of (R178, R179)", function()
+    local folder = R.folder()
+    assert(os.execute(("%s/skillrt generate tests/golden/configs/api-manual-writer.json --out %s/made > /dev/null"):format(
+      os.getenv "SKILLRT_BUILD" or "build/release", folder)))
+    local made = assert(skillrt.load(folder .. "/made", { agent = "true" }))
+    assert.same({ true, 1800 }, { made.protocol, made.limits.run_timeout })
+    local page = assert(skillrt.load("examples/plain", { agent = "true" }))
+    assert.same({ 300 }, { page.timeouts.step, page.limits.run_timeout })
+  end)
+
   it("of a config are obeyed (R177, R178, R179)", function()
     local config = require "skillrt.document.load.config"
     local raw = assert(require("skillrt.base.json").decode(R.read "tests/golden/configs/api-manual-writer.json"))

@@ -206,6 +206,9 @@ local function definition_of(self, raw, options)
     return nil
   end
   definition.name, definition.description = self.name, self.description or definition.description
+  if not require("skillrt.base.files").stat(self.tree.dir .. "/skill-config.json") then
+    definition.protocol = nil -- a page by hand is not held to half an hour; its steps are warned of
+  end
   if self.untyped then
     definition.schema = nil
   end
