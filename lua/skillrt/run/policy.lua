@@ -3,7 +3,6 @@
 -- Puts the rooms of a run together and says in which order they are asked: steps and calls under way
 -- first, then what decides that a run ends, then the mode for the next step. Called by C (script.c) under pcall.
 
-local acting = require("skillrt.run.acting")
 local arrivals = require("skillrt.run.arrivals")
 local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
@@ -28,6 +27,7 @@ local waits = require("skillrt.run.waits")
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
+local acting = later("skillrt.run.acting")
 local late = later("skillrt.run.late")
 local resume = later("skillrt.run.resume")
 local subs_of = later("skillrt.run.subs")
