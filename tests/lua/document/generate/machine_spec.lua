@@ -127,7 +127,8 @@ describe("a transition table", function()
     local result = assert(check(folder.dir))
     assert.equal(0, result.counts.error)
     for _, finding in ipairs(result.findings) do -- that a door has no state for failures is no contradiction
-      assert.falsy(finding.code:find "^machine%." and finding.code ~= "machine.no-failure" or finding.code == "config.unknown-key", finding.what)
+      assert.falsy(finding.code:find "^machine%." and finding.code ~= "machine.no-failure" or finding.code == "config.unknown-key",
+        finding.what)
     end
   end)
 
