@@ -209,7 +209,7 @@ describe("a coding agent", function()
       { work_dir = dir }))
     assert.equal("failed", result.status)
     assert.equal(1, #R.records(dir, "call"))
-    assert.matches("no%-such%-codex", R.records(dir, "fail")[1].message)
+    assert.matches("^codex: no%-such%-codex: command not found", R.records(dir, "fail")[1].message)
   end)
 
   it("shows what it does to people who watch", function()

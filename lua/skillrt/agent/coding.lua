@@ -263,7 +263,8 @@ function M.perform(agent, ctx, task)
     local read = reader(agent)
     local reply, message, class = ctx.await(request_of(agent, task, text, want, read))
     if not reply then
-      return nil, ("%s: %s"):format(agent:label(), message), class
+      local said = message:find(agent:label() .. ":", 1, true) == 1 -- the program names itself
+      return nil, said and message or ("%s: %s"):format(agent:label(), message), class
     end
     local answer = read(reply)
     if answer.used then

@@ -128,12 +128,13 @@ end
 
 -- What to give where nobody performs a step.
 local function nobody(skill)
-  local message = "%s: no agent is chosen for %s; go on with\n"
+  local message = "%s: no agent is chosen%s; go on with\n"
     .. "skillrt agents                              what is on this machine\n"
     .. "skillrt run FOLDER --agent claude -- TASK   with one of them\n"
     .. "SKILLRT_AGENT=claude in the environment, or return { agent = \"claude\" } in ~/.config/skillrt/config.lua, "
     .. "for every run"
-  return message:format(skill.name, table.concat(skill.missing, ", "))
+  local names = table.concat(skill.missing, ", ") -- the name of who takes anything is no news to anybody
+  return message:format(skill.name, names ~= "universal-executor" and " for " .. names or "")
 end
 
 ---The given agent as the journal records it, so that a resume finds it again; an address that
