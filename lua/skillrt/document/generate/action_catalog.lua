@@ -1,9 +1,11 @@
 -- document/generate/action_catalog.lua: specs/action-catalog.md: definitions, graph, priorities (R38, R53-R55).
 -- Pure. Called by generate and orchestrator.
+local config_machine = require "skillrt.document.generate.config_machine"
 local graph = require "skillrt.document.generate.graph"
 local graph_of = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
 local load_config = require "skillrt.document.load.config"
+local machine_of = require "skillrt.skill.machine"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
 local view = require "skillrt.document.generate.view"
@@ -63,8 +65,35 @@ local function is_drawn(actions)
   return #actions <= MOST_ACTIONS
 end
 
+-- Of a state machine: an action leads to those that leave the states it leads to.
+local function machine_edges(given)
+  local machine, edges, seen = assert(machine_of.new(config_machine.to_run(given))), {}, {}
+  local function add(from, to)
+    local key = (from or "") .. "\0" .. (to or "")
+    edges[#edges + 1] = not seen[key] and { from = from, to = to } or nil
+    seen[key] = true
+  end
+  for _, edge in ipairs(machine_of.leaving(machine, machine.initial)) do
+    add(nil, edge.action)
+  end
+  for _, edge in ipairs(machine.edges) do
+    for _, other in ipairs(machine_of.leaving(machine, edge.to)) do
+      add(edge.action, other.action)
+    end
+  end
+  for _, edge in ipairs(machine.edges) do
+    if machine.by_name[edge.to].terminal then
+      add(edge.action, nil)
+    end
+  end
+  return edges
+end
+
 -- The edges that `skillrt graph` draws between actions: an effect of one makes a condition of another true.
 local function edges_of(config)
+  if config.autonomous_config.machine then
+    return machine_edges(config.autonomous_config.machine)
+  end
   local definition = is_drawn(config.autonomous_config.actions)
     and load_config.definition(config, { agents_required = false })
   local drawn = definition and graph_of.of(definition)
