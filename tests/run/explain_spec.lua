@@ -158,5 +158,10 @@ describe("skillrt log --state", function()
     for mark in out:gmatch "\n +([+~-] [^\n]+)" do changes[#changes + 1] = mark end
     assert.same({ "+ deep.a: 1", "+ deep.b: [1]", "~ n: 0 -> 1", "- deep.a: 1", "~ n: 1 -> 2", "~ ok: false -> true" }, changes)
     assert.is_nil(kit.run(folder, { "log", "w" }).out:find("deep.a", 1, true))
+    local told
+    for _, record in ipairs(kit.objects(kit.run(folder, { "log", "w", "--state", "--json" }).out)) do
+      told = told or record.changes
+    end
+    assert.same({ { path = "deep.a", to = 1 }, { path = "deep.b", to = { 1 } }, { path = "n", from = 0, to = 1 } }, told)
   end)
 end)

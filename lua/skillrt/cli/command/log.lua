@@ -57,16 +57,24 @@ local function people(out, with_state)
   end
 end
 
-local function programs(out)
+local function programs(out, with_state)
+  local following = with_state and require("skillrt.report.changes").new()
   local event = require("skillrt.report.events").event
   local is_books = require("skillrt.run.snapshot").is_books
   local run_id
-  return function(payload)
+  return function(payload, seq)
     if is_books(payload) then
       return true -- as in the live events
     end
     run_id = run_id or core.json.decode(payload).run or ""
-    return out.put(event(payload, run_id) .. "\n")
+    local line = event(payload, run_id)
+    if following then
+      local record = require("skillrt.base.record").decode(payload, no_blob)
+      local changed = record and following:of(record, seq) or {}
+      local list = changed[1] and core.json.encode(core.json.array(changed))
+      line = list and ('%s,"changes":%s}'):format(line:sub(1, -2), list) or line
+    end
+    return out.put(line .. "\n")
   end
 end
 
@@ -153,7 +161,7 @@ return {
   arguments = { { name = "DIR", help = "the directory of the run" } },
   options = {
     { name = "json", help = "the journal's records, an object a line, each with its run_id" },
-    { name = "state", help = "what each step changed in the state, value by value" },
+    { name = "state", help = "what each step changed in the state, value by value; with --json as changes" },
     { name = "follow", help = "go on showing what comes, until the run is over" },
     { name = "verify", help = "check every record and every value kept apart; show nothing else" },
   },
