@@ -120,8 +120,7 @@ end
 -- What is known of the run once its journal is read.
 local function learn_folders(self)
   local run, books, here = self.run, self.books, files.current()
-  run.args = books.args or run.args or {}
-  run.elsewhere = books.cwd ~= nil and books.cwd ~= here
+  run.args, run.elsewhere = books.args or run.args or {}, books.cwd ~= nil and books.cwd ~= here
   run.input_dir = files.join(books.cwd or here, books.input.dir or ".")
 end
 
