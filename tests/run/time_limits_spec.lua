@@ -77,6 +77,48 @@ describe("the time limits of a skill", function()
     assert.equal(9, R.skill({ protocol = true, limits = { run_timeout = 9 }, actions = actions }).limits.run_timeout)
   end)
 
+  it("do not count what a run waits for people, whether it stays or is closed (R179)", function()
+    local definition = { timeouts = { run = 100 }, actions = { { id = "a", run = function(_, ctx)
+      ctx.await(sleeps(0.01))
+      local answer = ctx.ask "go on?"
+      ctx.await(sleeps(0.01))
+      ctx.log("on")
+      ctx.ask "and on?"
+      return { v = answer }
+    end } } }
+    local run, folder = nil, R.folder()
+    local dir = folder .. "/run"
+    local core = require "skillrt.core"
+    local list, passed = core.files.list, false
+    finally(function() core.files.list = list end)
+    function core.files.list(path, ...) -- an hour passes until the answer is looked at
+      if path:find "/run/inbox$" and not passed and R.exists(path .. "/a.json") then
+        passed = true
+        clock.pass(3600)
+      end
+      return list(path, ...)
+    end
+    R.write(folder .. "/a.json", '{"answer":"yes","question":1}')
+    os.execute(("(sleep 0.3; mkdir -p %s/inbox; mv %s/a.json %s/inbox/a.json) &"):format(dir, folder, dir))
+    local watcher = { flush = function() end, observe = function(record)
+      if record.q == 2 then
+        run:stop()
+      end
+    end }
+    run = assert(require("skillrt.run.runner").begin(R.skill(definition), { work_dir = dir, watcher = watcher,
+      wait = true }))
+    do
+      local open <close> = run
+      open:wait()
+      assert.same({ "paused", "user_exit" }, { open:status() })
+    end
+    assert.is_true(passed)
+    assert.equal(3600000, R.records(dir, "stop")[1].idle)
+    clock.pass(3600)
+    local result = assert(skillrt.resume(dir, { skill = R.skill(definition), answer = "yes" }))
+    assert.same({ "completed", "yes" }, { result.status, result.state.v })
+  end)
+
   it("hold for generated folders, and a page by hand is only warned of (R178, R179)", function()
     local folder = R.folder()
     assert(os.execute(("%s/skillrt generate tests/golden/configs/api-manual-writer.json --out %s/made > /dev/null"):format(

@@ -22,7 +22,8 @@ function M.stop(self, status, reason, message, due)
   if left then
     assert(self:emit({ t = "note", text = self.steps.printable("the session is not kept: " .. left) }))
   end
-  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit, due = due }))
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit, due = due,
+    idle = self.run.limits.idle_ms }))
   return "stop", status, reason
 end
 

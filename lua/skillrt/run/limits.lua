@@ -184,6 +184,16 @@ function Limits:due()
   return deadline and soonest and math.min(deadline, soonest) or deadline or soonest
 end
 
+-- Nobody but people was waited for since `rests_from` (rest.lua): that time does not count for the run (R179).
+local function rested(self, now)
+  local idle = now - self.rests_from
+  self.rests_from, self.idle_ms = nil, (self.idle_ms or 0) + idle
+  self.deadline = self.deadline + idle
+  local stretch = self.allowed or self.step_timeout and self.step_timeout.most or 0
+  core.allow(math.ceil(stretch * 1000), math.max(0, self.deadline - now))
+  return self.deadline
+end
+
 ---Whether the run has reached a limit, whatever it does.
 ---@return string? status
 ---@return string? reason
@@ -197,6 +207,9 @@ function Limits:reached()
     return nil
   end
   local now = steady.now()
+  if self.rests_from then
+    deadline = rested(self, now)
+  end
   local late = deadline and now >= deadline and self.run_timeout or clocks and clocks:late(now)
   if late then
     local sub, who = late.books.sub, "the run"

@@ -138,8 +138,7 @@ function Policy:load(fresh, torn)
     require("skillrt.run.contexts").load(self)
   end
   local run, session = self.run, self.session
-  self.mode = self.make_mode(run)
-  run.limits = limits_of.new(run)
+  self.mode, run.limits = self.make_mode(run), limits_of.new(run)
   self.stretch_ms, self.left_ms = run.limits:times() -- read by the core: it stops Lua that runs on
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)

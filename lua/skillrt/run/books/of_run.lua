@@ -46,6 +46,9 @@ end
 function M.stop(self, record)
   self.status, self.reason, self.message, self.limit = record.status, record.reason, record.message, record.limit
   self.due = record.due
+  if record.idle then
+    self.active = (self.active or 0) - record.idle
+  end
   self.programs = nil -- they ended with it
   if self.answer == false then -- the person gave up, and may be asked again later
     self.answer = nil
