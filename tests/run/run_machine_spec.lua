@@ -115,6 +115,19 @@ describe("a machine", function()
     assert.equal("permanent", result.state.errors[1].class)
   end)
 
+  it("is led to error from any state in which an action fails, and from there to analyzing (R125, R133)", function()
+    local from = { collect_context = "initialized", analyze_target = "collecting_context", create_plan = "analyzing",
+      execute_action = "planning", verify_result = "executing", complete = "verifying" }
+    for id, state in pairs(from) do
+      local _, dir = run { [id] = failing(1, nil, { validation = { passed = true } }) }
+      local moves = {}
+      for _, record in ipairs(R.records(dir, "done")) do
+        moves[#moves + 1] = ("%s > %s"):format(record.move.from, record.move.to)
+      end
+      assert.has_match(state .. " > error error > analyzing", table.concat(moves, " "), 1, true)
+    end
+  end)
+
   it("fails as unrecoverable where nothing leads out of the error, with what it was (R140, F60)", function()
     local result = run({ execute_action = failing(9) }, function(given) given.state.recoverable_errors = {} end)
     assert.same({ "failed", "unrecoverable", "failed" }, { result.status, result.reason, result.state.state })
