@@ -38,7 +38,7 @@ return function(measure)
   -- the server, as long as the result is not closed
   local function server()
     local fifo, port = folder.path .. "/stdin", folder.path .. "/port"
-    measure.run("mkfifo " .. fifo)
+    measure.run(("rm -f %s %s && mkfifo %s"):format(fifo, port, fifo)) -- of the server before
     os.execute(("%s/bench/answers 100 < %s > %s 2> /dev/null &"):format(measure.build, fifo, port))
     local open <const> = assert(io.open(fifo, "w"))
     local text
@@ -108,7 +108,7 @@ return function(measure)
     return function()
       local copy = path()
       measure.run(("cp -r %s %s"):format(kept, copy))
-      return "sh -c " .. measure.quoted(("env %s %s resume --quiet %s 2>/dev/null; test $? -eq 3"):format(
+      return "sh -c " .. measure.quoted(("env %s %s answer --quiet %s retry 2>/dev/null; test $? -eq 3"):format(
         environment, measure.program, copy))
     end
   end
