@@ -105,6 +105,21 @@ describe("tools for files", function()
     assert.equal("1\n2 2\n", R.read(base .. "/out/b.txt"))
   end)
 
+  it("make an edit once, whenever they are asked again, and not over what somebody else wrote (the same after a crash)", function()
+    local await, acts = ctx.await, {}
+    ctx.await = function(request)
+      acts[#acts + 1] = request
+      return await(request)
+    end
+    use("edit", { path = "out/b.txt", old = "one", new = "one one" })
+    assert.is_true(acts[1].idempotent)
+    assert.equal("edited: out/b.txt", acts[1].run())
+    assert.equal("one one\ntwo two\n", R.read(base .. "/out/b.txt"))
+    R.write(base .. "/out/b.txt", "one\nby hand\n")
+    assert.matches("was changed by somebody else", select(2, acts[1].run()))
+    assert.equal("one\nby hand\n", R.read(base .. "/out/b.txt"))
+  end)
+
   it("leave the run's own files alone, by whatever way they are named", function()
     local all = { roots = { write = { base } } }
     sh "ln -s . same"
