@@ -27,8 +27,7 @@ local waits = require("skillrt.run.waits")
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
-local acting = later("skillrt.run.acting")
-local late = later("skillrt.run.late")
+local acting, late = later("skillrt.run.acting"), later("skillrt.run.late")
 local resume = later("skillrt.run.resume")
 local subs_of = later("skillrt.run.subs")
 
