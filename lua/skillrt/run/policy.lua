@@ -56,9 +56,8 @@ function M.new(run, session, options)
   run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
-  self.work_dir, self.skill = run.work_dir, run.skill
+  self.work_dir, self.skill, run.unwatched = run.work_dir, run.skill, not (options.watcher or {}).progress or nil
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
-  run.unwatched = not (self.watcher and self.watcher.progress) or nil
   self.journal = journal_of.new({
     books = run.books,
     out = self.out,
