@@ -50,7 +50,6 @@ describe("a run", function()
     ["nil and a number"] = function() return nil, 42 end,
     ["two tables"] = function() return { n = 1 }, { m = 2 } end,
     ["false"] = function() return false, "no" end,
-    ["a class that nobody knows"] = function() return nil, "no", "wierd" end,
   } do
     it("does not complete by a function that returns " .. name .. " (F18)", function()
       local result = run({ run = perform }, { limits = { max_errors = 1, max_retries = 3 } })
@@ -60,6 +59,12 @@ describe("a run", function()
       assert.truthy(journal:find('"class":"permanent"', 1, true))
     end)
   end
+
+  it("is aborted by a function that returns a class that nobody knows (F18)", function()
+    local result = run({ run = function() return nil, "no", "wierd" end }, { limits = { max_errors = 1, max_retries = 3 } })
+    assert.same({ "aborted", "fatal_error" }, { result.status, result.reason })
+    assert.equal(1, #R.records(dir, "fail"))
+  end)
 
   it("judges what a function awaits by what it expected", function()
     local heard = {}
