@@ -4,7 +4,7 @@
 -- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- What a plain run loads (csrc/started.txt, written by `make started`) is compiled here, with its line numbers:
 -- loading it takes an eighth of the time of parsing it. All other modules travel as text without comments and
--- indents, packed, which takes a third of the room, and so do templates. A syntax error stops the build; --source
+-- indents, packed folder by folder, which takes a quarter of the room, and so do templates. A syntax error stops the build; --source
 -- leaves all as it is. Strategies stay text: a journal pins their digest, which must not depend on the build.
 local zlib = require "zlib"
 
@@ -48,27 +48,24 @@ local function lean(text, chunk)
   return same and string.dump(same, true) == string.dump(chunk, true) and short or text
 end
 
--- What to embed for a file: its bytes, and of how many bytes they were packed (0: they are as they were).
+-- What to embed for a file: its bytes, and whether they go into the group of its folder.
 local function content(path, as_source)
   local file <close> = assert(io.open(path, "rb"))
   local text = file:read "a"
   local module = path:match "^lua/(.+%.lua)$"
   if as_source or not module and not path:find "^templates/" then
-    return text, 0
+    return text, false
+  elseif not module then
+    return text, true
   end
-  local chunk, message
-  if module then
-    chunk, message = load(text, "@" .. module, "t")
-    if not chunk then
-      io.stderr:write(("lua/%s\n"):format(message))
-      os.exit(1)
-    end
+  local chunk, message = load(text, "@" .. module, "t")
+  if not chunk then
+    io.stderr:write(("lua/%s\n"):format(message))
+    os.exit(1)
+  elseif STARTED[module] then
+    return string.dump(chunk, false), false
   end
-  if STARTED[module] then
-    return string.dump(chunk, false), 0
-  end
-  local short = module and lean(text, chunk) or text
-  return zlib.deflate(zlib.BEST_COMPRESSION)(short, "finish"), #short
+  return lean(text, chunk), true
 end
 
 local paths = { table.unpack(arg) }
@@ -77,17 +74,39 @@ if as_source then
   table.remove(paths, 1)
 end
 
-local rows = {}
+-- The files of a folder that are packed are packed together.
+local groups, by_folder, rows = {}, {}, {}
+local function group_of(path)
+  local folder = path:match "^(.*)/"
+  if not by_folder[folder] then
+    by_folder[folder] = { number = #groups, size = 0 }
+    groups[#groups + 1] = by_folder[folder]
+  end
+  return by_folder[folder]
+end
+
 print("/* written by csrc/embed.lua; do not edit */")
 print('#include "lua/embedded.h"\n')
 for i, path in ipairs(paths) do
-  local bytes, whole = content(path, as_source)
-  print(("static const char file_%d[] =\n%s;"):format(i, literals(bytes)))
-  local packed = whole > 0
-  rows[#rows + 1] = ('    {"%s", file_%d, %d, %d},'):format(path, i, packed and whole or #bytes, packed and #bytes or 0)
+  local bytes, packed = content(path, as_source)
+  if packed then
+    local group = group_of(path)
+    rows[#rows + 1] = ('    {"%s", 0, %d, %d, %d},'):format(path, #bytes, group.number, group.size)
+    group[#group + 1], group.size = bytes, group.size + #bytes
+  else
+    print(("static const char file_%d[] =\n%s;"):format(i, literals(bytes)))
+    rows[#rows + 1] = ('    {"%s", file_%d, %d, 0, 0},'):format(path, i, #bytes)
+  end
 end
+local list = {}
+for i, group in ipairs(groups) do
+  local packed = zlib.deflate(zlib.BEST_COMPRESSION)(table.concat(group), "finish")
+  print(("static const char group_%d[] =\n%s;"):format(i, literals(packed)))
+  list[i] = ("    {group_%d, %d, %d},"):format(i, #packed, group.size)
+end
+print("\nconst struct embedded_group embedded_groups[] = {")
+print(table.concat(list, "\n"))
+print("    {0, 0, 0},\n};")
 print("\nconst struct embedded_file embedded_files[] = {")
-if #rows > 0 then
-  print(table.concat(rows, "\n"))
-end
-print("    {0, 0, 0, 0},\n};")
+print(table.concat(rows, "\n"))
+print("    {0, 0, 0, 0, 0},\n};")

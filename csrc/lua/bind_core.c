@@ -157,14 +157,26 @@ static bool push_from_disk(lua_State *L, const char *name) {
 }
 #endif
 
-static void push_packed(lua_State *L, const struct embedded_file *file) {
+/* Pushes a group as it was before it was packed; a Lua state keeps it from then on. */
+static const char *push_group(lua_State *L, const struct embedded_group *group) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, group) == LUA_TSTRING) return lua_tostring(L, -1);
+  lua_pop(L, 1);
   luaL_Buffer text;
-  char *to = luaL_buffinitsize(L, &text, file->size);
-  uLongf size = file->size;
-  const Bytef *packed = (const Bytef *)file->text;
-  if (uncompress((Bytef *)to, &size, packed, file->packed) != Z_OK || size != file->size)
-    luaL_error(L, "%s: damaged inside the program; build it anew", file->name);
-  luaL_pushresultsize(&text, file->size);
+  char *to = luaL_buffinitsize(L, &text, group->size);
+  uLongf size = group->size;
+  if (uncompress((Bytef *)to, &size, (const Bytef *)group->data, group->packed) != Z_OK ||
+      size != group->size)
+    luaL_error(L, "the files inside the program are damaged; build it anew");
+  luaL_pushresultsize(&text, group->size);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, group);
+  return lua_tostring(L, -1);
+}
+
+static void push_packed(lua_State *L, const struct embedded_file *file) {
+  const char *all = push_group(L, &embedded_groups[file->group]);
+  lua_pushlstring(L, all + file->offset, file->size);
+  lua_remove(L, -2);
 }
 
 /* Pushes the file's text; false (and nothing) where there is none. */
@@ -173,7 +185,7 @@ static bool push_asset(lua_State *L, const char *name) {
   if (push_from_disk(L, name)) return true;
 #endif
   const struct embedded_file *file = find_embedded(name);
-  if (file && file->packed)
+  if (file && !file->text)
     push_packed(L, file);
   else if (file)
     lua_pushlstring(L, file->text, file->size);

@@ -5,11 +5,19 @@
 
 #include <stddef.h>
 
+/* Files that are packed together: what stands side by side in a folder is much alike. */
+struct embedded_group {
+  const char *data; /* zlib (RFC 1950) */
+  size_t packed, size;
+};
+extern const struct embedded_group embedded_groups[];
+
 struct embedded_file {
   const char *name; /* "lua/skillrt/run/policy.lua"; NULL ends the table */
-  const char *text; /* NUL-terminated; a module's is compiled (see embed.lua): load with "bt" */
+  const char *text; /* NUL-terminated; a module's is compiled (see embed.lua): load with "bt".
+                       NULL: it lies in a group */
   size_t size;      /* bytes without the NUL */
-  size_t packed;    /* 0: as it is; else so many bytes of zlib (RFC 1950) make size */
+  size_t group, offset;
 };
 extern const struct embedded_file embedded_files[];
 
