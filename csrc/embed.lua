@@ -4,8 +4,9 @@
 -- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- What a plain run loads (csrc/started.txt, written by `make started`) is compiled here, with its line numbers:
 -- loading it takes an eighth of the time of parsing it. All other modules travel as text without comments and
--- indents, packed folder by folder, which takes a quarter of the room, and so do templates. A syntax error stops the build; --source
--- leaves all as it is. Strategies stay text: a journal pins their digest, which must not depend on the build.
+-- indents, packed folder by folder, which takes a quarter of the room, and so do templates. A syntax error stops the
+-- build; --source leaves all as it is. Strategies stay text: a journal pins their digest, which must not depend on
+-- the build.
 local zlib = require "zlib"
 
 -- The modules that a plain run loads.
