@@ -8,23 +8,26 @@
 #include <string.h>
 
 /* A value over 64 KiB travels as a blob, so a batch this large is a mistake. */
-enum { BATCH_BYTES = 256 << 20, BATCH_ENDS = 16 << 20, BATCH_KEPT = 1 << 20 };
+enum { DIGEST = 64, BATCH_BYTES = 256 << 20, BATCH_ENDS = 16 << 20, BATCH_KEPT = 1 << 20 };
 
 void batch_init(struct batch *b, const struct sys *sys) {
   b->sys = sys;
   buffer_init(&b->bytes, sys, BATCH_BYTES);
   buffer_init(&b->ends, sys, BATCH_ENDS);
+  buffer_init(&b->blobs, sys, BATCH_BYTES);
 }
 
 void batch_clear(struct batch *b) {
   buffer_clear(&b->bytes);
   buffer_clear(&b->ends);
+  buffer_clear(&b->blobs);
 }
 
 void batch_reset(struct batch *b) {
   if (b->bytes.capacity > BATCH_KEPT) buffer_clear(&b->bytes);
   buffer_reset(&b->bytes);
   buffer_reset(&b->ends);
+  if (b->blobs.capacity > 0) buffer_clear(&b->blobs); /* they are rare, and large */
 }
 
 static void bytes_cut(struct batch *b, size_t length) {
@@ -40,6 +43,27 @@ bool batch_add(struct batch *b, const char *payload, size_t size, struct error *
     bytes_cut(b, before);
     return false;
   }
+  return true;
+}
+
+bool batch_blob(struct batch *b, const char *digest, struct span value, struct error *error) {
+  size_t before = b->blobs.length;
+  if (buffer_append(&b->blobs, digest, DIGEST, error) &&
+      buffer_append(&b->blobs, &value.length, sizeof value.length, error) &&
+      (value.length == 0 || buffer_append(&b->blobs, value.data, value.length, error)))
+    return true;
+  b->blobs.length = before;
+  return false;
+}
+
+bool batch_next_blob(const struct batch *b, size_t *at, char digest[65], struct span *value) {
+  if (*at >= b->blobs.length) return false;
+  const char *from = b->blobs.data + *at;
+  memcpy(digest, from, DIGEST);
+  digest[DIGEST] = '\0';
+  memcpy(&value->length, from + DIGEST, sizeof value->length);
+  value->data = from + DIGEST + sizeof value->length;
+  *at += DIGEST + sizeof value->length + value->length;
   return true;
 }
 

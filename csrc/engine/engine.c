@@ -74,6 +74,7 @@ static void tell(struct engine *e) {
 
 static void iterate(struct engine *e) {
   if (e->sync != SYNC_NONE && !engine_settle(e)) return;
+  engine_expect_blobs(e);
   if (!engine_ask(e) && e->state < RUN_ENDING) return; /* interrupted */
   engine_commit(e);
 }

@@ -23,6 +23,16 @@ static struct span *room_for_spans(struct engine *e, size_t count, struct error 
   return spans;
 }
 
+/* Before the records that name them. */
+static bool put_blobs(struct engine *e, struct error *error) {
+  struct store *store = e->options.store;
+  struct span value;
+  char digest[65];
+  for (size_t at = 0; batch_next_blob(&e->out, &at, digest, &value);)
+    if (!store->ops->blob_put(store, digest, value, error)) return false;
+  return true;
+}
+
 static bool append(struct engine *e, enum append kind, struct error *error) {
   size_t count = batch_count(&e->out);
   struct span *spans = room_for_spans(e, count, error);
@@ -42,6 +52,7 @@ static bool append(struct engine *e, enum append kind, struct error *error) {
  * `durable` is not called any more. */
 void engine_store_failed(struct engine *e) {
   batch_reset(&e->out);
+  e->out.defers = false;
   if (e->trouble.code == ERROR_LOST) { /* it is not ours to say anything in */
     engine_break(e, RUN_BLIND, "failed", "store_lost");
     return;
@@ -72,8 +83,22 @@ static void sync_work(void *argument) { /* maybe on another thread, so it touche
     error_set(&e->sync_error, ERROR_SYSTEM, "store: a sync failed without saying why");
 }
 
+/* All of a batch whose blobs may take long. */
+static void write_work(void *argument) {
+  struct engine *e = argument;
+  e->written = put_blobs(e, &e->sync_error) && append(e, APPEND_WHOLE, &e->sync_error);
+  if (e->written) sync_work(e);
+}
+
 static void take_sync(struct engine *e) {
   e->sync = e->sync_error.code == ERROR_NONE ? SYNC_RETURNED : SYNC_FAILED;
+}
+
+static void write_after(void *argument) {
+  struct engine *e = argument;
+  take_sync(e);
+  if (!e->written) e->sync = SYNC_NOT_APPENDED;
+  engine_wake(e);
 }
 
 static void sync_after(void *argument) {
@@ -88,6 +113,10 @@ static bool sync_inline(const struct engine *e) {
   return !o->offload || (e->flying == 0 && !(o->busy && o->busy(o->data)));
 }
 
+void engine_expect_blobs(struct engine *e) {
+  e->out.defers = !sync_inline(e);
+}
+
 bool engine_commit_first(struct engine *e, struct error *error) {
   struct store *store = e->options.store;
   if (!append(e, APPEND_WHOLE, error) || !store->ops->sync(store, error)) return false;
@@ -98,7 +127,12 @@ bool engine_commit_first(struct engine *e, struct error *error) {
 bool engine_commit(struct engine *e) {
   assert(e->sync == SYNC_NONE);
   if (batch_count(&e->out) == 0) return engine_settle(e);
-  if (!append(e, APPEND_WHOLE, engine_trouble(e))) {
+  if (e->out.blobs.length > 0 && !sync_inline(e)) {
+    e->sync = SYNC_UNDER_WAY;
+    if (e->options.offload(e->options.data, write_work, write_after, e)) return true;
+    e->sync = SYNC_NONE;
+  }
+  if (!put_blobs(e, engine_trouble(e)) || !append(e, APPEND_WHOLE, engine_trouble(e))) {
     engine_store_failed(e);
     return false;
   }
@@ -115,6 +149,11 @@ bool engine_settle(struct engine *e) {
   e->sync = SYNC_NONE;
   if (sync == SYNC_FAILED) {
     sync_failed(e);
+    return false;
+  }
+  if (sync == SYNC_NOT_APPENDED) {
+    e->trouble = e->sync_error;
+    engine_store_failed(e);
     return false;
   }
   if (sync == SYNC_RETURNED) tell_durable(e);

@@ -108,7 +108,13 @@ enum run_state {
   RUN_STOPPED
 };
 
-enum sync_state { SYNC_NONE, SYNC_UNDER_WAY, SYNC_RETURNED, SYNC_FAILED };
+enum sync_state {
+  SYNC_NONE,
+  SYNC_UNDER_WAY,
+  SYNC_RETURNED,
+  SYNC_FAILED,
+  SYNC_NOT_APPENDED /* a batch with blobs could not be written */
+};
 
 /* Times of the monotonic clock, in ns. */
 #define NOW 0
@@ -134,6 +140,7 @@ struct engine {
   struct span *spans; /* of `out`, for append */
   size_t spans_capacity;
   struct error sync_error;
+  bool written; /* the batch whose sync that is was appended */
 
   uint64_t saved_seq; /* which the views show; NO_VIEW */
   int64_t saved_ns, save_cost_ns;
@@ -199,6 +206,8 @@ bool engine_stopping(const struct engine *); /* nothing new leaves any more */
 /* Appends what is in `out` and makes it durable or lets the pool do so; an empty `out` costs
  * nothing. False: the store failed, and the engine has broken off. */
 bool engine_commit(struct engine *);
+/* Before anything is asked: whether blobs go with the batch. */
+void engine_expect_blobs(struct engine *);
 /* The first batch of a run: it is there, or the run could not be opened. */
 bool engine_commit_first(struct engine *, struct error *);
 /* Takes the answer of a sync that returned: notice, then dispatch. False: as above. */

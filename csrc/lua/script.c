@@ -10,7 +10,10 @@
 #include "lua/script_read.h"
 #include "lua/task_table.h"
 
-enum { RECORD_MAX = 128 << 20 }; /* with its head, on its way; the store allows less */
+enum {
+  RECORD_MAX = 128 << 20, /* with its head, on its way; the store allows less */
+  DEFERRED_MAX = 32 << 20 /* a larger blob is not held twice */
+};
 
 /* ---- inside the protected call ---- */
 
@@ -34,7 +37,11 @@ static void take_blobs(lua_State *L, struct question *question) {
     value.data = luaL_checklstring(L, -1, &value.length);
     struct store *store = question->script->store;
     struct error *said = &question->script->said;
-    bool kept = store->ops->blob_put(store, luaL_checkstring(L, -2), value, said);
+    const char *digest = luaL_checkstring(L, -2);
+    struct batch *out = question->out;
+    bool waits = out->defers && value.length <= DEFERRED_MAX && strlen(digest) == 64;
+    bool kept = waits ? batch_blob(out, digest, value, said)
+                      : store->ops->blob_put(store, digest, value, said);
     if (!kept && said->code == ERROR_SYSTEM) said->code = ERROR_STORE;
     ask_check(L, kept, said);
     lua_pop(L, 3);
