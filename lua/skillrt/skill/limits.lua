@@ -28,7 +28,7 @@ M.TABLE = {
   { name = "max_parallel", kind = "positive", default = 4, unit = "steps", text = "steps at once" },
   { name = "no_progress", kind = "count", default = 3, unit = "choices", status = "paused",
     reason = "no_progress", code = 13, text = "how often an action may run on the same state; 0: always" },
-  { name = "same_failures", kind = "positive", unit = "failures", status = "paused", reason = "same_failure",
+  { name = "same_failures", kind = "positive", unit = "failures", status = "paused", reason = "same_failure", code = 15,
     text = "how often an action may fail in the same way, one time after the other" },
   { name = "step_timeout", kind = "seconds", unit = "seconds", status = "paused", reason = "step_timeout", code = 14,
     text = "seconds of an exchange, which then has failed; and of Lua that runs on without a wait: that ends the run" },
