@@ -12,9 +12,22 @@ local M = {}
 -- How often an instant of the wall clock is looked at anew: somebody may have set it.
 local LOOK_MS <const> = 60 * 1000
 
+-- What the two clocks differ by is asked for once, so that times a millisecond apart keep their order; and again
+-- where somebody has set the wall clock: a difference that small is none but between two looks at a clock.
+local SET_MS <const> = 100
+local difference
+
 ---@return integer ms  of this clock
 function M.now()
   return mono_ns() // 1000000
+end
+
+local function of_wall(utc)
+  local fresh = M.now() - wall_ms()
+  if not difference or math.abs(fresh - difference) > SET_MS then
+    difference = fresh
+  end
+  return utc + difference
 end
 
 ---When a recorded time comes; it is never longer away than `most` ms.
@@ -23,15 +36,15 @@ end
 ---@param most integer|nil
 ---@return integer at  of this clock
 function M.at(run, utc, most)
-  local left = utc - wall_ms() - (run.shift or 0)
-  return M.now() + (most and math.min(left, most) or left)
+  local at = of_wall(utc) - (run.shift or 0)
+  return most and math.min(at, M.now() + most) or at
 end
 
 ---When an instant is to be looked at: it is of the wall clock, whatever becomes of that.
 ---@param utc integer  UTC ms
 ---@return integer at  of this clock
 function M.look(utc)
-  return M.now() + math.min(utc - wall_ms(), LOOK_MS)
+  return math.min(of_wall(utc), M.now() + LOOK_MS)
 end
 
 ---The time of the wall clock that this one of ours is, as the wall clock goes now.
