@@ -1,6 +1,7 @@
 -- agent/gemini.lua: Gemini CLI as an agent: `gemini --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local text_of = require("skillrt.base.text")
 
 ---@class skillrt.GeminiAgent
 local M = { kind = "gemini", perform = coding.perform, needs_http = coding.needs_http,
@@ -63,7 +64,8 @@ local EXIT = { [41] = "it is not logged in, and has no key", [42] = "it does not
 -- The last line of what it wrote for people; those before it warn of its surroundings.
 local function last_line(errors)
   local plain = errors:gsub("\27%[[%d;]*m", "")
-  return plain:match("([^\n]*%S)%s*$")
+  local last = text_of.behind_last(text_of.trim_end(plain), "\n")
+  return last ~= "" and last or nil
 end
 
 ---@param events table[]

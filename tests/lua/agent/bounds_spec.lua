@@ -83,6 +83,9 @@ describe("a long reply", function()
     bounded(function()
       expect.judge("raw", "command", { status = "ok", code = 1, extra = filled(" \r", SIZE) })
     end)
+    bounded(function() -- the last line of many words counts
+      assert.truthy(require "skillrt.agent.gemini".read({}, filled("x", SIZE) .. "\nlast\n", 1))
+    end)
   end)
 end)
 
