@@ -5,6 +5,7 @@
 -- calls.lua, which it is given. A step whose function awaits nothing has no execution at all.
 
 local drawn = require("skillrt.base.drawn")
+local fatal = require("skillrt.base.fatal")
 local room = require("skillrt.run.room")
 
 local M = {}
@@ -146,6 +147,8 @@ local function after(self, branch, ok, first, a, b, c)
     return branch:over(true, a, b, c)
   elseif ok then
     first = { message = "run yielded; to wait, call ctx.await(request)", class = "permanent" }
+  else
+    fatal.pass_on(first) -- at once: no call of it may be waited for first
   end
   self.by_thread[branch.thread] = nil
   return branch:over(false, first)

@@ -7,6 +7,7 @@ local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
+local fatal = require("skillrt.base.fatal")
 local failed = require("skillrt.run.steps.failed")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
@@ -238,6 +239,7 @@ function Steps:after(step, ok, first, a, b, c)
   elseif ok then
     ok, a = false, { message = step.id .. ": run yielded; to wait, call ctx.await(request)", class = "permanent" }
   else
+    fatal.pass_on(first) -- at once: no call of it may be waited for first
     a = first
   end
   if execution then
