@@ -107,7 +107,7 @@ describe("an output file that a failed member of a chain left", function()
     local definition = { agents = { c = chain [[echo x >> asked; echo whole > a.json; echo '{"status":"completed"}']] },
       actions = { { id = "a", output = "a.json", idempotent = true, run = function(_, ctx)
         local reply, message = ctx.await { agent = "c" }
-        ctx.sleep(0.001) -- what came is recorded before the step is over
+        ctx.sleep(0.05) -- what came is recorded before the step is over
         return reply and { n = 1 } or nil, message
       end } } }
     local result = assert(R.run(definition, { work_dir = dir }))
