@@ -24,6 +24,7 @@ both() {
 mkdir -p "$folder"
 # shellcheck disable=SC2046 # paths without spaces
 make -s -j2 MODE=cover all build/cover/tests/agent_server $(programs cover) >"$folder/log" 2>&1
+make -s -j2 all >>"$folder/log" 2>&1 # what runs this tool
 both cover
 [ -e "$folder/chosen" ] || run choose 0
 for part in 0 1; do
