@@ -2,6 +2,7 @@
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
 local machine_of = require "tests.support.target_machine"
+local skillrt = require "skillrt"
 
 local function run(runs, change, input)
   local dir = R.folder() .. "/run"
@@ -162,6 +163,40 @@ describe("a machine", function()
     assert.equal("collect_context collect_context collect_context collect_context", R.order(dir))
     result = run { verify_result = R.sets { validation = { passed = false } } }
     assert.same({ "failed", "edge_limit", "verifying" }, { result.status, result.reason, result.state.state })
+  end)
+
+  it("goes on where the limit of an edge is raised, from every record (F61)", function()
+    local dir, found = R.folder() .. "/run", false
+    local function skill()
+      return R.skill(machine_of.of { collect_context = function(_, ctx)
+        ctx.context.set("files", found and { "a.c" } or json.array {})
+        ctx.context.set("complexity", 1)
+      end })
+    end
+    local full = "edges.collecting_context > collecting_context: collect_context"
+    local result = assert(skill():run { work_dir = dir })
+    assert.same({ "failed", "edge_limit", full }, { result.status, result.reason, result.limit })
+    local refused, message = skillrt.resume(dir, { skill = skill() })
+    assert.is_nil(refused)
+    assert.has_match(("--add '%s=NUMBER"):format(full .. "'"), message, 1, true)
+    refused, message = skillrt.resume(dir, { skill = skill(), add = { ["edges.collecting_context > planning: x"] = 1 } })
+    assert.is_nil(refused)
+    assert.has_match(full, message, 1, true)
+    result = assert(skillrt.resume(dir, { skill = skill(), add = { [full] = 2 } }))
+    assert.same({ "failed", "edge_limit", 5 }, { result.status, result.reason,
+      result.state.metrics.edges[full:sub(#"edges." + 1)] })
+    local before = #R.records(dir)
+    found = true
+    result = assert(skillrt.resume(dir, { skill = skill(), add = { [full] = 1 } }))
+    assert.equal("completed", result.status, result.message)
+    for keep = before + 1, #R.records(dir) - 1 do
+      local copy = R.folder() .. "/cut"
+      R.cut(dir, copy, keep)
+      local kept = R.records(copy)
+      local again = kept[#kept].t == "stop" and { [full] = 1 } or nil
+      local ended = assert(skillrt.resume(copy, { skill = skill(), add = again }))
+      assert.same({ "completed", 6 }, { ended.status, ended.state.metrics.edges[full:sub(#"edges." + 1)] })
+    end
   end)
 
   it("fails by name in a state that is none of its own (R141, F60)", function()

@@ -75,8 +75,9 @@ local function stuck(self, name, root)
     end
     why[#why + 1] = when.unmet(one.definition, root)[1]
     for _, edge in ipairs(one.edges) do
-      if not edges_of.is_open(root, edge) then
-        local text = ("the edge to %s was taken %d times, as often as it may be"):format(edge.to, edge.max_runs)
+      if not edges_of.is_open(root, edge, self.books.added) then
+        local text = ("the edge to %s was taken %d times, as often as it may be"):format(edge.to,
+          edges_of.taken(root, edges_of.key(edge)))
         used_up, why[#why + 1] = used_up or ("%s: %s"):format(one.action, text), text
       end
     end
@@ -102,9 +103,9 @@ local function is_ready(self, one, root)
 end
 
 -- The edge by which an action of the route may leave; of several the first that is open.
-local function way_of(one, root)
+local function way_of(self, one, root)
   for _, edge in ipairs(one.edges) do
-    if edges_of.is_open(root, edge) then
+    if edges_of.is_open(root, edge, self.books.added) then
       return edge
     end
   end
@@ -141,7 +142,7 @@ local function by_function(self, name, root)
   for _, one in ipairs(route_of(self, name)) do
     if one.action == id then
       known = true
-      local edge = is_ready(self, one.definition, root) and way_of(one, root)
+      local edge = is_ready(self, one.definition, root) and way_of(self, one, root)
       if edge then
         return take(self, one.definition, edge)
       end
@@ -172,7 +173,7 @@ function Machine:choose()
     return by_function(self, name, root)
   end
   for _, one in ipairs(route_of(self, name)) do
-    local edge = way_of(one, root)
+    local edge = way_of(self, one, root)
     if edge and when.holds({ when = one.tests }, root) and is_ready(self, one.definition, root) then
       return take(self, one.definition, edge)
     end
@@ -191,7 +192,7 @@ function Machine:edge_of(definition)
     return picked.index
   end
   for _, edge in ipairs(machine_of.leaving(self.machine, root.state)) do
-    if edge.action == definition.id and edges_of.is_open(root, edge) then
+    if edge.action == definition.id and edges_of.is_open(root, edge, self.books.added) then
       return edge.index
     end
   end

@@ -90,7 +90,7 @@ local function of_machine(skill, books)
     local tests = table.move(own.when, 1, #own.when, #(one.tests or {}) + 1, { table.unpack(one.tests or {}) })
     local way
     for _, edge in ipairs(one.edges) do
-      way = way or edges_of.is_open(root, edge) and edge or nil
+      way = way or edges_of.is_open(root, edge, books.added) and edge or nil
     end
     list[i] = candidate({ id = own.id, when = tests, max_runs = own.max_runs, index = i }, books)
     list[i].priority, list[i].to = nil, (way or one.edges[1] or {}).to

@@ -269,6 +269,10 @@ end
 ---@param reason string
 ---@return string|nil
 function Limits:named(reason)
+  local machine = self.run.skill.machine
+  if machine and (reason == "edge_limit" or reason == "unrecoverable") then
+    return require("skillrt.skill.machine_edges").used_up(machine, self.books.state.root, self.books.added)
+  end
   local row = table_of.ended_by(reason)
   local one = self.hit and self.hit.bound.limit == row and self.hit.bound or self.late
   if reason == "error_limit" and self.books.fatal then

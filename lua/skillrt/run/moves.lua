@@ -90,9 +90,10 @@ local function candidates(machine, name, id, chosen, wish)
 end
 
 -- Why an edge cannot be taken now; nil: it can. Those it was chosen by were asked before the action began.
-local function obstacle(machine, edge, is_chosen, root, now)
-  if not edges_of.is_open(root, edge) then
-    return ("taken %d times, as often as it may be"):format(edge.max_runs)
+local function obstacle(run, edge, is_chosen, now)
+  local machine, root = run.skill.machine, run.books.state.root
+  if not edges_of.is_open(root, edge, run.books.added) then
+    return ("taken %d times, as often as it may be"):format(edges_of.taken(root, edges_of.key(edge)))
   end
   local target = machine.by_name[edge.to]
   local why = not is_chosen and #edge.tests > 0 and unmet(edge.tests, now())
@@ -127,7 +128,7 @@ function M.done(run, step, definition, entry, claims)
   local name, chosen, tried = root.state, machine.edges[step.edge or 0], {}
   chosen = chosen and chosen.action == definition.id and chosen or nil
   for _, edge in ipairs(candidates(machine, name, definition.id, chosen, claims and claims.state)) do
-    local why = obstacle(machine, edge, edge == chosen and not machine.routes, root, function()
+    local why = obstacle(run, edge, edge == chosen and not machine.routes, function()
       view = view or after(root, entry)
       return view
     end)
@@ -163,7 +164,7 @@ function M.failed(run, definition, entry)
   local class, row = plain(entry.class), nil
   for _, one in ipairs(machine.errors) do
     local known = one.class == "*" or plain(one.class) == class
-    if not row and known and not (one.max_runs and edges_of.taken(root, edges_of.class_key(one)) >= one.max_runs) then
+    if not row and known and edges_of.leads(root, one, run.books.added) then
       row = one
     end
   end

@@ -96,7 +96,8 @@ local function ways_on(policy)
     ways[1] = ("`skillrt retry %s` tries its last failed step again"):format(dir)
   end
   if books.limit then
-    ways[#ways + 1] = ("`skillrt resume %s --add %s=NUMBER` raises the limit"):format(dir, books.limit)
+    local limit = books.limit:find(" ", 1, true) and ("'%s'"):format(books.limit) or books.limit
+    ways[#ways + 1] = ("`skillrt resume %s --add %s=NUMBER` raises the limit"):format(dir, limit)
   end
   return ways[1] and table.concat(ways, ", ") or ("`skillrt log %s` shows what led to it"):format(dir)
 end

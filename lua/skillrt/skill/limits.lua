@@ -146,6 +146,11 @@ function M.of_skill(skill)
     end
   end
   add_names(skill.limits, "", found)
+  if skill.machine then
+    for full in pairs(require("skillrt.skill.machine_edges").limits(skill.machine)) do
+      found[full] = M.of.max_errors -- a whole number
+    end
+  end
   return found
 end
 

@@ -1,5 +1,5 @@
 -- skill/machine_edges.lua: how often a run has taken the edges of a machine that have a limit (F61): their names in
--- `metrics.edges` of its state, and whether one may be taken once more.
+-- `metrics.edges` of its state, whether one may be taken once more, and how `--add` names their limits.
 --
 -- Pure. Called by the mode, which asks before an action begins, and by the run, when it is over.
 
@@ -30,12 +30,72 @@ function M.taken(root, key)
   return type(count) == "number" and count or 0
 end
 
+---How `--add` names the limit of an edge, or of a class of errors.
+---@param key string
+---@return string
+function M.full(key)
+  return "edges." .. key
+end
+
+---How often an edge, or a row of `errors`, may be taken, with what a resume added.
+---@param key string
+---@param max_runs integer
+---@param added table<string, number>|nil  of the books
+---@return number
+function M.most(key, max_runs, added)
+  return max_runs + (added and added[M.full(key)] or 0)
+end
+
 ---Whether the limit of an edge lets it be taken once more.
 ---@param root table
 ---@param edge skillrt.Edge
+---@param added table<string, number>|nil
 ---@return boolean
-function M.is_open(root, edge)
-  return not edge.max_runs or M.taken(root, M.key(edge)) < edge.max_runs
+function M.is_open(root, edge, added)
+  if not edge.max_runs then
+    return true
+  end
+  local key = M.key(edge)
+  return M.taken(root, key) < M.most(key, edge.max_runs, added)
+end
+
+---Whether a row of `errors` may lead on once more.
+---@param root table
+---@param row skillrt.ErrorClass
+---@param added table<string, number>|nil
+---@return boolean
+function M.leads(root, row, added)
+  local key = row.max_runs and M.class_key(row)
+  return not key or M.taken(root, key) < M.most(key, row.max_runs, added)
+end
+
+---The limits of a machine, by the names that `--add` takes.
+---@param machine skillrt.Machine
+---@return table<string, true>
+function M.limits(machine)
+  local found = {}
+  for _, edge in ipairs(machine.edges) do
+    found[M.full(M.key(edge))] = edge.max_runs and true or nil
+  end
+  for _, row in ipairs(machine.errors) do
+    found[M.full(M.class_key(row))] = row.max_runs and true or nil
+  end
+  return found
+end
+
+---The limit by which nothing leads on from where a machine is, as `--add` names it.
+---@param machine skillrt.Machine
+---@param root table
+---@param added table<string, number>|nil
+---@return string|nil
+function M.used_up(machine, root, added)
+  for _, edge in ipairs(machine.edges) do
+    for _, from in ipairs(edge.from) do
+      if from == root.state and not M.is_open(root, edge, added) then
+        return M.full(M.key(edge))
+      end
+    end
+  end
 end
 
 return M
