@@ -173,6 +173,7 @@ static int files_list(lua_State *L) {
   const struct sys *sys = bind_sys(L);
   int failed = name ? 0 : sys->list(sys, path, list_one, &listing);
   if (failed < 0) error_system(&listing.error, -failed, "%s", path);
+  if (failed == -ENOENT) listing.error.code = ERROR_MISSING;
   if (name && !below_list(sys, path, name, list_one, &listing, &listing.error))
     return bind_fail(L, &listing.error);
   if (listing.error.code) return bind_fail(L, &listing.error);

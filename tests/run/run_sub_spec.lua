@@ -282,8 +282,9 @@ describe("a skill run by a step of another", function()
         { id = "wait", when = "input.go", run = function() end } } }
       return skillrt.skill { name = "main", actions = { { id = "in", skill = inner } } }]])
     assert.equal(5, kit.run({ path = folder }, { "main.lua", "--work-dir", "w" }).code)
-    local run = kit.run({ path = folder }, { "resume", "w" })
+    local run = kit.start({ path = folder }, { "resume", "w" }).wait()
     assert.equal(5, run.code, run.err) -- blocked again, and not refused
+    assert.truthy(run.ms < 5000, run.ms) -- at once: an inbox that is not there is empty
   end)
 
   it("is shown below its step in the log, in the status and live", function()

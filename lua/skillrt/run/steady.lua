@@ -13,7 +13,8 @@ local M = {}
 local LOOK_MS <const> = 60 * 1000
 
 -- What the two clocks differ by is asked for once, so that times a millisecond apart keep their order; and again
--- where somebody has set the wall clock: a difference that small is none but between two looks at a clock.
+-- where somebody has set the wall clock: a difference that small is none but between two looks at a clock. It is
+-- rounded up, so that no wait is a millisecond short by the clock that people look at.
 local SET_MS <const> = 100
 local difference
 
@@ -23,7 +24,7 @@ function M.now()
 end
 
 local function of_wall(utc)
-  local fresh = M.now() - wall_ms()
+  local fresh = -((wall_ms() * 1000000 - mono_ns()) // 1000000)
   if not difference or math.abs(fresh - difference) > SET_MS then
     difference = fresh
   end
