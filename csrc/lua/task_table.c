@@ -27,6 +27,13 @@ static size_t size_field(lua_State *L, int at, const char *field) {
   return (size_t)size;
 }
 
+static bool flag_field(lua_State *L, int at, const char *field) {
+  lua_getfield(L, at, field);
+  bool is_set = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return is_set;
+}
+
 /* A string without NUL bytes: it becomes a C string. */
 static const char *plain(lua_State *L, int at, const char *what) {
   size_t size;
@@ -154,9 +161,10 @@ static void read_session(lua_State *L, int at, struct task *task) {
   text_field(L, at, "cwd", task, &task->cwd);
   body_field(L, at, "message", task);
   id_field(L, at, task);
-  lua_getfield(L, at, "framed");
-  task->framed = lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  list_field(L, at, "opening", task, &task->opening);
+  text_field(L, at, "withdraw", task, &task->withdraw);
+  task->framed = flag_field(L, at, "framed");
+  task->takes_questions = flag_field(L, at, "questions");
   task->max_body = size_field(L, at, "max_reply");
 }
 
@@ -174,9 +182,7 @@ void task_table_read(lua_State *L, int at, struct task *task) {
   task->kind = read_kind(L, at);
   task->total_ms = milliseconds(L, at, "timeout");
   task->idle_ms = milliseconds(L, at, "idle_timeout");
-  lua_getfield(L, at, "unwatched");
-  task->unwatched = lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  task->unwatched = flag_field(L, at, "unwatched");
   if (task->kind == TASK_HTTP)
     read_http(L, at, task);
   else if (task->kind == TASK_SESSION)

@@ -29,6 +29,10 @@ struct program {
   bool framed;
   struct waiting *first; /* oldest first */
   struct buffer in, out;
+  struct buffer held;      /* what is said once it is open */
+  struct buffer questions; /* what it asked when nobody took questions, in frames */
+  size_t opened;           /* how much of the opening was said */
+  bool is_open;
   int in_fd; /* where we write; -1: closed */
   uv_poll_t writable;
   uv_timer_t timer;
@@ -51,6 +55,17 @@ struct session {
 void session_release(struct session *);
 bool session_ending(const struct transport *);
 void session_settled(void *session); /* tells the owner, if nothing ends any more */
+
+/* session_opening.c */
+/* Puts into `out` what comes next of the opening; at its end the program is open, and what was held
+ * follows. */
+bool opening_go_on(struct program *, struct error *);
+/* Whether a message answers what the opening asked. */
+bool opening_takes(const struct program *, struct span message);
+/* Whether it is a question that is kept until somebody takes it. */
+bool question_keep(struct program *, struct span message);
+/* Who waits and takes the oldest question that is kept. */
+struct waiting **question_taker(struct program *);
 
 /* session_program.c */
 /* NULL with `error` filled. */

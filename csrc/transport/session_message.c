@@ -101,8 +101,8 @@ static bool is_key(const struct json_reader *reader, const char *name) {
          memcmp(reader->string.data, name, reader->string.length) == 0;
 }
 
-/* The id of an answer; JSON_NULL where it is none. */
-static void read_answer(struct span message, struct id *to) {
+/* The id of a message, JSON_NULL where it has none; whether it has a method. */
+static bool read_form(struct span message, struct id *to) {
   struct json_reader reader;
   enum json_token token;
   bool id_follows = false, asks = false;
@@ -113,7 +113,14 @@ static void read_answer(struct span message, struct id *to) {
     id_follows = token == JSON_KEY && reader.depth == 1 && is_key(&reader, "id");
     if (token == JSON_KEY && reader.depth == 1 && is_key(&reader, "method")) asks = true;
   }
-  if (token == JSON_ERROR || asks) to->kind = JSON_NULL;
+  if (token == JSON_ERROR) to->kind = JSON_NULL;
+  return asks;
+}
+
+enum message_form message_form_of(struct span message) {
+  struct id id;
+  bool asks = read_form(message, &id);
+  return id.kind == JSON_NULL ? MESSAGE_NOTICE : asks ? MESSAGE_QUESTION : MESSAGE_ANSWER;
 }
 
 bool message_answers(struct span message, const char *id) {
@@ -121,8 +128,7 @@ bool message_answers(struct span message, const char *id) {
   struct id wanted, got;
   json_reader_init(&reader, (struct span){id, strlen(id)}, 1);
   take_id(&reader, json_next(&reader), &wanted);
-  read_answer(message, &got);
-  if (wanted.kind == JSON_NULL || got.kind != wanted.kind) return false;
+  if (read_form(message, &got) || wanted.kind == JSON_NULL || got.kind != wanted.kind) return false;
   if (got.kind == JSON_INTEGER) return got.integer == wanted.integer;
   return got.length == wanted.length && memcmp(got.text, wanted.text, got.length) == 0;
 }

@@ -17,4 +17,8 @@ enum message_found message_next(const struct buffer *in, bool framed, struct spa
 /* Whether it is an answer (a JSON object with an "id" and no "method") to this id, a JSON text. */
 bool message_answers(struct span message, const char *id);
 
+/* What a message is by its form, a JSON object with an "id", a "method", both or neither. */
+enum message_form { MESSAGE_NOTICE, MESSAGE_QUESTION, MESSAGE_ANSWER };
+enum message_form message_form_of(struct span message);
+
 #endif

@@ -18,6 +18,7 @@
 #include "transport/session_message.h"
 
 enum {
+  QUESTIONS_KEPT = 1 << 20,
   TOTAL_MS = 600 * 1000, /* of an exchange */
   MAX_MESSAGE = 16 << 20,
   MAX_OUT = 64 << 20,
@@ -58,21 +59,38 @@ static void program_end(struct program *p, enum reply_status verdict, const stru
 }
 
 static bool is_answered_by(const struct waiting *w, struct span message) {
-  return !w->task->reply_id || message_answers(message, w->task->reply_id);
+  return !w->task->reply_id || message_answers(message, w->task->reply_id) ||
+         (w->task->takes_questions && message_form_of(message) == MESSAGE_QUESTION);
 }
 
-static void take_message(struct program *p, struct span message) {
+static void tell(const struct program *p, struct span message) {
   const struct transport_owner *ours = &p->owner->base.owner;
+  char source[SESSION_NAME_MAX + 16];
+  if (!ours->event || message.length == 0) return;
+  snprintf(source, sizeof source, "session:%s", p->task.target);
+  ours->event(ours->data, source, message);
+}
+
+static void program_write(struct program *p);
+
+static void take_message(struct program *p, struct span message) {
   struct waiting **at = &p->first;
+  struct error e;
+  if (opening_takes(p, message)) {
+    tell(p, message);
+    if (opening_go_on(p, &e))
+      program_write(p);
+    else
+      program_end(p, REPLY_BROKEN, &e);
+    return;
+  }
   while (*at && !is_answered_by(*at, message))
     at = &(*at)->next;
   if (*at) {
     struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
     answer(at, &reply);
-  } else if (ours->event && message.length > 0) {
-    char source[SESSION_NAME_MAX + 16];
-    snprintf(source, sizeof source, "session:%s", p->task.target);
-    ours->event(ours->data, source, message);
+  } else if (!question_keep(p, message)) {
+    tell(p, message);
   }
 }
 
@@ -107,6 +125,8 @@ static void on_closed(uv_handle_t *handle) {
   if (--p->handles > 0) return;
   buffer_clear(&p->in);
   buffer_clear(&p->out);
+  buffer_clear(&p->held);
+  buffer_clear(&p->questions);
   task_clear(&p->task);
   buffer_clear(&p->task.body);
   sys_free(s->sys, p, sizeof *p);
@@ -148,6 +168,10 @@ static void on_writable(uv_poll_t *poll, int status, int events) {
     uv_poll_stop(poll);
 }
 
+static void program_write(struct program *p) {
+  if (p->in_fd >= 0 && p->out.length > 0) uv_poll_start(&p->writable, UV_WRITABLE, on_writable);
+}
+
 /* ---- its time ---- */
 
 static void on_timer(uv_timer_t *timer);
@@ -155,6 +179,7 @@ static void on_timer(uv_timer_t *timer);
 static void program_arm(struct program *p) {
   uint64_t next = p->state == PROGRAM_CLOSING ? p->close_until : UINT64_MAX;
   uint64_t now = uv_now(p->owner->loop);
+  if (*question_taker(p)) next = now;
   for (const struct waiting *w = p->first; w; w = w->next)
     if (w->deadline < next) next = w->deadline;
   if (next == UINT64_MAX)
@@ -166,14 +191,19 @@ static void program_arm(struct program *p) {
 /* Without its answer those of others would be taken for it. */
 static void give_up(struct program *p, struct waiting **at, enum reply_status status,
                     const char *why) {
-  struct reply reply = {.status = status, .sent = true};
+  struct reply reply = {.status = status, .sent = p->is_open};
   struct error e;
-  bool out_of_step = !(*at)->task->reply_id;
+  bool out_of_step = !(*at)->task->reply_id || !p->is_open;
+  const char *last = p->state == PROGRAM_RUNS && !out_of_step ? (*at)->task->withdraw : NULL;
+  if (last && message_write(&p->out, (struct span){last, strlen(last)}, p->framed, &e))
+    program_write(p);
   snprintf(reply.message, sizeof reply.message, "%s: %s", p->task.target, why);
   p->owner->living++; /* until we are through */
   answer(at, &reply);
   if (out_of_step) {
-    error_set(&e, ERROR_STOPPED, "%s: ended, as an answer without an id was given up",
+    error_set(&e, ERROR_STOPPED,
+              p->is_open ? "%s: ended, as an answer without an id was given up"
+                         : "%s: ended, as it did not answer what it was told first",
               p->task.target);
     program_end(p, REPLY_BROKEN, &e);
   }
@@ -183,7 +213,17 @@ static void give_up(struct program *p, struct waiting **at, enum reply_status st
 static void on_timer(uv_timer_t *timer) {
   struct program *p = timer->data;
   uint64_t now = uv_now(p->owner->loop);
-  struct waiting **at = &p->first;
+  struct waiting **at = question_taker(p);
+  struct span question;
+  size_t used;
+  if (*at && message_next(&p->questions, p->framed, &question, &used) == MESSAGE_WHOLE) {
+    struct reply reply = {.status = REPLY_OK, .sent = true, .body = question};
+    answer(at, &reply);
+    buffer_drop(&p->questions, used);
+    if (p->state != PROGRAM_GONE) program_arm(p);
+    return;
+  }
+  at = &p->first;
   while (*at && (*at)->deadline > now)
     at = &(*at)->next;
   if (*at) {
@@ -204,8 +244,10 @@ void program_give_up(struct program *p, struct exchange *exchange, enum reply_st
 /* ---- its life ---- */
 
 static void reply_of_end(const struct program *p, const struct reply *end, struct reply *to) {
-  *to = (struct reply){
-      .status = end->status, .sent = end->sent, .code = end->code, .extra = end->extra};
+  *to = (struct reply){.status = end->status,
+                       .sent = end->sent && p->is_open,
+                       .code = end->code,
+                       .extra = end->extra};
   if (p->verdict != REPLY_OK) {
     to->status = p->verdict;
     snprintf(to->message, sizeof to->message, "%.*s", (int)sizeof to->message - 1, p->why.text);
@@ -257,7 +299,9 @@ static bool program_fill(struct program *p, const struct task *task, struct erro
   p->task.streams = true;
   p->task.total_ms = INT64_MAX / 4;
   p->task.max_extra = ERRORS_KEPT;
+  p->task.takes_questions = task->takes_questions;
   return task_set(&p->task, &p->task.target, task->target, e) &&
+         copy_list(&p->task, &p->task.opening, &task->opening, e) &&
          task_set(&p->task, &p->task.cwd, task->cwd, e) &&
          copy_list(&p->task, &p->task.args, &task->args, e) &&
          copy_list(&p->task, &p->task.env, &task->env, e);
@@ -294,11 +338,13 @@ struct program *program_start(struct session *s, const struct task *task, struct
   p->framed = task->framed;
   buffer_init(&p->in, s->sys, task->max_body ? task->max_body : MAX_MESSAGE);
   buffer_init(&p->out, s->sys, MAX_OUT);
+  buffer_init(&p->held, s->sys, MAX_OUT);
+  buffer_init(&p->questions, s->sys, QUESTIONS_KEPT);
   uv_timer_init(s->loop, &p->timer);
   p->timer.data = p;
   p->handles = 1;
   s->living++;
-  if (program_fill(p, task, e) && program_connect(p, e)) {
+  if (program_fill(p, task, e) && opening_go_on(p, e) && program_connect(p, e)) {
     p->link = &s->programs;
     p->next = s->programs;
     if (p->next) p->next->link = &p->next;
@@ -314,11 +360,12 @@ struct program *program_start(struct session *s, const struct task *task, struct
 bool program_ask(struct program *p, struct exchange *exchange, const struct task *task,
                  struct error *e) {
   struct session *s = p->owner;
-  size_t before = p->out.length;
+  struct buffer *out = p->is_open ? &p->out : &p->held;
+  size_t before = out->length;
   struct waiting *w = sys_alloc(s->sys, sizeof *w);
   if (!w) return error_set(e, ERROR_MEMORY, "session %s: out of memory", task->target);
-  if (!message_write(&p->out, buffer_span(&task->body), p->framed, e)) {
-    p->out.length = before; /* no half of it */
+  if (!message_write(out, buffer_span(&task->body), p->framed, e)) {
+    out->length = before; /* no half of it */
     sys_free(s->sys, w, sizeof *w);
     return false;
   }
@@ -331,7 +378,7 @@ bool program_ask(struct program *p, struct exchange *exchange, const struct task
                         .started_ns = s->sys->mono_ns(s->sys)};
   *find_waiting(p, NULL) = w; /* the last */
   exchange->handle = p;
-  if (p->in_fd >= 0) uv_poll_start(&p->writable, UV_WRITABLE, on_writable);
+  program_write(p);
   program_arm(p);
   return true;
 }

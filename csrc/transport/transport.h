@@ -40,6 +40,10 @@ struct task {
   char *target;           /* http: URL; session, host: its name; process: NULL */
   char *key;              /* host: of idempotency, the same for all attempts */
   char *reply_id;         /* session: the JSON of the answer's "id"; NULL: the next message is it */
+  struct strings opening; /* session: what a program that begins is told before all else: each is
+                             a message; one that asks something is answered before the next */
+  char *withdraw;         /* session: said where the exchange is given up */
+  bool takes_questions;   /* session: what the program asks meanwhile is an answer, too */
   bool framed;            /* session: messages have a Content-Length; else each is a line */
   bool streams;           /* process: output is handed on and not kept, of errors the end */
   int input;              /* process: a descriptor instead of `body`, taken over; 0: none */

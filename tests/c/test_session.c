@@ -70,6 +70,10 @@ static const char *told(void) {
   return scratch_path(&folder, "told");
 }
 
+static const char *opening[3]; /* of the calls that follow */
+static const char *withdraw;
+static int64_t patience;
+
 /* The i-th call: a message to the session "one". */
 static bool tell(int i, const char *mode, const char *id, const char *message) {
   struct error e = {0};
@@ -89,6 +93,11 @@ static bool tell(int i, const char *mode, const char *id, const char *message) {
   if (strcmp(mode, "stubborn") == 0) add(&task->args, "stubborn");
   add(&task->env, "PATH=/usr/local/bin:/usr/bin:/bin");
   CHECK(buffer_string(&task->body, message, &e));
+  for (int n = 0; n < 3 && opening[n]; n++)
+    add(&task->opening, opening[n]);
+  task->takes_questions = opening[0] != NULL;
+  task->total_ms = patience;
+  CHECK(task_set(task, &task->withdraw, withdraw, &e));
   bool sent = transport->ops->send(transport, &got[i].exchange, task, &e);
   if (!sent) printf("# %s\n", e.text);
   return sent;
@@ -240,6 +249,64 @@ static void test_ends(void) {
   }
 }
 
+static void test_opening(void) {
+  TEST("a program is told its opening before all else, wherever it begins") {
+    setup();
+    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}";
+    opening[1] = "{\"method\":\"ready\",\"do\":\"silent\"}";
+    opening[2] = NULL;
+    CHECK(tell(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}"));
+    ask(1, "lines", "2", "{\"id\":2,\"do\":\"echo\"}");
+    CHECK_STR(got[0].body, "{\"id\":1,\"count\":3,\"length\":20}");
+    CHECK_STR(got[1].body, "{\"id\":2,\"count\":4,\"length\":20}");
+    CHECK_STR(events, "session:one {\"id\":0,\"count\":1,\"length\":37}|");
+    ask(0, "lines", "3", "{\"id\":3,\"do\":\"die\"}");
+    CHECK(got[0].reply.sent);
+    ask(0, "lines", "4", "{\"id\":4,\"do\":\"echo\"}");
+    CHECK_STR(got[0].body, "{\"id\":4,\"count\":3,\"length\":20}");
+    teardown();
+  }
+  TEST("what was held back behind an opening that is not answered has not left") {
+    setup();
+    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"die\"}";
+    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
+    CHECK(got[0].reply.status == REPLY_BROKEN && !got[0].reply.sent);
+    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"silent\"}";
+    patience = 100;
+    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
+    CHECK(got[0].reply.status == REPLY_TIMEOUT && !got[0].reply.sent);
+    patience = 0;
+    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}";
+    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
+    CHECK(got[0].reply.status == REPLY_OK && starts == 3); /* each began anew */
+    teardown();
+  }
+  TEST("a question of its own is an answer to who takes questions, also where it came before") {
+    setup();
+    ask(0, "lines", "1", "{\"id\":1,\"do\":\"note\"}");
+    CHECK_STR(got[0].body, "{\"id\":1,\"method\":\"ask\"}");
+    ask(0, "lines", "2", "{\"id\":2,\"do\":\"wonder\"}");
+    CHECK_STR(got[0].body, "{\"id\":2,\"asked\":true}");
+    loop_spend(&loop, 50);
+    ask(0, "lines", "3", "{\"id\":3,\"do\":\"silent\"}");
+    CHECK_STR(got[0].body, "{\"id\":\"q\",\"method\":\"ask\"}");
+    opening[0] = NULL;
+    teardown();
+  }
+  TEST("a call that is given up is withdrawn, and told so") {
+    setup();
+    withdraw = "{\"id\":9,\"do\":\"echo\"}";
+    patience = 100;
+    ask(0, "lines", "1", "{\"id\":1,\"do\":\"silent\"}");
+    CHECK(got[0].reply.status == REPLY_TIMEOUT && got[0].reply.sent);
+    patience = 0;
+    ask(1, "lines", "2", "{\"id\":2,\"do\":\"echo\"}");
+    CHECK_STR(events, "session:one {\"id\":9,\"count\":2,\"length\":20}|");
+    withdraw = NULL;
+    teardown();
+  }
+}
+
 static void test_run_over(void) {
   TEST("when the run is over its input ends, and it may end in order") {
     setup();
@@ -297,6 +364,7 @@ static void test_memory(void) {
       setup();
       world.allocs = 0;
       world.fail_alloc = ++n;
+      opening[0] = n % 2 ? "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}" : NULL;
       if (tell(0, "framed", "1", "{\"id\":1,\"do\":\"echo\"}")) {
         capture_wait(&got[0], &loop);
         CHECK(got[0].replies == 1 && (got[0].reply.status == REPLY_OK || got[0].reply.message[0]));
@@ -318,6 +386,7 @@ int main(void) {
   }
   test_order();
   test_ends();
+  test_opening();
   test_run_over();
   test_memory();
   return check_finish();

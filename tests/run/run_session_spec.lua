@@ -105,6 +105,36 @@ describe("a session", function()
     end
   end)
 
+  it("is opened wherever it begins, asks in between, and what follows a crash of it is lost", function()
+    local dir, heard = R.folder() .. "/run", {}
+    local more = { opening = { '{"id":0,"method":"hello","do":"echo"}' }, questions = true,
+      heard = function(message) heard[#heard + 1] = message.count return true end }
+    local function definition()
+      return { actions = { { id = "one", run = function(_, ctx)
+        local asked = say(ctx, "note", more)
+        local follows = { session = "peer", follows = true, idempotent = true }
+        for key, value in pairs(more) do
+          follows[key] = value
+        end
+        local _, _, class = say(ctx, "echo", follows)
+        return { method = asked.method, class = class or "none" }
+      end } } }
+    end
+    local result = assert(R.run(definition(), { work_dir = dir }))
+    assert.same({ "ask", "none" }, { result.state.method, result.state.class }, json.encode(result.state.errors))
+    assert.equal(1, heard[1])
+    assert.same({}, R.records(dir, "event"))
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.c == "2" then
+        local copy = R.folder() .. "/cut"
+        next_id = 0
+        R.cut(dir, copy, keep)
+        local resumed = assert(skillrt.resume(copy, { skill = R.skill(definition()) }))
+        assert.equal("lost", resumed.state.class, json.encode(resumed.state.errors))
+      end
+    end
+  end)
+
   it("is checked before it begins", function()
     local problems = {}
     assert(R.run({ actions = { { id = "one", run = function(_, ctx)

@@ -50,6 +50,10 @@ local acts = {
   end,
   big = function(id) send(('{"id":%s,"text":"%s"}'):format(id, ("y"):rep(300000))) end,
   silent = function() end,
+  wonder = function(id)
+    send(('{"id":%s,"asked":true}'):format(id))
+    send '{"id":"q","method":"ask"}' -- when nobody waits
+  end,
   bye = function() os.exit(0) end,
 }
 

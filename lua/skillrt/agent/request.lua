@@ -85,6 +85,11 @@ M.FIELDS = {
     argv = { kind = "string", list = true, required = true },
     message = { kind = "string", required = true },
     id = {},
+    opening = { kind = "string", list = true }, -- what a program that begins is told before all else
+    withdraw = { kind = "string" }, -- what it is told where nobody waits for the answer any more
+    questions = { kind = "boolean" }, -- what it asks by itself is an answer, too
+    follows = { kind = "boolean" }, -- goes on with what this very process was told: a resume does not make it
+    heard = { kind = "function" }, -- takes what it says unasked, and gives true; else that is an event
     framed = { kind = "boolean" },
     env = { kind = "string", map = true },
     cwd = { kind = "text" },
@@ -191,8 +196,11 @@ function CHECKS.session(request)
     return "session " .. problem
   elseif id ~= nil and type(id) ~= "string" and math.type(id) ~= "integer" then
     return ("id must be a text or a whole number, not %s"):format(names.show(id))
-  elseif not request.framed and request.message:find("\n", 1, true) then
-    return "message must be one line; or set framed = true"
+  end
+  for _, text in ipairs({ request.message, request.withdraw or "", table.unpack(request.opening or {}) }) do
+    if not request.framed and text:find("\n", 1, true) then
+      return "message must be one line; or set framed = true"
+    end
   end
   return check_program(request)
 end
@@ -255,6 +263,7 @@ local DECLARED = {
   cwd = { kind = "string" },
   stdin = { kind = "string" },
   body = { kind = { "string", "table" } }, -- a skillrt.Chain
+  message = { kind = "string" },
   argv = { kind = "string", list = true },
   headers = { kind = "string", map = true },
   env = { kind = "string", map = true },

@@ -198,6 +198,9 @@ function Calls:leave(call)
     waits.begin[call.kind](self, call)
   elseif call.kind == "run" then
     self.subs:leave(call)
+  elseif call.request.follows and not self.talks[call.request.session] then
+    local failed = { class = "lost", message = "the program that asked is gone" }
+    self:settle(call, { unsent = not open or nil, failed = failed })
   elseif open then
     take_up(self, call, open)
   elseif is_lost_maybe(call) then
@@ -231,7 +234,7 @@ function Calls:task(call)
   call.leaving = nil
   task, key = digest.task(call.request, key, self.run)
   if call.kind == "session" then
-    self.talks[call.request.session] = true
+    self.talks[call.request.session] = call.request.heard or true
   end
   self:emit(call, {
     t = "call",
