@@ -158,6 +158,12 @@ struct skillrt_options {
                         (out_of_time);     as memory_limit with a state of its own. 0: no end */
   bool dry_run;      /* ask nobody: agents answer at once with the least that fits */
   bool strict;       /* refuse a skill of whose documents something is not read as it is written */
+  /* What follows is shown to nobody: what of it cannot be written or sent is left out. */
+  const char *log;    /* a file that gets a line of JSON for what happens, as by --log */
+  const char *traces; /* a collector of OpenTelemetry's traces: the base of its address (OTLP over
+                         HTTP), or "environment": what OTEL_* of this process name; NULL: none. The
+                         last spans leave when the run stops, while its host goes on; whoever closes
+                         a host, or a run without one, waits for them: 10 s at most */
 };
 
 /* Opens a run: loads the script, takes the lock, recovers the journal. NULL with a message

@@ -90,6 +90,8 @@ static void set_texts(lua_State *L, const struct skillrt_options *o) {
   set_text(L, "from", o->from);
   set_text(L, "decide", o->decide);
   set_text(L, "trust", o->trust);
+  set_text(L, "log", o->log);
+  set_text(L, "traces", o->traces);
   set_list(L, "args", o->args);
   set_list(L, "agent_env", o->agent_env);
   set_list(L, "limits", o->limits);
@@ -205,6 +207,8 @@ bool hosted_keep(struct skillrt *run, struct error *error) {
   bool good = keep_text(host, &run->options.agent, given.agent) &&
               keep_text(host, &run->options.http_module, given.http_module) &&
               keep_text(host, &run->options.decide, given.decide) &&
+              keep_text(host, &run->options.log, given.log) &&
+              keep_text(host, &run->options.traces, given.traces) &&
               keep_list(host, &run->options.agent_env, given.agent_env);
   if (good && given.script_text) {
     run->text = text_keep(host, given.script_text, given.script_size);
@@ -227,6 +231,8 @@ void hosted_forget(struct skillrt *run) {
   hosted_free(host, (char *)(uintptr_t)o->agent);
   hosted_free(host, (char *)(uintptr_t)o->http_module);
   hosted_free(host, (char *)(uintptr_t)o->decide);
+  hosted_free(host, (char *)(uintptr_t)o->log);
+  hosted_free(host, (char *)(uintptr_t)o->traces);
   hosted_free(host, (char *)(uintptr_t)o->script);
   text_leave(host, run->text);
 }

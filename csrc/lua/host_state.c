@@ -64,9 +64,19 @@ bool host_state_open(struct host_state *state, const struct sys *sys, size_t max
   return false;
 }
 
+/* close(): what was sent aside is waited for */
+static int close_body(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &module_key) != LUA_TTABLE) return 0;
+  host_state_push(L, "close");
+  lua_call(L, 0, 0);
+  return 0;
+}
+
 void host_state_close(struct host_state *state) {
+  struct error ignored;
   if (!state->L) return;
   state->maximum = 0; /* nothing that is closed is to fail */
+  host_state_call(state, close_body, NULL, &ignored);
   lua_close(state->L);
   state->L = NULL;
 }

@@ -100,17 +100,22 @@ local function settings_of(options)
   for _, name in ipairs(GIVEN) do
     settings[name] = options[name]
   end
+  local message, ok
   if options.on_record or options.on_progress or options.on_question then
     settings.watcher = watcher_for(options.on_record, options.on_progress, options.on_question)
   end
+  if options.log or options.traces then
+    settings.watcher, message = require("skillrt.report.unseen").new(options, settings.watcher)
+    if not settings.watcher then
+      return nil, message
+    end
+  end
   if options.input_json then
-    local input, message = json.decode(options.input_json)
-    if type(input) ~= "table" or json.is_array(input) then
+    settings.input, message = json.decode(options.input_json)
+    if type(settings.input) ~= "table" or json.is_array(settings.input) then
       return nil, "input_json: " .. (message or "must be an object")
     end
-    settings.input = input
   end
-  local message, ok
   settings.agent, message = agent_of.read(options.agent, options.agent_env)
   if message then
     return nil, (message:gsub("%-%-agent%-env", "agent_env"):gsub("%-%-", ""))
@@ -303,6 +308,14 @@ function M.answer(hosted, number, text, nonce)
     return nil, why
   end
   return hand_over(hosted, "answer", { answer = value, question = answer.question, nonce = nonce })
+end
+
+---The last of this Lua state: what was sent beside runs is waited for.
+function M.close()
+  local traces = package.loaded["skillrt.report.traces"]
+  if traces then
+    traces.close()
+  end
 end
 
 M.version = core.version

@@ -100,20 +100,32 @@ function M.lines(story, record, moves_before)
   return out
 end
 
+local function say(text)
+  require("skillrt.report.output").say("warning", "skillrt: " .. text)
+end
+
+-- One for all runs of a process that write there: what is written at once stays together.
+local opened <const> = setmetatable({}, { __mode = "v" })
+
 ---@param path string
+---@param warn fun(text: string)?  says that the log ends; default: on standard error
 ---@return table|nil watcher
 ---@return string? message
-function M.new(path)
+function M.new(path, warn)
   if not core.files.stat(path) then
     local made, why = core.files.create(path, "") -- for its owner alone, as a run is
     if not made then
       return nil, why
     end
   end
-  local file, message = io.open(path, "a")
+  local file, message = opened[path], nil
+  if not file then
+    file, message = io.open(path, "a")
+  end
   if not file then
     return nil, message
   end
+  opened[path] = file
   local story, queue, broken, self = story_of.new(), {}, false, {}
 
   function self.observe(record, books)
@@ -134,8 +146,9 @@ function M.new(path)
       ok = ok and file:flush()
       if not ok then
         broken = true
-        require("skillrt.report.output").say("warning", ("skillrt: %s: %s; the log ends here"):format(path,
-          tostring(why)))
+        opened[path] = nil
+        local told = warn or say
+        told(("%s: %s; the log ends here"):format(path, tostring(why)))
       end
     end
     queue = {}
@@ -147,7 +160,6 @@ function M.new(path)
 
   function self.closed()
     self.flush()
-    file:close()
   end
 
   return self

@@ -10,7 +10,7 @@ local story_of = require("skillrt.run.story")
 
 local M = {}
 
-local BATCH <const>, MOST_OUT <const>, EVERY_MS <const> = 200, 4, 5000
+local BATCH <const>, MOST_OUT <const>, EVERY_MS <const>, MOST_LEFT <const> = 200, 4, 5000, 64
 
 local function unescaped(text)
   return (text:gsub("%%(%x%x)", function(byte)
@@ -64,8 +64,8 @@ local function post(settings, body, count)
   if not skill then
     return nil, problem
   end
-  local run, message = require("skillrt.run.runner").begin(skill, { watcher = { observe = function() end,
-    flush = function() end } })
+  local run, message = require("skillrt.run.runner").begin(skill, { http_module = settings.http_module,
+    watcher = { observe = function() end, flush = function() end } })
   if not run then
     return nil, message
   end
@@ -74,9 +74,33 @@ local function post(settings, body, count)
   return sent
 end
 
+-- What runs of a host sent last: it goes on while the host does.
+local left = {}
+
+local function sweep(wait)
+  local open = {}
+  for _, sent in ipairs(left) do
+    if wait then
+      sent.run:wait()
+    end
+    if sent.run:status() == "" then
+      open[#open + 1] = sent
+    else
+      sent.run:close()
+    end
+  end
+  left = open
+end
+
+---What is still under way of runs of a host is waited for.
+function M.close()
+  sweep(true)
+end
+
 ---@param settings table
+---@param in_host boolean?  nothing waits for what is sent, but `close`
 ---@return table watcher
-function M.new(settings)
+function M.new(settings, in_host)
   local story, queue, out, over, lost, why = story_of.new(), {}, {}, {}, 0, nil
   local last, self = core.mono_ns() // 1000000, {}
 
@@ -147,12 +171,27 @@ function M.new(settings)
     over = {}
   end
 
-  function self.closed(result)
+  ---The run has stopped: the last of it leaves.
+  ---@param result { status: string }
+  function self.ended(result)
     self.flush()
     if result.status == "completed" or result.status == "failed" or result.status == "aborted" then
       add(spans_of.of_run(story))
     end
+    settle(false)
+    sweep(false)
+    if in_host and #left >= MOST_LEFT then
+      queue = {}
+    end
     send()
+    if in_host then
+      table.move(out, 1, #out, #left + 1, left)
+      out = {}
+    end
+  end
+
+  function self.closed(result)
+    self.ended(result)
     settle(true)
     if lost > 0 then
       local text = "traces: %s: %d %s not sent: %s"
