@@ -162,16 +162,16 @@ bool below_replace(const struct sys *sys, const char *folder, const char *name, 
 }
 
 bool below_write(const struct sys *sys, const char *folder, const char *name, struct span content,
-                 struct error *e) {
+                 bool durable, struct error *e) {
   struct sys_stat found;
   if (below_stat(sys, folder, name, &found, e)) {
     if (found.kind != SYS_FILE)
       return error_set(e, ERROR_INVALID, "%s/%s: not a regular file", folder, name);
-    return below_put(sys, folder, name, content, found.mode & 0777, false, e);
+    return below_put(sys, folder, name, content, found.mode & 0777, durable, e);
   }
   if (e->code != ERROR_MISSING) return false;
   *e = (struct error){0};
-  return below_put(sys, folder, name, content, 0666, false, e);
+  return below_put(sys, folder, name, content, 0666, durable, e);
 }
 
 bool below_settle(const struct sys *sys, const char *folder, const char *name, struct error *e) {

@@ -27,7 +27,7 @@ bool below_replace(const struct sys *, const char *folder, const char *name, str
 /* The same for a file of others: it keeps the mode of what it replaces, which must be a regular
  * file; a new one has 0666, folders 0777, both as the umask allows. */
 bool below_write(const struct sys *, const char *folder, const char *name, struct span content,
-                 struct error *);
+                 bool durable, struct error *);
 /* Makes what is there, and all names on the way, survive a power cut. */
 bool below_settle(const struct sys *, const char *folder, const char *name, struct error *);
 

@@ -87,13 +87,14 @@ static int files_keep(lua_State *L) {
   return 1;
 }
 
-/* put(folder, name, text): the same for a file of others, whose mode stays */
+/* put(folder, name, text, durable?): the same for a file of others, whose mode stays */
 static int files_put(lua_State *L) {
   const char *folder = check_path(L, 1), *name = check_path(L, 2);
   struct span text;
   text.data = luaL_checklstring(L, 3, &text.length);
   struct error error = {0};
-  if (!below_write(bind_sys(L), folder, name, text, &error)) return bind_fail(L, &error);
+  if (!below_write(bind_sys(L), folder, name, text, lua_toboolean(L, 4), &error))
+    return bind_fail(L, &error);
   lua_pushboolean(L, 1);
   return 1;
 }

@@ -67,6 +67,26 @@ static void over_http(void) {
   http_server_stop(server);
 }
 
+/* What the model says lies in files that the skill writes itself, as they name its folder. */
+static void talks(const char *skill, int exchanges) {
+  struct http_server *server = http_server_start(NULL, NULL, 0);
+  struct scratch scratch;
+  static const char *const files[] = {"notes.md", NULL};
+  char url[CRASH_HTTP_INPUT];
+  CHECK(server != NULL);
+  if (!server) return;
+  scratch_make(&scratch);
+  snprintf(url, sizeof url, "http://127.0.0.1:%d/talk%.400s/-", http_server_port(server),
+           scratch.path);
+  setenv("CRASH_URL", url, 1);
+  setenv("CRASH_TALK", scratch.path, 1);
+  everywhere(skill, NULL, files);
+  struct http_counts counts = http_server_counts(server);
+  CHECK(counts.keys == exchanges); /* one that left twice had the same key */
+  http_server_stop(server);
+  scratch_remove(&scratch);
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   TEST("a sequential run killed anywhere comes to the same end (F40, F41)") {
@@ -113,6 +133,10 @@ int main(void) {
     static const char *const files[] = {NULL};
     everywhere("machine", NULL, files);
     everywhere("machine with books", NULL, files);
+  }
+  TEST("a model's tool loop killed anywhere ends the same, no exchange has two keys (F41)") {
+    talks("tools", 5);
+    talks("tools with books", 5);
   }
   return (int)!crash_close() | check_finish();
 }

@@ -180,6 +180,9 @@ static void branches(void) {
   TEST("a loop's rounds come to one end in every order, killed anywhere") {
     in_shape("loop", 4);
   }
+  TEST("a reply's tools, in every order, killed anywhere: none that was answered is used again") {
+    in_shape("tools", 12);
+  }
   TEST("who comes first in a map may differ, but nobody is called twice, killed anywhere") {
     in_shape("first", FIRSTS);
   }

@@ -297,6 +297,31 @@ static bool raw(struct request *request) {
   return false;
 }
 
+static char *file_text(const char *path) {
+  FILE *file = fopen(path, "re");
+  char *text = file ? calloc(1, 1 << 16) : NULL;
+  if (text && fread(text, 1, (1 << 16) - 1, file) == 0) *text = 0;
+  if (file) fclose(file);
+  return text;
+}
+
+static bool talk(struct request *request) {
+  static const char spoke[] = "\"role\":\"assistant\"";
+  char path[4096];
+  int turns = 0;
+  for (const char *at = request->body; at && (at = strstr(at, spoke)); at += sizeof spoke - 1)
+    turns++;
+  char *end = strstr(request->path, "/-");
+  if (end) *end = 0;
+  snprintf(path, sizeof path, "%.4000s/%d", request->path + strlen("/talk"), turns);
+  char *text = file_text(path);
+  const char *type = text && *text == '{' ? json : "Content-Type: text/event-stream\r\n";
+  bool fine = text ? reply_text(request, 200, type, text)
+                   : reply_text(request, 400, "", "nothing is left to say");
+  free(text);
+  return fine;
+}
+
 static bool garbage(struct request *request) {
   say(request, "this is not HTTP at all\r\n\r\n");
   return false;
@@ -323,6 +348,7 @@ static const struct {
     {"/bomb", true, bomb},       {"/redirect", true, redirect}, {"/loop", true, loop},
     {"/sse", true, sse},         {"/sse-cut", true, sse_cut},   {"/garbage", true, garbage},
     {"/raw", true, raw},         {"/nothing", true, nothing},   {"/reset-first", true, reset_first},
+    {"/talk/", false, talk},
 };
 
 bool http_reply(struct request *request) {

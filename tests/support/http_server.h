@@ -12,6 +12,8 @@
  *   /raw?file=F&piece=N&ms=M&cut=K&end=reset   the bytes of the file F as the whole reply, N at a
  *                      time, M ms apart, only the first K of them, then the connection's end or a
  * reset /counts            {"requests":..,"connections":..,"keys":..}; not counted itself
+ *   /talk/DIR/-...     the text of the file /DIR/N, N: how many turns of a model the request holds;
+ *                      JSON, or events. What a killed run asks again is answered again
  *   /slow?ms=N         waits before the headers    /trickle?ms=N&count=M  M chunks, N ms apart
  *   /silence           never answers                /stall   half a body, then silence
  *   /half              Content-Length 100, 50 bytes, end      /reset   the same, but a reset

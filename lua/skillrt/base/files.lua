@@ -92,7 +92,7 @@ end
 M.keep = core.files.keep
 
 ---The same for a file of others: it keeps its mode, and a new one may be read by others.
----@type fun(base: string, name: string, text: string): skillrt.Kept
+---@type fun(base: string, name: string, text: string, durable: boolean?): skillrt.Kept
 M.put = core.files.put
 
 ---The text of a regular file below a folder, through no link.

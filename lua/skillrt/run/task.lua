@@ -162,6 +162,11 @@ function LATER.own_tools(task)
   return task._run.skill.tools
 end
 
+-- Whether what its tools write has to survive a power cut.
+function LATER.lasts(task)
+  return files.lasts(task._run.skill)
+end
+
 function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end

@@ -46,7 +46,7 @@ local function cut(loop, text, most, place)
   local stop = border(text, most)
   local head, ok = text:sub(1, stop), nil
   if task.context_strategy ~= "memory" then
-    ok = files.keep(task.work_dir, name, text)
+    ok = files.keep(task.work_dir, name, text, task.lasts)
   end
   if not ok then
     return ("%s\n(the first %d of %d bytes; the rest is left out)"):format(head, stop, #text)

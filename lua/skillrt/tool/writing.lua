@@ -46,8 +46,9 @@ local function place_of(tool, task, path)
   return place
 end
 
-local function put(place, text)
-  return files.put(place.root.path, place.name, text)
+-- As durable as the record that tells of it will be.
+local function put(place, text, task)
+  return files.put(place.root.path, place.name, text, task.lasts)
 end
 
 -- Lets a function act, as a call of its own.
@@ -72,7 +73,7 @@ TOOLS.write_file = {
       return nil, message
     end
     return act(ctx, tool.name, function()
-      local ok, why = put(place, arguments.content)
+      local ok, why = put(place, arguments.content, task)
       return ok and ("written: %s, %d bytes"):format(arguments.path, #arguments.content), why
     end)
   end,
@@ -156,7 +157,7 @@ TOOLS.edit = {
       elseif digest ~= found.before then
         return nil, arguments.path .. ": was changed by somebody else meanwhile; read it again"
       end
-      local ok, problem = put(place, edited(text, arguments))
+      local ok, problem = put(place, edited(text, arguments), task)
       return ok and "edited: " .. arguments.path, problem
     end)
   end,

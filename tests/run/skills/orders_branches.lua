@@ -194,6 +194,38 @@ local SHAPES = {
     must(ctx.sleep(0.001))
     return { mapped, first, within, must(spawned:await()), kept, looped }
   end,
+  -- what a model's replies ask for, between its exchanges: tools that are programs, at once, and one not present
+  tools = function(ctx)
+    local tool, loop_of = require "skillrt.tool", require "skillrt.tool.loop"
+    local presence, registry = require "skillrt.tool.presence", require("skillrt.tool.registry").new()
+    local names = { "a", "once-b", "once-c", "once-d", "e" }
+    for _, name in ipairs(names) do
+      assert(registry:add(assert(tool.check(name, { description = name, command = { "printf", name },
+        idempotent = not name:find "^once" }, "orders"))))
+    end
+    local present = presence.new(registry, { names = { "a", "once-b", "once-c", "once-d" }, known = names })
+    local loop = loop_of.new(ctx, {}, present,
+      { max_parallel_tools = 8, max_tool_calls = 20, max_repeats = 1, max_tool_result = 1000 })
+    local told = {}
+    local function perform(...)
+      local calls = {}
+      for i, name in ipairs { ... } do
+        calls[i] = { id = "t" .. i, name = name, input = {} }
+      end
+      for i, result in ipairs(must(loop:perform(calls))) do
+        while result.text:find("cannot be started", 1, true) do -- the model is told so, and tries again
+          result = must(loop:perform { calls[i] })[1]
+        end
+        told[#told + 1] = result.text
+      end
+    end
+    post(ctx, "m.1")
+    perform("a", "e", "once-b", "once-c")
+    post(ctx, "m.2")
+    perform("once-d", "e")
+    post(ctx, "m.3")
+    return told
+  end,
   loop = function(ctx)
     return ctx.loop(0, function(value, round)
       local texts = must(ctx.all { says(ctx, "a." .. round), says(ctx, "once-b." .. round) })
