@@ -44,7 +44,8 @@ return skillrt.skill {
         file:write(reply(table.concat(calls, ","), "tool_use"))
       end
       local file <close> = assert(io.open(os.getenv "CRASH_TALK" .. "/4", "w"))
-      file:write(reply([[{"type":"text","text":"{\"status\":\"completed\",\"stateUpdates\":{\"ok\":true}}"}]], "end_turn"))
+      local answer = [[{"type":"text","text":"{\"status\":\"completed\",\"stateUpdates\":{\"ok\":true}}"}]]
+      file:write(reply(answer, "end_turn"))
       return { prepared = true }
     end },
     { id = "work", priority = 10, when = "prepared", agent = "model", prompt = "do it well" },
