@@ -158,6 +158,22 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
     assert.truthy(kit.run(folder, { "check", "two.js", env = env }).code ~= 8)
   end)
 
+  it("is asked about by whoever goes on with a run of another's, too (W23)", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    folder.file("asks.js", "export const meta = { name: 'x', description: 'd' }\nreturn await ask('Well?')\n")
+    assert.equal(3, kit.run(folder, { "run", "asks.js", "--trust", "--work-dir", "w", env = env }).code)
+    local other = "XDG_STATE_HOME=" .. folder.path .. "/other"
+    for _, words in ipairs { { "resume", "w", "--wait" }, { "retry", "w" }, { "answer", "w", "x" }, { "abort", "w" } } do
+      words.env = other
+      local run = kit.run(folder, words)
+      assert.equal(8, run.code, words[1] .. run.err)
+      assert.truthy(run.err:find("asks.js: is a workflow script that nobody has said may run here", 1, true), run.err)
+    end
+    local run = kit.run(folder, { "answer", "w", "x", "--trust", env = other })
+    assert.equal(0, run.code, run.err)
+  end)
+
   it("is called by its name where one keeps them; a project's wins over a personal one (W22)", function()
     local folder <close> = kit.folder()
     local env = "XDG_STATE_HOME=/nonexistent HOME=" .. folder.path .. "/home"

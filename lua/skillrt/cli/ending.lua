@@ -210,6 +210,16 @@ local function accepting(dir, options, message)
     text_of.escape(text_of.shell(dir)), flags)
 end
 
+-- What lies where the run's skill came from is asked about as when it begins: the directory may be another's.
+local function may_load(args)
+  return function(script, first)
+    if script:find("%.lua$") or type(first.agent) == "table" and first.agent.kind == "dry" then
+      return true
+    end
+    return require("skillrt.cli.trust").check(script, args)
+  end
+end
+
 ---Goes on with the run of a directory and tells its end.
 ---@param dir string
 ---@param options table  as for again.go_on
@@ -221,7 +231,7 @@ function M.go_on(dir, options, args)
   if problem then
     return M.refused(problem, "invalid")
   end
-  options.agent, options.attended = agent, M.can_ask(args)
+  options.agent, options.attended, options.may_load = agent, M.can_ask(args), may_load(args)
   options.watcher, problem = require("skillrt.report.watch").new(args)
   if not options.watcher then
     return M.refused(problem, "invalid")

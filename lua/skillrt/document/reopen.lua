@@ -29,6 +29,12 @@ function M.skill_for(work_dir, options, load)
   elseif not (options.script or first.script) then
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
+  if options.may_load then
+    local ok, why, kind = options.may_load(options.script or first.script, first)
+    if not ok then
+      return nil, why, kind
+    end
+  end
   options._first = first -- to read it again would take a look at the whole journal
   options.strategy = options.strategy or first.strategy -- a run keeps what it began with
   options.durability = options.durability or first.durability

@@ -7,6 +7,7 @@ return {
   options = {
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
+    require("skillrt.cli.trust").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "quiet", help = "only the last line, and errors" },
     { name = "json", help = "an event a line, as JSON" },

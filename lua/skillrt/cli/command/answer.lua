@@ -161,6 +161,7 @@ return {
     { name = "all", help = "the answer is for every open question that offers it" },
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
+    require("skillrt.cli.trust").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "quiet", help = "only the last line, and errors" },

@@ -57,6 +57,7 @@ return {
   options = {
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
+    require("skillrt.cli.trust").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "accept-edits", help = "take over a state.json that was edited by hand" },

@@ -7,6 +7,7 @@ return {
   options = {
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
+    require("skillrt.cli.trust").OPTION,
     { name = "accept-changes", help = "go on although the script, a prompt or a strategy changed since" },
     { name = "yes", help = "with --accept-changes: recorded calls may be forgotten and made anew" },
     { name = "wait", help = "stay with a run that only waits, for a person, an event or a time" },
