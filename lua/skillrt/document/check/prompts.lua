@@ -46,12 +46,22 @@ end
 
 local NAME = "{{{?%s*([#^/&>]?%s*[%w_-]+)%s*}}"
 
--- A name in braces that nobody explains. In a document that is told more than once of a name, or in
--- a table of names, it is one that the agent fills; so is most of a SKILL.md, which no tool fills.
-local function placeholder_in(passage, text, is_step)
+-- Names that stand for any name: the sentence is about braces.
+local OF_BRACES = { variable = true, placeholder = true, var = true, variable_name = true }
+
+local MAX_NAMES <const> = 2 -- a folder with more names in braces speaks in them: its agent fills them
+
+-- A name in braces that nobody explains. In a document that is told more than once of a name, in several
+-- documents, or in a table of names, it is one that the agent fills; so is most of a SKILL.md, which no tool fills.
+-- A title is filled by whoever made the document.
+local function placeholder_in(passage, text, is_step, spoken)
   local plain = passages.without_code(passage.text):gsub("%${{.-}}", "")
   local name = plain:match(NAME)
   if not name or passage.kind == "row" or passage.kind == "comment" then
+    return nil
+  elseif passage.kind == "heading" and passage.level == 1 then
+    return name
+  elseif spoken and spoken(name) or OF_BRACES[name:lower()] then
     return nil
   elseif passage.kind == "heading" or name:find "^[#^/]" or plain:find("^%s*" .. NAME .. "%s*$") then
     return name
@@ -60,7 +70,25 @@ local function placeholder_in(passage, text, is_step)
   return is_step and count == 1 and name or nil
 end
 
-local function scan(path, text, blocks, found, is_step)
+-- Whether a folder's documents speak in names in braces: in many, or of this one in several documents.
+local function spoken_in(tree, paths)
+  local count, in_how_many = 0, {}
+  for _, path in ipairs(paths) do
+    local here, text = {}, tree:read(path) or ""
+    for name in (text:find("{{", 1, true) and text or ""):gmatch "{{%s*([%w_-]+)%s*}}" do
+      if not here[name] then
+        here[name] = true
+        count = count + (in_how_many[name] and 0 or 1)
+        in_how_many[name] = (in_how_many[name] or 0) + 1
+      end
+    end
+  end
+  return function(name)
+    return count > MAX_NAMES or (in_how_many[name] or 0) > 1
+  end
+end
+
+local function scan(path, text, blocks, found, is_step, spoken)
   if not may_be_left(text) then
     return
   end
@@ -69,7 +97,7 @@ local function scan(path, text, blocks, found, is_step)
     if told >= MAX_TOLD or passage.example or passage.quote or #passage.text > MAX_LINE then
       return
     end
-    local name = placeholder_in(passage, text, is_step)
+    local name = placeholder_in(passage, text, is_step, spoken)
     if name then
       told = told + 1
       found:add("prompt.placeholder", { file = path, line = passage.line },
@@ -104,16 +132,19 @@ local function prompts_of(model)
 end
 
 local function check_folder(subject, model, found)
-  local sent = prompts_of(model)
+  local sent, steps, paths = prompts_of(model), {}, {}
   for _, path in ipairs(subject.tree.paths) do
-    local is_step = sent[path] and path ~= "SKILL.md" or path:find "^phases/.*%.md$" ~= nil
-    if is_step or path == "SKILL.md" then
-      local text, blocks = subject.tree:read(path), subject.tree:document(path)
-      if text and not says_something(blocks or {}) and (is_step or sent[path]) then
-        found:add("prompt.empty", { file = path }, "says nothing")
-      elseif text then
-        scan(path, text, blocks, found, is_step)
-      end
+    steps[path] = sent[path] and path ~= "SKILL.md" or path:find "^phases/.*%.md$" ~= nil
+    paths[#paths + 1] = (steps[path] or path == "SKILL.md") and path or nil
+  end
+  local spoken
+  for _, path in ipairs(paths) do
+    local text, blocks = subject.tree:read(path), subject.tree:document(path)
+    if text and not says_something(blocks or {}) and (steps[path] or sent[path]) then
+      found:add("prompt.empty", { file = path }, "says nothing")
+    elseif text then
+      spoken = spoken or spoken_in(subject.tree, paths)
+      scan(path, text, blocks, found, steps[path], spoken)
     end
   end
   for _, spec in ipairs(subject.specs or {}) do

@@ -15,6 +15,7 @@ local MAX_LINE <const> = 4000 -- a longer one is taken as it stands
 ---@field failure boolean  below a heading about errors
 ---@field box boolean?     an item that is ticked off
 ---@field indent integer?  of an item
+---@field level integer?  of a heading
 ---@field more boolean?     a further line of the same item or paragraph
 
 -- Headings of what is shown, not told; of what is done when something fails.
@@ -64,7 +65,7 @@ function M.each(blocks, visit, code)
     local example, failure = place_of(stack)
     visit { kind = block.kind == "table" and "row" or block.kind, text = text, line = line,
       quote = text:find "^>" ~= nil, example = example, failure = failure, box = block.checked ~= nil or nil,
-      indent = block.indent, more = more }
+      indent = block.indent, more = more, level = block.level }
   end
   for _, block in ipairs(blocks) do
     if block.kind == "heading" then

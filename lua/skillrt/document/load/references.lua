@@ -26,7 +26,25 @@ local function near(tree, path)
   return names.nearest(path, siblings)
 end
 
-local function tell_missing(tree, path, place, found)
+local MAX_ABOVE <const> = 6
+
+-- Whether a path is one from a folder above: of the repository or the plugin that the skill is a part of.
+local function lies_above(tree, path)
+  local above = ".."
+  for _ = 1, MAX_ABOVE do
+    if files.stat(files.join(tree.dir, above .. "/" .. path)) then
+      return true
+    end
+    above = above .. "/.."
+  end
+  return false
+end
+
+local function tell_missing(tree, path, place, found, in_code)
+  if in_code and lies_above(tree, path) then
+    local what = ("%s is none of the folder's, but of a folder above it"):format(names.show(path))
+    return found:note("reference-outside", place, what, "nothing outside the folder is read", "copy it into the folder")
+  end
   local other = near(tree, path)
   local what = ("refers to %s, which is not in the folder%s"):format(names.show(path),
     other and (" (did you mean %s?)"):format(other) or "")
@@ -36,13 +54,18 @@ end
 -- "[0,2,4](MON/WED/FRI)" is no link: a file has an ending, a folder a slash behind it.
 local function is_path(target)
   local plain = target:gsub("[#?].*$", "")
+  if plain:find("...", 1, true) or plain:find "^%.%w" then -- left open, or hidden: where something works
+    return false
+  end
   return plain:find("%.%w+$") ~= nil or plain:sub(-1) == "/"
 end
 
 local function resolved(tree, file, link, found)
   local path, problem = tree_of.resolve(file, link.target)
   local place = { file = file, line = link.line }
-  if problem then
+  if problem and link.target:find "%.%.%.$" then -- left open
+    return nil
+  elseif problem then
     local there = files.stat(files.join(tree.dir, files.dirname(file) .. "/" .. link.target:gsub("[#?].*$", "")))
     local tell = there and found.note or found.warn -- a host that is given the other skill too follows it
     tell(found, "reference-outside", place, problem, "nothing outside the folder is read", "copy it into the folder")
@@ -116,6 +139,17 @@ local function each_span(text, visit)
   end
 end
 
+-- A line that names files by a pattern, or such as the folder has not, is about somebody's project.
+local function is_about_others(tree, text)
+  local others, missing = false, 0
+  each_span(text, function(_, code)
+    local bare = code:find "^[%w_.-]+%.%l%l?%l?%l?$" and code or nil
+    others = others or code:find "^[%w_./-]*%*[%w_./*-]*$" ~= nil
+    missing = missing + (bare and not tree.kinds[bare] and 1 or 0)
+  end)
+  return others or missing > 1
+end
+
 local SHELLS = { bash = true, sh = true, shell = true, console = true, zsh = true }
 
 local function check_lines(tree, file, blocks, tell)
@@ -134,12 +168,16 @@ local function check_lines(tree, file, blocks, tell)
     if passage.example or passage.quote or passage.kind == "comment" or made and passage.kind ~= "text" then
       return
     end
+    local about_others = nil
     each_span(passage.text, function(before, code, last)
       local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
       -- "`that-skill`: its `references/x.md`", "`that-skill`'s `references/x.md`", "`/that:skill` `references/x.md`"
       local others = before:find "%f[%w][Ii]ts%s*$" or last and before:find "^'s%s*$"
         or last and last:find "^/" and before:find "^%s*$"
-      if path and not is_made(before) and not others then -- "`a.md`:" may stand over the text that is written into it
+      if path and about_others == nil then
+        about_others = is_about_others(tree, passage.text)
+      end
+      if path and not is_made(before) and not others and not about_others then -- "`a.md`:" may stand over the text that is written into it
         waiting[#waiting + 1] = { path, { file = file, line = passage.line } }
         if not passage.text:find "[:\u{FF1A}]%**$" then
           over(false)
@@ -181,7 +219,7 @@ function M.check(tree, documents, found, told)
     check_lines(tree, file, blocks, function(path, place)
       if not seen[path] and not (told and told[path]) then
         seen[path] = true
-        tell_missing(tree, path, place, found)
+        tell_missing(tree, path, place, found, true)
       end
     end)
   end

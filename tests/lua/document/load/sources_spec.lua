@@ -275,6 +275,17 @@ describe("the border of a folder", function()
     assert.same({ "more", "steps/again" }, places(found, "load.link"))
   end)
 
+  it("names programs of the repository that it is a part of as such, and those of nobody as missing", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL .. "Run `python3 scripts/all.py`.\n\nRun `python3 scripts/none.py`.\n",
+      ["scripts/own.py"] = "pass\n",
+    }
+    folder:write("../scripts/all.py", "pass\n")
+    local _, found = loaded(folder)
+    assert.same({ "SKILL.md:6" }, places(found, "load.reference-outside"))
+    assert.same({ "SKILL.md:8" }, places(found, "load.reference-missing"))
+  end)
+
   it("is not crossed by links in documents; dead ones are told", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL .. "[out](../outside.md) [dead](specs/none.md) [web](https://x.y/z) [here](#part) [ok](phases/01-a.md#x)\n",

@@ -11,14 +11,16 @@ local M = {}
 
 local MAX_LINE <const> = 1000 -- a longer one is no sentence about phases
 
--- Going on with the phase that comes next anyway is no condition, nor is to begin.
+-- Going on with the phase that comes next anyway is no condition, nor is to begin, nor what a phase's document says of
+-- one before it.
 local function leads_on(named, own, text)
   local next_one = #named == 1 and (named[1] == 1 or own ~= nil and named[1] == own + 1)
-  return next_one and not text:lower():find "%f[%w]only%f[%W]"
+  local before = own ~= nil and #named > 0 and named[#named] < own
+  return before or next_one and (own ~= nil or not text:lower():find "%f[%w]only%f[%W]")
 end
 
 local function judge(flow, text, place, own, heading, said)
-  if #text > MAX_LINE then
+  if #text > MAX_LINE or text:lower():find "^[*_%s]*example[*_%s]*:" or text:lower():find "^e%.g%." then
     return
   end
   said = said or text
@@ -36,6 +38,8 @@ local function judge(flow, text, place, own, heading, said)
     return
   elseif kind == "loop" and own and named[1] and named[1] > own then
     kind = "condition" -- it leads on, and leaves something out
+  elseif kind == "condition" and by_file and #named == 1 and named[1] < own and statements.is_lead(text) then
+    kind = "loop"
   elseif own and kind == "condition" and #named == 0 then
     named = { own }
   end
@@ -138,8 +142,10 @@ end
 ---@param own integer?  the phase whose document it is
 function M.read(flow, blocks, file, own)
   local round, over = rounds_of_lists(flow, file)
+  local shown = false -- what stands below "Example:" is none of the instructions
   passages.each(blocks, function(passage)
-    if passage.example or passage.failure or passage.box or passage.kind == "comment" then
+    shown = passage.kind == "item" and shown or passage.text:lower():find "^[*_%s]*examples?[*_%s]*:[*_%s]*$" ~= nil
+    if shown or passage.example or passage.failure or passage.box or passage.kind == "comment" then
       return
     elseif not own then
       round(passage)

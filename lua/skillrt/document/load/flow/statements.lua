@@ -34,7 +34,7 @@ local CHOICES = {
 
 local CONDITIONS = {
   "skip%a* to .-phases? n", "skip%a* phases? n", "skip%a* .-directly to phases? n", "phases? n [^.;]-skipped",
-  "phases? n only%f[%W]", "phases? n [^.;]-only if", "phases? n [^.;]-only when", "phases? n is optional",
+  "phases? n only%f[%W]", "phases? n is optional",
   "phases? n is conditional", "phases? n unless", "any of .-phases? n", "any one of .-phases? n",
   "^if [^.;]-[,:>] .-phases? n", "%f[%w]if [^.;]-: .-phases? n", "%f[%w]when [^.;]-: .-run phases? n",
   "%f[%w]if [^.;]-, %a+ phases? n", "%f[%w]if [^.;]- launch phases? n", "only if .- run phases? n",
@@ -42,6 +42,20 @@ local CONDITIONS = {
   "run phases? n [^.;]-if%f[%W]", "run phases? n [^.;]-when%f[%W]", "run phases? n [^.;]-unless%f[%W]",
   "\u{8DF3}\u{8FC7}[^.]-n%f[%W]", "\u{5982}\u{679C}.-\u{6267}\u{884C}%s*phases? n",
 }
+
+-- "Phase 2 runs only if": near each other, else it is something in the phase.
+local ONLY = { "phases? n([^.;]-)only if%f[%W]", "phases? n([^.;]-)only when%f[%W]" }
+local MAX_BETWEEN <const> = 30
+
+local function runs_only(told)
+  for _, pattern in ipairs(ONLY) do
+    local between = told:match(pattern)
+    if between and #between <= MAX_BETWEEN then
+      return true
+    end
+  end
+  return false
+end
 
 -- In a phase's own document: "this phase".
 local OF_THIS = { "this phase only", "skip this phase", "this phase is optional", "this phase is conditional",
@@ -147,7 +161,7 @@ function M.kind(text, named, own, bound)
     return "condition"
   elseif named >= 2 and at_once(told) then
     return "parallel"
-  elseif any(told, CONDITIONS) and not any(told, FAILS) then
+  elseif (any(told, CONDITIONS) or runs_only(told)) and not any(told, FAILS) then
     return "condition"
   end
   return nil
