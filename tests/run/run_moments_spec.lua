@@ -164,6 +164,27 @@ describe("a rollback", function()
     assert.same({ "completed", "yes" }, { again.status, again.state.answer })
   end)
 
+  it("lets a run go on that was aborted; what was undone then is not undone again (R86, F42)", function()
+    local refused, world = true, {}
+    local function book(id)
+      return { id = id, priority = 2, checkpoint = true, run = function() world[#world + 1] = id end,
+        undo = function() world[#world + 1] = "no " .. id end }
+    end
+    local function trip()
+      return skill { actions = { book "hotel", { id = "visa", run = function()
+        if refused then
+          return nil, { class = "fatal", message = "refused" }
+        end
+      end } } }
+    end
+    local dir, result = run(trip())
+    assert.same({ "aborted", "hotel no hotel" }, { result.status, table.concat(world, " ") })
+    assert(travel.rollback(dir, "hotel"))
+    refused = false
+    result = assert(skillrt.resume(dir, { skill = trip() }))
+    assert.same({ "completed", "hotel no hotel" }, { result.status, table.concat(world, " ") })
+  end)
+
   it("comes to the same end killed behind every record", function()
     local dir = run()
     assert(travel.rollback(dir, "writing"))
@@ -249,6 +270,46 @@ describe("a state that a check finds damaged", function()
       assert.same({ "paused", "rolled_back", 3, 1 }, { last.status, last.reason, last.state.n, last.state.error_count },
         "cut behind " .. keep)
     end
+  end)
+
+  it("is judged by those of its invariants that read what changed, however it was changed", function()
+    local invariant, judged = require "skillrt.skill.invariant", {}
+    local asked, when = {}, require "skillrt.skill.when"
+    local test <const> = when.test
+    local _ <close> = setmetatable({}, { __close = function() when.test = test end })
+    when.test = function(condition, ...)
+      asked[#asked + 1] = condition.text
+      return test(condition, ...)
+    end
+    local one = skill { invariants = { "a < 9", "b < 9", "a + c < 9" } }
+    local state = require("skillrt.skill.state").new { a = 1, b = 1, c = 1 }
+    local function step(set, fails)
+      asked = {}
+      local next = setmetatable({}, { __index = function(_, key) return set[key] or state.root[key] end })
+      local broken = invariant.broken(one.invariants, state, next, set, judged)
+      if not fails then
+        state:patch(set)
+      end
+      return table.concat(broken or {}, " "), table.concat(asked, " ")
+    end
+    assert.same({ "", "a < 9 b < 9 a + c < 9" }, { step { b = 2 } })
+    assert.same({ "", "b < 9" }, { step { d = 2 } }) -- what was to come then is there now
+    assert.same({ "", "" }, { step { d = 3 } })
+    assert.same({ "a + c < 9", "a + c < 9" }, { step({ c = 8 }, true) }) -- its record could not be kept
+    assert.same({ "", "a + c < 9" }, { step { d = 4 } })
+    state:patch { a = 10 } -- by hand
+    assert.same({ "a < 9 a + c < 9", "a < 9 a + c < 9" }, { step { d = 5 } })
+    assert.same({ "a < 9 a + c < 9", "" }, { step { d = 6 } }) -- still
+  end)
+
+  it("is one whose context an invariant refuses, in the step that changed it", function()
+    local _, result = run(skill { invariants = "!(context.n > 1)", actions = {
+      { id = "up", checkpoint = true, max_runs = 3, run = function(_, ctx)
+        ctx.context.set("n", (ctx.context.get "n" or 0) + 1)
+      end },
+    } })
+    assert.same({ "paused", "rolled_back", 1 }, { result.status, result.reason, result.state.context.n })
+    assert.equal(2, result.steps)
   end)
 
   it("fails the run where there is no checkpoint", function()

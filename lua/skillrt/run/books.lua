@@ -6,6 +6,7 @@
 
 local under_way = require("skillrt.run.books.under_way")
 local failed = require("skillrt.run.books.failed")
+local fields = require("skillrt.run.books.fields")
 local of_run = require("skillrt.run.books.of_run")
 local spent = require("skillrt.run.books.spent")
 
@@ -54,8 +55,7 @@ M.FORMAT = 2
 ---@return skillrt.Books
 function M.new()
   local self = { steps = {}, open = 0, last_step = 0, finished = 0, status = "pending", at = 0, newest = {} }
-  for _, field in ipairs({ "runs", "outputs", "completed", "skipped", "failed", "pins", "spent", "spent_by",
-    "chosen", "same", "given_up", "handlers", "returned" }) do
+  for field in pairs(fields.TABLES) do
     self[field] = {}
   end
   return self

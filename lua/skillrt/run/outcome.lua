@@ -184,8 +184,8 @@ local function judge_context(step, given)
 end
 
 -- The state as the effects will find it: the top-level fields after the update.
-function M.preview(root, updates, move)
-  return setmetatable({ state = move and move.to }, {
+function M.preview(root, updates, move, context)
+  return setmetatable({ state = move and move.to, context = context }, {
     __index = function(_, key)
       local value = updates[key]
       if value == json.null then
@@ -196,6 +196,24 @@ function M.preview(root, updates, move)
       return root[key]
     end,
   })
+end
+
+-- The invariants that the state will break.
+local function damages(run, kept, entry)
+  local now, changes = run.books.state, {}
+  for key in pairs(kept) do
+    changes[key] = true
+  end
+  changes.context, changes.state = entry.context, entry.move
+  local context = entry.context and {}
+  for _, values in ipairs(context and { now.root.context, entry.context } or {}) do
+    for key, value in pairs(values) do
+      context[key] = value ~= json.null and value or nil
+    end
+  end
+  run.judged = run.judged or {}
+  return require("skillrt.skill.invariant").broken(run.skill.invariants, now,
+    M.preview(now.root, kept, entry.move, context), changes, run.judged)
 end
 
 local function add_output(run, step, definition, words, entry)
@@ -309,7 +327,7 @@ function M.record(run, step, definition, updates, words)
     entry.checkpoint = definition.checkpoint
   end
   if skill.invariants then
-    entry.damaged = require("skillrt.skill.invariant").broken(skill, M.preview(root, kept, entry.move))
+    entry.damaged = damages(run, kept, entry)
     entry.checkpoint = not entry.damaged and entry.checkpoint or nil
     simple = false
   end

@@ -10,7 +10,7 @@ local journal_of = require("skillrt.run.journal")
 local moment = require("skillrt.run.moment")
 local moments = require("skillrt.run.books.moments")
 local output_files = require("skillrt.run.output_files")
-local record = require("skillrt.base.record")
+local reading = require("skillrt.run.runner.reading")
 local state = require("skillrt.skill.state")
 local views = require("skillrt.run.views")
 
@@ -107,20 +107,6 @@ local function outputs_of(books)
   return now
 end
 
----The first record of a run.
-local function first_of(dir)
-  local entry
-  local wishes = {}
-  local report, message, code = core.read(dir, function(payload)
-    entry = record.decode(payload, wishes.blob)
-    return false
-  end, wishes)
-  if report and not entry then
-    return nil, ("%s: holds no run"):format(dir), "missing"
-  end
-  return report and entry, message, code
-end
-
 ---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
@@ -128,7 +114,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
-  local first, why, kind = first_of(dir)
+  local first, why, kind = reading.first(dir)
   local seq
   if first then
     seq, why, kind = moment.find(dir, place)
@@ -174,7 +160,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.fork(dir, place, out, set)
-  local first, why, kind = first_of(dir)
+  local first, why, kind = reading.first(dir)
   local seq, there
   if first then
     seq, why, kind = moment.find(dir, place)

@@ -34,18 +34,48 @@ function M.check(skill)
   skill.invariants = out
 end
 
----Those that do not hold, with why.
----@param skill skillrt.Skill
----@param state table
+-- Whether one holds as it did when it was asked last: nothing that it reads has changed since.
+local function is_settled(condition, known, state, changes)
+  if not known or type(condition) ~= "table" or condition.reads_all then
+    return false -- what a function reads nobody knows
+  end
+  for _, key in ipairs(condition.reads) do
+    if changes[key] ~= nil or (state.revisions[key] or 0) > known.at then
+      return false
+    end
+  end
+  return true
+end
+
+local function reads_any(condition, changes)
+  for _, key in ipairs(type(condition) == "table" and condition.reads or {}) do
+    if changes[key] ~= nil then
+      return true
+    end
+  end
+  return false
+end
+
+---Those that do not hold, with why. Asked are those that read what changed.
+---@param list table[]            of the skill
+---@param state skillrt.State     as it is
+---@param next table              as it will be
+---@param changes table<string, any>  the keys that differ then
+---@param judged table            what they were when they were asked last; written to
 ---@return string[]|nil broken
-function M.broken(skill, state)
+function M.broken(list, state, next, changes, judged)
   local broken
-  for _, condition in ipairs(skill.invariants) do
-    local ok, why = when.test(condition, state)
-    if not ok then
-      local text = when.text(condition)
+  for i, condition in ipairs(list) do
+    local known = judged[i]
+    if not is_settled(condition, known, state, changes) then
+      local ok, why = when.test(condition, next)
+      known = { at = state.revision, told = not ok and (why and ("%s (%s)"):format(when.text(condition), why)
+        or when.text(condition)) or nil }
+      judged[i] = not reads_any(condition, changes) and known or nil -- else it is of a state that is to come
+    end
+    if known.told then
       broken = broken or json.array({})
-      broken[#broken + 1] = why and ("%s (%s)"):format(text, why) or text
+      broken[#broken + 1] = known.told
     end
   end
   return broken

@@ -4,30 +4,20 @@
 -- Part of books.lua, which alone calls it: the records `checkpoint` and `rollback`. What was spent stays spent.
 
 local failed = require("skillrt.run.books.failed")
+local fields = require("skillrt.run.books.fields")
 local spent = require("skillrt.run.books.spent")
 local state_of = require("skillrt.skill.state")
 local under_way = require("skillrt.run.books.under_way")
 
 local M = {}
 
--- Where a run stands: what a rollback takes from the place it goes back to. All else of the books only grows.
-local TABLES <const> = { "runs", "completed", "skipped", "failed", "outputs", "given_up", "handlers", "returned" }
-local MAYBE <const> = { "last_failed", "loop_end", "fatal", "history_most", "checkpoint" }
-
--- What the state keeps of the time since: what has happened is not undone, nor is it free.
--- And who it is stays.
-local GROWS <const> = { run_id = true, skill_name = true, started_at = true, input = true, errors = true,
-  error_count = true, iteration_count = true, status = true, metrics = true }
-
 ---The record that takes a run back to where books stood.
 ---@param books skillrt.Books  as they were there
 ---@return table record  without `to`
 function M.record(books)
   local position = {}
-  for _, fields in ipairs({ TABLES, MAYBE }) do
-    for _, field in ipairs(fields) do
-      position[field] = books[field]
-    end
+  for field, class in pairs(fields.BOOKS) do
+    position[field] = class == "position" and books[field] or nil
   end
   return { t = "rollback", position = position, state = books.state.root }
 end
@@ -65,38 +55,39 @@ local function give_up_steps(self, record, close_step)
       close_step(self, step, record.at)
     end
   end
-  self.subs, self.questions = nil, nil
 end
 
--- Every key becomes what it was, also those that are gone now.
+-- Every key becomes what it was, also those that are gone now; but for what has happened, which is not undone.
 local function restore_state(self, wanted)
-  local present = self.state.root
+  local present, of_machine = self.state.root, self.mode == "machine" and fields.MACHINE or {}
+  local function grows(key)
+    return (fields.STATE[key] or of_machine[key]) == "grows"
+  end
   for key in pairs(state_of.copy(present)) do
-    if wanted[key] == nil and not GROWS[key] then
+    if wanted[key] == nil and not grows(key) then
       self.state:set(key, nil)
     end
   end
   for key, value in pairs(wanted) do
-    if not GROWS[key] then
+    if not grows(key) then
       self.state:set(key, state_of.copy(value))
     end
   end
 end
 
----The run stands again where it stood; with `from` it is another run's place.
+---The run stands again where it stood; with `from` it is another run's place. What becomes of each part says fields.lua.
 ---@param self skillrt.Books
 ---@param record table
 ---@param close_step fun(books: skillrt.Books, step: skillrt.Step, at: integer)
 function M.rollback(self, record, close_step)
   give_up_steps(self, record, close_step)
-  for _, field in ipairs(TABLES) do
-    self[field] = state_of.copy(record.position[field] or {})
+  for field, class in pairs(fields.BOOKS) do
+    if class == "position" then
+      self[field] = state_of.copy(record.position[field] or fields.TABLES[field] and {} or nil)
+    elseif class == "passes" then
+      self[field] = nil
+    end
   end
-  for _, field in ipairs(MAYBE) do
-    self[field] = state_of.copy(record.position[field])
-  end
-  self.retrying, self.answer, self.answers, self.choice = nil, nil, nil, nil
-  self.damaged = nil
   restore_state(self, record.state)
   if record.set then
     self.state:patch(record.set)
