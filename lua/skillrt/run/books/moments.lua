@@ -75,7 +75,7 @@ local function restore_state(self, wanted)
   end
 end
 
----The run stands again where it stood; with `from` it is another run's place. What becomes of each part says fields.lua.
+---The run stands again where it stood; with `from` it is another run's place. What becomes of what says fields.lua.
 ---@param self skillrt.Books
 ---@param record table
 ---@param close_step fun(books: skillrt.Books, step: skillrt.Step, at: integer)
