@@ -269,6 +269,8 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "json");
   bind_sse(L);
   lua_setfield(L, -2, "sse");
+  bind_ranks(L);
+  lua_setfield(L, -2, "ranks");
   bind_files(L);
   lua_setfield(L, -2, "files");
   bind_terminal(L);

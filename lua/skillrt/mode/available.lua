@@ -2,15 +2,16 @@
 --
 -- Actions stand in rank order (priority descending, then declaration). A condition is
 -- evaluated again only when a state key that it reads has changed, first by its quick test,
--- all of them under one pcall; counts of 64 ranks and of 64 times 64 answer "the i-th" at once
--- for any number there may be. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
+-- all of them under one pcall; the core keeps which ranks are open, and finds the i-th of them at once,
+-- however many there are. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
 -- the state, no strategy. Called by mode/autonomous.lua.
+
+local core_ranks = require("skillrt.core").ranks
 
 local M = {}
 
 ---@class skillrt.Available
 ---@field [integer] table  the i-th available action in rank order
-local Available = {}
 
 local function rank_order(actions, by)
   local order = {}
@@ -51,14 +52,8 @@ end
 
 local methods = {}
 
-local SHIFT <const> = 6
-
-local function zeros(count)
-  local list = {}
-  for i = 1, count do
-    list[i] = 0
-  end
-  return list
+local function length(self)
+  return self.count
 end
 
 ---@class skillrt.Available.Rules
@@ -74,25 +69,27 @@ end
 function M.new(actions, rules, by, built_in)
   local order = rank_order(actions, by)
   local readers, always = index_readers(order)
-  local ranks, open, tests, all = {}, {}, {}, {}
+  local ranks, tests, all = {}, {}, {}
   for rank, action in ipairs(order) do
     ranks[action.id] = rank
-    open[rank], tests[rank], all[rank] = false, false, rank
+    tests[rank], all[rank] = false, rank
   end
   for _, action in ipairs(actions) do -- those that are declared together are asked together: near in memory
     tests[ranks[action.id]] = rules.quick(action) or false
   end
+  local set = core_ranks(#order, order, tests)
   return setmetatable({
     order = order,
     readers = readers,
     always = always,
     built_in = built_in or {},
     ranks = ranks,
-    blocks = zeros(#order + 63 >> SHIFT), -- open ones among 64 ranks each
-    groups = zeros(#order + 4095 >> 2 * SHIFT), -- and among 64 blocks each
-    open = open,
     tests = tests, -- by rank; false: to be asked with care; nil: spent
-    count = 0,
+    count = 0, -- of those that are open
+    put = set.put,
+    is_open = set.is_open,
+    ask = set.ask,
+    stopped = set.stopped,
     rules = rules,
     fresh = all, -- the ranks that were never asked
     update = methods.update, -- own fields are found without a call of __index
@@ -103,51 +100,28 @@ function M.new(actions, rules, by, built_in)
     held = {}, -- by rank: the tests of those that are held back
     has = methods.has,
     get = methods.get,
-  }, Available)
-end
-
-local function set(self, rank, now)
-  local blocks, groups, delta = self.blocks, self.groups, now and 1 or -1
-  local block, group = rank + 63 >> SHIFT, rank + 4095 >> 2 * SHIFT
-  self.open[rank], self.count = now, self.count + delta
-  blocks[block], groups[group] = blocks[block] + delta, groups[group] + delta
+  }, { __index = set.index, __len = length })
 end
 
 local function check(self, rank)
   local action = self.order[rank]
-  local now = not self.rules.spent(action) and self.rules.holds(action)
-  if now ~= self.open[rank] then
-    set(self, rank, now)
-  end
+  self.count = self.put(rank, not self.rules.spent(action) and self.rules.holds(action))
 end
 
--- Asks quick tests from place `first` of the list on; whoever catches finds where it stopped in self.at.
-local function ask_quickly(self, list, first, state)
-  local tests, open = self.tests, self.open
-  for i = first, #list do
-    local rank = list[i]
-    local test = tests[rank]
-    self.at = i
-    if test then
-      local now = test(state)
-      if now ~= open[rank] then
-        set(self, rank, now)
-      end
-    elseif test == false then
-      check(self, rank)
-    end
-  end
-end
-
--- A test that gave up is not tried again: it would mostly give up again.
+-- Asks quick tests, and the rules where there is none or it gives up: it is not tried again then, as it would mostly
+-- give up again.
 local function ask(self, list, state)
-  local first = 1
-  while not pcall(ask_quickly, self, list, first, state) do
-    local rank = list[self.at]
-    first = self.at + 1
-    check(self, rank)
-    self.tests[rank] = false
+  local ok, count, place = pcall(self.ask, list, 1, state)
+  while place or not ok do
+    if not ok then
+      count, place = self.stopped()
+      self.tests[list[place]] = false
+    end
+    self.count = count
+    check(self, list[place])
+    ok, count, place = pcall(self.ask, list, place + 1, state)
   end
+  self.count = count
 end
 
 -- Those that used up their runs before this run of the program.
@@ -203,9 +177,7 @@ function methods:recheck(id)
   local rank = self.ranks[id]
   if rank and not self.fresh and self.rules.spent(self.order[rank]) then
     self.tests[rank] = nil
-    if self.open[rank] then
-      set(self, rank, false)
-    end
+    self.count = self.put(rank, false)
   end
 end
 
@@ -217,9 +189,7 @@ function methods:hold_back(id)
     return
   end
   self.held[rank], self.tests[rank] = self.tests[rank], nil
-  if self.open[rank] then
-    set(self, rank, false)
-  end
+  self.count = self.put(rank, false)
 end
 
 ---It may be chosen again, if its condition holds.
@@ -243,45 +213,14 @@ end
 ---@return boolean
 function methods:has(id)
   local rank = self.ranks[id]
-  return rank ~= nil and self.open[rank] == true or self.built_in[id] == true
+  return rank ~= nil and self.is_open(rank) or self.built_in[id] == true
 end
 
 ---@param id string
 ---@return table|nil action
 function methods:get(id)
   local rank = self.ranks[id]
-  return rank and self.open[rank] and self.order[rank] or nil
-end
-
--- The i-th open rank: which group of blocks it is in, which block, which place. Also a[i]: i may be anything.
-local function nth(self, i)
-  if i ~= 1 and math.type(i) ~= "integer" or i < 1 or i > self.count then
-    return nil
-  end
-  local group, block = 1, 1
-  local groups, blocks, open = self.groups, self.blocks, self.open
-  while groups[group] < i do
-    i, group, block = i - groups[group], group + 1, block + 64
-  end
-  while blocks[block] < i do
-    i, block = i - blocks[block], block + 1
-  end
-  local rank = (block - 1 << SHIFT) + 1
-  while true do
-    if open[rank] then
-      i = i - 1
-      if i == 0 then
-        return self.order[rank]
-      end
-    end
-    rank = rank + 1
-  end
-end
-
-Available.__index = nth
-
-function Available:__len()
-  return self.count
+  return rank and self.is_open(rank) and self.order[rank] or nil
 end
 
 return M

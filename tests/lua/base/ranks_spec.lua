@@ -1,0 +1,60 @@
+-- ranks_spec.lua: the core's set of ranks: the i-th open one, however many there are, and tests that raise.
+local ranks = require("skillrt.core").ranks
+
+describe("a set of ranks", function()
+  it("finds the i-th that is open, over the borders of words and groups", function()
+    local size, order, seed = 10000, {}, 7
+    for rank = 1, size do order[rank] = "r" .. rank end
+    local set, open = ranks(size, order, {}), {}
+    local function random(n)
+      seed = (seed * 1103515245 + 12345) % 2147483648
+      return seed // 65536 % n + 1
+    end
+    for round = 1, 40 do
+      for _ = 1, 100 do
+        local rank = random(3) == 1 and ({ 1, 64, 65, 4096, 4097, 8192, 8193, size })[random(8)] or random(size)
+        open[rank] = random(3) > 1 or nil
+        set.put(rank, open[rank])
+        assert.equal(open[rank] == true, set.is_open(rank))
+      end
+      local i = 0
+      for rank = 1, size do
+        if open[rank] then
+          i = i + 1
+          assert(set.index(nil, i) == order[rank], ("round %d, the open one %d"):format(round, i))
+        end
+      end
+      assert.equal(i, set.put(1, open[1]))
+      assert.is_nil(set.index(nil, i + 1))
+    end
+    for _, bad in ipairs { 0, -1, size + 1, 1.5, "x" } do
+      assert.is_nil(set.index(nil, bad))
+      assert.is_false(pcall(set.put, bad, true))
+      assert.is_false(pcall(set.is_open, bad))
+    end
+    assert.is_nil(ranks(0, {}, {}).index(nil, 1))
+  end)
+
+  it("asks the tests of a list in order, and says where it stopped", function()
+    local asked = {}
+    local tests = {}
+    for rank = 1, 6 do
+      tests[rank] = function(state)
+        asked[#asked + 1] = rank
+        return state.wanted[rank] or false
+      end
+    end
+    tests[2], tests[4] = nil, false
+    tests[5] = function() error "gives up" end
+    local set = ranks(6, { "a", "b", "c", "d", "e", "f" }, tests)
+    set.put(2, true)
+    set.put(3, true)
+    local list, state = { 1, 2, 3, 4, 5, 6, 99 }, { wanted = { [1] = true, [6] = true } }
+    assert.same({ 2, 4 }, { set.ask(list, 1, state) }) -- without a test: as it was; false: to be asked otherwise
+    assert.is_false(pcall(set.ask, list, 5, state))
+    assert.same({ 2, 5 }, { set.stopped() })
+    assert.same({ 3 }, { set.ask(list, 6, state) })
+    assert.same({ 1, 3, 6 }, asked)
+    assert.same({ "a", "b", "f" }, { set.index(nil, 1), set.index(nil, 2), set.index(nil, 3) })
+  end)
+end)
