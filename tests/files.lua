@@ -29,6 +29,7 @@ local FOLDERS = {
   { "lua/skillrt/mode", "which step is next, and nothing else" },
   { "lua/skillrt/agent", "what is sent to an agent and what its answer means" },
   { "lua/skillrt/tool", "what a model may use" },
+  { "lua/skillrt/mcp", "servers of the Model Context Protocol" },
   { "lua/skillrt/skill", "what a skill is" },
   { "lua/skillrt/expr", "the language of conditions" },
   { "lua/skillrt/template", "the language of templates" },

@@ -60,7 +60,7 @@ lua_floors() {
     BEGIN {
       put(1, "base")
       put(2, "expr template")
-      put(3, "agent skill tool")
+      put(3, "agent skill tool mcp")
       put(4, "mode workflow")
       put(5, "run")
       put(6, "document")

@@ -34,8 +34,7 @@ local function add_own(agent, ctx, task, registry)
 end
 
 -- Which of the skill's tools the agent is given: those it names, else those its step names, else all.
-local function named(agent, task, registry)
-  local list = agent.tools or task.tools
+local function named(list, registry)
   if not list then
     return registry:names()
   end
@@ -63,7 +62,15 @@ function M.loop(agent, ctx, task)
   end
   add_own(agent, ctx, task, registry)
   task.performer = agent
-  local list = named(agent, task, registry)
+  local list = agent.tools or task.tools
+  if task.mcp then
+    local message
+    list, message = require("skillrt.mcp").add(ctx, task, registry, list)
+    if not list then
+      return nil, message
+    end
+  end
+  list = named(list, registry)
   local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })
   return loop_of.new(ctx, task, presence, agent)
 end

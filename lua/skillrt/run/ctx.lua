@@ -306,6 +306,13 @@ for name, part in pairs(require("skillrt.run.ctx.files")) do
   parts[name] = part
 end
 
+-- Tools and servers, loaded by who asks for them.
+for _, name in ipairs({ "tool", "mcp", "place", "drawn" }) do
+  parts[name] = function(...)
+    return require("skillrt.run.ctx.tools")[name](...)
+  end
+end
+
 ---What the function of a step is given.
 ---@param face table  see `face`
 ---@param step skillrt.Step

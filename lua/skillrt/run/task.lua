@@ -167,6 +167,10 @@ function LATER.lasts(task)
   return files.lasts(task._run.skill)
 end
 
+function LATER.mcp(task)
+  return task._run.skill.mcp and require("skillrt.run.ctx.tools").servers(task._run)
+end
+
 function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end

@@ -38,6 +38,7 @@ local M = {}
 ---@field durability "power"|"process"
 ---@field agents table<string, table>
 ---@field tools table<string, skillrt.Tool>?  what its models may use
+---@field mcp table<string, skillrt.McpServer>?  servers whose tools they may use, too
 ---@field actions skillrt.Action[]
 ---@field phases skillrt.Action[]
 ---@field machine skillrt.Machine?        of mode "machine": the transition table
@@ -74,7 +75,7 @@ local FIELDS = {
   durability = { enum = { "power", "process" }, default = "power" },
   agents = { map = true, default = {} },
   tools = { map = true },
-  roots = { kind = "table" },
+  roots = { kind = "table" }, mcp = {},
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
@@ -161,11 +162,15 @@ local function check_agents(skill, where)
 end
 
 local function check_tools(skill, where)
-  local tools, message = require("skillrt.tool").check_all(skill.tools, where, skill.roots, skill.agents)
-  if not tools then
-    return message:sub(#where + 3)
+  local tools, message = skill.tools, nil
+  if skill.mcp ~= nil then
+    skill.mcp, message = require("skillrt.mcp.server").check_all(skill.mcp, where, skill.dir or ".")
+  end
+  if tools and not message then
+    tools, message = require("skillrt.tool").check_all(tools, where, skill.roots, skill.agents, skill.mcp)
   end
   skill.tools = tools
+  return message and message:sub(#where + 3)
 end
 
 -- An agent written into its action gets a name, so that all are found in one place.
@@ -233,7 +238,7 @@ local function check_parts(skill, where)
     or declared.check(skill)
     or initial_state(skill)
     or check_agents(skill, where)
-    or skill.tools and check_tools(skill, where)
+    or (skill.tools or skill.mcp ~= nil) and check_tools(skill, where)
     or check_mode(skill)
   if message then
     return message

@@ -14,6 +14,7 @@ local M = {}
 ---@field name string           as the model calls it: letters, digits, _ and -, at most 64
 ---@field description string
 ---@field input table           JSON Schema of its arguments, checked, of type object
+---@field judged table?         what they are judged by, where that is another
 ---@field acts boolean          it may change something
 ---@field idempotent boolean    performing it twice is performing it once
 ---@field alone boolean         nothing else of the same reply is performed beside it
@@ -168,9 +169,10 @@ end
 ---@param where string
 ---@param roots table?  the folders of its tools for files that name none
 ---@param agents table<string, table>?  its agents: the tools that a model among them is given have to be there
+---@param servers table<string, skillrt.McpServer>?  theirs are named mcp__SERVER__TOOL, and known when they are asked
 ---@return table<string, skillrt.Tool>|nil tools
 ---@return string? message
-function M.check_all(definitions, where, roots, agents)
+function M.check_all(definitions, where, roots, agents, servers)
   local tools = {}
   if roots then
     local message
@@ -191,7 +193,8 @@ function M.check_all(definitions, where, roots, agents)
   for _, id in ipairs(names.sorted(agents or {})) do
     local agent = agents[id]
     for _, name in ipairs(agent.wire and agent.tools or {}) do -- others name the tools of their own program
-      if not tools[name] and not M.OF_ALL[name] then
+      local server = servers and name:match("^mcp__(.*)$")
+      if not (server and servers[server:gsub("__.*$", "")]) and not tools[name] and not M.OF_ALL[name] then
         return nil, ('%s: agent "%s": tool %s is not in tools%s'):format(where, id, names.show(name),
           names.suggest(name, tools))
       end

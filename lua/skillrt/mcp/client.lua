@@ -1,0 +1,181 @@
+-- mcp/client.lua: a server of the Model Context Protocol as a step talks to it: a request is a call of the run; what
+-- the server asks meanwhile is answered, and the answer to the request waited for again.
+--
+-- All that it does follows from what was recorded, so that a resume does the same. What a server says is data: it is
+-- read here and nowhere obeyed. Knows ctx; how messages travel is stdio.lua's and http.lua's.
+
+local messages = require("skillrt.mcp.messages")
+local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
+
+local M = {}
+
+---@class skillrt.McpLive  what this process knows of a server; a resume begins without it
+---@field place table?      where its program runs, filled in
+---@field starts integer    how often it began
+---@field ended boolean?     it broke off when it was last talked to
+---@field changed integer   how often it said that its tools changed
+---@field problem string?   why it cannot be talked to
+---@field heard fun(message: any): boolean
+
+---@class skillrt.McpClient
+---@field ctx table
+---@field server skillrt.McpServer
+---@field live skillrt.McpLive
+---@field capabilities table
+---@field version string
+local Client = {}
+Client.__index = Client
+
+-- How often a server may ask while it is asked.
+local MAX_QUESTIONS <const> = 100
+
+local NOTICE = {
+  ["notifications/tools/list_changed"] = function(live) live.changed = live.changed + 1 end,
+}
+
+-- Takes what is said unasked: nothing of it is recorded, and nothing waits for it.
+local function live_of(server, all)
+  local live = all[server.name]
+  if not live then
+    live = { starts = 0, changed = 0 }
+    function live.heard(message)
+      if type(message) == "table" and message.id == messages.OPENING then
+        live.starts, live.ended, live.problem = live.starts + 1, false, messages.problem_of(message)
+      elseif type(message) == "table" and NOTICE[message.method] then
+        NOTICE[message.method](live)
+      end
+      return true
+    end
+    all[server.name] = live
+  end
+  return live
+end
+
+---@param ctx table
+---@param server skillrt.McpServer
+---@param more table  { live = table by server, version }
+---@return skillrt.McpClient
+function M.new(ctx, server, more)
+  return setmetatable({ ctx = ctx, server = server, live = live_of(server, more.live), version = more.version,
+    capabilities = {}, wire = require("skillrt.mcp.stdio") }, Client)
+end
+
+local function said(self, text, ...)
+  return record.printable(("mcp %s: " .. text):format(self.server.name, ...))
+end
+
+-- The answer among what came; or what the server asks.
+local function read(self, reply, id)
+  for _, message in ipairs(self.wire.messages(reply)) do
+    if message.id == id and message.method == nil then
+      return message
+    elseif message.id ~= nil and message.method ~= nil then
+      return nil, message
+    end
+  end
+end
+
+local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
+
+-- What the server asks, answered: a line that goes back.
+local function answered(self, question)
+  local answer = { jsonrpc = "2.0", id = question.id }
+  local perform = self.answers and self.answers[question.method]
+  if question.method == "ping" then
+    answer.result = {}
+  elseif perform then
+    answer.result, answer.error = perform(self, question.params)
+  else
+    answer.error = UNKNOWN
+  end
+  return require("skillrt.base.json").encode(answer, { sorted = true })
+end
+
+-- It began too often, as one does that dies of each call.
+local function problem_of(self)
+  local live = self.live
+  return live.problem and said(self, "%s", live.problem)
+    or live.ended and live.starts > self.server.max_restarts
+      and said(self, "began %d times in this run and ended each time (max_restarts)", live.starts)
+end
+
+-- Why there is no reply: without the name that the session has for the engine.
+local function broken_off(self, why, class, reply)
+  self.live.ended = self.live.ended or reply and (reply.status == "broken" or reply.status == "killed")
+  return nil, said(self, "%s", why:gsub("^mcp%-[%w_-]+: ", "")), class
+end
+
+-- What a request came to, once.
+local function exchange(self, call)
+  local request, message = self.wire.request(self, call)
+  if not request then
+    return nil, said(self, "%s", message), "permanent"
+  end
+  local reply, why, class, bad = self.ctx.await(request)
+  for _ = 1, MAX_QUESTIONS do
+    local answer, question
+    if reply then
+      answer, question = read(self, reply, call.id)
+    end
+    if not reply then
+      return broken_off(self, why, class, bad)
+    elseif not question then
+      return answer or {}
+    end
+    call.follows = answered(self, question)
+    request = assert(self.wire.request(self, call))
+    reply, why, class, bad = self.ctx.await(request)
+    if not reply and class ~= "canceled" and not call.idempotent then
+      class = "doubt"
+    end
+  end
+  return nil, said(self, "asks without an end"), "permanent"
+end
+
+-- A call that broke off while the server asked: nobody knows whether it acted.
+local function may_again(self, call, why)
+  local answer = self.ctx.ask({
+    header = "mcp " .. self.server.name,
+    question = ("%s; %s may have been executed. Send it again?"):format(why, call.shown or call.method),
+    options = { { id = "retry", description = "it is sent once more" }, { id = "fail", description = "it has failed" } },
+  })
+  return answer == "retry"
+end
+
+---Asks the server for something: its result; or nil and why not.
+---@param method string
+---@param params table?
+---@param options { timeout: number?, idempotent: boolean?, acts: boolean?, shown: string? }?
+---@return table|nil result
+---@return string? message
+---@return string? class
+function Client:request(method, params, options)
+  local problem = self.ctx.drawn(function() return problem_of(self) or "" end)
+  if problem ~= "" then
+    return nil, problem, "permanent"
+  end
+  local call = { method = method, params = params, id = ("%d-%s"):format(self.ctx.step, self.ctx.place()) }
+  for key, value in pairs(options or {}) do
+    call[key] = value
+  end
+  local answer, message, class = exchange(self, call)
+  while class == "doubt" and may_again(self, call, message) do
+    call.follows = nil
+    answer, message, class = exchange(self, call)
+  end
+  if not answer then
+    return nil, message, class == "doubt" and "permanent" or class
+  end
+  problem = self.ctx.drawn(function() return self.live.problem or "" end)
+  if problem ~= "" then
+    return nil, said(self, "%s", problem), "permanent"
+  elseif type(answer.result) == "table" then
+    return answer.result
+  end
+  local why = type(answer.error) == "table" and answer.error.message
+  why = why or "its answer has neither a result nor an error"
+  return nil, said(self, "%s", names.said(why)), "permanent"
+end
+
+return M

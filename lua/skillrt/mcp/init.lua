@@ -1,0 +1,102 @@
+-- mcp/init.lua: the door to servers of the Model Context Protocol: the client of a server for a step, and what an
+-- agent is given of their tools.
+--
+-- Loaded where a skill has `mcp`. Knows the files beside it.
+
+local client_of = require("skillrt.mcp.client")
+local names = require("skillrt.base.names")
+local tools = require("skillrt.mcp.tools")
+
+local M = {}
+
+---@class skillrt.McpTask  what a task says of servers
+---@field servers table<string, skillrt.McpServer>
+---@field live table<string, skillrt.McpLive>  what this process knows of each
+---@field version string
+
+---@param ctx table
+---@param server skillrt.McpServer|string
+---@param task { mcp: skillrt.McpTask }
+---@return skillrt.McpClient|nil
+---@return string? message
+function M.client(ctx, server, task)
+  local known = task.mcp
+  if type(server) == "string" then
+    local found = known.servers[server]
+    if not found then
+      return nil, ("there is no mcp server %s%s"):format(names.show(server), names.suggest(server, known.servers))
+    end
+    server = found
+  end
+  return client_of.new(ctx, server, known)
+end
+
+-- The servers of which a list names something; all where there is no list.
+local function wanted(list, servers)
+  local out = {}
+  for _, name in ipairs(list or {}) do
+    out[tools.split(name) or ""] = true
+  end
+  local all = names.sorted(servers)
+  for i = #all, 1, -1 do
+    if list and not out[all[i]] then
+      table.remove(all, i)
+    end
+  end
+  return all
+end
+
+---Adds the tools of servers to those of a talk; gives the list with "mcp__SERVER" and "mcp__SERVER__*" written out.
+---@param ctx table
+---@param task table
+---@param registry skillrt.Registry
+---@param list string[]?  the names that the agent is given; nil: all
+---@return string[]|nil list
+---@return string? message
+---@return string? class
+function M.add(ctx, task, registry, list)
+  local added, whole = {}, {}
+  for _, name in ipairs(wanted(list, task.mcp.servers)) do
+    local message, class
+    added[name], message, class = tools.add(M.client(ctx, name, task), registry)
+    if not added[name] then
+      return nil, message, class
+    end
+  end
+  for _, name in ipairs(list or {}) do
+    local server, tool = tools.split(name)
+    if server and added[server] and (tool == nil or tool == "*") then
+      table.move(added[server], 1, #added[server], #whole + 1, whole)
+    else
+      whole[#whole + 1] = name
+    end
+  end
+  return list and whole or registry:names()
+end
+
+---Calls a tool by its name mcp__SERVER__TOOL, as a script does: no model, no list; what it says of itself is the
+---script's to know.
+---@param ctx table
+---@param task table
+---@param name string
+---@param arguments table
+---@param options table?
+---@return string|nil text
+---@return any result_or_message
+---@return string? class
+function M.call(ctx, task, name, arguments, options)
+  local server, remote = tools.split(name)
+  local client, message = M.client(ctx, server, task)
+  if not client or not remote or remote == "" then
+    return nil, message or ("%s: a tool is named mcp__SERVER__TOOL"):format(name), "definition"
+  end
+  local all = {}
+  for _, list in ipairs({ client.server.tools and client.server.tools[remote] or {}, options or {} }) do
+    for _, key in ipairs({ "timeout", "idempotent", "acts" }) do
+      all[key] = list[key] == nil and all[key] or list[key]
+    end
+  end
+  return tools.call(client, remote, arguments, all)
+end
+
+return M

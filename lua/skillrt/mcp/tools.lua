@@ -1,0 +1,163 @@
+-- mcp/tools.lua: the tools of a server as tools of ours: mcp__SERVER__TOOL, with what the skill's author says of each.
+--
+-- What a server says of its own tools (`readOnlyHint`, `idempotentHint`) counts where the author trusts it. Its
+-- descriptions and schemas are sent to models as they are; its results are data by others. Knows clients and tools.
+
+local content = require("skillrt.mcp.content")
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
+local schema = require("skillrt.mcp.schema")
+local tool_of = require("skillrt.tool")
+
+local M = {}
+
+local PREFIX <const> = "mcp__"
+local MAX_PAGES <const>, MAX_TOOLS <const>, MAX_DESCRIPTION <const> = 200, 2000, 16384
+
+---The server that a tool's name names, and the tool's name there as far as names tell.
+---@param name string
+---@return string|nil server
+---@return string? tool
+function M.split(name)
+  if name:sub(1, #PREFIX) ~= PREFIX then
+    return nil
+  end
+  local at = name:find("__", #PREFIX + 1, true)
+  if not at then
+    return name:sub(#PREFIX + 1)
+  end
+  return name:sub(#PREFIX + 1, at - 1), name:sub(at + 2)
+end
+
+-- Names that providers take are shorter and plainer than those that servers may give.
+local function name_of(server, remote)
+  local name = PREFIX .. server.name .. "__" .. remote:gsub("[^%w_-]", "_")
+  return #name <= 64 and name or name:sub(1, 55) .. "_" .. files.digest(remote):sub(1, 8)
+end
+
+---The tools that a server has, as it tells them.
+---@param client skillrt.McpClient
+---@return table[]|nil tools
+---@return string? message
+---@return string? class
+function M.list(client)
+  local out, cursor, seen = {}, nil, {}
+  for _ = 1, MAX_PAGES do
+    local page, message, class = client:request("tools/list", cursor and { cursor = cursor } or {},
+      { idempotent = true, acts = false })
+    if not page then
+      return nil, message, class
+    end
+    for _, one in ipairs(type(page.tools) == "table" and page.tools or {}) do
+      out[#out + 1] = type(one) == "table" and type(one.name) == "string" and one or nil
+    end
+    cursor = page.nextCursor
+    if type(cursor) ~= "string" or #out > MAX_TOOLS then
+      return table.move(out, 1, math.min(#out, MAX_TOOLS), 1, {})
+    elseif seen[cursor] then
+      break
+    end
+    seen[cursor] = true
+  end
+  return nil, ("mcp %s: its list of tools has no end"):format(client.server.name), "permanent"
+end
+
+---Calls a tool: what it gives as a text, and its whole result; or nil and why not.
+---@param client skillrt.McpClient
+---@param name string       the server's own
+---@param arguments table
+---@param options { timeout: number?, idempotent: boolean?, acts: boolean? }?
+---@return string|nil text
+---@return any result_or_message
+---@return string? class
+function M.call(client, name, arguments, options)
+  local all = { shown = "tools/call " .. name }
+  for key, value in pairs(options or {}) do
+    all[key] = value
+  end
+  local result, message, class = client:request("tools/call", { name = name, arguments = arguments }, all)
+  if not result then
+    return nil, message, class
+  end
+  local text = content.text(result.content, result.structuredContent)
+  if result.isError == true then
+    return nil, record.printable(text), "permanent"
+  end
+  return text, result
+end
+
+local function first_of(...)
+  for i = 1, select("#", ...) do
+    local value = select(i, ...)
+    if value ~= nil then
+      return value
+    end
+  end
+end
+
+local function description_of(one)
+  local text = type(one.description) == "string" and one.description or type(one.title) == "string" and one.title
+  text = record.printable(text and text:find("%S") and text or one.name)
+  return #text > MAX_DESCRIPTION and text:sub(1, utf8.offset(text, 0, MAX_DESCRIPTION) - 1) .. "..." or text
+end
+
+local function perform(tool, ctx, arguments, task)
+  local client = require("skillrt.mcp").client(ctx, tool.server, task)
+  return M.call(client, tool.remote, arguments, { timeout = tool.timeout, idempotent = tool.idempotent,
+    acts = tool.acts })
+end
+
+---One tool of a server as a tool of ours.
+---@param server skillrt.McpServer
+---@param one table  as it was listed
+---@return skillrt.Tool|nil tool
+---@return string? message
+function M.tool(server, one)
+  local said = server.tools and server.tools[one.name] or {}
+  local hints = server.trusted and type(one.annotations) == "table" and one.annotations or {}
+  local acts = first_of(said.acts, hints.readOnlyHint ~= true)
+  local input = type(one.inputSchema) == "table" and one.inputSchema.type == "object" and one.inputSchema
+    or { type = "object" }
+  local tool, message = tool_of.new({
+    name = name_of(server, one.name), description = description_of(one), input = schema.judged(input),
+    acts = acts, idempotent = first_of(said.idempotent, not acts or hints.idempotentHint == true),
+    alone = said.alone, approval = first_of(said.approval, server.approval), max_result = said.max_result,
+    timeout = said.timeout, outside = true, source = "mcp:" .. server.name,
+    perform = perform, server = server, remote = one.name,
+  }, "mcp " .. server.name)
+  if tool then
+    tool.judged, tool.input = tool.input, input -- a model is sent the server's own
+  end
+  return tool, message
+end
+
+---Puts the tools of a server into a registry; what is left out is told.
+---@param client skillrt.McpClient
+---@param registry skillrt.Registry
+---@return string[]|nil added  their names, in the server's order
+---@return string? message
+---@return string? class
+function M.add(client, registry)
+  local server, added = client.server, {}
+  local list, message, class = M.list(client)
+  if not list then
+    return nil, message, class
+  end
+  for _, one in ipairs(list) do
+    if not server.tools or server.tools[one.name] then
+      local tool, problem = M.tool(server, one)
+      local ok = tool
+      if tool then
+        ok, problem = registry:add(tool)
+      end
+      added[#added + 1] = ok and tool.name or nil
+      if not ok then
+        client.ctx.log(("mcp %s: its tool %s is left out: %s"):format(server.name, names.show(one.name), problem))
+      end
+    end
+  end
+  return added
+end
+
+return M

@@ -1,0 +1,84 @@
+-- run/ctx/tools.lua: what a function of a step may use of its skill's tools and of servers of the Model Context
+-- Protocol, without a model.
+--
+-- Loaded when one of them is asked for. Part of ctx.lua.
+
+local approval = require("skillrt.tool.approval")
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local json_schema = require("skillrt.base.json_schema")
+local kept = require("skillrt.run.kept")
+local names = require("skillrt.base.names")
+local result_of = require("skillrt.tool.result")
+local task_of = require("skillrt.run.task")
+
+local parts = {}
+
+---What this process knows of a run's servers, and who we are.
+---@param run table
+---@return skillrt.McpTask
+function parts.servers(run)
+  run.mcp = run.mcp or { servers = run.skill.mcp or {}, live = {}, version = core.version }
+  return run.mcp
+end
+
+---Where the branch that asks is: the place of its last call.
+function parts.place(_, step)
+  return function()
+    return (kept.place_of(step))
+  end
+end
+
+---What a function gives, recorded with what comes next: a replay gives it back.
+function parts.drawn(_, step)
+  return function(make)
+    return kept.drawn(step, "", make)
+  end
+end
+
+-- A tool of the skill as one thing in the journal.
+local function use(ctx, task, tool, arguments)
+  local text = assert(json.encode(arguments, { sorted = true }))
+  local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = text:sub(1, 200) }
+  local said = ctx.use(named, function()
+    local ok, why = json_schema.judge(tool.judged or tool.input, arguments, "the arguments")
+    if ok then
+      ok, why = approval.given(ctx, tool, arguments, task)
+    end
+    local given, message
+    if ok then
+      given, message = result_of.guarded(tool, ctx, arguments, task)
+    end
+    return { text = given, message = not given and tostring(message or why) or nil }
+  end)
+  return said.text, said.message, not said.text and "permanent" or nil
+end
+
+---Uses a tool of the skill, or one of a server (mcp__SERVER__TOOL): what it gives; or nil, message, class.
+function parts.tool(run, step, ctx, steps)
+  return function(name, arguments, options)
+    local tool = run.skill.tools and run.skill.tools[name]
+    local task = task_of.new(run, step, steps:definition_of(step), options)
+    if tool then
+      return use(ctx, task, tool, arguments or {})
+    elseif task.mcp and type(name) == "string" and name:find("^mcp__") then
+      return require("skillrt.mcp").call(ctx, task, name, arguments or {}, options)
+    end
+    error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)
+  end
+end
+
+---A server of the skill: what is asked of it besides its tools.
+function parts.mcp(run, step, ctx, steps)
+  return function(name)
+    local task = task_of.new(run, step, steps:definition_of(step))
+    local client, message = require("skillrt.mcp").client(ctx, name, { mcp = task.mcp or { servers = {} } })
+    if not client then
+      error("ctx.mcp: " .. message, 2)
+    end
+    return client
+  end
+end
+
+return parts
