@@ -138,7 +138,7 @@ local function may_again(self, call, why)
   local answer = self.ctx.ask({
     header = "mcp " .. self.server.name,
     question = ("%s; %s may have been executed. Send it again?"):format(why, call.shown or call.method),
-    options = { { id = "retry", description = "it is sent once more" }, { id = "fail", description = "it has failed" } },
+    options = { { id = "retry", description = "send it once more" }, { id = "fail", description = "it has failed" } },
   })
   return answer == "retry"
 end
