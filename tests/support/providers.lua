@@ -8,6 +8,17 @@ local function encode(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
+-- A text in pieces of so many bytes, or a little more: no character is cut.
+local function pieces(text, size)
+  local out, pos = {}, 1
+  while pos <= #text do
+    local stop = math.min(#text, pos + size - 1)
+    while (text:byte(stop + 1) or 0) & 0xC0 == 0x80 do stop = stop + 1 end
+    out[#out + 1], pos = text:sub(pos, stop), stop + 1
+  end
+  return out
+end
+
 ---Events as text/event-stream.
 ---@param events table[]  { type =, ... }, or texts
 ---@param named boolean?  with an event: line
@@ -48,15 +59,14 @@ function M.anthropic_events(content, more)
     for key, value in pairs(block) do empty[key] = value end
     if block.type == "text" then
       empty.text = ""
-      for piece in block.text:gmatch ".?.?.?.?" do
-        if piece ~= "" then deltas[#deltas + 1] = { type = "text_delta", text = piece } end
-      end
+      for k, piece in ipairs(pieces(block.text, 4)) do deltas[k] = { type = "text_delta", text = piece } end
     elseif block.type == "tool_use" then
       empty.input = {}
       local text = encode(block.input)
-      deltas = { { type = "input_json_delta", partial_json = "" },
-        { type = "input_json_delta", partial_json = text:sub(1, #text // 2) },
-        { type = "input_json_delta", partial_json = text:sub(#text // 2 + 1) } }
+      deltas = { { type = "input_json_delta", partial_json = "" } }
+      for _, piece in ipairs(pieces(text, #text // 2 + 1)) do
+        deltas[#deltas + 1] = { type = "input_json_delta", partial_json = piece }
+      end
     elseif block.type == "thinking" then
       empty.thinking, empty.signature = "", nil
       deltas = { { type = "thinking_delta", thinking = block.thinking },
@@ -98,14 +108,11 @@ function M.chat_events(text, calls, finish)
       choices = { { index = 0, delta = delta, finish_reason = reason or json.null } } }
   end
   add { role = "assistant", content = "" }
-  for piece in (text or ""):gmatch ".?.?.?.?.?" do
-    if piece ~= "" then add { content = piece } end
-  end
+  for _, piece in ipairs(pieces(text or "", 5)) do add { content = piece } end
   for i, call in ipairs(calls or {}) do
     add { tool_calls = { { index = i - 1, id = call.id, type = "function", ["function"] = { name = call.name,
       arguments = "" } } } }
-    local half = #call.arguments // 2
-    for _, piece in ipairs { call.arguments:sub(1, half), call.arguments:sub(half + 1) } do
+    for _, piece in ipairs(pieces(call.arguments, #call.arguments // 2 + 1)) do
       add { tool_calls = { { index = i - 1, ["function"] = { arguments = piece } } } }
     end
   end

@@ -3,6 +3,7 @@
 --
 -- A stream counts when a choice said why it finished; not all that speak this API end it with [DONE]. Pure.
 
+local fatal = require("skillrt.base.fatal")
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local wire_error = require("skillrt.agent.wire_error")
@@ -94,12 +95,12 @@ end
 
 -- Calls come in pieces, each with its index; the first piece has its id and name.
 local function add_call(self, piece, i)
-  local index = (math.tointeger(piece.index) or i - 1) + 1
+  local index = math.tointeger(piece.index) or i - 1
   local call = self.calls[index]
   if not call then
     call = { arguments = {} }
     self.calls[index] = call
-    self.count = math.max(self.count, index)
+    self.order[#self.order + 1] = index
   end
   local fn = piece["function"] or {}
   call.id = type(piece.id) == "string" and piece.id ~= "" and piece.id or call.id
@@ -116,7 +117,7 @@ local function add_part(self, part, finish)
   self.finish = type(finish) == "string" and finish or self.finish
 end
 
-local function add_object(self, object, field)
+local function add_whole(self, object, field)
   if type(object.error) == "table" or type(object.error) == "string" then
     return wire_error.of(object.error)
   end
@@ -126,6 +127,16 @@ local function add_object(self, object, field)
   end
   self.usage = type(object.usage) == "table" and object.usage or self.usage
   self.model = type(object.model) == "string" and object.model or self.model
+end
+
+-- What one says, or what is wrong with it.
+local function add_object(self, object, field)
+  local ok, failure = pcall(add_whole, self, object, field)
+  if not ok then
+    fatal.pass_on(failure)
+    return wire_error.broken("a " .. field .. " is not what it should be")
+  end
+  return failure
 end
 
 local function read_events(self, body)
@@ -169,9 +180,10 @@ end
 
 local function calls_of(self)
   local calls, sent = {}, {}
-  for i = 1, self.count do
-    local one = self.calls[i]
-    if one and one.name then
+  table.sort(self.order)
+  for _, index in ipairs(self.order) do
+    local one = self.calls[index]
+    if one.name then
       local text = whole(one.arguments)
       local input, problem = found.object(text)
       local written = { name = one.name, arguments = not problem and text ~= "" and text or "{}" }
@@ -222,7 +234,7 @@ end
 ---@return skillrt.ModelReply|nil
 ---@return skillrt.Failure?
 function M.read(reply)
-  local self = { calls = {}, count = 0 }
+  local self = { calls = {}, order = {} }
   local failure
   if found.is_stream(reply.extra) then
     failure = read_events(self, reply.body or "")
