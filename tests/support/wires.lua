@@ -10,6 +10,10 @@ local function with(url, more)
   return fields
 end
 
+local function said(text)
+  return { type = "message", role = "assistant", content = { { type = "output_text", text = text } } }
+end
+
 ---By name: agent(url, more), asks(calls, text), says(text), results(body) -> { { id, text } ... }, name of the first
 ---tool; all(body): the results of the whole talk.
 local OF = {
@@ -17,7 +21,9 @@ local OF = {
     agent = function(url, more) return skillrt.agent.anthropic(with(url, more)) end,
     asks = function(calls, text)
       local blocks = { text and { type = "text", text = text } or nil }
-      for _, call in ipairs(calls) do blocks[#blocks + 1] = { type = "tool_use", id = call.id, name = call.name, input = call.input } end
+      for _, call in ipairs(calls) do
+        blocks[#blocks + 1] = { type = "tool_use", id = call.id, name = call.name, input = call.input }
+      end
       return P.anthropic(blocks, { stop_reason = "tool_use" })
     end,
     says = function(text) return P.anthropic(text) end,
@@ -40,7 +46,9 @@ local OF = {
     agent = function(url, more) return skillrt.agent.openai(with(url, more)) end,
     asks = function(calls, text)
       local list = {}
-      for i, call in ipairs(calls) do list[i] = { id = call.id, name = call.name, arguments = json.encode(call.input) } end
+      for i, call in ipairs(calls) do
+        list[i] = { id = call.id, name = call.name, arguments = json.encode(call.input) }
+      end
       return P.chat(text or "", list)
     end,
     says = function(text) return P.chat(text) end,
@@ -59,15 +67,14 @@ local OF = {
       return skillrt.agent.openai(fields)
     end,
     asks = function(calls, text)
-      local list = { text and { type = "message", role = "assistant", content = { { type = "output_text", text = text } } } or nil }
+      local list = { text and said(text) or nil }
       for i, call in ipairs(calls) do
-        list[#list + 1] = { type = "function_call", id = "fc" .. i, call_id = call.id, name = call.name, arguments = json.encode(call.input) }
+        list[#list + 1] = { type = "function_call", id = "fc" .. i, call_id = call.id, name = call.name,
+          arguments = json.encode(call.input) }
       end
       return P.responses(list)
     end,
-    says = function(text)
-      return P.responses { { type = "message", role = "assistant", content = { { type = "output_text", text = text } } } }
-    end,
+    says = function(text) return P.responses { said(text) } end,
     results = function(body)
       local out = {}
       for _, item in ipairs(body.input) do
