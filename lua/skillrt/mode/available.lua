@@ -6,7 +6,7 @@
 -- however many there are. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
 -- the state, no strategy. Called by mode/autonomous.lua.
 
-local core_ranks = require("skillrt.core").ranks
+local ranks_of = require("skillrt.base.ranks")
 
 local M = {}
 
@@ -77,7 +77,7 @@ function M.new(actions, rules, by, built_in)
   for _, action in ipairs(actions) do -- those that are declared together are asked together: near in memory
     tests[ranks[action.id]] = rules.quick(action) or false
   end
-  local set = core_ranks(#order, order, tests)
+  local set = ranks_of.new(#order, order, tests)
   return setmetatable({
     order = order,
     readers = readers,

@@ -1,5 +1,5 @@
 -- ranks_spec.lua: the core's set of ranks: the i-th open one, however many there are, and tests that raise.
-local ranks = require("skillrt.core").ranks
+local ranks = require("skillrt.base.ranks").new
 
 describe("a set of ranks", function()
   it("finds the i-th that is open, over the borders of words and groups", function()
