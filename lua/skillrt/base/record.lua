@@ -17,7 +17,7 @@ local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
 local SMALL <const> = { size = BLOB_BYTES } -- most records are; of a larger one no more is encoded in vain
 
 -- The places where large values occur: a record's field, or a key of one.
-local HOLDERS = { "set", "context", "reply", "state" }
+local HOLDERS = { "set", "context", "reply", "state", "value", "texts" }
 
 -- Whether a value's JSON could be long enough: most values are small, and a reply may have many.
 local function may_be_large(value)
@@ -57,7 +57,7 @@ local function split(record)
     local given = record[name]
     for key, value in pairs(type(given) == "table" and given or {}) do
       local reference, message
-      if may_be_large(value) then
+      if type(key) == "string" and may_be_large(value) then
         reference, message = moved_out(value, { name, key }, copy, blobs)
       end
       if message then

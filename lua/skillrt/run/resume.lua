@@ -356,12 +356,16 @@ function M.begin(policy, torn)
   if message then
     refuse("system", "%s: %s", policy.run.work_dir, message)
   end
+  local rolled = books.rolled
   local cuts, doubtful = cuts_of(policy, torn)
   local bounds = limits_of.bounds(policy.run.skill) or {}
   assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add, cuts = cuts,
     doubtful = doubtful, bounds = not limits_of.same_bounds(bounds, books.bounds or {}) and bounds or nil }))
   for _, line in ipairs(told) do
     assert(policy:emit({ t = "note", text = line }))
+  end
+  if rolled then
+    require("skillrt.run.rolled_files").finish(policy, rolled)
   end
   if raised then
     take_raise(policy)

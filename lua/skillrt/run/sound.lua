@@ -38,6 +38,8 @@ function M.record(policy)
   end
   local record = moments.record(there)
   record.to, record.name = seq, name
+  local rolled_files = require("skillrt.run.rolled_files")
+  rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on
   return record
 end
 

@@ -11,6 +11,7 @@ local moment = require("skillrt.run.moment")
 local moments = require("skillrt.run.books.moments")
 local output_files = require("skillrt.run.output_files")
 local reading = require("skillrt.run.runner.reading")
+local rolled_files = require("skillrt.run.rolled_files")
 local state = require("skillrt.skill.state")
 local views = require("skillrt.run.views")
 
@@ -110,7 +111,7 @@ end
 ---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
----@return { seq: integer, files: string[], books: skillrt.Books }|nil
+---@return { seq: integer, files: string[], left: table[], books: skillrt.Books }|nil  left: of rolled_files.plan
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
@@ -126,6 +127,10 @@ function M.rollback(dir, place)
   if not there then
     return nil, why, kind
   end
+  local changes, left, trouble = rolled_files.plan(dir, seq)
+  if not changes then
+    return nil, left, trouble
+  end
   local before
   local name = math.tointeger(tonumber(place)) == nil and place or nil
   local books, message, code = write(dir, "resume", first, function(books)
@@ -135,6 +140,7 @@ function M.rollback(dir, place)
     before = outputs_of(books)
     local entry = moments.record(there)
     entry.to, entry.name = seq, name
+    rolled_files.tell(entry, changes)
     return {
       { t = "resume", by = "skillrt " .. core.version },
       entry,
@@ -145,10 +151,15 @@ function M.rollback(dir, place)
     return nil, message, code
   end
   local written, problem = restore_files(dir, books, before, seq)
+  local others
+  if not problem then
+    others, problem = rolled_files.apply(changes)
+  end
   if problem then
     return nil, problem, "system"
   end
-  return { seq = seq, files = written, books = books }
+  table.move(others, 1, #others, #written + 1, written)
+  return { seq = seq, files = written, left = left, books = books }
 end
 
 ---Begins a new run at a place of another one: paused, with the state it had there.

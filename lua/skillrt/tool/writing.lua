@@ -11,7 +11,7 @@ local M = {}
 
 M.FIELDS = { roots = roots_of.FIELD }
 
-local MAX_EDITED <const> = 16 << 20
+local MAX_EDITED <const>, MAX_KEPT <const> = 16 << 20, 1 << 20
 
 -- Whether what is written below a folder lies in the run's own, among the files that are the run's.
 local function is_of_run(place, task)
@@ -57,6 +57,13 @@ local function act(ctx, name, fn)
   return reply and reply.value, message
 end
 
+-- What is about to be written, told before it is: a rollback works out from it what the file was.
+local function told(place, before, after, back)
+  local text = before and not back and #before <= MAX_KEPT and utf8.len(before) and before or nil
+  return { wrote = { root = place.root.path, name = place.name, before = before and files.digest(before),
+    after = files.digest(after), back = back }, text = text }
+end
+
 local TOOLS = {}
 
 TOOLS.write_file = {
@@ -72,6 +79,10 @@ TOOLS.write_file = {
     if not place then
       return nil, message
     end
+    ctx.once("write", function()
+      local text, _, code = roots_of.read(place, MAX_EDITED)
+      return (text or code == "missing") and told(place, text, arguments.content) or {}
+    end)
     return act(ctx, tool.name, function()
       local ok, why = put(place, arguments.content, task)
       return ok and ("written: %s, %d bytes"):format(arguments.path, #arguments.content), why
@@ -97,7 +108,7 @@ local function edited(text, arguments)
   elseif old == new then
     return nil, "`old` and `new` are the same"
   elseif times == 1 then
-    return text:sub(1, first - 1) .. new .. text:sub(last + 1)
+    return text:sub(1, first - 1) .. new .. text:sub(last + 1), nil, { at = first - 1, old = old, length = #new }
   elseif not arguments.all then
     return nil, "the text `old` is in it more than once; give more of what stands around it, or all = true"
   end
@@ -117,14 +128,14 @@ end
 local function look(ctx, place, arguments)
   return ctx.once("edit", function()
     local text, message = roots_of.read(place, MAX_EDITED)
-    local made
+    local made, back
     if text then
-      made, message = edited(text, arguments)
+      made, message, back = edited(text, arguments)
     end
     if not made then
       return { problem = ("%s: %s"):format(arguments.path, message) }
     end
-    return { before = files.digest(text), after = files.digest(made) }
+    return told(place, text, made, back)
   end)
 end
 
@@ -152,9 +163,10 @@ TOOLS.edit = {
         return nil, why
       end
       local digest = files.digest(text)
-      if digest == found.after then
+      local known = found.wrote or found -- of an older journal
+      if digest == known.after then
         return "edited: " .. arguments.path
-      elseif digest ~= found.before then
+      elseif digest ~= known.before then
         return nil, arguments.path .. ": was changed by somebody else meanwhile; read it again"
       end
       local ok, problem = put(place, edited(text, arguments), task)

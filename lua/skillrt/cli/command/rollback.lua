@@ -23,7 +23,11 @@ return {
     local dir = text_of.escape(text_of.shell(args.dir))
     output.write(("%s stands as it did behind record %d\n"):format(text_of.escape(args.dir), done.seq))
     for _, file in ipairs(done.files) do
-      output.write(("written as it was: %s\n"):format(text_of.escape(file)))
+      output.write(("as it was: %s\n"):format(text_of.escape(file)))
+    end
+    for _, one in ipairs(done.left) do
+      output.write(("left as it is: %s: %s; it is %s, and was %s\n"):format(text_of.escape(one.path), one.why,
+        one.now and one.now:sub(1, 12) or "not there", one.was and one.was:sub(1, 12) or "not there"))
     end
     output.say("info", ("next: skillrt resume %s   (goes on from there)"):format(dir))
     return 0

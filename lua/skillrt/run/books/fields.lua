@@ -34,7 +34,7 @@ M.BOOKS = classes({
   grows = [[run_id skill version mode input pins context_strategy started_at args cwd format session contexts
     last_step finished at status reason message limit due spent spent_by chosen same added bounds active opened_at
     retries free_errors rollbacks cuts arrivals arrived_count events events_count asked waits undo acted]],
-  passes = "questions subs retrying answer answers choice damaged halt signatures programs",
+  passes = "questions subs retrying answer answers choice damaged halt signatures programs rolled",
   apart = "state steps open newest sub parent",
 })
 

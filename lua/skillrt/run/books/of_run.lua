@@ -65,7 +65,7 @@ function M.resume(self, record)
   calls.cut(self, record)
   spent.reopened(self, record)
   self.status = self.last_step > 0 and "executing" or "pending"
-  self.reason, self.message, self.halt, self.signatures = nil, nil, nil, nil
+  self.reason, self.message, self.halt, self.signatures, self.rolled = nil, nil, nil, nil, nil
   self.state:set("status", self.last_step > 0 and "running" or "pending")
   self.state:set("completed_at", nil)
   self.state:set("failed_at", nil)

@@ -31,6 +31,28 @@ function M.first(work_dir)
   return entry
 end
 
+---Some records of a run: those whose text has one of these words in it.
+---@param work_dir string
+---@param each fun(record: table, seq: integer)
+---@param words string[]
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.each(work_dir, each, words)
+  local blobs = {}
+  local report, message, code = core.read(work_dir, function(payload, seq)
+    local found = false
+    for _, word in ipairs(words) do
+      found = found or payload:find(word, 1, true) ~= nil
+    end
+    if found then
+      each(record.decode(payload, blobs.blob) or {}, seq)
+    end
+    return true
+  end, blobs)
+  return report and true, message, code
+end
+
 ---The books of a run, read without its lock. `each` sees every record after it was applied.
 ---@param work_dir string
 ---@param each fun(record: table, books: skillrt.Books)|nil

@@ -1,0 +1,171 @@
+-- run/rolled_files.lua: files that tools wrote, as they were at a place of a run: worked out backwards from what they
+-- are now, by what the journal tells of each write.
+--
+-- What anybody else has changed since is never touched, but named. Knows records, no books. Called by travel.lua,
+-- sound.lua, and when a run goes on whose rollback was interrupted.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local reading = require("skillrt.run.runner.reading")
+local record = require("skillrt.base.record")
+
+local M = {}
+
+local LONGEST <const> = 16 << 20
+
+---@class skillrt.Write  one write of a file, by a tool or a rollback
+---@field root string
+---@field name string     below it
+---@field before string?  the file's digest; nil: it was not there
+---@field after string?
+---@field text string?    what it held before, where that is kept
+---@field back table?     { at, old, length }: what an edit replaced
+---@field seq integer
+
+-- The writes of each file, in their order.
+local function writes_of(dir)
+  local all, order = {}, {}
+  local function add(write, seq, text)
+    local key = write.root .. "\0" .. write.name
+    if not all[key] then
+      all[key] = {}
+      order[#order + 1] = key
+    end
+    write.seq, write.text = seq, text
+    table.insert(all[key], write)
+  end
+  local ok, message, code = reading.each(dir, function(entry, seq)
+    local value = entry.t == "result" and entry.value
+    if type(value) == "table" and type(value.wrote) == "table" then
+      add(value.wrote, seq, value.text)
+    end
+    for _, write in ipairs(entry.t == "rollback" and entry.files or {}) do
+      add(write, seq, (entry.texts or {})[write.before or ""])
+    end
+  end, { '"wrote"', '"t":"rollback"' })
+  if not ok then
+    return nil, message, code
+  end
+  return all, order
+end
+
+-- What a file held before a write; false: it was not there; nil: nobody knows any more.
+local function before_of(write, after)
+  local text
+  if not write.before then
+    return false
+  elseif write.text then
+    text = write.text
+  elseif write.back and after and core.sha256(after) == write.after then
+    local back = write.back
+    text = after:sub(1, back.at) .. back.old .. after:sub(back.at + back.length + 1)
+  end
+  return text and core.sha256(text) == write.before and text or nil
+end
+
+-- What a file held in front of its write number `first`; nil and why nobody knows.
+local function restored(list, first, text, digest)
+  for i = #list, first, -1 do
+    local is_after = digest == list[i].after
+    if is_after or digest == list[i].before then
+      local from = is_after and i or i - 1
+      for j = from, first, -1 do
+        text = before_of(list[j], text)
+      end
+      if text == nil then
+        return nil, "what it held is not kept"
+      end
+      return text
+    end
+  end
+  return nil, "somebody else has changed it since"
+end
+
+local function digest_of(text)
+  return text and core.sha256(text) or nil
+end
+
+---What is to be done so that files are as they were behind a record.
+---@param dir string
+---@param seq integer
+---@return table[]|nil changes  { root, name, before, after, text = now, to = then (false: it goes) }
+---@return table[]|string left  { path, now, was, why }: files that stay as they are; digests
+---@return string? code
+function M.plan(dir, seq)
+  local all, order, code = writes_of(dir)
+  if not all then
+    return nil, order, code
+  end
+  local changes, left = {}, {}
+  for _, key in ipairs(order) do
+    local list, first = all[key], nil
+    for i = #list, 1, -1 do
+      first = list[i].seq > seq and i or first
+    end
+    local root, name = list[1].root, list[1].name
+    local was = first and list[first].before
+    local text = first and files.kept(root, name, LONGEST) or nil
+    local now = digest_of(text)
+    if first and not text and files.stat(root, name) then
+      left[#left + 1] = { path = files.join(root, name), was = was, why = "it cannot be read" }
+    elseif first and now ~= was then
+      local to, why = restored(list, first, text or false, now)
+      if to == nil then
+        left[#left + 1] = { path = files.join(root, name), now = now, was = was, why = why }
+      else
+        changes[#changes + 1] = { root = root, name = name, before = now, after = was, text = text, to = to }
+      end
+    end
+  end
+  return changes, left
+end
+
+---Adds to the record of a rollback which files it changes, so that it can be gone back on.
+---@param entry table  the record
+---@param changes table[]
+function M.tell(entry, changes)
+  for _, change in ipairs(changes) do
+    entry.files, entry.texts = entry.files or {}, entry.texts or {}
+    table.insert(entry.files, { root = change.root, name = change.name, before = change.before,
+      after = change.after })
+    if change.text and utf8.len(change.text) then
+      entry.texts[change.before] = change.text
+    end
+  end
+end
+
+---@param changes table[]
+---@return string[] paths  those that were written or taken away
+---@return string? message  why one could not be
+function M.apply(changes)
+  local paths = {}
+  for _, change in ipairs(changes) do
+    local path, message = files.join(change.root, change.name), nil
+    if change.to then
+      message = select(2, files.put(change.root, change.name, change.to))
+    else
+      message = select(2, os.remove(path))
+    end
+    if message then
+      return paths, message
+    end
+    paths[#paths + 1] = path
+  end
+  return paths
+end
+
+---A run goes on behind a rollback that was interrupted, or had no time for files.
+---@param policy skillrt.Policy
+---@param seq integer
+function M.finish(policy, seq)
+  local changes, left, code = M.plan(policy.run.work_dir, seq)
+  local written, message = M.apply(changes or {})
+  if not changes or message then
+    error({ message = message or left, code = code or "system" }, 0)
+  end
+  for _, path in ipairs(written) do
+    assert(policy:emit({ t = "note", text = record.printable(path) .. ": is as it was there" }))
+  end
+end
+
+return M
