@@ -39,7 +39,7 @@ static int noted_spawn(const struct sys *sys, const struct sys_spawn *wish, pid_
                        int *ended) {
   (void)sys;
   int result = sys_real()->spawn(sys_real(), wish, pid, ended);
-  for (int i = 0; result == 0 && i < GROUPS; i++) {
+  for (int i = 0; result == 0 && !wish->leaves && i < GROUPS; i++) {
     pid_t none = 0;
     if (atomic_compare_exchange_strong(&groups[i], &none, *pid)) break;
   }

@@ -37,6 +37,7 @@ struct sys_spawn {
   int in, out, err;        /* descriptors to become 0, 1, 2; no other is inherited but */
   int life;                /* 0: none. The reading end of a pipe: when those who could write to it
                               are gone, the kernel kills the group. Each start has its own */
+  bool leaves;             /* a session of its own, and it outlives us; `life` is 0 */
 };
 
 struct sys {

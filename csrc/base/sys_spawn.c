@@ -90,8 +90,8 @@ IN_CHILD static int child_descriptors(const struct sys_spawn *wish) {
 
 IN_CHILD static int child_prepare(const struct spawn_plan *plan) {
   child_signals();
-  if (setpgid(0, 0) < 0) return errno;
-  if (plan->bound) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if ((plan->wish->leaves ? setsid() : setpgid(0, 0)) < 0) return errno;
+  if (plan->bound && !plan->wish->leaves) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan->parent) return ESRCH; /* it died before it was bound to us */
   int failed = child_descriptors(plan->wish);
   if (failed) return failed;

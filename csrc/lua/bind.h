@@ -30,6 +30,7 @@ int bind_ranks(lua_State *L);    /* bind_ranks.c: pushes one function, a set of 
 int bind_files(lua_State *L);    /* bind_files.c: whole files */
 int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
 int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits for */
+int bind_serve(lua_State *L);    /* bind_serve.c: what a command that serves others waits for */
 int bind_run(lua_State *L);      /* bind_run.c: pushes open onto the table at the top */
 
 int luaopen_skillrt_core(lua_State *L);

@@ -275,6 +275,8 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "files");
   bind_terminal(L);
   lua_setfield(L, -2, "terminal");
+  bind_serve(L);
+  lua_setfield(L, -2, "serve");
   bind_run(L);
   bind_store(L);
   bind_watch(L);

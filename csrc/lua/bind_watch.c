@@ -47,6 +47,14 @@ static int watch_wait(lua_State *L) {
   return 1;
 }
 
+/* changed() -> whether something has since it was asked last; for who waits by core.serve. */
+static int watch_changed(lua_State *L) {
+  struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
+  lua_pushboolean(L, watch->changed);
+  watch->changed = false;
+  return 1;
+}
+
 static int core_watch(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   struct error error = {0};
@@ -61,7 +69,8 @@ static int core_watch(lua_State *L) {
 }
 
 int bind_watch(lua_State *L) {
-  static const luaL_Reg methods[] = {{"wait", watch_wait}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"wait", watch_wait}, {"changed", watch_changed}, {NULL, NULL}};
   luaL_newmetatable(L, WATCH_TYPE);
   lua_pushcfunction(L, watch_close);
   lua_setfield(L, -2, "__gc");

@@ -1,4 +1,4 @@
--- cli/settings.lua: `--set key=value` as the input of a run.
+-- cli/settings.lua: `--set key=value` and `--input FILE` as the input of a run.
 --
 -- key=value is a text, key:=json any JSON value; a dotted key goes into an object.
 -- Called by cmd/run.lua.
@@ -29,11 +29,38 @@ local function put(root, path, value)
   end
 end
 
+local MAX_INPUT <const> = 16 << 20
+
+-- The object that a file holds, or standard input.
+local function of_file(path)
+  local text, problem
+  if path == "-" then
+    text, problem = io.read("a"), "standard input could not be read"
+  else
+    text, problem = require("skillrt.base.files").read(path, MAX_INPUT)
+  end
+  local value
+  if text then
+    value, problem = json.decode(text)
+  end
+  if type(value) ~= "table" or json.is_array(value) then
+    return nil, ("--input %s: must be an object of JSON%s"):format(path, problem and ": " .. problem or "")
+  end
+  return value
+end
+
 ---@param words string[]|nil
+---@param file string|nil  its path, or "-"
 ---@return table|nil input
 ---@return string? message
-function M.read(words)
-  local input = {}
+function M.read(words, file)
+  local input, why = {}
+  if file then
+    input, why = of_file(file)
+    if not input then
+      return nil, why
+    end
+  end
   for _, word in ipairs(words or {}) do
     local key, operator, text = word:match("^([^=]-)(:?=)(.*)$")
     if not key or key == "" then
@@ -65,9 +92,10 @@ end
 ---NAME=NUMBER, several times: a sum for each name.
 ---@param words string[]|nil
 ---@param option string  for messages
+---@param least boolean?  not the sum, but the smallest
 ---@return table<string, number>|nil amounts  nil: none was given
 ---@return string? message
-function M.amounts(words, option)
+function M.amounts(words, option, least)
   local amounts
   for _, word in ipairs(words or {}) do
     local name, number = word:match("^([^=]+)=(.+)$")
@@ -76,7 +104,7 @@ function M.amounts(words, option)
       return nil, ("%s %s: write LIMIT=NUMBER, such as calls=50"):format(option, names.show(word))
     end
     amounts = amounts or {}
-    amounts[name] = (amounts[name] or 0) + amount
+    amounts[name] = least and math.min(amounts[name] or amount, amount) or (amounts[name] or 0) + amount
   end
   return amounts
 end

@@ -29,4 +29,26 @@ function M.books(url)
   return books, report
 end
 
+---The records behind those that were told, told now.
+---@param url string
+---@param told { next: integer }  the number of the first that was not; it goes on
+---@param tell fun(record: table, seq: integer)
+---@return table|nil report  of core.read
+---@return string? message
+---@return string? code
+function M.behind(url, told, tell)
+  local wishes = { from = told.next }
+  return core.read(url, function(payload, seq)
+    if seq >= told.next then
+      local record, why, code = require("skillrt.base.record").decode(payload, wishes.blob)
+      if not record then
+        error({ message = ("%s: record %d: %s"):format(url, seq, why), code = code }, 0)
+      end
+      told.next = seq + 1
+      tell(record, seq)
+    end
+    return true
+  end, wishes)
+end
+
 return M

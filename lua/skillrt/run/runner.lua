@@ -54,6 +54,7 @@ M.last = nil
 ---@field context "file"|"memory"|nil
 ---@field wait boolean?        stays with a run that only waits, for a person, an event or a time
 ---@field attended boolean?    somebody is there to be asked when it pauses with a question
+---@field at_most table?       limits by name that may only be lowered by it
 ---@field watcher table?       see policy.lua
 
 ---@class skillrt.Result
@@ -226,6 +227,9 @@ end
 ---@return table|string report_or_message
 ---@return skillrt.Policy|string self_or_code
 function M.begin(skill, options)
+  if options.at_most then
+    options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
+  end
   local parts, message, kind = parts_of(skill, options, options)
   if not parts then
     return nil, message, kind
@@ -266,7 +270,7 @@ end
 function M.run(skill, options)
   options = with_commanded(options)
   local going_on = M.resuming
-  if going_on and (going_on.skill_name == skill.name) then
+  if going_on and (not going_on.skill_name or going_on.skill_name == skill.name) then
     M.resuming = nil
     local result, message, code = (going_on.look or M.go_on)(skill, going_on)
     going_on.result = result

@@ -116,6 +116,28 @@ function M.with(limits, given)
   return all
 end
 
+---The limits given for one run, where some may only be lowered: those of the skill hold that are lower.
+---@param limits table
+---@param given table<string, number>|nil
+---@param most table<string, number>
+---@return table<string, number>
+function M.lowered(limits, given, most)
+  local all = {}
+  for full, amount in pairs(most) do
+    local name, what = full:match("^([^.]+)%.?(.*)$")
+    local own = given and given[full] or limits[name]
+    if type(own) == "table" then
+      own = own[what]
+    end
+    local none = own == nil or own == 0 and name == "no_progress"
+    all[full] = not none and math.min(own, amount) or amount
+  end
+  for full, amount in pairs(given or {}) do
+    all[full] = all[full] or amount
+  end
+  return all
+end
+
 -- What may be added to, of the run or of one action: the names as --add takes them.
 local function add_names(limits, prefix, found)
   for _, row in ipairs(M.TABLE) do

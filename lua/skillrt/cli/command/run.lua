@@ -26,6 +26,13 @@ local M = {
       many = true,
       help = "a limit of this run: calls=50, usage.tokens=100000; wins over the skill's own",
     },
+    {
+      name = "at-most",
+      value = "LIMIT=NUMBER",
+      many = true,
+      help = "a limit of this run that only lowers: where the skill's own is lower, that holds",
+    },
+    { name = "input", value = "FILE", help = "an object of JSON as the input; -: standard input; --set adds to it" },
     require("skillrt.cli.agent").ENV_OPTION,
     { name = "session", value = "NAME", help = "the session whose context is taken up, and kept for its next run" },
     { name = "strategy", value = "FILE", help = "a strategy of your own, or the name of one, for this run" },
@@ -204,9 +211,9 @@ function M.run(args)
     return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")
   end
   local input = {}
-  if args.set then
+  if args.set or args.input then
     local message
-    input, message = require("skillrt.cli.settings").read(args.set)
+    input, message = require("skillrt.cli.settings").read(args.set, args.input)
     if not input then
       return require("skillrt.cli.ending").refused(message, "invalid")
     end
@@ -216,10 +223,11 @@ function M.run(args)
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end
   agent = args.dry_run and { kind = "dry" } or agent
-  local limits
+  local limits, at_most, also
   limits, problem = require("skillrt.cli.settings").amounts(args.limit, "--limit")
-  if problem then
-    return require("skillrt.cli.ending").refused(problem, "invalid")
+  at_most, also = require("skillrt.cli.settings").amounts(args.at_most, "--at-most", true)
+  if problem or also then
+    return require("skillrt.cli.ending").refused(problem or also, "invalid")
   end
   if args.session then
     local file, why = require("skillrt.run.contexts").session_file(args.session)
@@ -244,6 +252,7 @@ function M.run(args)
     strategy_path = strategy,
     durability = args.durability,
     limits = limits,
+    at_most = at_most,
     wait = args.wait,
     attended = require("skillrt.cli.ending").can_ask(args),
     watcher = watcher,

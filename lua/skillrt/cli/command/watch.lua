@@ -16,22 +16,6 @@ local M = {
 
 local SHOWN <const> = 20 -- records before the newest whose lines are shown
 
--- The records behind those that were told, told now; the report of the read.
-local function read(dir, told, tell)
-  local wishes = { from = told.next }
-  return core.read(dir, function(payload, seq)
-    if seq >= told.next then
-      local record, why, code = require("skillrt.base.record").decode(payload, wishes.blob)
-      if not record then
-        error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = code }, 0)
-      end
-      told.next = seq + 1
-      tell(record, seq)
-    end
-    return true
-  end, wishes)
-end
-
 -- How it stands now that it goes on no more, and what to type next.
 local function close(dir, books, report, stopped)
   local output, status_of = require("skillrt.report.output"), require("skillrt.report.status")
@@ -51,6 +35,7 @@ end
 ---@return integer code
 function M.run(args)
   local ending, books_of = require("skillrt.cli.ending"), require("skillrt.run.books")
+  local read = require("skillrt.run.look").behind
   local dir, told, books = args.dir, { next = 0 }, books_of.new()
   local stopped, newest
   local first, problem, kind = core.read(dir, function()

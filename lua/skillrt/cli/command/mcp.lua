@@ -1,0 +1,124 @@
+-- cli/command/mcp.lua: `skillrt mcp PATH ...`: serves skills as tools of the Model Context Protocol over standard input
+-- and output, so that a coding agent or an editor starts and watches durable runs.
+
+local core = require("skillrt.core")
+
+local M = {
+  name = "mcp",
+  summary = "Serves skills as MCP tools over stdio: list, run, status, answer, resume, stop, log, explain",
+  description = "A client such as Claude Code or an editor starts it. Each run is a process of its own, which goes on "
+    .. "when the client goes away. A folder's code runs only where a person has said that it may: by --trust here, or "
+    .. "by skillrt run --trust; no client can say so. A client may lower limits, not raise them.",
+  arguments = { { name = "PATH", many = true, help = "a skill, or a folder with skills" } },
+  options = {
+    { name = "runs", value = "DIR", help = "where the runs lie; default: runs" },
+    {
+      name = "limit",
+      value = "LIMIT=NUMBER",
+      many = true,
+      help = "a limit of every run: calls=50, usage.dollars=2; a lower one of the skill's own holds",
+    },
+    { name = "raise", help = "clients may add to the limits of runs that paused at them" },
+    { name = "at-once", value = "N", help = "runs that may go on at the same time; default: 8" },
+    require("skillrt.cli.agent").OPTION,
+    require("skillrt.cli.agent").ENV_OPTION,
+    require("skillrt.cli.trust").OPTION,
+    { name = "list", help = "show what is served, as JSON, and end" },
+  },
+}
+
+local MOST_LINES <const> = 64 -- taken before others have their turn
+
+-- The words that hand an option of ours on.
+local function words_of(args, names)
+  local words = {}
+  for _, name in ipairs(names) do
+    local given = args[name:gsub("%-", "_")]
+    for _, value in ipairs(type(given) == "table" and given or { given }) do
+      words[#words + 1], words[#words + 2] = "--" .. name, value
+    end
+  end
+  return words
+end
+
+local function trust_all(skills)
+  local trust = require("skillrt.document.trust")
+  for _, one in ipairs(skills) do
+    local code = trust.code(one.path)
+    if code and not trust.is_trusted(code) then
+      local ok, message = trust.remember(code, one.path)
+      if not ok then
+        return nil, message
+      end
+    end
+  end
+  return true
+end
+
+local function show(skills, args)
+  local list = core.json.array({})
+  local agent = require("skillrt.cli.agent").read(args.agent, args.agent_env)
+  for i, one in ipairs(skills) do
+    list[i] = require("skillrt.cli.mcp.served").describe(one, agent)
+  end
+  require("skillrt.report.output").write(assert(core.json.encode({ skills = list })) .. "\n")
+  return 0
+end
+
+-- Takes lines until none comes any more, and all that was asked is answered.
+local function serve(server)
+  local waiting = require("skillrt.cli.mcp.waiting")
+  local lines = core.serve.lines(require("skillrt.cli.mcp.wire").LONGEST)
+  while server.open do
+    local left, why = MOST_LINES
+    repeat
+      local text
+      text, why = lines:next()
+      left = left - 1
+      if text or why == "long" then
+        server:take(text)
+      end
+    until left == 0 or why == "none" or why == "closed" or not server.open
+    waiting.advance(server, why == "closed")
+    if why == "closed" and server.count == 0 then
+      break
+    elseif not core.serve.wait(left == 0 and 0 or waiting.patience(server), lines, server.runs:watched()) then
+      return require("skillrt.cli.exit_codes").interrupted
+    end
+  end
+  return 0
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local ending, settings = require("skillrt.cli.ending"), require("skillrt.cli.settings")
+  local skills, message = require("skillrt.cli.mcp.served").find(args.path)
+  local at_once = math.tointeger(tonumber(args.at_once or 8))
+  local _, wrong = settings.amounts(args.limit, "--limit")
+  if not skills or wrong then
+    return ending.refused(wrong or message, "invalid")
+  elseif not at_once or at_once < 1 or at_once > 40 then
+    return ending.refused("--at-once: must be a whole number from 1 to 40", "invalid")
+  end
+  if args.trust then
+    local ok, why = trust_all(skills)
+    if not ok then
+      return ending.refused(why, "invalid")
+    end
+  end
+  if args.list then
+    return show(skills, args)
+  end
+  local agent = words_of(args, { "agent", "agent-env" })
+  local words = table.move(agent, 1, #agent, 1, {})
+  for _, limit in ipairs(args.limit or {}) do
+    words[#words + 1], words[#words + 2] = "--at-most", limit
+  end
+  local runs = require("skillrt.cli.mcp.runs").new({ folder = args.runs or "runs", at_once = at_once, words = words,
+    agent = agent, raise = args.raise })
+  return serve(require("skillrt.cli.mcp.server").new({ runs = runs, skills = skills, paths = args.path,
+    agent = agent }))
+end
+
+return M

@@ -1,0 +1,73 @@
+-- cli/mcp/asked.lua: a question of a run as an elicitation of MCP, and what the client's reply means as an answer; and
+-- an answer put into the run's inbox. Knows no runs' programs.
+
+local inbox = require("skillrt.run.inbox")
+local json = require("skillrt.base.json")
+local look = require("skillrt.run.look")
+local questions = require("skillrt.run.questions")
+local value_of = require("skillrt.skill.question").value
+
+local M = {}
+
+local LONGEST <const> = 80 << 10 -- bytes of what is shown; the arguments of an approval are shorter
+
+---What a client shows its person.
+---@param one table  { q, question }
+---@param id string  of the run
+---@return table params  of elicitation/create
+function M.elicitation(one, id)
+  local question = one.question
+  local lines = { question.question, question.detail }
+  local text = ("%s asks (question %d): %s"):format(id, one.q, table.concat(lines, "\n"))
+  local answer = { type = "string", title = "Answer" }
+  if question.options and #question.options > 0 then
+    answer.enum, answer.enumNames = json.array({}), json.array({})
+    for i, option in ipairs(question.options) do
+      answer.enum[i] = tostring(option.id)
+      answer.enumNames[i] = option.description and ("%s: %s"):format(option.label, option.description) or option.label
+    end
+  elseif type(question.edit) == "string" then
+    answer.default = question.edit
+  end
+  return { mode = "form", message = #text > LONGEST and text:sub(1, utf8.offset(text, 0, LONGEST) - 1) .. "..." or text,
+    requestedSchema = { type = "object", properties = { answer = answer }, required = json.array({ "answer" }) } }
+end
+
+---The answer that a client's reply gives; nil: its person gave none.
+---@param result any
+---@return any
+function M.given(result)
+  if type(result) ~= "table" or result.action ~= "accept" or type(result.content) ~= "table" then
+    return nil
+  end
+  return result.content.answer
+end
+
+---Answers an open question.
+---@param dir string
+---@param number integer|nil  which, where there are several
+---@param value any
+---@param approval string|nil  the digest of what is approved
+---@return boolean|nil ok
+---@return string? message
+function M.answer(dir, number, value, approval)
+  local books, why = look.books(dir)
+  if not books then
+    return nil, why --[[@as string]]
+  end
+  local one, problem = questions.named(books, { question = number, approval = approval, value = value })
+  if not one then
+    return nil, problem
+  end
+  if type(value) ~= "string" then
+    value = tostring(value)
+  end
+  local meant, refusal = value_of(one.question, value)
+  if meant == nil then
+    return nil, refusal
+  end
+  local name, message = inbox.put(dir, { answer = meant, question = one.q, nonce = one.nonce, approval = approval })
+  return name ~= nil, message
+end
+
+return M

@@ -1,0 +1,268 @@
+-- cli/mcp/runs.lua: the runs of one folder, for a server of MCP: begun and gone on with by programs of their own, which
+-- outlive the server; followed by their journals; stopped; and how each stands.
+--
+-- A run is known by the name of its directory in that folder, and by nothing else. Knows no protocol.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local look = require("skillrt.run.look")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+local US <const> = "/proc/self/exe" -- the program that is running, also where another has been installed since
+local MOST_STATE <const> = 32 << 10 -- bytes of JSON
+local MOST_OUTPUT <const> = 64 << 10
+
+---@class skillrt.mcp.Runs
+---@field folder string       absolute
+---@field at_once integer     programs that may go on with runs
+---@field words string[]      what the operator gives every run: --limit, --agent
+---@field agent string[]      --agent and its words, for those that go on
+---@field raise boolean       a caller may add to limits
+---@field programs table[]    all that were started and not reaped
+local Runs = {}
+Runs.__index = Runs
+
+---@return skillrt.mcp.Runs
+function M.new(options)
+  return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
+    words = options.words, agent = options.agent, raise = options.raise, programs = {} }, Runs)
+end
+
+---The directory of a run.
+---@param id any
+---@return string|nil dir
+---@return string? message
+function Runs:dir(id)
+  if type(id) ~= "string" or id == "" or id:find("[/%c]") or id:sub(1, 1) == "." or #id > 200 then
+    return nil, ("%s is no run's name; status lists them"):format(names.show(id))
+  end
+  local dir = files.join(self.folder, id)
+  if not files.stat(files.join(dir, "journal")) then
+    return nil, ("there is no run %s here; status lists them"):format(names.show(id))
+  end
+  return dir
+end
+
+---Starts our program for something that is over soon, or for a run.
+---@param words string[]
+---@param input string?
+---@param of string?  the directory of the run that it goes on with
+---@return table|nil program  { handle, of }
+---@return string? message
+function Runs:start(words, input, of)
+  local busy = 0
+  for _, one in ipairs(self.programs) do
+    busy = busy + (one.of and 1 or 0)
+  end
+  if of and busy >= self.at_once then
+    return nil, ("%d runs go on already, and no more may at once; wait for one, or stop one"):format(busy)
+  elseif #self.programs >= self.at_once + 16 then
+    return nil, "too much is asked at once; wait for what was asked before"
+  end
+  local argv = { US, table.unpack(words) }
+  local ok, handle, message = pcall(core.serve.start, argv, input or "", of ~= nil)
+  if not ok or not handle then
+    return nil, tostring(ok and message or handle)
+  end
+  local program = { handle = handle, of = of }
+  self.programs[#self.programs + 1] = program
+  return program
+end
+
+---The handles to wait for; those that ended are reaped first.
+---@return userdata[]
+function Runs:watched()
+  local left, handles = {}, {}
+  for _, one in ipairs(self.programs) do
+    one.code = one.code or one.handle:code()
+    if not one.code then
+      left[#left + 1], handles[#handles + 1] = one, one.handle
+    end
+  end
+  self.programs = left
+  return handles
+end
+
+---What a program said, its end where that is long.
+---@param program table
+---@return string
+function M.said(program)
+  return (program.handle:output(MOST_OUTPUT):gsub("%s+$", ""))
+end
+
+---Begins a run.
+---@param skill { name: string, path: string }
+---@param given { input: table?, args: string[]?, limits: table? }
+---@return string|nil id
+---@return table|string program_or_message
+function Runs:begin(skill, given)
+  local ok, message = files.make_folders(self.folder)
+  if not ok then
+    return nil, message --[[@as string]]
+  end
+  local id = ("%s-%s-%s"):format(skill.name:gsub("[^%w_-]", "_"):gsub("^[_-]+", ""),
+    os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  local dir = files.join(self.folder, id)
+  local words = { "run", skill.path, "--work-dir", dir, "--quiet", "--input", "-" }
+  table.move(self.words, 1, #self.words, #words + 1, words)
+  for _, name in ipairs(names.sorted(given.limits or {})) do
+    words[#words + 1] = "--at-most"
+    words[#words + 1] = ("%s=%s"):format(name, given.limits[name])
+  end
+  words[#words + 1] = "--"
+  table.move(given.args or {}, 1, #(given.args or {}), #words + 1, words)
+  local program, why = self:start(words, assert(json.encode(given.input or {})), dir)
+  if not program then
+    return nil, why --[[@as string]]
+  end
+  return id, program
+end
+
+---Goes on with a run, unless somebody does already.
+---@param dir string
+---@param words string[]?
+---@return table|nil program  nil without a message: somebody does
+---@return string? message
+function Runs:go_on(dir, words)
+  if core.holder(dir) then
+    return nil
+  end
+  local all = table.move(self.agent, 1, #self.agent, 4, { "resume", dir, "--quiet" })
+  return self:start(table.move(words or {}, 1, #(words or {}), #all + 1, all), nil, dir)
+end
+
+---Tells who goes on with a run to stop; it can be resumed.
+---@param dir string
+---@return boolean|nil ok
+---@return string? message
+function M.stop(dir)
+  local pid, host = core.holder(dir)
+  local here = (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+")
+  local number = math.tointeger(tonumber(pid))
+  if not pid then
+    return nil, "it does not go on: nobody holds it"
+  elseif host ~= here or not number then
+    return nil, ("process %s on %s goes on with it, which cannot be reached from here"):format(pid, tostring(host))
+  elseif not core.serve.terminate(number) then
+    return nil, ("process %d goes on with it; stop that by hand"):format(number)
+  end
+  return true
+end
+
+-- What a caller may do now.
+local function next_of(status)
+  if status.held_by then
+    return "status waits for it, stop stops it"
+  elseif status.questions then
+    return "answer answers it"
+  elseif status.status == "completed" or status.status == "aborted" then
+    return nil
+  elseif status.status == "failed" then
+    return "log and explain say why"
+  end
+  return "resume goes on with it"
+end
+
+---How a run stands, for a caller.
+---@param id string
+---@param dir string
+---@return table|nil
+---@return string? message
+function Runs:stands(id, dir)
+  local books, report = look.books(dir)
+  if not books then
+    return nil, report --[[@as string]]
+  end
+  local status = require("skillrt.report.status").of(dir, books, report --[[@as table]])
+  for _, one in ipairs(self.programs) do -- one that is about to hold it
+    status.held_by = status.held_by or one.of == dir and not one.code and not one.handle:code() and one or nil
+  end
+  local told = { run = id, dir = dir, skill = status.skill, status = status.held_by and "running" or status.status,
+    reason = not status.held_by and status.reason or nil, message = not status.held_by and status.message or nil,
+    steps = status.steps, open = status.open, last_error = status.last_error, updated_at = status.updated_at,
+    limits = #status.limits > 0 and status.limits or nil, next = next_of(status) }
+  if status.interrupted and not status.held_by then
+    told.status, told.reason = "interrupted", "no process holds it"
+  end
+  for i, one in ipairs(status.questions or {}) do
+    told.questions = told.questions or json.array({})
+    told.questions[i] = { number = one.q, question = one.question, due = one.due }
+  end
+  local state = not status.held_by and json.encode(books.state and books.state.root or {})
+  if state and #state <= MOST_STATE then
+    told.state = books.state and books.state.root
+  elseif state then
+    told.state_file = files.join(dir, "state.json")
+  end
+  return told
+end
+
+---@class skillrt.mcp.Follow  a run that somebody waits for
+---@field id string
+---@field dir string
+---@field program table|nil  that goes on with it
+---@field over boolean
+local Follow = {}
+Follow.__index = Follow
+
+---@param id string
+---@param dir string
+---@param program table|nil  what was started for it; nil: another process may hold it
+---@param new boolean?  it begins: all of it is told; else only what comes
+function M.follow(id, dir, program, new)
+  local told = { next = 0 }
+  if not new then
+    local report = core.read(dir, function() return false end)
+    told.next = report and report.last + 1 or 0
+  end
+  return setmetatable({ id = id, dir = dir, program = program, told = told, over = false,
+    lines = require("skillrt.report.lines").new({ continuing = not new }) }, Follow)
+end
+
+-- The folder whose changes tell of it: its journal's, or the nearest above that is there.
+function Follow:watch_it()
+  local at = files.join(self.dir, "journal")
+  while not files.stat(at) and #at > 1 do
+    at = files.dirname(at)
+  end
+  if self.watched ~= at then
+    self.watch, self.watched = core.watch(at), at
+    return true
+  end
+  return false
+end
+
+---What has become of it since it was looked at last.
+---@param tell fun(line: string)
+---@return boolean over
+function Follow:advance(tell)
+  local fresh = self:watch_it()
+  local ended
+  if self.program then
+    self.program.code = self.program.code or self.program.handle:code()
+    ended = self.program.code ~= nil
+  else
+    ended = not core.holder(self.dir)
+  end
+  if fresh or ended or not self.watch or self.watch:changed() then
+    pcall(look.behind, self.dir, self.told, function(record) -- a damaged journal is told by how it stands
+      for _, line in ipairs(self.lines:of(record)) do
+        tell(line.text)
+      end
+    end)
+  end
+  repeat until not self:watch_it() -- what came to be in the meantime
+  self.over = ended
+  return ended
+end
+
+---Whether there is a run at all: a program may end before it has begun one.
+---@return boolean
+function Follow:begun()
+  return look.books(self.dir) ~= nil
+end
+
+return M
