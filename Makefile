@@ -22,7 +22,8 @@ endif
 
 WARN  := -Wall -Wextra -Wshadow -Wconversion
 SAN   := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-FLAGS_release := -O2 -g -ffunction-sections -fdata-sections
+# nothing here is unwound but by debuggers, which have .debug_frame: the tables were 45 KB of the program
+FLAGS_release := -O2 -g -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 FLAGS_debug   := -O0 -g3 -DSKILLRT_FROM_DISK='"$(CURDIR)"'
 FLAGS_asan    := -O1 -g $(SAN)
 FLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
