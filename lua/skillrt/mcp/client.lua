@@ -4,6 +4,7 @@
 -- All that it does follows from what was recorded, so that a resume does the same. What a server says is data: it is
 -- read here and nowhere obeyed. Knows ctx; how messages travel is stdio.lua's and http.lua's.
 
+local json = require("skillrt.base.json")
 local messages = require("skillrt.mcp.messages")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
@@ -26,9 +27,6 @@ local M = {}
 ---@field version string
 local Client = {}
 Client.__index = Client
-
--- How often a server may ask while it is asked.
-local MAX_QUESTIONS <const> = 100
 
 local NOTICE = {
   ["notifications/tools/list_changed"] = function(live) live.changed = live.changed + 1 end,
@@ -58,38 +56,11 @@ end
 ---@return skillrt.McpClient
 function M.new(ctx, server, more)
   return setmetatable({ ctx = ctx, server = server, live = live_of(server, more.live), version = more.version,
-    capabilities = {}, wire = require("skillrt.mcp.stdio") }, Client)
+    capabilities = {}, wire = require(server.argv and "skillrt.mcp.stdio" or "skillrt.mcp.http") }, Client)
 end
 
 local function said(self, text, ...)
   return record.printable(("mcp %s: " .. text):format(self.server.name, ...))
-end
-
--- The answer among what came; or what the server asks.
-local function read(self, reply, id)
-  for _, message in ipairs(self.wire.messages(reply)) do
-    if message.id == id and message.method == nil then
-      return message
-    elseif message.id ~= nil and message.method ~= nil then
-      return nil, message
-    end
-  end
-end
-
-local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
-
--- What the server asks, answered: a line that goes back.
-local function answered(self, question)
-  local answer = { jsonrpc = "2.0", id = question.id }
-  local perform = self.answers and self.answers[question.method]
-  if question.method == "ping" then
-    answer.result = {}
-  elseif perform then
-    answer.result, answer.error = perform(self, question.params)
-  else
-    answer.error = UNKNOWN
-  end
-  return require("skillrt.base.json").encode(answer, { sorted = true })
 end
 
 -- It began too often, as one does that dies of each call.
@@ -100,37 +71,28 @@ local function problem_of(self)
       and said(self, "began %d times in this run and ended each time (max_restarts)", live.starts)
 end
 
--- Why there is no reply: without the name that the session has for the engine.
-local function broken_off(self, why, class, reply)
-  self.live.ended = self.live.ended or reply and (reply.status == "broken" or reply.status == "killed")
-  return nil, said(self, "%s", why:gsub("^mcp%-[%w_-]+: ", "")), class
+local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
+
+---What the server asks, answered: the text that goes back.
+---@param question table
+---@return string
+function Client:answered(question)
+  local answer = { jsonrpc = "2.0", id = question.id }
+  local perform = self.answers and self.answers[question.method]
+  if question.method == "ping" then
+    answer.result = {}
+  elseif perform then
+    answer.result, answer.error = perform(self, question.params)
+  else
+    answer.error = UNKNOWN
+  end
+  return assert(json.encode(answer, { sorted = true }))
 end
 
 -- What a request came to, once.
 local function exchange(self, call)
-  local request, message = self.wire.request(self, call)
-  if not request then
-    return nil, said(self, "%s", message), "permanent"
-  end
-  local reply, why, class, bad = self.ctx.await(request)
-  for _ = 1, MAX_QUESTIONS do
-    local answer, question
-    if reply then
-      answer, question = read(self, reply, call.id)
-    end
-    if not reply then
-      return broken_off(self, why, class, bad)
-    elseif not question then
-      return answer or {}
-    end
-    call.follows = answered(self, question)
-    request = assert(self.wire.request(self, call))
-    reply, why, class, bad = self.ctx.await(request)
-    if not reply and class ~= "canceled" and not call.idempotent then
-      class = "doubt"
-    end
-  end
-  return nil, said(self, "asks without an end"), "permanent"
+  local answer, message, class = self.wire.exchange(self, call)
+  return answer, message and said(self, "%s", message), class
 end
 
 -- A call that broke off while the server asked: nobody knows whether it acted.
@@ -161,7 +123,6 @@ function Client:request(method, params, options)
   end
   local answer, message, class = exchange(self, call)
   while class == "doubt" and may_again(self, call, message) do
-    call.follows = nil
     answer, message, class = exchange(self, call)
   end
   if not answer then

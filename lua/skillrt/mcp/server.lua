@@ -48,6 +48,7 @@ local FIELDS = {
   tools = { kind = "table" },
   approval = { kind = { "text", "function" } },
   max_restarts = { kind = "count", default = 5 },
+  ca_file = { kind = "text" },
   max_reply = { kind = "positive", default = 16 << 20 },
 }
 

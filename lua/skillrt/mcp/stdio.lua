@@ -9,6 +9,9 @@ local server_of = require("skillrt.mcp.server")
 
 local M = {}
 
+-- How often a server may ask while it is asked.
+local MAX_QUESTIONS <const> = 100
+
 local BASE <const> = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "TERM", "XDG_CACHE_HOME" }
 
 local function encode(value)
@@ -38,12 +41,8 @@ local function place_of(server)
   return { env = env, argv = argv, secrets = held[1] and held or nil }
 end
 
----The request of a message that is answered; `follows`: of an answer to what the server asked meanwhile.
----@param client skillrt.McpClient
----@param call table  { id, method, params, follows = text?, timeout, idempotent, acts }
----@return table|nil request
----@return string? message
-function M.request(client, call)
+-- The request of a message that is answered; `follows`: the line that answers what the server asked meanwhile.
+local function request(client, call, follows)
   local server, live = client.server, client.live
   if not live.place then
     local place, message = place_of(server)
@@ -62,28 +61,55 @@ function M.request(client, call)
     env = live.place.env,
     cwd = server.cwd,
     secrets = live.place.secrets,
-    declared = { argv = server.argv, env = server.env, message = call.follows or declared },
+    declared = { argv = server.argv, env = server.env, message = follows or declared },
     id = call.id,
-    message = call.follows or encode(body),
+    message = follows or encode(body),
     opening = { encode(messages.initialize(client)), encode(messages.INITIALIZED) },
     withdraw = encode(messages.canceled(call.id)),
     questions = true,
-    follows = call.follows ~= nil or nil,
+    follows = follows ~= nil or nil,
     heard = live.heard,
     timeout = call.timeout or server.timeout,
     max_reply = server.max_reply,
-    idempotent = call.follows and true or call.idempotent, -- what follows is asked about by client.lua
+    idempotent = follows and true or call.idempotent, -- what follows is asked about by the client
     acts = call.acts,
     shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
   }
 end
 
----The messages of a reply, in their order.
----@param reply table
----@return table[]
-function M.messages(reply)
-  local value = json.decode(reply.body)
-  return { type(value) == "table" and value or nil }
+-- Why there is no reply: without the name that the session has for the engine.
+local function broken_off(client, why, class, reply)
+  client.live.ended = client.live.ended or reply and (reply.status == "broken" or reply.status == "killed")
+  return nil, (why:gsub("^mcp%-[%w_-]+: ", "")), class
+end
+
+---What a request came to, once: what the server asks meanwhile is answered, and the answer waited for again.
+---@param client skillrt.McpClient
+---@param call table  { id, method, params, timeout, idempotent, acts, shown }
+---@return table|nil answer
+---@return string? message
+---@return string? class  "doubt": it may have acted, and is asked about by who called
+function M.exchange(client, call)
+  local asked, message = request(client, call)
+  if not asked then
+    return nil, message, "permanent"
+  end
+  local reply, why, class, bad = client.ctx.await(asked)
+  for _ = 1, MAX_QUESTIONS do
+    if not reply then
+      return broken_off(client, why, class, bad)
+    end
+    local answer = json.decode(reply.body)
+    if answer.method == nil then
+      return answer
+    end
+    asked = request(client, call, client:answered(answer))
+    reply, why, class, bad = client.ctx.await(asked)
+    if not reply and class ~= "canceled" and not call.idempotent then
+      class = "doubt"
+    end
+  end
+  return nil, "asks without an end", "permanent"
 end
 
 return M

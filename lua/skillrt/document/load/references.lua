@@ -177,7 +177,8 @@ local function check_lines(tree, file, blocks, tell)
       if path and about_others == nil then
         about_others = is_about_others(tree, passage.text)
       end
-      if path and not is_made(before) and not others and not about_others then -- "`a.md`:" may stand over the text that is written into it
+      -- "`a.md`:" may stand over the text that is written into it
+      if path and not is_made(before) and not others and not about_others then
         waiting[#waiting + 1] = { path, { file = file, line = passage.line } }
         if not passage.text:find "[:\u{FF1A}]%**$" then
           over(false)
