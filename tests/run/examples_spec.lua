@@ -109,6 +109,12 @@ describe("the example", function()
     assert.has_match("1 files, 0 worth a look", pages.read(folder.path .. "/quick/report.md"), 1, true)
   end)
 
+  it("http_agent passes its own tests, without its agent (R152)", function()
+    local output, code = pages.run(("%s test examples/http_agent/skill.lua"):format(program))
+    assert.equal(0, code, output)
+    assert.truthy(output:find("3 successes / 0 failures / 0 errors", 1, true), output)
+  end)
+
   it("http_agent comes back to a busy agent and reads its talk (R63, R64, F25)", function()
     local folder <close> = pages.folder()
     local start = "%s/examples/http_agent/agent > '%s/url' 2>/dev/null & echo $!"

@@ -1,26 +1,8 @@
--- fake_clock.lua: the clocks of runs, set by a test. To be required before anything of skillrt is.
+-- fake_clock.lua: the clocks of runs, set by a test (skillrt.base.fake_clock), and the times of files. To be required
+-- before anything of skillrt is.
 local core = require "skillrt.core"
 
-local M = { now = 1800000000000, mono = 1000000 } -- UTC ms; ms of the clock that nobody puts back
-
-function core.wall_ms()
-  return M.now
-end
-
-function core.mono_ns()
-  return M.mono * 1000000
-end
-
----Time goes by.
-function M.pass(seconds)
-  local ms = math.floor(seconds * 1000)
-  M.now, M.mono = M.now + ms, M.mono + ms
-end
-
----Somebody sets the wall clock.
-function M.set(seconds)
-  M.now = M.now + math.floor(seconds * 1000)
-end
+local M = require "skillrt.base.fake_clock"
 
 local stamped, stat = {}, core.files.stat
 

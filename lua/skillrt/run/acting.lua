@@ -11,6 +11,15 @@ local record = require("skillrt.base.record")
 
 local M = {}
 
+---@class skillrt.World  what stands in place of the transports, and lets time go by: of tests (test/world.lua), of
+---replays (replay/world.lua)
+---@field takes fun(world, call: skillrt.Call): boolean  it answers the call: nothing leaves
+---@field perform fun(world, call: skillrt.Call): table|nil, table|nil  its intent is durable: a reply; or what a record
+---       of a result says; or nothing yet: then `given` is called later
+---@field idle fun(world, policy: skillrt.Policy): boolean  nothing is under way: whether it has moved something
+---@field dress fun(world, skill: skillrt.Skill)  changes a skill that was made ready for a run
+---@field opened fun(world, run: userdata)
+
 ---Their intents, and their numbers among what is performed once these are durable.
 ---@param calls skillrt.Calls
 ---@param performing integer[]
@@ -18,7 +27,10 @@ function M.leave(calls, performing)
   for i, number in ipairs(calls.acting) do
     local call = calls.numbers:of(number)
     calls.acting[i] = nil
-    if call then -- else it was given up meanwhile
+    if call and call.world then
+      calls:task(call)
+      performing[#performing + 1] = number
+    elseif call then -- else it was given up meanwhile
       call.leaving = nil
       calls:emit(call, { t = "call", a = call.attempt > 1 and call.attempt or nil, kind = call.kind,
         to = record.printable(call.to), digest = call.digest, idem = call.idem or nil })
@@ -48,11 +60,28 @@ local function performed(call)
   return value, message, class
 end
 
+---What the world gives that stands in place of the transports (world.lua): nothing yet, a reply, or what a record says.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param reply table|nil
+---@param entry table|nil
+function M.given(calls, call, reply, entry)
+  if reply then
+    calls:replied(call, reply)
+  elseif entry then
+    calls:settle(call, entry)
+  end
+end
+
 ---It is performed now; with a reply: it was canceled before it began.
 ---@param calls skillrt.Calls
 ---@param call skillrt.Call
 ---@param reply table|nil
 function M.replied(calls, call, reply)
+  if call.world then
+    call.number = nil -- nobody can cancel what is not under way
+    return M.given(calls, call, call.world:perform(call))
+  end
   if reply and call.canceling then
     return calls:settle(call, { unsent = true, failed = { class = "canceled", message = "canceled" } })
   elseif reply then -- it has not begun: a resume performs it, and nobody is asked

@@ -74,7 +74,9 @@ function Calls.new(run, journal, numbers, session)
       return false
     end
     call.number, call.leaving = numbers:next(call), true
-    table.insert(call.kind == "local" and self.acting or self.starting, call.number)
+    local world = run.world
+    call.world = world and world:takes(call) and world or nil
+    table.insert((call.kind == "local" or call.world) and self.acting or self.starting, call.number)
     return true
   end
   return single.of(Calls, self)

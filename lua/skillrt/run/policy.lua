@@ -281,7 +281,9 @@ function Policy:choose()
     return ending.decide(self, limits:reached())
   elseif not steps.performing[1] then
     local reason, message, due = resting(self)
-    if reason then
+    if reason == "again" then
+      return self:choose()
+    elseif reason then
       return ending.stop(self, "paused", reason, message, due)
     end
   elseif not calls.used then
@@ -326,7 +328,7 @@ function Policy:accept(number, reply)
   end
   self.accepting, self.written = number, count
   if what.place then
-    local take = what.kind == "local" and acting.replied or self.calls.replied
+    local take = (what.kind == "local" or what.world and not reply) and acting.replied or self.calls.replied
     take(self.calls, what, reply)
     under_way[number] = nil
     if what.execution and not self.stopping then

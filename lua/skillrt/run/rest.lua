@@ -103,7 +103,10 @@ end
 ---@return string? message
 ---@return integer? due  UTC ms: when it goes on
 function M.pause(policy)
-  local calls, session = policy.calls, policy.session
+  local calls, session, world = policy.calls, policy.session, policy.run.world
+  if world and world:idle(policy) then
+    return "again" -- something has come, or time has gone by
+  end
   local waiters, open = calls.waiters, asked.list(policy.books)
   local at, why = next_due(policy)
   if at == true or policy.has_arrived or listens_to_a_session(calls) then

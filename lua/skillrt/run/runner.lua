@@ -145,6 +145,9 @@ local function open(parts, options, mode)
     http_module = module, interrupt = options.interrupt,
   })
   self.first = nil -- the books have it
+  if run and options.world then
+    options.world:opened(run)
+  end
   if run and skill.loaded then
     skill.loaded.told[self] = true
   end
@@ -210,10 +213,12 @@ local function parts_of(skill, options, settings)
   local prepared, pins, prompts = prepare.skill(skill, settings)
   if not prepared then
     return nil, pins, prompts
+  elseif options.world then
+    options.world:dress(prepared)
   end
   return {
     run = { skill = prepared, books = books_of.new(), prompts = prompts, args = options.args or {},
-      shift = options.shift },
+      shift = options.shift, world = options.world },
     session = { pins = pins, agent = options.agent, attended = options.attended, wait = options.wait,
       park_ms = options.park_ms },
     input = options.input or {},

@@ -95,6 +95,8 @@ function M.prepared_for(policy, call, known)
   local prepared, pins, prompts = prepare.skill(skill, { durability = own.durability, context = own.context })
   if not prepared then
     return nil, pins
+  elseif policy.run.world then
+    policy.run.world:dress(prepared)
   end
   local _, missing = http.module(prepared)
   if missing then

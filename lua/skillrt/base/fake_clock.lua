@@ -1,0 +1,35 @@
+-- base/fake_clock.lua: the clocks of runs, set by who tests: time goes by when it is told to, and at once.
+--
+-- Takes the places of the core's clocks, so it has to be required before anything that has a look at them: by
+-- `skillrt test` and `skillrt replay` first of all, by specs in their first line. Knows no runs.
+
+local core = require("skillrt.core")
+
+local M = {
+  now = 1800000000000, -- UTC ms
+  mono = 1000000, -- ms of the clock that nobody puts back
+  real_ns = core.mono_ns, -- the clock that goes by itself
+}
+
+function core.wall_ms()
+  return M.now
+end
+
+function core.mono_ns()
+  return M.mono * 1000000
+end
+
+---Time goes by.
+---@param seconds number
+function M.pass(seconds)
+  local ms = math.floor(seconds * 1000 + 0.5)
+  M.now, M.mono = M.now + ms, M.mono + ms
+end
+
+---Somebody sets the wall clock.
+---@param seconds number  by so much
+function M.set(seconds)
+  M.now = M.now + math.floor(seconds * 1000)
+end
+
+return M

@@ -1,0 +1,51 @@
+-- cli/command/test.lua: `skillrt test SKILL`: a skill's own tests, without a key and without a network.
+
+return {
+  name = "test",
+  summary = "Runs the tests of a skill: with stubs for all that it calls, no key, no network, no waiting",
+  description = "Its specs are `*_spec.lua` in its folder and in tests/ there; of a script X.lua those that begin with "
+    .. "X beside it and in tests/. They are written in busted's words; docs/testing.md. They are code, which runs with "
+    .. "all that you may do. Exit code 0: all passed, 1: not all, 2: there are none.",
+  own_codes = true,
+  arguments = {
+    { name = "SKILL", help = "a script, a skill's folder or configuration, a workflow script (.js)" },
+    { name = "SPEC", help = "these files instead of those that are found", many = true, optional = true },
+  },
+  options = {
+    { name = "filter", value = "PATTERN", help = "only tests whose whole name matches (a pattern of Lua)" },
+    { name = "output", value = "FORM", choices = { "plain", "tap", "junit" },
+      help = "plain (the default), tap or junit" },
+    { name = "timeout", value = "SECONDS", help = "how long each test may take; default: 10" },
+    require("skillrt.cli.trust").OPTION,
+  },
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    require("skillrt.base.fake_clock") -- before anything that looks at the time
+    local ending, runner = require("skillrt.cli.ending"), require("skillrt.test.runner")
+    local seconds = tonumber(args.timeout or 10)
+    if not seconds or seconds <= 0 or seconds > 86400 then
+      return ending.refused("--timeout: must be seconds above 0, not " .. tostring(args.timeout), "invalid")
+    elseif args.filter and not pcall(string.find, "", args.filter) then
+      return ending.refused("--filter: is no pattern: " .. args.filter, "invalid")
+    end
+    local files = require("skillrt.base.files")
+    local _, missing = files.stat(args.skill)
+    local ok, message, code = true, missing, "missing"
+    if not missing and not args.skill:find("%.lua$") then
+      ok, message, code = require("skillrt.cli.trust").check(args.skill, args)
+    end
+    if missing or not ok then
+      return ending.refused(message, code)
+    end
+    local specs = args.spec and #args.spec > 0 and args.spec or runner.find(args.skill)
+    if not specs[1] then
+      return ending.refused(("%s: has no tests; write one, as NAME_spec.lua beside it or in tests/ (docs/testing.md)")
+        :format(args.skill), "missing")
+    end
+    local counts = runner.run(args.skill, specs, { seconds = seconds, filter = args.filter,
+      report = require("skillrt.test.output")[args.output or "plain"]() })
+    local codes = require("skillrt.cli.exit_codes")
+    return counts.failure + counts.error > 0 and codes.failed or codes.completed
+  end,
+}

@@ -1,0 +1,128 @@
+-- test/init.lua: the module skillrt.test: what a spec of a skill may use (docs/testing.md): a run of the skill with
+-- stubs in place of all that it calls, and what became of it.
+--
+-- The run is a real one, in a folder that goes away. Knows skills, runs and worlds; nothing of the words of specs.
+
+local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
+local faults = require("skillrt.test.faults")
+
+local M = {}
+
+for _, name in ipairs({ "timeout", "refused", "reset", "status", "exit", "garbage", "crash", "after", "on" }) do
+  M[name] = faults[name]
+end
+
+---The skill that is under test, and how it is run: set by `skillrt test`.
+---@type { skill: string, seconds: number, folder: fun(): string }
+M.subject = nil
+
+local OPTIONS = {}
+for name in ([[skill state input args agents programs urls real answers events now limits strategy context secrets
+  durability]]):gmatch("%S+") do
+  OPTIONS[name] = true
+end
+
+local function check(options)
+  local names = require("skillrt.base.names")
+  for name in pairs(options) do
+    if not OPTIONS[name] then
+      error(("test.run: unknown option %s%s"):format(names.show(name), names.suggest(tostring(name), OPTIONS)), 3)
+    end
+  end
+end
+
+-- The skill at a path, with stand-ins for agents that nobody chose.
+local function loaded(path, options)
+  local open = require("skillrt.document.open")
+  local value, message, code, more
+  if not path:find("%.m?js$") then
+    value, message, code, more = open.load(path)
+  end
+  if not value and (code == nil or code == "invalid") or value and value.missing then
+    value, message, code, more = open.load(path, { agent = { kind = "dry", name = "agent" }, drawn = options.drawn })
+  end
+  return value, message, code, more
+end
+
+-- One process of the run: it begins, or is resumed where it was killed.
+local function session(skill, options, dir, resumes)
+  local runner = require("skillrt.run.runner")
+  local is = require("skillrt.skill").is
+  if resumes then
+    local reopen = require("skillrt.document.reopen")
+    local all = { work_dir = dir, world = options.world, watcher = options.watcher }
+    local value, message, code = skill, nil, nil
+    if not is(skill) then
+      value, message, code = reopen.skill_for(dir, all, function(path)
+        return loaded(path, {})
+      end)
+    end
+    if is(value) then
+      return runner.go_on(value, all)
+    end
+    return value, message, code
+  end
+  local value, message, code = skill, nil, nil
+  if not is(skill) then
+    runner.commanded = options -- for a script that runs itself
+    value, message, code = loaded(skill, {})
+    runner.commanded = nil
+    if not value and code == "no_skill" and runner.last then
+      return runner.last
+    end
+  end
+  if is(value) then
+    return runner.run(value, options)
+  end
+  return value, message, code
+end
+
+local function instant_of(given)
+  if given == nil then
+    return 1800000000000
+  end
+  local at, problem = require("skillrt.base.instant").read(given)
+  return at or error("test.run: now: " .. problem, 3)
+end
+
+---Runs the skill with stubs in place of what it calls, to its end or until it pauses.
+---@param options table?  see docs/testing.md
+---@return skillrt.test.Run
+function M.run(options)
+  options = options or {}
+  check(options)
+  local skill = options.skill or (M.subject or {}).skill or error("test.run: names no skill: skill = PATH", 2)
+  local files = require("skillrt.base.files")
+  local folder = (M.subject or {}).folder()
+  local dir = files.join(folder, "run")
+  local story = require("skillrt.run.story").new()
+  clock.now = instant_of(options.now)
+  local from = clock.now
+  local keeps = options.context ~= "memory" and (type(skill) ~= "table" or skill.context ~= "memory")
+  local world = require("skillrt.test.world").new(options, keeps and dir or nil, M.subject.seconds)
+  require("skillrt.base.secrets").get = function(name) -- the real ones are no test's
+    return (options.secrets or {})[name] or "stub of " .. name
+  end
+  local watcher = { flush = function() end, observe = function(record) story:add(record) end }
+  local result, message
+  local resumes = false
+  repeat
+    world.killed = nil
+    result, message = session(skill, { work_dir = dir, input = options.input, args = options.args or {},
+      strategy = options.strategy, durability = options.durability or "process", context = options.context,
+      limits = options.limits, world = world, watcher = watcher }, dir, resumes)
+    if world.killed then
+      assert(files.rename(dir .. ".killed", dir))
+      resumes = true
+    end
+  until not world.killed or world.problem
+  if world.problem or not result then
+    error({ failure = tostring(world.problem or message) }, 0)
+  end
+  if not result.in_memory then
+    story = assert(require("skillrt.run.story").read(dir))
+  end
+  return require("skillrt.test.outcome").of(result, story, world, dir, (clock.now - from) / 1000)
+end
+
+return M

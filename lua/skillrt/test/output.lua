@@ -1,0 +1,97 @@
+-- test/output.lua: how tests are told: plain for people, TAP and JUnit's XML for other programs.
+--
+-- Writes as it goes, but for XML. Knows results, no tests.
+
+local output = require("skillrt.report.output")
+local text_of = require("skillrt.report.text")
+
+local M = {}
+
+local function lines_of(text, before)
+  local out = {}
+  for _, line in ipairs(text_of.lines(text or "")) do
+    out[#out + 1] = before .. line
+  end
+  return table.concat(out, "\n")
+end
+
+local SIGN <const> = { success = "+", failure = "-", error = "*", pending = "." }
+local WORD <const> = { failure = "Failure", error = "Error", pending = "Pending" }
+
+---@return table report  { test = fun(result), closed = fun(counts, seconds) }
+function M.plain()
+  local told = {}
+  return {
+    test = function(result)
+      output.write(("%s %s\n"):format(SIGN[result.status], text_of.escape(result.name)))
+      if result.status ~= "success" then
+        told[#told + 1] = result
+      end
+    end,
+    closed = function(counts, seconds)
+      for _, result in ipairs(told) do
+        output.write(("\n%s: %s @ %s\n"):format(WORD[result.status], text_of.escape(result.name),
+          text_of.escape(result.line or result.file)))
+        if result.message and result.message ~= "" then
+          output.write(lines_of(result.message, "  ") .. "\n")
+        end
+      end
+      output.write(("\n%d successes / %d failures / %d errors / %d pending : %.3f seconds\n"):format(counts.success,
+        counts.failure, counts.error, counts.pending, seconds))
+    end,
+  }
+end
+
+---The Test Anything Protocol.
+function M.tap()
+  local count = 0
+  return {
+    test = function(result)
+      count = count + 1
+      local well = result.status == "success" or result.status == "pending"
+      local name = text_of.escape(result.name):gsub("#", "\\#")
+      output.write(("%s %d - %s%s\n"):format(well and "ok" or "not ok", count, name,
+        result.status == "pending" and " # SKIP" or ""))
+      if not well then
+        output.write(lines_of((result.line or result.file) .. "\n" .. (result.message or ""), "# ") .. "\n")
+      end
+    end,
+    closed = function()
+      output.write(("1..%d\n"):format(count))
+    end,
+  }
+end
+
+local ENTITIES <const> = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+local function xml(text)
+  return (table.concat(text_of.lines(text), "\n"):gsub('[&<>"]', ENTITIES))
+end
+
+---XML as JUnit writes it.
+function M.junit()
+  local rows = {}
+  return {
+    test = function(result)
+      local head = ('    <testcase classname="%s" name="%s" time="%.3f"'):format(xml(result.file), xml(result.name),
+        result.seconds)
+      if result.status == "success" then
+        rows[#rows + 1] = head .. "/>"
+      elseif result.status == "pending" then
+        rows[#rows + 1] = head .. "><skipped/></testcase>"
+      else
+        rows[#rows + 1] = ('%s><%s message="%s">%s</%s></testcase>'):format(head, result.status,
+          xml(text_of.lines(result.message or "")[1] or ""),
+          xml(("%s\n%s"):format(result.line or "", result.message or "")), result.status)
+      end
+    end,
+    closed = function(counts, seconds)
+      local all = counts.success + counts.failure + counts.error + counts.pending
+      output.write(('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite name="skillrt test" tests="%d" '
+        .. 'failures="%d" errors="%d" skipped="%d" time="%.3f">\n%s\n  </testsuite>\n</testsuites>\n'):format(all,
+        counts.failure, counts.error, counts.pending, seconds, table.concat(rows, "\n")))
+    end,
+  }
+end
+
+return M

@@ -1,0 +1,325 @@
+-- test/world.lua: the world of a run that is tested: stubs answer its calls, a person's answers and events are at hand,
+-- and time goes by at once when nothing else is to be done.
+--
+-- What leaves, is kept, retried, in doubt or resumed is the runtime's own: only the transports are others. A call that
+-- no stub answers ends the test. Called by policy, calls and rest as run.world; see acting.lua.
+
+local acting = require("skillrt.run.acting")
+local asked_of = require("skillrt.run.books.asked")
+local clock = require("skillrt.base.fake_clock")
+local faults = require("skillrt.test.faults")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local questions = require("skillrt.run.questions")
+local state = require("skillrt.skill.patch")
+local steady = require("skillrt.run.steady")
+local stub = require("skillrt.test.stub")
+local stubs = require("skillrt.test.stubs")
+
+---@class skillrt.test.World
+---@field problem string|nil  why the test fails, whatever the run came to
+---@field killed boolean|nil  the process "was killed": the run is to be resumed
+---@field calls table[]       what was asked, in order
+---@field questions table[]
+local World = {}
+World.__index = World
+
+---@param options table  of test.run
+---@param dir string|nil  the run's directory; nil: it keeps nothing
+---@param seconds number  real ones, that the run may take
+---@return skillrt.test.World
+function World.new(options, dir, seconds)
+  return setmetatable({ options = options, dir = dir, calls = {}, questions = {}, tried = {}, used = {}, delayed = {},
+    by_thread = setmetatable({}, { __mode = "k" }), until_ns = clock.real_ns() + seconds * 1e9, crashes = 0,
+    seconds = seconds }, World)
+end
+
+---The test fails, and the run ends.
+---@param text string
+function World:fail(text)
+  self.problem = self.problem or text
+  if self.open then
+    self.open:stop()
+  end
+end
+
+function World:opened(run)
+  self.open, self.delayed = run, {}
+end
+
+-- ---- agents ----
+
+---An agent as it is in the test: who has a stub by its name, or an answer of a form of its own, has a stand-in.
+---@param agent table
+---@param name string
+---@return table
+function World:agent(agent, name)
+  local given = self.options.agents or {}
+  if agent.links then
+    local links = {}
+    for i, link in ipairs(agent.links) do
+      links[i] = self:agent(link, link.name or link.kind)
+    end
+    agent = setmetatable({ links = given[name] == nil and links or agent.links }, { __index = agent })
+  end
+  if stub.STANDS_FOR[agent.kind] or given[name] ~= nil and not (agent.kind == "command" or agent.kind == "http") then
+    agent = stub.new(name, agent)
+  end
+  local world, perform = self, agent.perform
+  return setmetatable({
+    needs_http = function() return false end,
+    functions = function() return {} end,
+    perform = function(_, ctx, task)
+      local thread = coroutine.running()
+      local before = world.by_thread[thread]
+      world.by_thread[thread] = { agent = name, kind = agent.stands_for or agent.kind, task = task }
+      local _ <close> = setmetatable({}, { __close = function() world.by_thread[thread] = before end })
+      return perform(agent, ctx, task)
+    end,
+  }, { __index = agent })
+end
+
+---@param skill table  made ready for a run: a table of its own
+function World:dress(skill)
+  local dressed = {}
+  for name, agent in pairs(skill.agents) do
+    dressed[name] = self:agent(agent, name)
+  end
+  skill.agents = dressed
+  if self.options.state and not self.begun then
+    self.begun = true
+    skill.state = state.merge(skill.state, self.options.state)
+  end
+end
+
+-- ---- calls ----
+
+local function is_real(options, request)
+  for _, name in ipairs(request.argv and options.real or {}) do
+    if stubs.basename(request.argv[1]) == name then
+      return true
+    end
+  end
+  return request.pure == true -- the script of a workflow: a function of what it is told, without a network
+end
+
+function World:takes(call)
+  local request = call.request
+  local real = is_real(self.options, request)
+  if real then
+    request.timeout = math.min(request.timeout or self.seconds, self.seconds)
+  end
+  return not real and call.kind ~= "local"
+end
+
+-- An answer as the bytes of a reply.
+local function body_of(value, asked)
+  if type(value) ~= "table" then
+    return tostring(value)
+  end
+  local out = value
+  if asked.agent and not asked.schema and not json.is_array(value) and value.status == nil then
+    out = { status = "completed" } -- unless it says something else
+    for key, item in pairs(value) do
+      out[key] = item
+    end
+  end
+  return assert(json.encode(out))
+end
+
+local function good(value, call, asked)
+  return { status = "ok", code = call.kind == "http" and 200 or 0, body = body_of(value, asked),
+    extra = call.kind == "http" and type(value) == "table" and "application/json" or "", message = "", elapsed_ms = 0 }
+end
+
+-- The journal is what it is at this moment: the process that had it is gone. Nothing more is written to it.
+local function kill(self)
+  if not self.dir then
+    return self:fail('test.crash: a run that keeps nothing (context = "memory") cannot be resumed')
+  end
+  self.killed, self.crashes = true, self.crashes + 1
+  assert(files.rename(self.dir, self.dir .. ".killed"))
+  self.open:stop()
+end
+
+-- It comes when its time has come.
+local function later(self, call, reply, seconds)
+  table.insert(self.delayed, { at = steady.now() + math.ceil(seconds * 1000), call = call, reply = reply })
+  return nil
+end
+
+local REPLIES = {}
+
+function REPLIES.reply(_, call, fault)
+  local reply = { code = call.kind == "http" and fault.reply.status == "ok" and 200 or 0, elapsed_ms = 0, message = "" }
+  for key, value in pairs(fault.reply) do
+    reply[key] = value
+  end
+  return reply
+end
+
+function REPLIES.status(_, _, fault)
+  return { status = "ok", code = fault.code, body = type(fault.body) == "table" and json.encode(fault.body)
+    or fault.body or "", extra = "", message = "", elapsed_ms = 0,
+    retry_after_ms = fault.retry_after and math.ceil(fault.retry_after * 1000) or nil }
+end
+
+function REPLIES.hang(self, call)
+  local seconds = call.request.timeout or 60
+  return later(self, call, { status = "timeout", code = 0, elapsed_ms = math.ceil(seconds * 1000),
+    message = ("no reply within %g s"):format(seconds) }, seconds)
+end
+
+function REPLIES.crash(self, _, fault)
+  self.used[fault] = true
+  kill(self)
+end
+
+local function reply_to(self, call, asked, value)
+  if not faults.is(value) then
+    return good(value, call, asked)
+  elseif value.kind == "after" then
+    local seconds = call.request.timeout
+    if seconds and value.seconds > seconds then
+      return REPLIES.hang(self, call)
+    end
+    local reply = reply_to(self, call, asked, value.reply)
+    return reply and later(self, call, reply, value.seconds)
+  end
+  return REPLIES[value.kind](self, call, value)
+end
+
+---The intent of a call is durable: what comes back; nothing: it comes later, or the run ends.
+---@param call skillrt.Call
+---@return table|nil reply
+function World:perform(call)
+  if self.problem or self.killed then
+    return nil
+  end
+  local asked = stubs.described(self, call)
+  self.calls[#self.calls + 1] = asked
+  local found, name = stubs.find(self.options, asked)
+  if found == nil then
+    return self:fail(("%s: would leave the test: %s %s%s; no stub answers it: give %s"):format(asked.id, asked.kind,
+      asked.to, asked.agent and (' (agent "%s")'):format(asked.agent) or "", stubs.wanted(asked)))
+  end
+  local ok, value, why = pcall(stubs.said, self.used, found, asked, name)
+  if not ok or value == nil then
+    return self:fail(ok and why or ("the stub %s raised: %s"):format(name, names.said(value)))
+  end
+  asked.reply = value
+  return reply_to(self, call, asked, value)
+end
+
+-- ---- what happens when nothing is under way ----
+
+-- What somebody answers to a question: by what it holds, the next of a list, or what a function gives.
+local function answer_to(self, question)
+  local given = self.options.answers
+  if type(given) == "function" then
+    return given(question)
+  elseif stubs.is_list(given) then
+    return stubs.next_of(self.used, given)
+  end
+  for _, text in ipairs(names.sorted(given or {})) do
+    if (question.question or ""):find(text, 1, true) or question.header == text then
+      local value = given[text]
+      if stubs.is_list(value) then
+        return stubs.next_of(self.used, value)
+      end
+      return value
+    end
+  end
+end
+
+local function answers(self, policy)
+  for _, one in ipairs(asked_of.list(policy.books)) do
+    if not self.tried[one.nonce] then
+      local value = answer_to(self, one.question)
+      self.tried[one.nonce] = true
+      local row = { question = one.question.question, header = one.question.header, answer = value, options = {} }
+      for i, option in ipairs(one.question.options or {}) do
+        row.options[i] = option.id
+      end
+      self.questions[#self.questions + 1] = row
+      if value ~= nil then
+        local ok, why = questions.take(policy, { question = one.q, value = value, nonce = one.nonce })
+        if not ok then
+          self:fail("answers: " .. why)
+        end
+        return true
+      end
+    end
+  end
+end
+
+local function events(self, policy)
+  for _, name in ipairs(names.sorted(policy.calls.waiters)) do
+    local given = (self.options.events or {})[name]
+    local list = stubs.is_list(given) and given or { given }
+    local at = (self.used[name] or 0) + 1
+    if list[at] ~= nil then
+      self.used[name] = at
+      policy:event("event", assert(json.encode({ event = name, value = list[at] })))
+      return true
+    end
+  end
+end
+
+-- When the first wait or attempt is due; what only looks at the time now and then waits for nothing.
+local function due_at(policy)
+  local due, at = policy.calls.due, nil
+  for i = 1, due.count do
+    local item = due[i]
+    local what = item.what
+    local execution = what.execution
+    local waits = what.place and not what.program and not execution.ended and execution.calls[what.place] == what
+      or not what.place and not what.watches and policy.books.steps[what.number] == what
+    if waits then
+      at = math.min(at or item.at, item.at)
+    end
+  end
+  return at
+end
+
+-- Time goes by until something is due.
+local function passes(self, policy)
+  local at = due_at(policy)
+  for _, one in ipairs(self.delayed) do
+    at = math.min(at or one.at, one.at)
+  end
+  if not at then
+    return false
+  end
+  local now = steady.now()
+  at = math.max(now, math.min(at, policy.run.limits:due() or at))
+  clock.pass((at - now) / 1000)
+  table.sort(self.delayed, function(a, b)
+    return a.at < b.at
+  end)
+  local first = self.delayed[1]
+  if first and first.at <= at then
+    table.remove(self.delayed, 1)
+    local call = first.call
+    acting.given(policy.calls, call, first.reply)
+    if call.execution and not call.execution.ended then
+      policy:steps_of(call.step):go_on(call.step)
+    end
+  end
+  return true
+end
+
+---@param policy skillrt.Policy
+---@return boolean moved
+function World:idle(policy)
+  if self.problem or self.killed then
+    return false
+  elseif clock.real_ns() > self.until_ns then
+    self:fail(("the run takes longer than %g s, and goes on and on"):format(self.seconds))
+    return false
+  end
+  return answers(self, policy) or events(self, policy) or passes(self, policy) or false
+end
+
+return World
