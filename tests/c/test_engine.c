@@ -1,23 +1,6 @@
 /* test_engine.c: the commit rule, with fakes of policy, transport and store: what is written,
  * synced, reported and sent, in which order. Each expected log is the contract in one line. */
-#include "support/check.h"
-#include "support/fake_host.h"
-
-static struct fake_host h;
-
-static void setup(uint64_t total, uint64_t width) {
-  fake_host_init(&h);
-  h.sys.clock_stands = true; /* no view is due in between unless the test lets time pass */
-  h.policy.total = total;
-  h.policy.width = width;
-  h.timer.quiet = true;
-}
-
-static void teardown(void) {
-  fake_host_close(&h);
-  CHECK(h.sys.live == 0);
-  CHECK(h.outside.in_flight == 0 && h.timer.in_flight == 0);
-}
+#include "support/engine_kit.h"
 
 static void order(void) {
   TEST("an intent is appended and synced before its task leaves, a result before it is reported") {

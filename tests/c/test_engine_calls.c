@@ -2,31 +2,7 @@
  * given up in each place it can be in. Each expected log is the contract in one line. */
 #include <time.h>
 
-#include "support/check.h"
-#include "support/fake_host.h"
-
-static struct fake_host h;
-
-static void setup(uint64_t total, uint64_t width) {
-  fake_host_init(&h);
-  h.sys.clock_stands = true;
-  h.policy.total = total;
-  h.policy.width = width;
-  h.policy.verbose = true;
-}
-
-static void teardown(void) {
-  fake_host_close(&h);
-  CHECK(h.sys.live == 0);
-  CHECK(h.outside.in_flight == 0 && h.timer.in_flight == 0);
-}
-
-/* As after the first turn, with an empty log. */
-static void setup_under_way(uint64_t total, uint64_t width) {
-  setup(total, width);
-  CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-  fake_log_clear(&h.log);
-}
+#include "support/engine_kit.h"
 
 /* The next turn has a choice, and it gives up `number`. */
 static void give_up(uint64_t number) {
@@ -36,7 +12,7 @@ static void give_up(uint64_t number) {
 
 static void attempts(void) {
   TEST("a call of several attempts records each, and its next leaves when its intent is durable") {
-    setup(1, 1);
+    setup_verbose(1, 1);
     h.policy.verbose = false;
     h.policy.attempts = 3;
     h.timer.quiet = true;
@@ -79,14 +55,14 @@ static void attempts(void) {
     teardown();
   }
   TEST("what cannot be sent comes back as a reply: broken if it may pass, refused if not") {
-    setup(2, 1);
+    setup_verbose(2, 1);
     h.outside.fail_send = 1;
     h.outside.fail_code = ERROR_SYSTEM;
     CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
     CHECK(fake_log_count(&h.log, "accept(1,4,,unsent)") == 1);
     CHECK(fake_log_count(&h.log, "pool") == 0); /* nothing was in flight */
     teardown();
-    setup(1, 1);
+    setup_verbose(1, 1);
     h.no_outside = "http.so: not there";
     CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
     CHECK(fake_log_count(&h.log, "accept(1,5,,unsent)") == 1);
@@ -99,7 +75,7 @@ static void attempts(void) {
       memset(text, 'x', sizeof text - 1);
       for (int at = 250; at < 260; at += 2)
         memcpy(text + at + i, "\xC3\xA9", 2);
-      setup(1, 1);
+      setup_verbose(1, 1);
       h.no_outside = text;
       CHECK(fake_host_open(&h) && fake_host_run(&h, 10));
       memcpy(cut, text, sizeof cut);
@@ -109,7 +85,7 @@ static void attempts(void) {
     }
   }
   TEST("a number that is over may be named again by the choice that follows") {
-    setup(3, 1);
+    setup_verbose(3, 1);
     h.policy.one_number = true;
     h.policy.verbose = false;
     h.timer.quiet = true;
@@ -239,7 +215,7 @@ static void nine_ms(void *data, const char *question) {
 
 static void functions(void) {
   TEST("a function is performed after the sync of what was decided with it") {
-    setup(2, 2);
+    setup_verbose(2, 2);
     h.policy.functions = h.busy = true;
     CHECK(fake_host_open(&h));
     fake_log_clear(&h.log);
@@ -251,7 +227,7 @@ static void functions(void) {
     teardown();
   }
   TEST("one that waits because the turn was long may be given up (ARRIVED)") {
-    setup(3, 3);
+    setup_verbose(3, 3);
     h.policy.functions = true;
     h.policy.during = nine_ms;
     CHECK(fake_host_open(&h));
@@ -266,7 +242,7 @@ static void functions(void) {
 
 /* CPU seconds for `replies`, with `width` calls out all the time. */
 static double cost(uint64_t width, uint64_t replies) {
-  setup(UINT64_MAX, width);
+  setup_verbose(UINT64_MAX, width);
   h.policy.verbose = false;
   h.policy.wait_ms = 0;
   h.log.off = h.pool_full = true;
@@ -293,7 +269,7 @@ static void slow_request(void *data, const char *question) {
 
 static void many(void) {
   TEST("many calls that start together leave in several batches, so that none waits for all") {
-    setup(5, 5);
+    setup_verbose(5, 5);
     h.policy.verbose = false;
     h.pool_full = true;
     h.policy.during = slow_request;

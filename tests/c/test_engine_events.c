@@ -2,32 +2,9 @@
  * is only shown (bytes of running calls, ticks). Each expected log is the contract in one line. */
 #include <stdlib.h>
 
-#include "support/check.h"
-#include "support/fake_host.h"
+#include "support/engine_kit.h"
 
-static struct fake_host h;
 static struct error error;
-
-static void setup(uint64_t total, uint64_t width) {
-  fake_host_init(&h);
-  h.sys.clock_stands = true;
-  h.policy.total = total;
-  h.policy.width = width;
-  h.policy.verbose = true;
-}
-
-static void teardown(void) {
-  fake_host_close(&h);
-  CHECK(h.sys.live == 0);
-  CHECK(h.outside.in_flight == 0 && h.timer.in_flight == 0);
-}
-
-/* As after the first turn, with an empty log. */
-static void setup_under_way(uint64_t total, uint64_t width) {
-  setup(total, width);
-  CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
-  fake_log_clear(&h.log);
-}
 
 static bool send(const char *word) {
   return engine_event(h.engine, "inbox", (struct span){word, strlen(word)}, &error);
@@ -70,7 +47,7 @@ static void events(void) {
     teardown();
   }
   TEST("a run that waits for an event only goes on waiting, and goes on when it is there") {
-    setup(1, 0);
+    setup_verbose(1, 0);
     h.policy.events = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(fake_host_turn(&h) == ENGINE_WAITING && h.timer.in_flight == 0);
@@ -179,7 +156,7 @@ static void pass(int64_t ms) {
 
 static void waits(void) {
   TEST("choose is asked again when its time has come, not before, with nothing under way") {
-    setup(1, 0);
+    setup_verbose(1, 0);
     h.policy.wait_ms = 250;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(h.policy.choices == 1 && h.timer.in_flight == 1 && h.timer.first->task->delay_ms == 251);
@@ -212,7 +189,7 @@ static void waits(void) {
     teardown();
   }
   TEST("an earlier time takes the place of a later one, a later one waits for it") {
-    setup(1, 0);
+    setup_verbose(1, 0);
     h.policy.wait_ms = 60000;
     h.policy.in_memory = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
@@ -231,7 +208,7 @@ static void waits(void) {
     teardown();
   }
   TEST("a time of 0 lets the loop turn once") {
-    setup(2, 1);
+    setup_verbose(2, 1);
     h.policy.wait_ms = 0;
     CHECK(fake_host_open(&h));
     for (unsigned i = 1; i < 5; i++)
@@ -240,21 +217,21 @@ static void waits(void) {
     teardown();
   }
   TEST("a time beyond all clocks is none that comes early") {
-    setup(1, 0);
+    setup_verbose(1, 0);
     h.policy.wait_ms = INT64_MAX;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(h.timer.first->task->delay_ms > INT64_C(1) << 40);
     teardown();
   }
   TEST("a run whose timer cannot be had does not sleep for ever: it stops and says so") {
-    setup(1, 0);
+    setup_verbose(1, 0);
     h.policy.wait_ms = 250;
     h.no_timer = true;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_STOPPED);
     CHECK_STR(engine_reason(h.engine), "internal");
     teardown();
     for (int memory = 0; memory < 2; memory++) {
-      setup(1, 0);
+      setup_verbose(1, 0);
       h.policy.wait_ms = 250;
       h.timer.fail_send = 1;
       h.timer.fail_code = memory ? ERROR_MEMORY : ERROR_SYSTEM;
@@ -316,7 +293,7 @@ static void count_tick(void *self) {
 
 static void ticking(void) {
   TEST("a tick is told from the turn, once however many came, and asks for nothing") {
-    setup(1, 1);
+    setup_verbose(1, 1);
     ticks = 0;
     h.policy.policy.tick = count_tick;
     CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING);

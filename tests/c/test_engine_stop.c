@@ -1,31 +1,6 @@
 /* test_engine_stop.c: how a run ends before its time: asked to, or interrupted. Whatever happens it
  * ends, in order, with a reason, and leaks nothing. */
-#include <stdint.h>
-
-#include "support/check.h"
-#include "support/fake_host.h"
-
-static struct fake_host h;
-
-static void setup(uint64_t total, uint64_t width) {
-  fake_host_init(&h);
-  h.sys.clock_stands = true;
-  h.policy.total = total;
-  h.policy.width = width;
-  h.timer.quiet = true;
-}
-
-static void teardown(void) {
-  fake_host_close(&h);
-  CHECK(h.sys.live == 0);
-  CHECK(h.outside.in_flight == 0 && h.timer.in_flight == 0);
-}
-
-static void check_end(const char *status, const char *reason) {
-  CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
-  CHECK_STR(engine_status(h.engine), status);
-  CHECK_STR(engine_reason(h.engine), reason);
-}
+#include "support/engine_kit.h"
 
 static void asked(void) {
   TEST("stop cancels what is under way, then the policy has the last word (R60)") {

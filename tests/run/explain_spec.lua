@@ -1,6 +1,7 @@
 -- explain_spec.lua: `skillrt explain`: why an action was chosen, why another was not, what would have let it run;
 -- of a run that is over, under way, or was killed; and what each step changed: `skillrt log --state`.
 local kit = require "tests.support.cli_kit"
+local target_machine = require "tests.support.target_machine"
 
 local SCRIPT = [[
 local skillrt = require "skillrt"
@@ -108,14 +109,7 @@ describe("skillrt explain", function()
 
   it("shows of a machine what the route of the state asked, and where it leads", function()
     local folder <close> = kit.folder()
-    folder.file("door.lua", [[
-      local skillrt = require "skillrt"
-      return skillrt.skill { name = "door", mode = "machine", state = { guests = 1 }, machine = { initial = "closed",
-        states = { "closed", "open", "completed" }, edges = {
-          { action = "open", from = "closed", to = "open", when = "guests > 0", max_runs = 5 },
-          { action = "lock", from = "closed", to = "completed" }, { action = "close", from = "open", to = "closed" } } },
-        actions = { { id = "open", run = function(s) return { guests = s.guests - 1 } end }, { id = "close", run = function() end },
-          { id = "lock" } } }]])
+    folder.file("door.lua", target_machine.DOOR)
     assert.equal(0, kit.run(folder, { "door.lua", "--work-dir", "w", "--quiet" }).code)
     local out = kit.run(folder, { "explain", "w", "--at", "3" }).out
     assert.same({ "[Iteration 3] lock was chosen in state closed (record 6)",

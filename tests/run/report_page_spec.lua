@@ -3,6 +3,7 @@
 local core = require "skillrt.core"
 local json = require "skillrt.base.json"
 local kit = require "tests.support.cli_kit"
+local target_machine = require "tests.support.target_machine"
 
 local page_of = function(text) return json.decode((text:match('id="data">(.-)</script>'))) end
 
@@ -174,14 +175,7 @@ describe("skillrt report", function()
 
   it("shows of a machine the states over time and the way through them", function()
     local folder <close> = kit.folder()
-    folder.file("door.lua", [[
-      local skillrt = require "skillrt"
-      return skillrt.skill { name = "door", mode = "machine", state = { guests = 1 }, machine = { initial = "closed",
-        states = { "closed", "open", "completed" }, edges = {
-          { action = "open", from = "closed", to = "open", when = "guests > 0", max_runs = 5 },
-          { action = "lock", from = "closed", to = "completed" }, { action = "close", from = "open", to = "closed" } } },
-        actions = { { id = "open", run = function(s) return { guests = s.guests - 1 } end }, { id = "close", run = function() end },
-          { id = "lock" } } }]])
+    folder.file("door.lua", target_machine.DOOR)
     kit.run(folder, { "door.lua", "--work-dir", "w", "--quiet" })
     local text = kit.run(folder, { "report", "w", "--html", "w/page.html" }) and folder.read "w/page.html"
     local states = {}

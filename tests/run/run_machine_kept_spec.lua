@@ -5,24 +5,9 @@ local json = require "skillrt.base.json"
 local machine_of = require "tests.support.target_machine"
 local skillrt = require "skillrt"
 
-local TIMES = { timestamp = true, start_time = true, started_at = true, completed_at = true, failed_at = true,
-  action_duration = true, run_id = true }
-
 -- A state as text without what differs from run to run.
 local function told(state)
-  local function strip(value)
-    if type(value) ~= "table" then
-      return value
-    end
-    local out = json.is_array(value) and json.array {} or {}
-    for key, item in pairs(value) do
-      if not TIMES[key] then
-        out[key] = strip(item)
-      end
-    end
-    return out
-  end
-  return assert(json.encode(strip(state), { indent = 1 }))
+  return assert(json.encode(R.without_times(state), { indent = 1 }))
 end
 
 -- A way through an error, a loop back and a wait, with an agent that is a program.

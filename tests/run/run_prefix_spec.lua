@@ -9,24 +9,10 @@ local function sh(script, parse)
   return skillrt.agent.command { "sh", "-c", script, parse = parse or "text", idempotent = true }
 end
 
-local TIMES = { completed_at = true, timestamp = true, skipped_at = true, failed_at = true, updated_at = true }
-
 -- A state as text, without what differs from run to run: times, and which of two parallel
 -- phases was over first.
 local function told(state)
-  local function strip(value)
-    if type(value) ~= "table" then
-      return value
-    end
-    local out = json.is_array(value) and json.array {} or {}
-    for key, item in pairs(value) do
-      if not TIMES[key] then
-        out[key] = strip(item)
-      end
-    end
-    return out
-  end
-  local plain = strip(state)
+  local plain = R.without_times(state)
   table.sort(plain.phases_completed, function(a, b)
     return a.id < b.id
   end)

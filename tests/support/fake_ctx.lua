@@ -1,6 +1,7 @@
 -- fake_ctx.lua: a ctx that answers requests from a list, judging replies as a run does; it remembers what
 -- was asked and what was logged.
 require "tests.support.json_shim"
+local json = require "skillrt.base.json"
 local judge = require "skillrt.run.judge"
 
 local M = {}
@@ -99,6 +100,27 @@ function M.request(agent, changes)
   end
   local _, message = agent:perform(ctx, M.task(ctx, changes))
   return request, message
+end
+
+---What was asked, decoded, and the request it was asked with.
+function M.sent(ctx, n)
+  local request = ctx.asked[n or 1]
+  return assert(json.decode(request.body)), request
+end
+
+---An environment for tests: `set` before each of them, `restore` behind it.
+---@param variables table<string, string>  what each test begins with
+---@return { now: table<string, string>, set: fun(), restore: fun() }
+function M.environment(variables)
+  local environment, getenv = { now = variables }, os.getenv
+  function environment.set()
+    environment.now = variables
+    os.getenv = function(name) return environment.now[name] end -- luacheck: ignore
+  end
+  function environment.restore()
+    os.getenv = getenv -- luacheck: ignore
+  end
+  return environment
 end
 
 return M

@@ -180,4 +180,22 @@ function M.server(plan)
   }
 end
 
+-- Fields that differ from run to run.
+local TIMES <const> = { timestamp = true, start_time = true, started_at = true, completed_at = true, failed_at = true,
+  skipped_at = true, updated_at = true, action_duration = true, run_id = true }
+
+---A state without what differs from run to run.
+function M.without_times(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local out = json.is_array(value) and json.array {} or {}
+  for key, item in pairs(value) do
+    if not TIMES[key] then
+      out[key] = M.without_times(item)
+    end
+  end
+  return out
+end
+
 return M

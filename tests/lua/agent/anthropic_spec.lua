@@ -5,16 +5,9 @@ local fake = require "tests.support.fake_ctx"
 local json = require "skillrt.base.json"
 local P = require "tests.support.providers"
 
-local ENV
-local getenv = os.getenv
-
+local sent = fake.sent
 local GOOD = '{"status":"completed","stateUpdates":{"ok":true},"summary":"done"}'
 local SCHEMA = { type = "object", required = { "verdict" }, properties = { verdict = { enum = { "pass", "fail" } } } }
-
--- What was sent, decoded.
-local function sent(ctx, n)
-  return assert(json.decode(ctx.asked[n or 1].body)), ctx.asked[n or 1]
-end
 
 local function perform(replies, definition, changes)
   return fake.perform(agent.anthropic(definition or {}), replies, changes)
@@ -42,13 +35,9 @@ local function assert_valid(body)
 end
 
 describe("a model behind the Messages API", function()
-  before_each(function()
-    ENV = { ANTHROPIC_API_KEY = "sk-canary" }
-    os.getenv = function(name) return ENV[name] end -- luacheck: ignore
-  end)
-  after_each(function()
-    os.getenv = getenv -- luacheck: ignore
-  end)
+  local environment = fake.environment { ANTHROPIC_API_KEY = "sk-canary" }
+  before_each(environment.set)
+  after_each(environment.restore)
 
   it("is sent the task as one message, with the key as a header and nowhere else", function()
     local outcome, _, _, ctx = perform({ P.anthropic(GOOD) })
@@ -89,7 +78,7 @@ describe("a model behind the Messages API", function()
     local _, _, _, ctx = perform({ P.anthropic(GOOD) }, { url = "https://example.org/gateway" })
     assert.equal("https://example.org/gateway/v1/messages", ctx.asked[1].url)
     assert.is_nil(ctx.asked[1].headers["x-api-key"])
-    ENV.OTHER_KEY = "other"
+    environment.now.OTHER_KEY = "other"
     _, _, _, ctx = perform({ P.anthropic(GOOD) }, { url = "https://example.org/v1/", key_env = "OTHER_KEY", auth = "bearer",
       version = "2026-10-21", beta = { "a", "b" }, headers = { ["x-team"] = "t" } })
     local headers = ctx.asked[1].headers
@@ -102,11 +91,11 @@ describe("a model behind the Messages API", function()
   end)
 
   it("reads the variables that the official clients read", function()
-    ENV = { ANTHROPIC_BASE_URL = "http://127.0.0.1:8080", ANTHROPIC_AUTH_TOKEN = "tok" }
+    environment.now = { ANTHROPIC_BASE_URL = "http://127.0.0.1:8080", ANTHROPIC_AUTH_TOKEN = "tok" }
     local _, _, _, ctx = perform({ P.anthropic(GOOD) })
     assert.equal("http://127.0.0.1:8080/v1/messages", ctx.asked[1].url)
     assert.equal("Bearer tok", ctx.asked[1].headers.Authorization)
-    ENV = {}
+    environment.now = {}
     local outcome, message, class = perform({})
     assert.is_nil(outcome)
     assert.matches("ANTHROPIC_API_KEY is not set", message)

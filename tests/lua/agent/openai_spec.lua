@@ -5,15 +5,10 @@ local fake = require "tests.support.fake_ctx"
 local json = require "skillrt.base.json"
 local P = require "tests.support.providers"
 
-local ENV
-local getenv = os.getenv
+local sent = fake.sent
 local GOOD = '{"status":"completed","stateUpdates":{"ok":true},"summary":"done"}'
 local SCHEMA = { type = "object", required = { "verdict" }, additionalProperties = false,
   properties = { verdict = { enum = { "pass", "fail" } } } }
-
-local function sent(ctx, n)
-  return assert(json.decode(ctx.asked[n or 1].body)), ctx.asked[n or 1]
-end
 
 local function perform(replies, definition, changes)
   return fake.perform(agent.openai(definition or {}), replies, changes)
@@ -24,13 +19,9 @@ local function message(text)
 end
 
 describe("a model behind an OpenAI API", function()
-  before_each(function()
-    ENV = { OPENAI_API_KEY = "sk-canary" }
-    os.getenv = function(name) return ENV[name] end -- luacheck: ignore
-  end)
-  after_each(function()
-    os.getenv = getenv -- luacheck: ignore
-  end)
+  local environment = fake.environment { OPENAI_API_KEY = "sk-canary" }
+  before_each(environment.set)
+  after_each(environment.restore)
 
   describe("(Chat Completions)", function()
     it("is sent the task, with the key as a header and nowhere else", function()
@@ -50,7 +41,7 @@ describe("a model behind an OpenAI API", function()
     end)
 
     it("speaks to servers of one's own, without a key", function()
-      ENV = { OPENAI_BASE_URL = "http://127.0.0.1:11434" }
+      environment.now = { OPENAI_BASE_URL = "http://127.0.0.1:11434" }
       local outcome, _, _, ctx = perform({ P.as_json { choices = { { message = { role = "assistant", content = GOOD },
         finish_reason = "stop" } } } }, { model = "llama3", stream = false, max_tokens = 9 })
       assert.equal("done", outcome.summary)
