@@ -13,6 +13,7 @@ local runner -- loaded with the first run
 ---@field json table      encode, decode, null, array
 ---@field secret fun(name: string): string  from the environment or a file; taken out of all that is kept
 ---@field strategy table  check, resolve, BUILTIN
+---@field tool_sets fun(path: string): skillrt.ToolSet[]  those of an agent.yml
 ---@field template table  render(text, data, partials)
 ---@field workflow fun(run: function|table): skillrt.Skill  a whole skill in one function(ctx, args)
 local M = {}
@@ -154,6 +155,8 @@ return setmetatable(M, {
       return function(given)
         return require("skillrt.workflow").of(given, new)
       end
+    elseif key == "tool_sets" then
+      return require("skillrt.document.load.tool_sets").from_path
     elseif key == "secret" then
       return require("skillrt.base.secrets").get
     elseif key == "generate" then

@@ -245,7 +245,7 @@ describe("a model with tools", function()
     assert.matches("did not approve", results[4].content)
   end)
 
-  it("has its talk made shorter by the policy it declares, and that is said", function()
+  it("has its talk made shorter by the policy it declares, and that is recorded", function()
     for _, how in ipairs { "drop_results", "keep", "summarise" } do
       local plan, n = {}, 0
       for i = 1, 5 do plan[i] = asks { { "long", { i = i } } } end
@@ -257,8 +257,10 @@ describe("a model with tools", function()
       end } }, plan, { compact = { over = 8000, keep = 2, how = how } })
       assert.equal("completed", result.status, result.message)
       assert.equal(5, n)
-      local notes = R.records(dir, "note")
-      assert.matches("its talk was made shorter %(" .. how, notes[1].text)
+      local records, kept = R.records(dir, "compact"), how == "drop_results" and 2 or 2
+      assert.same({ how, kept * 2 }, { records[1].how, records[1].kept })
+      assert.is_true(records[1].after < records[1].before)
+      assert.same({}, R.records(dir, "note"))
       local last = select(2, server.request(#server.log()))
       assert.is_true(#json.encode(last.messages) < 12000)
       local open = {}

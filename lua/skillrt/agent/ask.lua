@@ -38,7 +38,8 @@ local MOST_QUESTIONS <const> = 5
 ---@field model string?          in place of the agent's own
 ---@field effort string?
 ---@field guide skillrt.Guide?   what SKILL.md gives to every prompt
----@field tools string[]?        that it may use, as SKILL.md names them
+---@field tools string[]?        that it may use, as its set or SKILL.md names them
+---@field phased skillrt.Phased|false  its tool set, and what the runtime writes for it
 ---@field project_dir string?    where the run was begun
 ---@field timeout number?        seconds; wins over the agent's own
 ---@field idempotent boolean?    wins over the agent's own
@@ -98,6 +99,10 @@ local function read(agent, ctx, task, reply)
   end
   if left_out then
     ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
+  end
+  if outcome and task.phased then
+    require("skillrt.agent.phase").take_report(ctx, task, { reply.body, outcome.summary,
+      type(outcome.output) == "string" and outcome.output or nil })
   end
   local used = (outcome or failure).used
   if used then

@@ -1,5 +1,5 @@
 -- agent/compact.lua: a talk that has grown too long is made shorter, by the policy that its agent declares and never
--- else: rounds left out, results of tools dropped, or what came before told in the model's own summary. It is said.
+-- else: rounds left out, results of tools dropped, or what came before told in the model's own summary. It is recorded.
 --
 -- All of it follows from what was recorded, so that a resume makes the same of it. Knows turns, no providers.
 
@@ -114,8 +114,8 @@ function M.look(agent, ctx, talk, ask)
     talk:replace(without_rounds(turns, at, word))
   end
   talk.shortened = talk.bytes + policy.over // 2
-  ctx.log(("%s: its talk was made shorter (%s): %d to %d bytes, %d turns of it left as they were"):format(agent:label(),
-    how, before, talk.bytes, #turns - at + 1))
+  ctx.mark({ t = "compact", agent = agent:label(), how = how, before = before, after = talk.bytes,
+    kept = #turns - at + 1 })
   return true
 end
 

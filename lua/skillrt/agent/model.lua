@@ -309,7 +309,7 @@ function M.perform(agent, ctx, task)
       return failed(message, class)
     end
     talk:add({ role = "model", content = reply.content, empty = #reply.content == 0 })
-    local problem
+    local problem, told
     if #reply.calls > 0 then
       local results, why, value, wrong = perform_calls(loop, reply, want)
       if value then
@@ -318,8 +318,13 @@ function M.perform(agent, ctx, task)
         return failed(why, "permanent")
       end
       talk:add({ role = "results", results = results })
-      problem = wrong
-    elseif reply.stop ~= "pause" then
+      problem, told = wrong, loop:said(reply.text)
+    else
+      told = loop:said(reply.text)
+    end
+    if told then
+      talk:add({ role = "user", text = told })
+    elseif #reply.calls == 0 and reply.stop ~= "pause" then
       local outcome, turn, why, kind = read_answer(agent, ctx, task, want, reply, used)
       if outcome then
         return outcome

@@ -124,6 +124,13 @@ local function add_guide(lines, task)
   lines[#lines + 1] = ""
 end
 
+-- The tool set of the step, and what the runtime keeps for it.
+local function add_phase(lines, task)
+  if task.phased then
+    require("skillrt.agent.phase").add(lines, task)
+  end
+end
+
 local function action_text(task)
   local lines = {
     "[STATE]",
@@ -139,6 +146,7 @@ local function action_text(task)
   add_guide(lines, task)
   add_specs(lines, task)
   add_item(lines, task)
+  add_phase(lines, task)
   local rest = { "[ACTION] " .. task.action.id, instructions(task), "", "[RETURN FORMAT]", M.return_format(task) }
   return table.concat(table.move(rest, 1, #rest, #lines + 1, lines), "\n")
 end
@@ -154,6 +162,7 @@ local function phase_text(task)
   }
   add_guide(lines, task)
   add_specs(lines, task)
+  add_phase(lines, task)
   lines[#lines + 1] = instructions(task)
   if task.input_text then
     lines[#lines + 1] = "\n" .. M.untrusted(task.input_text, "INPUT")
@@ -197,7 +206,9 @@ function M.words(task)
   if task.bare then -- a prompt that somebody wrote whole
     return task.prompt
   elseif task.answer == "text" and task.guide and not task.schema then
-    return plain.text(task, M.untrusted, other_input(task))
+    local lines = {}
+    add_phase(lines, task)
+    return table.concat(lines, "\n") .. plain.text(task, M.untrusted, other_input(task))
   elseif task.kind == "phase" then
     return phase_text(task)
   end
@@ -267,7 +278,9 @@ local function fields(task, text, agent)
     phase = task.kind == "phase" and step.id or nil,
     item = task.item,
     index = task.index,
-    tools = step.tools and json.array(step.tools) or nil,
+    tools = step.tools and json.array(step.tools) or task.phased and task.phased.names
+      and json.array(task.phased.names) or nil,
+    tool_set = task.phased and task.phased.set and task.phased.set.name or nil,
     work_dir = task.work_dir,
     inputs = task.inputs and task.inputs[1] and json.array(task.inputs) or nil,
     output = task.output,

@@ -8,6 +8,7 @@ local loop_of = require("skillrt.tool.loop")
 local names = require("skillrt.base.names")
 local presence_of = require("skillrt.tool.presence")
 local registry_of = require("skillrt.tool.registry")
+local sets = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.tool_sets")[key] end })
 local tool = require("skillrt.tool")
 
 local M = {}
@@ -48,6 +49,31 @@ local function named(list, registry)
   return out
 end
 
+local ALWAYS <const> = { "read", "ask_user", "switch_phase" }
+
+-- The loop of a talk that is in a phase: its set is present, and what the sets hold together may come to be.
+local function phased_loop(agent, ctx, task, registry)
+  local skill, allowed = task.phased.skill, nil
+  for _, name in ipairs(agent.tools or {}) do
+    allowed = allowed or {}
+    allowed[name] = true
+  end
+  local switching_of = require("skillrt.tool.switching")
+  local switching = switching_of.new(ctx, task.phased, registry, ALWAYS, allowed)
+  if require("skillrt.skill.switches").REPORTS[task.phased.switching.by] then
+    assert(registry:add(switching:tool()))
+  end
+  local missing = sets.missing(skill, function(name) return switching_of.found(registry, name)[1] end)
+  if missing then
+    return nil, missing
+  end
+  local union = sets.union(skill)
+  local presence = presence_of.new(registry, { names = switching:present(sets.names(skill, task.phased.set)),
+    known = (union or allowed) and switching:present(union), on_absent = agent.on_absent })
+  switching.presence, presence.switching = presence, switching
+  return loop_of.new(ctx, task, presence, agent)
+end
+
 ---What performs the tool calls of a talk.
 ---@param agent table
 ---@param ctx table
@@ -62,13 +88,17 @@ function M.loop(agent, ctx, task)
   end
   add_own(agent, ctx, task, registry)
   task.performer = agent
-  local list = agent.tools or task.tools
+  local is_phased = task.phased and task.phased.set and not (task.bare and task.tools)
+  local list = agent.tools or is_phased and sets.union(task.phased.skill) or not is_phased and task.tools or nil
   if task.mcp then
     local message
     list, message = require("skillrt.mcp").add(ctx, task, registry, list)
     if not list then
       return nil, message
     end
+  end
+  if is_phased then
+    return phased_loop(agent, ctx, task, registry)
   end
   list = named(list, registry)
   local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })

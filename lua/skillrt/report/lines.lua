@@ -103,7 +103,8 @@ function format.start(self, record, out)
   if kind == "action" and not record.sub then
     add(out, "detail", "[Iteration %d] Status: %s, Completed: %d", step.n, self.status, self.completed)
   end
-  add(out, "info", "%sExecuting: %s", prefix(step), escape(step.id))
+  add(out, "info", "%sExecuting: %s%s", prefix(step), escape(step.id), record.tool_set
+    and (" (tools: %s)"):format(escape(record.tool_set)) or "")
 end
 
 function format.call(self, record, out)

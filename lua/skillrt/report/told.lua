@@ -18,6 +18,19 @@ function M.tool(record, prefix)
   return "info", text
 end
 
+function M.compact(record, prefix)
+  local text = "%s%s: its talk was made shorter (%s): %d to %d bytes, %d turns of it left as they were"
+  return "info", text:format(prefix, escape(record.agent), escape(record.how), record.before, record.after, record.kept)
+end
+
+function M.switch(record, prefix)
+  local text = ("%sPhase: %s -> %s (%s)"):format(prefix, escape(record.from), escape(record.to), escape(record.by))
+  if record.refused then
+    return "warning", ("%s: refused: %s"):format(text, escape(record.refused))
+  end
+  return "info", record.advised and text .. ": the calls speak for it; the set stays" or text
+end
+
 local function joined(list, most)
   most = most or 20
   local shown = {}

@@ -22,6 +22,7 @@ local lifecycle = later("skillrt.run.books.lifecycle")
 local machine = later("skillrt.run.books.machine")
 local moments = later("skillrt.run.books.moments")
 local old = later("skillrt.run.books.old")
+local phased = later("skillrt.run.books.phased")
 local subs = later("skillrt.run.books.subs")
 
 local M = {}
@@ -46,6 +47,8 @@ local M = {}
 ---@field active number|nil   ms that the run was open before it was opened last
 ---@field opened_at integer   UTC ms, when that was
 ---@field subs table<string, skillrt.Books>|nil  of sub-runs under way, by scope
+---@field tool_set string|nil  the active one
+---@field phases table[]|nil   what came of those that were entered: books/phased.lua
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
 
@@ -129,6 +132,9 @@ function apply.start(self, record)
   if record.plan then
     self.plan = record.plan
   end
+  if record.keeps then
+    books:patch(record.keeps)
+  end
   under_way.add(self, setmetatable({
     number = record.step,
     id = id,
@@ -142,6 +148,9 @@ function apply.start(self, record)
     before = nil, -- named with the next, so that there is room
     behind = nil,
   }, Step))
+  if record.tool_set then
+    phased.start(self, self.steps[record.step], record)
+  end
 end
 
 -- The step is over: nobody looks at its state any more.
@@ -188,6 +197,9 @@ function apply.fail(self, record)
     return
   end
   close_step(self, step, record.at, record)
+  if step.tool_set then
+    phased.over(self, step, record)
+  end
   spent.add(self, step.id, "max_errors", 1)
   failed.note(self, step, record, record.message, M.iso(record.at))
   if record.over or record.again then
@@ -215,6 +227,9 @@ function apply.done(self, record, whole)
   close_step(self, step, record.at, record)
   if record.set then
     books:patch(record.set)
+  end
+  if step.tool_set then
+    phased.over(self, step, record)
   end
   if record.context then
     for key, value in pairs(record.context) do
@@ -287,6 +302,13 @@ function apply.checkpoint(self, record, whole)
   apply.note(self, record)
   moments.checkpoint(whole, record)
 end
+
+function apply.switch(self, record)
+  apply.note(self, record)
+  phased.switch(self, self.steps[record.step], record)
+end
+
+apply.compact = apply.note
 
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 

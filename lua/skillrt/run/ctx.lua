@@ -136,6 +136,17 @@ function parts.checkpoint(_, step, _, steps)
   end
 end
 
+-- Records of skillrt's own agents, by their fields: told once, whoever runs again.
+local MARKS <const> = { switch = true, compact = true }
+
+---What happened in a talk: a switch of the tool set, a talk made shorter. For skillrt's own agents.
+function parts.mark(_, step, _, steps)
+  return function(entry)
+    assert(MARKS[entry.t], "ctx.mark: no such record")
+    say(steps, step, entry)
+  end
+end
+
 ---A heading for people who watch.
 function parts.phase(_, step, _, steps)
   return function(title)

@@ -281,11 +281,20 @@ function M.record(run, step, definition, updates, words)
   if kept.context ~= nil or (words and words.context) then
     kept, context = split_context(kept, words and words.context)
   end
+  local owned
+  if skill.kept then
+    local problem
+    kept, owned, problem = require("skillrt.run.phased").done(skill, definition, kept)
+    if problem then
+      return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
+    end
+  end
   local unfit, refused, has_tables, simple, some = judge_updates(skill.schema, kept)
   if refused or has_tables or meta then
     kept = taken(kept, skill.schema, refused or NONE)
     some = next(kept) ~= nil
   end
+  refused = owned and json.array(table.move(refused or {}, 1, #(refused or {}), #owned + 1, owned)) or refused
   if not unfit and books.finished ~= step.after then -- others were beside it
     kept, unfit, replaced = meeting.updates(run, step, kept)
   end

@@ -54,6 +54,7 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     performing = top and top.performing or {},
     idle = {},
     sub = sub,
+    is_phased = run.skill.tool_sets or run.skill.kept,
   })
   self.top = top or self
   self.numbered = self.top.books -- steps of all scopes are numbered through
@@ -114,6 +115,9 @@ function Steps:start(definition, mark)
   }
   if mark then
     entry.same, entry.print, entry.edge, entry.why, entry.undo, entry.plan = table.unpack(mark, 1, 6)
+  end
+  if self.is_phased then
+    require("skillrt.run.phased").start(self.run, definition, entry)
   end
   local ok, message = self.journal:emit(entry, true)
   if not ok then

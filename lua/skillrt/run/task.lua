@@ -153,9 +153,16 @@ function LATER.guide(task)
   return task._run.skill.guide
 end
 
+-- The phase of the step, where its skill has tool sets or keeps fields of the state.
+function LATER.phased(task)
+  local run = task._run
+  return (run.skill.tool_sets or run.skill.kept) and require("skillrt.run.phased").of_task(run, task._step,
+    task._definition, function(prompt) return prompt_text(run, prompt) end) or false
+end
+
 function LATER.tools(task)
-  local guide = task.guide
-  return task._definition.tools or guide and guide.tools
+  local guide, phased = task.guide, task.phased
+  return task._definition.tools or phased and phased.names or guide and guide.tools
 end
 
 function LATER.own_tools(task)

@@ -36,6 +36,8 @@ local M = {}
 ---@field agent string?        a name in the skill's agents; of one that named a skill, made of that
 ---@field prompt string?       a path below the skill's folder; with a blank or line break the text itself
 ---@field tools string[]?
+---@field tool_set string?    the set that is active while it is performed
+---@field keeps table?        state fields that the runtime writes for it: skill/tool_sets.lua
 ---@field max_runs number      how often it may be chosen; math.huge: without end
 ---@field idempotent boolean   whether an attempt in doubt may be sent again
 ---@field checkpoint string?     where it is over, the run can be taken back to this name
@@ -70,6 +72,7 @@ local COMMON = {
   skill = {},
   prompt = { kind = "text" },
   tools = { kind = "text", list = true },
+  tool_set = { kind = "text" }, keeps = { kind = "table" },
   idempotent = { kind = "boolean" },
   checkpoint = { kind = { "boolean", "text" } },
   timeout = { kind = "seconds" },

@@ -39,6 +39,10 @@ local M = {}
 ---@field agents table<string, table>
 ---@field tools table<string, skillrt.Tool>?  what its models may use
 ---@field mcp table<string, skillrt.McpServer>?  servers whose tools they may use, too
+---@field tool_sets skillrt.ToolSet[]?   of these one is active: skill/tool_sets.lua
+---@field bind table<string, string[]>?  by a name in sets: the tools that it stands for
+---@field switching skillrt.Switching?
+---@field kept table<string, true>?      the state fields that the runtime writes by `keeps` of its steps
 ---@field actions skillrt.Action[]
 ---@field phases skillrt.Action[]
 ---@field machine skillrt.Machine?        of mode "machine": the transition table
@@ -76,6 +80,8 @@ local FIELDS = {
   agents = { map = true, default = {} },
   tools = { map = true },
   roots = { kind = "table" }, mcp = {},
+  tool_sets = { kind = "table", list = true }, bind = { kind = "table" }, switching = { kind = "table" },
+  optional_tools = { kind = "text", list = true },
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
   inputs = { kind = "table", map = true },
@@ -206,6 +212,7 @@ local function check_steps(skill, list, make, where, seen)
       return nil, ('id "%s" is declared twice; every action and phase needs its own'):format(one.id)
     end
     seen[one.id] = true
+    skill.is_phased = skill.is_phased or (one.tool_set or one.keeps) and true
     out[i] = one
   end
   return out
@@ -261,6 +268,8 @@ local function check_parts(skill, where)
   message = skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
   message = message or skill.goal ~= nil and require("skillrt.skill.goal").check(skill) or nil
   message = message or skill.invariants ~= nil and require("skillrt.skill.invariant").check(skill) or nil
+  message = message or (skill.tool_sets or skill.bind or skill.switching or skill.optional_tools or skill.is_phased)
+    and require("skillrt.skill.tool_sets").check(skill) or nil
   return message or on_error.check(skill) or terminate.check(skill) or chosen_strategy.check(skill)
     or require("skillrt.skill.on_indoubt").check(skill)
 end

@@ -50,6 +50,13 @@ function Loop:tools()
   return self.presence:tools()
 end
 
+---What the model says besides its calls: what it is told of it, if it goes to another phase.
+---@param text string
+---@return string|nil told
+function Loop:said(text)
+  return self.presence.switching and self.presence.switching:said(text)
+end
+
 -- ---- before anything runs ----
 
 local SHOWN <const> = 200
@@ -153,6 +160,9 @@ function Loop:perform(calls)
   end
   for _, group in ipairs(groups_of(list)) do
     perform_group(self, group)
+    for _, one in ipairs(self.presence.switching and group or {}) do
+      self.presence.switching:used(one.call, one.problem)
+    end
   end
   for i, one in ipairs(list) do
     results[i] = { id = one.call.id, name = one.call.name, text = noticed(self, one),

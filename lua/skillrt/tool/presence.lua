@@ -17,6 +17,7 @@ M.ON_ABSENT = { "widen", "refuse", "all" }
 ---@field known table<string, true>|nil  the names of all sets; nil: every tool may come to be present
 ---@field order string[]     names of what is present
 ---@field absent integer     calls to tools that were not
+---@field switching skillrt.ToolSwitching|nil  where the skill has tool sets
 local Presence = {}
 Presence.__index = Presence
 
@@ -36,11 +37,11 @@ function M.new(registry, settings)
   return self
 end
 
----Another set from now on; nil: all.
+---Another set from now on; nil, or none: all (F53).
 ---@param list string[]?
 function Presence:change(list)
   self.order, self.is_present, self.sent = {}, {}, nil
-  for _, name in ipairs(list or self.registry:names()) do
+  for _, name in ipairs(list and list[1] and list or self.registry:names()) do
     self:add(name)
   end
 end
@@ -71,7 +72,10 @@ end
 
 -- What follows from a call to a tool that is there, in a set, and not present.
 local function widened(self, name)
-  if self.on_absent == "refuse" then
+  local told = self.switching and self.switching:fall_back(name)
+  if told then
+    return told, "fallback"
+  elseif self.on_absent == "refuse" then
     return ("the tool %s is not available now; %s"):format(name, list(self)), "refused"
   elseif self.on_absent == "all" then
     self:change(nil)
@@ -85,7 +89,7 @@ end
 ---@param name string
 ---@return skillrt.Tool|nil tool
 ---@return string? message
----@return "unknown"|"refused"|"widened"|"all"|nil absent
+---@return "unknown"|"refused"|"widened"|"all"|"fallback"|nil absent
 function Presence:called(name)
   local tool = self.registry:find(name)
   if tool and self.is_present[name] then

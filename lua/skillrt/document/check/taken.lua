@@ -15,7 +15,6 @@ end
 
 told("choice", "a word that is not known decides nothing", "write one of the words that are named")
 told("count", "one of the two is out of date", "correct the count, or leave it out")
-told("not-read", "it is for other readers of the config", "leave it to them, or remove it")
 told("cycle", "actions that wait for each other never run", "let one of them start without the others")
 told("description", "hosts refuse or cut a longer one", "shorten it; details belong into the body")
 told("duplicate-field", "the second declaration is lost", "remove one")

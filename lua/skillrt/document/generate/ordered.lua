@@ -35,7 +35,7 @@ local KINDS = {
   document = "path purpose context",
   extension = [[note strategy records agent_decides interaction_mode initial_state limits:limits timeouts_s:timeouts
     termination:termination hybrid:hybrid actions:own_actions phases:own_phases skills:tool_set agent agents
-    host phase_detection]],
+    host phase_detection:detection]],
   limits = table.concat(limits.names(), " ") .. " attempts_per_action",
   own_limits = table.concat(limits.names(true), " "),
   timeouts = "context_load step run",
@@ -46,8 +46,9 @@ local KINDS = {
     timeout_s tool_set writes_context
     interaction]],
   own_phases = "*:own_phase",
-  own_phase = "idempotent max_retries max_errors on_error limits:own_limits timeout_s writes_context group",
-  tool_set = "name description tools optional",
+  own_phase = "idempotent max_retries max_errors on_error limits:own_limits timeout_s tool_set writes_context group",
+  detection = "strategy tool_phase_map start next rules window lead fallback context_summary",
+  tool_set = "name description tools optional prompt",
   workflow = [[$schema skill_name display_name description version execution_mode context_strategy phases_to_run
     phases:phase termination:termination loop:loop]],
   loop = "order orchestrator on_loop_failed",

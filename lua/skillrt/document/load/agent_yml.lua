@@ -7,84 +7,14 @@ local json = require "skillrt.base.json"
 local json_lines = require "skillrt.document.load.json_lines"
 local keys = require "skillrt.document.load.keys"
 local names = require "skillrt.base.names"
+local sets_of = require "skillrt.document.load.tool_sets"
 local yaml = require "skillrt.document.load.yaml"
 
 local M = {}
 
 local FLOW = { "analysis", "generation", "verification", "repair" }
-local KNOWN, SETTINGS = keys.set(keys.AGENT_YML), keys.set(keys.WORKFLOW)
-
----@class skillrt.load.ToolSet
----@field name string
----@field description string
----@field tools string[]?  nil: all of them (F53)
----@field line integer?
-
-local function text_list(value, at, what, found)
-  local out, seen = {}, {}
-  for i, item in ipairs(value) do
-    if type(item) ~= "string" then
-      found:error("tool-set", at(("[%d]"):format(i)), ("%s must hold names of tools"):format(what))
-    elseif seen[item] then
-      found:warn("tool-set", at(("[%d]"):format(i)), ("%s names %s twice"):format(what, names.show(item)))
-    else
-      seen[item] = true
-      out[#out + 1] = item
-    end
-  end
-  return out
-end
-
-local function tool_set(one, key, at, found)
-  if type(one) ~= "table" then
-    found:error("tool-set", at(key), "a tool set must hold name, description and tools, not " .. names.show(one))
-    return nil
-  end
-  local id, problem = names.id(one.name)
-  if not id then
-    found:error("tool-set", at(key .. ".name"), ("its name %s"):format(problem), "the set was not read", "name it")
-    return nil
-  end
-  local set = { name = id, description = type(one.description) == "string" and one.description or id }
-  set.line = at(key).line
-  if one.tools == nil or one.tools == json.null then
-    local fix = "write `tools: []` for all tools, or list them"
-    found:warn("tool-set", at(key), ("tool set %s has no tools"):format(id), "it stands for all tools", fix)
-  elseif type(one.tools) ~= "table" then
-    found:error("tool-set", at(key .. ".tools"), ("tool set %s: tools must be a list"):format(id))
-  else
-    local tools = text_list(one.tools, function(more)
-      return at(key .. ".tools" .. more)
-    end, "tool set " .. id, found)
-    set.tools = #tools > 0 and tools or nil
-  end
-  return set
-end
-
----The tool sets of an agent.yml.
----@param document table
----@param at fun(key: string): { file: string, line: integer? }
----@param found skillrt.load.Findings
----@return skillrt.load.ToolSet[]
-function M.tool_sets(document, at, found)
-  local sets, seen = {}, {}
-  local list = document.skills
-  if type(list) ~= "table" or #list == 0 then
-    found:error("tool-set", at "skills", "has no skills", "there is nothing to run", "list tool sets below `skills:`")
-    return sets
-  end
-  for i, one in ipairs(list) do
-    local set = tool_set(one, ("skills[%d]"):format(i), at, found)
-    if set and seen[set.name] then
-      local place = at(("skills[%d]"):format(i))
-      found:error("tool-set", place, ("tool set %s stands here a second time"):format(set.name), "the first is used")
-    elseif set then
-      seen[set.name] = true
-      sets[#sets + 1] = set
-    end
-  end
-  return sets
-end
+local MOST_ROUNDS <const> = 20 -- of a work that reports its phases itself
+local SETTINGS = keys.set(keys.WORKFLOW)
 
 -- A whole number below workflow.
 local function setting(document, key, at, found)
@@ -104,31 +34,41 @@ local function task(name, set)
   return ("%s: %s"):format(name, set.description)
 end
 
--- analysis -> generation -> verification, and repair -> verification as often as allowed (R110, F51).
-local function flow_of(by_name, retries)
-  local conditions = {
-    analysis = {},
-    generation = { "completed_actions.includes('analysis')" },
-    verification = { "completed_actions.includes('generation')", "!verified" },
-    repair = { "verified", "!success", "retry_count < max_retries" },
-  }
-  local effects = {
-    verification = { "verified=true" },
-    repair = { "verified=false", "retry_count++" },
-  }
-  local actions = {}
-  for i, name in ipairs(FLOW) do
+-- What the runtime writes for the steps of a flow: the agent neither writes nor counts these (F51).
+local function kept_of(name, flow, retries)
+  local keeps = { at_start = { phase = name, max_retries = retries } }
+  if name == flow.verify then
+    keeps.at_start.verified, keeps.at_end = false, { verified = true }
+    keeps.needs, keeps.takes = { "success" }, { errors = "errors_found" }
+  elseif name == flow.repair then
+    keeps.at_start.verified, keeps.counts = false, "retry_count"
+  end
+  return keeps
+end
+
+-- One set after the other, then verify, and repair and verify as often as allowed (R107-R110, F51).
+local function flow_of(flow, by_name, retries)
+  local actions, before = {}, nil
+  for i, name in ipairs(flow) do
+    local is_verify, is_repair = name == flow.verify, name == flow.repair
+    local when = is_repair and { "verified", "!success", "retry_count < max_retries" } or {}
+    if not is_repair and before then
+      when[1] = ("completed_actions.includes('%s')"):format(before)
+    end
+    when[#when + 1] = is_verify and "!verified" or nil
     actions[i] = {
       id = name,
       description = by_name[name].description,
       prompt = task(name, by_name[name]),
-      when = conditions[name],
-      effects = effects[name],
-      tools = by_name[name].tools,
-      priority = 10 * (#FLOW - i + 1),
-      max_runs = name == "repair" and math.max(retries, 1) or name == "verification" and retries + 1 or nil,
+      when = when,
+      effects = is_verify and { "verified=true" } or nil,
+      keeps = kept_of(name, flow, retries),
+      tool_set = name,
+      priority = 10 * (#flow - i + 1),
+      max_runs = is_repair and math.max(retries, 1) or is_verify and retries + 1 or nil,
       agent = "default",
     }
+    before = name
   end
   actions[#actions + 1] = { id = "action-complete", when = { "verified", "success" }, terminal = "completed" }
   actions[#actions + 1] = {
@@ -139,20 +79,26 @@ local function flow_of(by_name, retries)
   return actions
 end
 
-local function has_flow(by_name)
-  for _, name in ipairs(FLOW) do
+-- The sets of the flow in their order; nil: they make none.
+local function flow_in(by_name, given)
+  local flow = { verify = given.verify or FLOW[3], repair = given.repair or FLOW[4] }
+  for _, name in ipairs(given.order or { FLOW[1], FLOW[2] }) do
+    flow[#flow + 1] = name ~= flow.verify and name ~= flow.repair and name or nil
+  end
+  flow[#flow + 1], flow[#flow + 2] = flow.verify, flow.repair
+  for _, name in ipairs(flow) do
     if not by_name[name] then
-      return false
+      return nil
     end
   end
-  return true
+  return flow
 end
 
-local function others_of(sets)
+local function others_of(sets, flow)
   local out = {}
   for _, set in ipairs(sets) do
     local step = false
-    for _, name in ipairs(FLOW) do
+    for _, name in ipairs(flow) do
       step = step or set.name == name
     end
     out[#out + 1] = not step and set or nil
@@ -160,24 +106,40 @@ local function others_of(sets)
   return out
 end
 
+-- Where each set stands.
+local function places_of(document, at)
+  local keys_of = {}
+  for i, one in ipairs(document.skills or {}) do
+    local name = type(one) == "table" and one.name or ""
+    keys_of[name] = keys_of[name] or ("skills[%d]"):format(i)
+  end
+  return function(name)
+    return at(keys_of[name] or "skills")
+  end
+end
+
 local function tell_unused(sets, at, found)
   for _, set in ipairs(sets) do
-    local place = at ""
-    place.line = set.line
+    local place = at(set.name)
     local why = set.tools and "it is kept for a host that asks for it" or "its empty list means all tools"
     found:note("tool-set-unused", place, ("tool set %s is no step of the flow"):format(set.name), why)
   end
 end
 
-local function phases_of(sets, at, found)
+-- Each set that names tools is a phase; or those of an order, whatever they name.
+local function phases_of(sets, by_name, order, at, found)
   local phases, unused = {}, {}
-  for _, set in ipairs(sets) do
-    if set.tools then
+  local listed = {}
+  for i, name in ipairs(order or {}) do
+    listed[i] = by_name[name]
+  end
+  for _, set in ipairs(order and listed or sets) do
+    if set.tools or order then
       phases[#phases + 1] = {
         id = set.name,
         description = set.description,
         prompt = task(set.name, set),
-        tools = set.tools,
+        tool_set = set.name,
         agent = "default",
       }
     else
@@ -188,38 +150,46 @@ local function phases_of(sets, at, found)
   return phases
 end
 
-local function tell_keys(document, at, found)
-  for _, key in ipairs(names.sorted(document)) do
-    if not KNOWN[key] then
-      local meant = names.meant(key, KNOWN)
-      local what = ("key %s is not known%s"):format(names.show(key), meant)
-      if meant ~= "" then
-        found:warn("unknown-key", at(key), what, "skillrt does not use it")
-      else
-        found:note("unknown-key", at(key), what, "skillrt does not use it")
-      end
-    end
-  end
-  local secret = type(document.llm) == "table" and document.llm["api-key"]
-  if type(secret) == "string" and secret ~= "" and not secret:find "^%${[%w_:.-]+}$" then
-    local fix = "write ${env:NAME} and set NAME in the environment"
-    found:warn("secret", at "llm.api-key", "an API key stands in the file", "whoever reads the file has it", fix)
-  end
+local function in_state(definition, phase, retries)
+  definition.state = { phase = phase, verified = false, success = false, retry_count = 0, max_retries = retries,
+    errors_found = json.array {} }
+  definition.schema = { success = "boolean" }
 end
 
--- What the sets become: the known flow, or one phase each.
-local function add_steps(definition, sets, retries, at, found)
+-- One step as long as the work lasts: who performs it goes from set to set.
+local function add_work(definition, sets)
+  local about = {}
+  for i, set in ipairs(sets) do
+    about[i] = task(set.name, set)
+  end
+  definition.mode, definition.state = "autonomous", { finished = false }
+  definition.schema = { finished = "boolean" }
+  definition.actions = {
+    { id = "work", description = "The work, phase by phase", when = "!finished", max_runs = MOST_ROUNDS,
+      agent = "default", keeps = { needs = { "finished" } },
+      prompt = "Do the work phase by phase:\n- " .. table.concat(about, "\n- ") },
+    { id = "action-complete", when = "finished", terminal = "completed" },
+  }
+end
+
+-- What the sets become: one step for whoever switches himself; the flow; or one phase each.
+local function add_steps(definition, sets, given, retries, at, found)
   local by_name = {}
   for _, set in ipairs(sets) do
     by_name[set.name] = set
   end
-  if not has_flow(by_name) then
-    definition.mode, definition.phases = "sequential", phases_of(sets, at, found)
+  definition.tool_sets = sets
+  if given.by and given.by ~= "orchestrator" then
+    return add_work(definition, sets)
+  end
+  local flow = (not given.order or given.verify) and flow_in(by_name, given)
+  if not flow then
+    definition.mode, definition.phases = "sequential", phases_of(sets, by_name, given.order, at, found)
     return
   end
-  definition.mode, definition.actions = "autonomous", flow_of(by_name, retries)
-  definition.state = { verified = false, success = false, retry_count = 0, max_retries = retries, errors_found = {} }
-  tell_unused(others_of(sets), at, found)
+  definition.mode, definition.actions = "autonomous", flow_of(flow, by_name, retries)
+  in_state(definition, flow[1], retries)
+  tell_unused(others_of(sets, flow), at, found)
 end
 
 ---The definition an agent.yml stands for.
@@ -246,17 +216,18 @@ function M.definition(text, path, name, found)
   local function at(key)
     return { file = path, line = json_lines.nearest(lines, key) }
   end
-  tell_keys(document, at, found)
-  local sets = M.tool_sets(document, at, found)
+  sets_of.tell_keys(document, at, found)
+  local sets = sets_of.read(document, at, found)
   local retries = setting(document, "max-retries", at, found) or 3
   local definition = {
     name = names.id(document.name) or name,
     description = type(document.description) == "string" and document.description or nil,
     interaction = type(document.workflow) == "table" and document.workflow.interactive == true and "interactive" or nil,
     limits = { no_progress = setting(document, "max-stale-iterations", at, found) },
-    x = { tool_sets = sets, settings = document },
+    x = { settings = document },
   }
-  add_steps(definition, sets, retries, at, found)
+  local switching = sets_of.switching(document, sets, definition, at, found)
+  add_steps(definition, sets, switching, retries, places_of(document, at), found)
   return found:count "error" == 0 and definition or nil
 end
 

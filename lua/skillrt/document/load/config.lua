@@ -34,22 +34,15 @@ local function list_or_nil(list)
   return #list > 0 and list or nil
 end
 
--- The tools of a named set (seed 002); an empty set means all, so nothing is named (F53).
-local function tools_of(own, config)
-  for _, set in ipairs(object(config.x_skillrt.skills)) do
-    if type(set) == "table" and set.name == own.tool_set and type(set.tools) == "table" then
-      return list_or_nil(set.tools)
-    end
-  end
-  return nil
-end
-
 -- What configs say of who takes part; anything else is refused with the skill.
 local INTERACTION <const> = { required = "interactive", none = "autonomous" }
 
+local REFINES <const> = { "idempotent", "max_retries", "max_errors", "on_error", "limits", "writes_context",
+  "tool_set" }
+
 local function refine(step, own)
   step.interaction = INTERACTION[own.interaction] or own.interaction
-  for _, key in ipairs { "idempotent", "max_retries", "max_errors", "on_error", "limits", "writes_context" } do
+  for _, key in ipairs(REFINES) do
     step[key] = own[key]
   end
   step.timeout = own.timeout_s or step.timeout
@@ -72,7 +65,6 @@ local function action_of(action, config, options, agents)
     timeout = seconds(action.timeout),
     max_runs = own.max_runs or action.max_runs,
     terminal = own.terminal,
-    tools = tools_of(own, config),
   }
   if step.max_runs == nil and (own.repeatable or action.repeatable) then
     step.repeatable = true
@@ -231,6 +223,7 @@ function M.definition(raw, options)
     config = options.config,
     x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },
   }
+  require("skillrt.document.load.config_sets").add(definition, own)
   definition.phases = phases_of(config, options, agents)
   if definition.mode ~= "sequential" then
     add_loop(definition, config, options, agents)

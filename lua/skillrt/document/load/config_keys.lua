@@ -37,6 +37,10 @@ M.KNOWN = {
   ["autonomous_config.state_schema"] = set "fields",
   ["x_skillrt"] = set [[note agent_decides strategy interaction_mode initial_state limits timeouts_s
     termination hybrid actions phases skills agent agents host phase_detection records]],
+  ["x_skillrt.skills[]"] = set "name description tools optional prompt",
+  ["x_skillrt.phase_detection"] = set [[strategy tool_phase_map start next rules window lead fallback
+    context_summary]],
+  ["x_skillrt.phase_detection.context_summary"] = set "max_bytes",
   ["x_skillrt.limits"] = set(table.concat(limits.names(), " ") .. " attempts_per_action"),
   ["x_skillrt.actions.*.limits"] = set(table.concat(limits.names(true), " ")),
   ["x_skillrt.phases.*.limits"] = set(table.concat(limits.names(true), " ")),
@@ -46,24 +50,9 @@ M.KNOWN = {
   ["x_skillrt.actions.*"] = set [[terminal repeatable max_runs idempotent max_retries max_errors on_error limits
     timeout_s tool_set writes_context
     interaction]],
-  ["x_skillrt.phases.*"] = set "idempotent max_retries max_errors on_error limits timeout_s writes_context group",
+  ["x_skillrt.phases.*"] = set [[idempotent max_retries max_errors on_error limits timeout_s tool_set writes_context
+    group]],
 }
-
--- Keys that others read and skillrt does not: told, so that nobody takes them for obeyed.
-local NOT_READ = {
-  ["x_skillrt.phase_detection"] = "tool sets are chosen by actions (tool_set), not detected",
-}
-
-local function tell_unread(value, place, path, found, place_of)
-  for _, key in ipairs(names.sorted(value)) do
-    local why = type(key) == "string" and NOT_READ[place .. "." .. key]
-    if why then
-      local at = path .. "." .. key
-      local what = at .. ": is not read by skillrt"
-      found:add("note", "config.not-read", place_of(at), { what = what, why = why, key = at })
-    end
-  end
-end
 
 local function look(value, place, path, found, place_of)
   local known = M.KNOWN[place]
@@ -105,7 +94,6 @@ end
 function M.check(raw, found, place_of)
   each(raw, "", "", function(value, place, path)
     look(value, place, path, found, place_of)
-    tell_unread(value, place, path, found, place_of)
   end)
 end
 

@@ -10,6 +10,7 @@ local M = {}
 ---@field [2] string      a type of JSON Schema, or "tools": a list, or a text with commas or blanks
 ---@field required boolean?
 ---@field max integer?    characters; "from": the least number
+---@field unread string?  why skillrt does not read it
 ---@field from integer?
 
 ---Front matter of SKILL.md, by the Agent Skills specification.
@@ -38,16 +39,29 @@ M.COMMAND = { { "name", "string" }, { "description", "string" }, { "allowed-tool
 M.AGENT = { { "name", "string", required = true }, { "description", "string" }, { "tools", "tools" },
   { "model", "string" }, { "color", "string" } }
 
----agent.yml, at its top.
-M.AGENT_YML = { { "name", "string" }, { "description", "string" }, { "llm", "object" }, { "workflow", "object" },
-  { "batch", "object" }, { "incremental", "object" }, { "dependencies", "object" }, { "prompts", "object" },
-  { "mcp", "object" }, { "skills", "array", required = true } }
+---agent.yml, at its top; `unread`: what other programs make of it.
+M.AGENT_YML = { { "name", "string" }, { "description", "string" },
+  { "llm", "object", unread = "who performs the steps is said by --agent" }, { "workflow", "object" },
+  { "batch", "object", unread = "one run is of one target" },
+  { "incremental", "object", unread = "what has changed is a tool's to say" },
+  { "dependencies", "object", unread = "it tells versions of libraries of the target" },
+  { "prompts", "object", unread = "what is said in a phase is the prompt of its set" },
+  { "mcp", "object", unread = "servers are declared in a skill" },
+  { "skills", "array", required = true }, { "bind", "object" }, { "optional_tools", "array" },
+  { "switching", "object" } }
 
 ---What of `workflow` is obeyed.
-M.WORKFLOW = { { "max-retries", "integer", from = 0 }, { "max-stale-iterations", "integer", from = 1 } }
+M.WORKFLOW = { { "max-retries", "integer", from = 0 }, { "max-stale-iterations", "integer", from = 1 },
+  { "interactive", "boolean" } }
 
 ---A tool set of `skills`.
-M.TOOL_SET = { { "name", "string", required = true }, { "description", "string" }, { "tools", "array" } }
+M.TOOL_SET = { { "name", "string", required = true }, { "description", "string" }, { "tools", "array" },
+  { "optional", "array" }, { "prompt", "string" } }
+
+---How tool sets are switched.
+M.SWITCHING = { { "by", "string" }, { "start", "string" }, { "next", "object" }, { "rules", "object" },
+  { "map", "object" }, { "window", "integer", from = 1 }, { "lead", "integer", from = 1 }, { "fallback", "string" },
+  { "summary", "integer", from = 0 }, { "order", "array" }, { "verify", "string" }, { "repair", "string" } }
 
 ---The names of some keys, as a set.
 ---@param keys skillrt.load.Key[]

@@ -70,7 +70,7 @@ local function pins_of(skill)
     end
     pin(path, text)
   end
-  for _, list in ipairs({ skill.actions, skill.phases }) do
+  for _, list in ipairs({ skill.actions, skill.phases, skill.tool_sets }) do
     for _, one in ipairs(list) do
       local prompt = one.prompt
       if prompt and not prompt:find("[\n ]") and not prompts[prompt] then

@@ -2,6 +2,7 @@
 -- config or workflow that lies alone.
 local findings = require "skillrt.document.load.findings"
 local load = require "skillrt.document.load"
+local sets_of = require "skillrt.skill.tool_sets"
 local skill_folder = require "tests.support.skill_folder"
 
 local ids, places = skill_folder.ids, skill_folder.places
@@ -40,7 +41,7 @@ describe("an agent.yml", function()
     local skill = of(FLOW)
     assert.equal("autonomous", skill.mode)
     assert.same({ "analysis", "generation", "verification", "repair", "action-complete", "action-abort" }, ids(skill.actions))
-    assert.same({ "Reader", "Lister" }, skill.actions[1].tools)
+    assert.same({ "Reader", "Lister" }, sets_of.names(skill, sets_of.find(skill, skill.actions[1].tool_set)))
     assert.equal("analysis: Read the code", skill.actions[1].prompt)
     assert.same({ "completed", "failed" }, { skill.actions[5].terminal, skill.actions[6].terminal })
   end)
@@ -55,15 +56,16 @@ describe("an agent.yml", function()
   it("with other sets is a phase for each, in the order of the file; an empty set means all (F55)", function()
     local skill, found = of "skills:\n  - name: read\n    tools: [A]\n  - name: all\n    tools: []\n  - name: write\n    tools: [B]\n"
     assert.same({ "read", "write" }, ids(skill.phases))
-    assert.same({ "B" }, skill.phases[2].tools)
+    assert.same({ "read", "write" }, { skill.phases[1].tool_set, skill.phases[2].tool_set })
+    assert.same({ "B" }, skill.tool_sets[3].tools)
     assert.same({ 4 }, { tonumber(places(found, "load.tool-set-unused")[1]:match ":(%d+)$") })
-    assert.equal(3, #skill.x.tool_sets)
-    assert.is_nil(skill.x.tool_sets[2].tools)
+    assert.equal(3, #skill.tool_sets)
+    assert.is_nil(skill.tool_sets[2].tools)
   end)
 
   it("keeps the sets no step uses, and says so", function()
     local skill, found = of(FLOW)
-    assert.equal("incremental", skill.x.tool_sets[5].name)
+    assert.equal("incremental", skill.tool_sets[5].name)
     assert.equal(2, #places(found, "load.tool-set-unused"))
   end)
 

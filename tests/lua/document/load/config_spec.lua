@@ -100,13 +100,14 @@ describe("a skill-config as a skill", function()
     assert.equal(ANY["*"].kind, of("claude", { agents = ANY }).kind)
   end)
 
-  it("names the tools of an action's set; an empty set names none", function()
+  it("has the tool sets of x_skillrt, and each action its own; an empty set stands for all tools (R95, F53)", function()
     local raw = config_of "data-import"
     raw.x_skillrt.skills = { { name = "few", tools = { "A", "B" } }, { name = "full", tools = json.array {} } }
     raw.x_skillrt.actions = { ["clean-row"] = { tool_set = "few" }, ["end"] = { tool_set = "full" } }
     local skill = skill_of(raw)
-    assert.same({ "A", "B" }, skill.actions[1].tools)
-    assert.is_nil(skill.actions[2].tools)
+    assert.same({ "few", "full" }, { skill.actions[1].tool_set, skill.actions[2].tool_set })
+    assert.same({ "A", "B" }, skill.tool_sets[1].tools)
+    assert.is_nil(skill.tool_sets[2].tools)
   end)
 
   it("keeps the specs for whoever supplies them (F15)", function()

@@ -97,6 +97,15 @@ local VALUES = {
   hybrid = { on_loop_failed = "run_finalize" }, tool = { primary = "gemini" },
 }
 VALUES.records = "zh"
+for key, value in pairs { name = "tiny", tools = list "Read", optional = list "Bash", prompt = "look twice" } do
+  VALUES[key .. " of x_skillrt.skills[]"] = value
+end
+for key, value in pairs { strategy = "llm_self_report", tool_phase_map = { Read = "small" }, start = "big",
+  next = { small = "big" }, rules = { small = "when read" }, window = 9, lead = 3, fallback = "big",
+  context_summary = { max_bytes = 77 } } do
+  VALUES[key .. " of x_skillrt.phase_detection"] = value
+end
+VALUES["max_bytes of x_skillrt.phase_detection.context_summary"] = 99
 VALUES["output at the top"] = { format = "html", location = "out", filename_pattern = "x" }
 VALUES["phases of x_skillrt"] = { ["01-a"] = { max_retries = 4 } }
 VALUES["actions of x_skillrt"] = { two = { max_runs = 4 } }
@@ -108,6 +117,8 @@ local function value_of(place, key)
     return VALUES[key .. " of x_skillrt"]
   elseif place:find "limits$" and VALUES[key] == nil then
     return 5
+  elseif VALUES[key .. " of " .. place] then
+    return VALUES[key .. " of " .. place]
   elseif place:find "errors%[%]$" and key == "to" then
     return "done"
   end

@@ -1,0 +1,88 @@
+-- agent/phase.lua: what an agent is told of the phase that its step is in: the tool set, what may follow and how to say
+-- so, what came of the phases before, and which fields of the state are not its own.
+--
+-- Every kind of agent is told the same; which tools a model is sent is tool/presence.lua's. Knows no runs.
+
+local names = require("skillrt.base.names")
+local switches = require("skillrt.skill.switches")
+local untrusted = require("skillrt.base.untrusted")
+
+local M = {}
+
+local function add_switching(lines, phased)
+  local switching = phased.switching
+  if not switches.REPORTS[switching.by] then
+    return
+  end
+  lines[#lines + 1] = "You say yourself when this phase is over. The phases:"
+  for _, set in ipairs(phased.skill.tool_sets) do
+    local rule = switching.rules and switching.rules[set.name]
+    local following = table.concat(switches.following(phased, set.name), ", ")
+    lines[#lines + 1] = ("- %s: %s%s; then: %s"):format(set.name, set.description,
+      rule and (". Go on when: %s"):format(rule) or "", following ~= "" and following or "nothing")
+  end
+  lines[#lines + 1] = ("To go on, call switch_phase, or where you have no such tool let the last line be: %s"):format(
+    switches.marker("NAME"))
+end
+
+local function add_contract(lines, phased)
+  if phased.kept[1] then
+    lines[#lines + 1] = ("Kept for you, leave them out of your answer: %s."):format(table.concat(phased.kept, ", "))
+  end
+  for _, key in ipairs(phased.needs) do
+    local more = {}
+    for _, name in ipairs(names.sorted(phased.takes)) do
+      more[#more + 1] = ('"%s": what is wrong, a list'):format(name)
+    end
+    lines[#lines + 1] = ('"stateUpdates" must hold "%s", true or false%s.'):format(key,
+      more[1] and ", and " .. table.concat(more, ", ") or "")
+  end
+end
+
+---The lines of a phase; nothing where there is none.
+---@param lines string[]
+---@param task skillrt.Task
+function M.add(lines, task)
+  local phased = task.phased
+  if not phased then
+    return
+  end
+  local set = phased.set
+  if set then
+    lines[#lines + 1] = ("[TOOL SET] %s: %s"):format(set.name, set.description)
+    lines[#lines + 1] = phased.names and ("Use these tools and no others: %s"):format(table.concat(set.tools, ", "))
+      or "All tools are there."
+    if phased.prompt then
+      lines[#lines + 1] = phased.prompt
+    end
+    add_switching(lines, phased)
+  end
+  add_contract(lines, phased)
+  if phased.before then
+    lines[#lines + 1] = "[PHASES BEFORE]"
+    lines[#lines + 1] = untrusted.marked(phased.before, "PHASES BEFORE")
+  end
+  lines[#lines + 1] = ""
+end
+
+---An agent that is asked once a step ends its answer with a marker: the steps that follow are in that phase.
+---@param ctx table
+---@param task skillrt.Task
+---@param texts (string|nil)[]  what it said, in one form or another
+function M.take_report(ctx, task, texts)
+  local phased = task.phased
+  if not (phased and phased.set and switches.REPORTS[phased.switching.by]) then
+    return
+  end
+  for i = 1, 3 do
+    local name = switches.reported(texts[i])
+    if name then
+      local from = phased.set.name
+      local set, problem = switches.target(phased, from, name)
+      return ctx.mark({ t = "switch", from = from, to = set and name or name:sub(1, 64), by = "report",
+        refused = not set and problem or nil })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,111 @@
+-- run/books/phased.lua: what the books of a run say of its phases: the tool set that is active, and in short what came
+-- of each that was entered (R115, F58).
+--
+-- Part of books.lua, which alone calls it, for a step that begins with a set, and for the record `switch`. Bounded: the
+-- newest phases alone, and of each a few short texts.
+
+local json = require("skillrt.base.json")
+
+local M = {}
+
+local MOST_PHASES <const>, MOST_TEXTS <const>, LONGEST <const> = 30, 10, 300
+
+local function add(one, field, text)
+  local list = one[field] or json.array({})
+  one[field] = list
+  if type(text) ~= "string" then
+    text = json.encode(text) or "?"
+  end
+  if #text > LONGEST then
+    text = text:sub(1, (utf8.offset(text, 0, LONGEST) or LONGEST) - 1) .. " ..."
+  end
+  if #list < MOST_TEXTS then
+    list[#list + 1] = text
+  end
+end
+
+local function enter(self, set, step)
+  local phases = self.phases or {}
+  phases[#phases + 1] = { phase = set, step = step.number, id = step.id }
+  if #phases > MOST_PHASES then
+    table.remove(phases, 1)
+  end
+  self.phases, self.tool_set = phases, set
+end
+
+-- The newest entry of a step.
+local function entry_of(self, step)
+  for i = #(self.phases or {}), 1, -1 do
+    if self.phases[i].step == step.number then
+      return self.phases[i]
+    end
+  end
+end
+
+---A step begins with a set, and with what the runtime writes.
+---@param self skillrt.Books
+---@param step skillrt.Step
+---@param record table
+function M.start(self, step, record)
+  step.tool_set = record.tool_set
+  if record.tool_set then
+    enter(self, record.tool_set, step)
+  end
+end
+
+local function add_list(one, field, value)
+  for _, item in ipairs(type(value) == "table" and value or { value }) do
+    add(one, field, item)
+  end
+end
+
+---A step that had a set is over.
+---@param self skillrt.Books
+---@param step skillrt.Step
+---@param record table  `done` or `fail`
+function M.over(self, step, record)
+  local one = entry_of(self, step)
+  if not one then
+    return
+  end
+  one.over = true
+  if record.summary then
+    add(one, "outputs", record.summary)
+  end
+  for _, key in ipairs(require("skillrt.base.names").sorted(record.set or {})) do
+    local value = record.set[key]
+    if key == "files" then
+      add_list(one, "files", value)
+    elseif key == "errors_found" then
+      add_list(one, "errors", value)
+    elseif value ~= json.null then
+      add(one, "outputs", ("%s: %s"):format(key, type(value) == "string" and value or json.encode(value) or "?"))
+    end
+  end
+  if record.file then
+    add(one, "files", record.file)
+  end
+  if record.t == "fail" then
+    add(one, "errors", record.message or record.class or "failed")
+  end
+end
+
+---A run goes from one set to another, or is told to in vain: `refused`, `advised`.
+---@param self skillrt.Books  of the run or sub-run
+---@param step skillrt.Step
+---@param record table
+function M.switch(self, step, record)
+  if record.refused or record.advised then
+    return
+  end
+  local one = entry_of(self, step)
+  for _, field in ipairs(one and record.summary and { "outputs", "errors", "files" } or {}) do
+    add_list(one, field, record.summary[field])
+  end
+  if one then
+    one.over = true
+  end
+  enter(self, record.to, step)
+end
+
+return M

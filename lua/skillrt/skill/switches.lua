@@ -1,0 +1,82 @@
+-- skill/switches.lua: which tool set may follow which, and the one marker by which an agent says itself that it goes on
+-- to another (F57).
+--
+-- Pure: knows sets, no runs and no talks. Used by agent/phase.lua and tool/switching.lua.
+
+local names = require("skillrt.base.names")
+local sets = require("skillrt.skill.tool_sets")
+
+local M = {}
+
+---The ways of switching in which the agent says where to go.
+M.REPORTS = { report = true, rules = true }
+
+---How the marker is written: it is the last line of what an agent says, and nothing else stands in that line.
+---@param name string
+---@return string
+function M.marker(name)
+  return ("<<phase: %s>>"):format(name)
+end
+
+---The set that a text reports; nil: none. A phase that is merely spoken of is none, whatever is said of it.
+---@param text string|nil
+---@return string|nil name
+function M.reported(text)
+  local last = type(text) == "string" and text:sub(-400):match("([^\n]*)%s*$")
+  return last and last:match("^<<phase: ([%w._-]+)>>%s*$")
+end
+
+---What may follow a set.
+---@param phased skillrt.Phased
+---@param from string
+---@return string[]
+function M.following(phased, from)
+  local next_of, out = phased.switching.next, {}
+  if next_of then
+    return next_of[from] or out
+  end
+  for _, set in ipairs(phased.skill.tool_sets) do
+    out[#out + 1] = set.name ~= from and set.name or nil
+  end
+  return out
+end
+
+---What is said of a set that becomes active in the middle of a talk.
+---@param skill skillrt.Skill
+---@param set skillrt.ToolSet
+---@param prompt string|nil  what it says besides
+---@return string
+function M.entered(skill, set, prompt)
+  local list = sets.names(skill, set)
+  return ("The phase is %s now: %s. Tools: %s.%s"):format(set.name, set.description,
+    list and table.concat(list, ", ") or "all that there are", prompt and "\n" .. prompt or "")
+end
+
+---A switch by what an agent said, whether it may be: its name, and why not.
+---@param phased skillrt.Phased
+---@param from string
+---@param name string
+---@return skillrt.ToolSet|nil set
+---@return string? problem
+function M.target(phased, from, name)
+  local set = sets.find(phased.skill, name)
+  if not set then
+    local all = {}
+    for _, one in ipairs(phased.skill.tool_sets) do
+      all[one.name] = true
+    end
+    return nil, ("there is no phase %s%s"):format(names.show(name), names.suggest(name, all))
+  elseif name == from then
+    return nil, ("the phase is %s already"):format(name)
+  end
+  local following = M.following(phased, from)
+  for _, one in ipairs(following) do
+    if one == name then
+      return set
+    end
+  end
+  return nil, ("%s does not follow %s; there %s"):format(name, from,
+    following[1] and "follows " .. table.concat(following, " or ") or "follows nothing")
+end
+
+return M

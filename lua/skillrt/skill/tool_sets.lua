@@ -1,0 +1,314 @@
+-- skill/tool_sets.lua: the tool sets of a skill in their normal form (R95, F55): their order, the tools that their
+-- names stand for, which may be missing, and how a run goes from one to the next.
+--
+-- A set changes which tools are present and nothing else. Pure; which set a run is in know its books. Called by
+-- skill/init.lua for a skill that has sets, and by all that ask what a set holds.
+
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+
+local M = {}
+
+---@class skillrt.ToolSet
+---@field id string            its name: a prompt that is a file is pinned by it
+---@field name string
+---@field description string
+---@field tools string[]?      as they are written; nil: all (F53)
+---@field optional string[]?   of these: what may be missing
+---@field prompt string?       what is said besides while it is active: a text, or a file of the skill
+
+---@class skillrt.Switching  how a run goes from set to set
+---@field by "orchestrator"|"report"|"rules"|"calls"
+---@field start string                   the set that a run begins with
+---@field next table<string, string[]>?  what may follow a set; nil: any other
+---@field rules table<string, string>?   by set: when to go on from it, told to the agent
+---@field map table<string, string>      by tool: the set that a call of it speaks for
+---@field window integer                 how many calls are looked at
+---@field lead integer                   how many more of them must speak for another set
+---@field advises boolean?               the map only advises: what the calls speak for is recorded (F54)
+---@field fallback string?               the set that a call to an absent tool leads to
+---@field summary integer                bytes of what is told of the phases before; 0: nothing
+
+local SET <const> = {
+  name = { kind = "id", required = true },
+  description = { kind = "string" },
+  tools = { kind = "text", list = true },
+  optional = { kind = "text", list = true },
+  prompt = { kind = "text" },
+}
+
+---How a switch comes about.
+M.BY = { "orchestrator", "report", "rules", "calls" }
+
+---Which set a call speaks for, where the skill says nothing (R111).
+M.MAP = { analyzeClass = "analysis", writeFile = "generation", compileProject = "verification",
+  searchReplace = "repair" }
+
+local SWITCHING <const> = {
+  by = { enum = M.BY, default = "orchestrator" },
+  start = { kind = "text" },
+  next = { kind = "table" },
+  rules = { kind = "text", map = true },
+  map = { kind = "text", map = true },
+  window = { kind = "positive", default = 6 },
+  lead = { kind = "positive", default = 2 },
+  fallback = { kind = "text" },
+  summary = { kind = "count", default = 4096 },
+}
+
+---Tools without which something else cannot work: who needs them (R105).
+M.NEEDED_BY = { SyntaxCheckerTool = "CompileGuard" }
+
+---Those that may be missing in any agent.yml (R105).
+M.OPTIONAL = { "LspSyntaxCheckerTool", "MutationTestTool" }
+
+local KEEPS <const> = {
+  at_start = { kind = "table" },
+  at_end = { kind = "table" },
+  counts = { kind = "text" },
+  needs = { kind = "text", list = true },
+  takes = { kind = "text", map = true },
+}
+
+---@class skillrt.Keeps  state fields that the runtime writes, and not the agent (F51)
+---@field at_start table?    values when the step begins, in the same record
+---@field at_end table?      values when it is done
+---@field counts string?     a field that is one more whenever it begins
+---@field needs string[]?    fields that its updates must hold
+---@field takes table<string, string>?  by a name that updates cannot have: the field that is meant
+
+---The set of that name.
+---@param skill skillrt.Skill
+---@param name string|nil
+---@return skillrt.ToolSet|nil
+function M.find(skill, name)
+  for _, set in ipairs(skill.tool_sets or {}) do
+    if set.name == name then
+      return set
+    end
+  end
+end
+
+local function unknown_set(skill, name)
+  local all = {}
+  for _, set in ipairs(skill.tool_sets) do
+    all[set.name] = true
+  end
+  return ("there is no tool set %s%s"):format(names.show(name), names.suggest(tostring(name), all))
+end
+
+---The tools that a name of a set stands for: those it is bound to, else the one that is called so.
+---@param skill skillrt.Skill
+---@param name string
+---@return string[]
+function M.bound(skill, name)
+  return skill.bind and skill.bind[name] or { name }
+end
+
+---What a set holds, by the names that tools have.
+---@param skill skillrt.Skill
+---@param set skillrt.ToolSet
+---@return string[]|nil names  nil: all tools
+function M.names(skill, set)
+  if not set.tools then
+    return nil
+  end
+  local out, seen = {}, {}
+  for _, written in ipairs(set.tools) do
+    for _, name in ipairs(M.bound(skill, written)) do
+      out[#out + 1] = not seen[name] and name or nil
+      seen[name] = true
+    end
+  end
+  return out
+end
+
+---What all sets hold together.
+---@param skill skillrt.Skill
+---@return string[]|nil names  nil: a set holds all tools
+function M.union(skill)
+  local out, seen = {}, {}
+  for _, set in ipairs(skill.tool_sets) do
+    local list = M.names(skill, set)
+    if not list then
+      return nil
+    end
+    for _, name in ipairs(list) do
+      out[#out + 1] = not seen[name] and name or nil
+      seen[name] = true
+    end
+  end
+  return out
+end
+
+---What a set names and nobody has, though it may not be missing.
+---@param skill skillrt.Skill
+---@param has fun(name: string): any  whether there is a tool of that name
+---@return string? problem
+function M.missing(skill, has)
+  for _, set in ipairs(skill.tool_sets) do
+    local may = {}
+    for _, list in ipairs({ set.optional or {}, skill.optional_tools or {} }) do
+      for _, name in ipairs(list) do
+        may[name] = true
+      end
+    end
+    for _, written in ipairs(set.tools or {}) do
+      for _, name in ipairs(may[written] and {} or M.bound(skill, written)) do
+        if not has(name) then
+          local who = M.NEEDED_BY[written]
+          local text = "tool set %s: there is no tool %s%s%s; declare it in tools, or bind = { %s = ... }%s"
+          return text:format(set.name, names.show(name), name ~= written and (" (for %s)"):format(written) or "",
+            who and (", which %s needs"):format(who) or "", written, who and "" or ", or name it in optional_tools")
+        end
+      end
+    end
+  end
+end
+
+local function check_sets(skill)
+  local sets, seen = {}, {}
+  for i, given in ipairs(skill.tool_sets) do
+    local where = ('field "tool_sets": [%d]'):format(i)
+    local set, message = schema.record(given, SET, where)
+    if not set then
+      return message
+    elseif seen[set.name] then
+      return ("%s: %s stands there a second time"):format(where, names.show(set.name))
+    end
+    seen[set.name], sets[i] = true, set
+    set.id, set.description = set.name, set.description or set.name
+    set.tools = set.tools and set.tools[1] and set.tools or nil
+  end
+  if not sets[1] then
+    return 'field "tool_sets": is empty; list sets, or leave it out'
+  end
+  skill.tool_sets = sets
+end
+
+local function check_bind(skill)
+  local bind = {}
+  for name, given in pairs(skill.bind or {}) do
+    local list = type(given) == "string" and { given } or given
+    for i, one in ipairs(type(list) == "table" and list or { false }) do
+      if type(name) ~= "string" or type(one) ~= "string" then
+        return ('field "bind": %s[%d] must be the name of a tool, or a list of names'):format(tostring(name), i)
+      end
+    end
+    bind[name] = list
+  end
+  skill.bind = bind
+end
+
+-- Every name that the switching holds is the name of a set.
+local function check_names(skill, switching)
+  local function is_set(name)
+    return M.find(skill, name) and nil or unknown_set(skill, name)
+  end
+  for from, list in pairs(switching.next or {}) do
+    list = type(list) == "string" and { list } or list
+    switching.next[from] = list
+    local problem = is_set(from)
+    for _, to in ipairs(type(list) == "table" and list or { false }) do
+      problem = problem or is_set(to)
+    end
+    if problem then
+      return "next: " .. problem
+    end
+  end
+  for _, name in ipairs(names.sorted(switching.rules or {})) do
+    local problem = is_set(name)
+    if problem then
+      return "rules: " .. problem
+    end
+  end
+  for _, tool in ipairs(names.sorted(switching.map or {})) do
+    local problem = is_set(switching.map[tool])
+    if problem then
+      return ("map: %s: %s"):format(tool, problem)
+    end
+  end
+  for _, field in ipairs({ "start", "fallback" }) do
+    local problem = switching[field] and is_set(switching[field])
+    if problem then
+      return ("%s: %s"):format(field, problem)
+    end
+  end
+end
+
+local function check_switching(skill)
+  local where = 'field "switching"'
+  local switching, message = schema.record(skill.switching or {}, SWITCHING, where)
+  if not switching then
+    return message
+  end
+  if switching.next then
+    local copy = {}
+    for from, list in pairs(switching.next) do
+      copy[from] = list
+    end
+    switching.next = copy
+  end
+  message = check_names(skill, switching)
+  if not message and switching.by == "rules" and not (switching.rules or switching.next) then
+    message = 'by = "rules" needs "rules" or "next": what is told to the agent'
+  end
+  if message then
+    return ("%s: %s"):format(where, message)
+  end
+  switching.advises = switching.map and switching.by ~= "calls" or nil
+  switching.start, switching.map = switching.start or skill.tool_sets[1].name, switching.map or M.MAP
+  skill.switching = switching
+end
+
+-- What the runtime writes for a step, and the set that it names.
+local function check_step(skill, one)
+  local name = ('%s "%s"'):format(one.kind, one.id)
+  if one.tool_set and not skill.tool_sets then
+    return ("%s: tool_set: the skill has no tool_sets"):format(name)
+  elseif one.tool_set and not M.find(skill, one.tool_set) then
+    return ("%s: tool_set: %s"):format(name, unknown_set(skill, one.tool_set))
+  elseif one.tool_set and one.tools then
+    return ('%s: has "tools" beside "tool_set"; keep one'):format(name)
+  elseif one.keeps then
+    local keeps, message = schema.record(one.keeps, KEEPS, name .. ": keeps")
+    if not keeps then
+      return message
+    end
+    one.keeps, skill.kept = keeps, skill.kept or {}
+    for _, part in ipairs({ "at_start", "at_end" }) do
+      for key in pairs(keeps[part] or {}) do
+        skill.kept[key] = true
+      end
+    end
+    if keeps.counts then
+      skill.kept[keeps.counts] = true
+    end
+  end
+end
+
+---Gives a skill's sets, and what says how they are switched, their normal form.
+---@param skill table  its actions and phases have theirs
+---@return string? problem
+function M.check(skill)
+  local message
+  if skill.tool_sets then
+    message = check_sets(skill) or check_bind(skill) or check_switching(skill)
+    local tools = skill.tools
+    if not message and tools and not skill.mcp then -- what servers offer is known when they run
+      local of_all = require("skillrt.tool").OF_ALL
+      message = M.missing(skill, function(name) return tools[name] or of_all[name] end)
+    end
+  elseif skill.bind or skill.switching or skill.optional_tools then
+    message = ('field "%s" needs "tool_sets"'):format(skill.bind and "bind" or skill.switching and "switching"
+      or "optional_tools")
+  end
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      message = message or check_step(skill, one)
+    end
+  end
+  return message
+end
+
+return M

@@ -1,0 +1,187 @@
+-- tool/switching.lua: how a talk goes from one tool set to another (R106, R111): by the tool switch_phase or a marker,
+-- by the pattern of its calls, or as a call to an absent tool falls back. It changes presence and nothing else.
+--
+-- All of it follows from what the model said, so that a resume arrives at the same set; each switch is a record. Used
+-- by agent/tools.lua and loop.lua where a skill has tool sets.
+
+local sets = require("skillrt.skill.tool_sets")
+local switches = require("skillrt.skill.switches")
+local tool_of = require("skillrt.tool")
+
+local M = {}
+
+---The tool by which a model reports its phase.
+M.TOOL = "switch_phase"
+
+---@class skillrt.ToolSwitching
+---@field current string   the active set
+---@field recent string[]  for which set each of the newest calls spoke; "": for none
+local Switching = {}
+Switching.__index = Switching
+
+---@param ctx table
+---@param phased skillrt.Phased  with a set
+---@param registry skillrt.Registry
+---@param always string[]        names that are present in every set
+---@param allowed table<string, true>|nil  what the agent may be given at all
+---@return skillrt.ToolSwitching
+function M.new(ctx, phased, registry, always, allowed)
+  return setmetatable({ ctx = ctx, phased = phased, registry = registry, always = always, allowed = allowed,
+    current = phased.set.name, recent = {} }, Switching)
+end
+
+---The tools of a name: one, or those of a server as mcp__SERVER and mcp__SERVER__*.
+---@param registry skillrt.Registry
+---@param name string
+---@return string[]
+function M.found(registry, name)
+  local out, server = { registry:find(name) and name or nil }, name:match("^mcp__[^*]*")
+  if out[1] or not server then
+    return out
+  end
+  server = name:find("*", 1, true) and server or server .. "__"
+  for _, one in ipairs(registry:names()) do
+    out[#out + 1] = one:sub(1, #server) == server and one or nil
+  end
+  return out
+end
+
+---The names that are present where these are a set's; nil: all.
+---@param list string[]|nil
+---@return string[]
+function Switching:present(list)
+  local out = {}
+  for _, name in ipairs(list or self.registry:names()) do
+    for _, one in ipairs(M.found(self.registry, name)) do
+      out[#out + 1] = (not self.allowed or self.allowed[one] or self.allowed[name]) and one or nil
+    end
+  end
+  for _, name in ipairs(self.always) do
+    out[#out + 1] = self.registry:find(name) and name or nil
+  end
+  return out
+end
+
+-- Makes a set the active one.
+local function enter(self, set, by, more)
+  local entry = { t = "switch", from = self.current, to = set.name, by = by }
+  for key, value in pairs(more or {}) do
+    entry[key] = value
+  end
+  self.ctx.mark(entry)
+  self.current = set.name
+  self.presence:change(self:present(sets.names(self.phased.skill, set)))
+end
+
+-- What the model is told where it wants to go there.
+local function told(self, name)
+  local set, problem = switches.target(self.phased, self.current, name)
+  return set and switches.entered(self.phased.skill, set, self.phased.text_of(set))
+    or ("The phase stays %s: %s."):format(self.current, problem)
+end
+
+-- The model says where it wants to go.
+local function report(self, name, by, summary)
+  local set, problem = switches.target(self.phased, self.current, name)
+  if set then
+    enter(self, set, by, { summary = summary })
+  else
+    self.ctx.mark({ t = "switch", from = self.current, to = name:sub(1, 64), by = by, refused = problem })
+  end
+end
+
+---What a model says besides its calls: what it is told where that is a marker.
+---@param text string
+---@return string|nil told
+function Switching:said(text)
+  local name = switches.REPORTS[self.phased.switching.by] and switches.reported(text)
+  if name then
+    local answer = told(self, name)
+    report(self, name, "report")
+    return answer
+  end
+end
+
+-- For which set most of the newest calls speak; the active one on a tie, and while the lead is too small (F54).
+local function detected(self)
+  local counts, best = { [self.current] = 0 }, self.current
+  for _, name in ipairs(self.recent) do
+    counts[name] = (counts[name] or 0) + 1
+  end
+  counts[""] = nil
+  for _, set in ipairs(self.phased.skill.tool_sets) do
+    if (counts[set.name] or 0) > (counts[best] or 0) then
+      best = set.name
+    end
+  end
+  local lead = (counts[best] or 0) - counts[self.current]
+  return best ~= self.current and lead >= self.phased.switching.lead and best or nil
+end
+
+---A tool was used, or called in vain: what follows from it, also where a resume finds its result.
+---@param call skillrt.ToolCall
+---@param problem string|nil  it was not performed
+function Switching:used(call, problem)
+  if call.name == M.TOOL and not problem then
+    report(self, call.input.phase, "tool", call.input.summary)
+  else
+    self:called(call.name)
+  end
+end
+
+---A tool was called, present or not. Plan B (R111): where the calls switch, the set follows them; where somebody else
+---does, what they speak for is only recorded.
+---@param name string
+function Switching:called(name)
+  local switching = self.phased.switching
+  if switching.by ~= "calls" and not switching.advises then
+    return
+  end
+  local recent = self.recent
+  recent[#recent + 1] = switching.map[name] or ""
+  if #recent > switching.window then
+    table.remove(recent, 1)
+  end
+  local found = detected(self)
+  if found and switching.by == "calls" then
+    enter(self, sets.find(self.phased.skill, found), "calls")
+  elseif found ~= self.advised then
+    self.advised = found
+    if found then
+      self.ctx.mark({ t = "switch", from = self.current, to = found, by = "calls", advised = true })
+    end
+  end
+end
+
+---A call to an absent tool leads to the set that is declared for that (R114): what the model is told.
+---@param name string
+---@return string|nil told
+function Switching:fall_back(name)
+  local set = sets.find(self.phased.skill, self.phased.switching.fallback)
+  if set and set.name ~= self.current then
+    enter(self, set, "fallback")
+    return ("the tool %s was not available; the phase is %s now%s"):format(name, set.name,
+      self.presence.is_present[name] and ", call it again" or "")
+  end
+end
+
+---The tool switch_phase, for models that report.
+---@return skillrt.Tool
+function Switching:tool()
+  local list = {}
+  for i, set in ipairs(self.phased.skill.tool_sets) do
+    list[i] = set.name
+  end
+  local texts = { type = "array", items = { type = "string" } }
+  return assert(tool_of.new({
+    name = M.TOOL, source = "skillrt", alone = true,
+    description = "Goes on to another phase of the work, with other tools. Say in short what came of this one.",
+    input = { type = "object", required = { "phase" }, additionalProperties = false, properties = {
+      phase = { type = "string", enum = list },
+      summary = { type = "object", additionalProperties = false,
+        properties = { outputs = texts, errors = texts, files = texts } } } },
+    perform = function(_, _, given) return told(self, given.phase), nil end, -- it is switched when that is recorded
+  }, "skillrt"))
+end
+
+return M
