@@ -74,8 +74,8 @@ return skillrt.skill { name = "door", mode = "machine", state = { guests = 1 }, 
   states = { "closed", "open", "completed" }, edges = {
     { action = "open", from = "closed", to = "open", when = "guests > 0", max_runs = 5 },
     { action = "lock", from = "closed", to = "completed" }, { action = "close", from = "open", to = "closed" } } },
-  actions = { { id = "open", run = function(s) return { guests = s.guests - 1 } end }, { id = "close", run = function() end },
-    { id = "lock" } } }
+  actions = { { id = "open", run = function(s) return { guests = s.guests - 1 } end },
+    { id = "close", run = function() end }, { id = "lock" } } }
 ]]
 
 return M
