@@ -187,6 +187,71 @@ describe("a skill that another one runs", function()
     end
     assert.same({ "completed", 3, { "look again" } }, { result.state.status_of, result.state.found, result.state.suggestions })
   end)
+
+  it("has contexts of its own, and those of its caller that it is referred to, over every kill (R161, R166, R167)", function()
+    local folder, home, dir = R.folder(), R.folder(), R.folder() .. "/run"
+    local file = contexts.session_file
+    finally(function() contexts.session_file = file end)
+    function contexts.session_file(name) return ("%s/sessions/%s.json"):format(home, name) end
+    R.write(folder .. "/style.md", "short")
+    R.write(folder .. "/inner.md", "of the inner one")
+    local function skill()
+      local inner = R.skill { name = "inner", dir = folder, state = { n = 1, same = true },
+        context = { global = { "inner.md", { file = "gone.md", optional = true } }, session = "talk" },
+        actions = { { id = "look", run = function(state, ctx)
+          ctx.context.set("talk", (state.context.talk or 0) + 1)
+          return { n = 2, saw = state.context, suggestions = { "look again" } }
+        end } } }
+      return R.skill { name = "outer", dir = folder, context = { global = "style.md" },
+        actions = { { id = "outer", run = function(_, ctx)
+          ctx.context.set("own", { 1 })
+          local back = assert(ctx.run(inner, { references = { "style", "nowhere" } }))
+          return { back = back }
+        end } } }
+    end
+    local whole = assert(skill():run { work_dir = dir, session = "one" })
+    assert.equal("completed", whole.status, whole.message)
+    local back = whole.state.back
+    assert.same({ inner = "of the inner one", style = "short" }, back.state.saw)
+    assert.same({ n = 2, saw = back.state.saw, suggestions = { "look again" } }, back.changes)
+    assert.same({ "look again" }, back.suggestions)
+    local list = R.records(dir, "contexts")
+    assert.same({ "style", "inner gone- talk- style" }, { names_of(list[1].list), names_of(list[2].list) })
+    assert.equal("caller", list[2].list[4].kind)
+    assert.same({ talk = 1 }, R.json(home .. "/sessions/one.json"))
+    os.remove(folder .. "/inner.md")
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "contexts" and record.sub or record.t == "start" and record.step > 1 or record.t == "done" then
+        local copy = R.folder() .. "/cut"
+        R.cut(dir, copy, keep)
+        local kept = R.records(copy, "contexts")
+        local result = kept[2] and assert(skillrt.resume(copy, { skill = skill() }))
+        assert.same(kept[2] and back.state or nil, result and result.state.back.state, "cut behind " .. keep)
+      end
+    end
+  end)
+
+  it("fails in preparing where a context that it needs is missing, also after a kill (R163, R183)", function()
+    local function skill()
+      local inner = R.skill { name = "inner", dir = R.folder(), context = { global = "gone.md" },
+        actions = { { id = "look", run = function() error "it ran" end } } }
+      return R.skill { name = "outer", actions = { { id = "outer", run = function(_, ctx)
+        local _, message, class = ctx.run(inner, {})
+        return { message = message, class = class }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    local result = assert(skill():run { work_dir = dir })
+    assert.matches("inner: failed %(preparing%): context gone: .*gone.md", result.state.message)
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "contexts" then
+        local copy = R.folder() .. "/cut"
+        R.cut(dir, copy, keep)
+        result = assert(skillrt.resume(copy, { skill = skill() }))
+        assert.matches("failed %(preparing%)", result.state.message)
+      end
+    end
+  end)
 end)
 
 describe("a prompt", function()

@@ -145,26 +145,50 @@ function M.read(skill, folders, session)
   return rows, values
 end
 
----A run begins: its contexts are loaded and recorded.
----@param policy skillrt.Policy
-function M.load(policy)
-  local run, session = policy.run, policy.books.session
-  local folders = { global = run.skill.dir, project = policy.books.cwd or run.input_dir }
-  local rows, values, problem = M.read(run.skill, folders, session and M.session_file(session))
-  assert(policy:emit({ t = "contexts", list = rows, values = values, failed = problem }))
+-- What a caller refers to of what it was given to know itself: its callee is given that, and reads nothing (R166, R167).
+local function handed(references, context, rows, values)
+  for _, name in ipairs(type(references) == "table" and references or {}) do
+    local value = context[name]
+    if type(name) == "string" and value ~= nil and values[name] == nil then
+      local text = json.encode(value)
+      rows[#rows + 1] = { name = name, kind = "caller", digest = core.sha256(text), bytes = #text }
+      values[name] = value
+    end
+  end
 end
 
----The run stops: what of its context belongs to the session is kept for the next run that names it.
+---A run begins, or a sub-run: its contexts are loaded and recorded.
 ---@param policy skillrt.Policy
+---@param skill skillrt.Skill
+---@param sub string?        the scope of a sub-run
+---@param from table?        its caller's: { references, context }
+function M.load(policy, skill, sub, from)
+  local session = policy.books.session
+  local folders = { global = skill.dir, project = policy.books.cwd or policy.run.input_dir }
+  local rows, values, problem = json.array({}), {}, nil
+  if skill.contexts then
+    rows, values, problem = M.read(skill, folders, session and M.session_file(session))
+  end
+  if from then
+    handed(from.references, from.context, rows, values)
+  end
+  if rows[1] or problem then
+    assert(policy:emit({ t = "contexts", sub = sub, list = rows, values = values, failed = problem }))
+  end
+end
+
+---A run stops, or a sub-run is over: what of its context belongs to the session is kept for the next that names it.
+---@param policy skillrt.Policy  the run's
+---@param run skillrt.Run        the one that stops
 ---@return string? problem
-function M.keep(policy)
-  local session, context = policy.books.session, policy.books.state.root.context
+function M.keep(policy, run)
+  local session, context = policy.books.session, run.books.state.root.context
   local path = session and M.session_file(session)
   if not path then
     return nil
   end
   local kept = json.decode(files.read(path, LONGEST) or "{}") or {}
-  for _, one in ipairs(policy.run.skill.contexts) do
+  for _, one in ipairs(run.skill.contexts) do
     if one.kind == "session" then
       kept[one.name] = context[one.name]
     end

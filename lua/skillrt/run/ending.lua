@@ -18,7 +18,7 @@ function M.stop(self, status, reason, message, due)
   if reason == "rolled_back" then
     assert(self:emit(require("skillrt.run.sound").record(self)))
   end
-  local left = self.books.session and self.run.skill.contexts and require("skillrt.run.contexts").keep(self)
+  local left = self.books.session and self.run.skill.contexts and require("skillrt.run.contexts").keep(self, self.run)
   if left then
     assert(self:emit({ t = "note", text = self.steps.printable("the session is not kept: " .. left) }))
   end

@@ -133,7 +133,7 @@ function Policy:load(fresh, torn)
   end
   learn_folders(self)
   if fresh and self.run.skill.contexts then
-    require("skillrt.run.contexts").load(self)
+    require("skillrt.run.contexts").load(self, self.run.skill)
   end
   local run, session = self.run, self.session
   self.mode, run.limits = self.make_mode(run), limits_of.new(run)

@@ -140,7 +140,8 @@ end
 function M.apply(changes)
   local paths = {}
   for _, change in ipairs(changes) do
-    local path, message = files.join(change.root, change.name), nil
+    local path = files.join(change.root, change.name)
+    local message
     if change.to then
       message = select(2, files.put(change.root, change.name, change.to))
     else

@@ -4,6 +4,7 @@
 -- Opens a scope when its call leaves, asks the scopes in which something ended what is next, and ends their
 -- calls. Knows calls, steps and modes; what skills are made of knows the opener. Used by policy.lua.
 
+local json = require("skillrt.base.json")
 local questions = require("skillrt.run.questions")
 local scope_of = require("skillrt.run.subs.scope")
 local state = require("skillrt.skill.state")
@@ -117,6 +118,8 @@ local function result_of(sub, status, reason, message)
     reason = reason,
     message = message,
     state = own,
+    changes = state.diff(sub.run.skill.state or {}, own),
+    suggestions = json.is_array(own.suggestions) and state.copy(own.suggestions) or json.array({}),
     outputs = state.copy(root.outputs),
     steps = books.finished,
     work_dir = sub.run.work_dir,
@@ -191,6 +194,12 @@ local function ask(self, sub)
   elseif kind == "stop" and what == "paused" then
     sub.paused = { why, message }
   elseif kind == "stop" then
+    local unkept = self.policy.books.session and sub.run.skill.contexts
+      and require("skillrt.run.contexts").keep(self.policy, sub.run)
+    if unkept then
+      local text = self.policy.steps.printable("the session is not kept: " .. unkept)
+      assert(self.policy:emit({ t = "note", text = text }))
+    end
     assert(self.policy:emit({ t = "stop", sub = sub.id, status = what, reason = why, message = message }))
     local entry = { reply = result_of(sub, what, why, message) }
     if what ~= "completed" then

@@ -9,6 +9,11 @@ end
 
 local M = {}
 
+-- The books of the run, or of the sub-run that a record names.
+local function scope_of(books, record)
+  return record.sub and books.subs and books.subs[record.sub] or books
+end
+
 ---A step came to a stage; said once at its place, as lines are.
 ---@param books skillrt.Books
 ---@param record table  { step, c, stage }
@@ -23,14 +28,15 @@ end
 
 ---The contexts of the run are loaded: merged into its own (R165), by their names; or one that it needs is not there.
 ---@param books skillrt.Books
----@param record table  { list, values, failed }
+---@param record table  { sub, list, values, failed }
 function M.contexts(books, record)
-  books.contexts = record.list
+  local scope = scope_of(books, record)
+  scope.contexts = record.list
   for name, value in pairs(record.values) do
-    books.state:replace("context", name, value)
+    scope.state:replace("context", name, value)
   end
   if record.failed then
-    books.halt = { "failed", "preparing", record.failed }
+    scope.halt = { "failed", "preparing", record.failed }
   end
 end
 
@@ -65,11 +71,6 @@ function M.again(books, step, record)
   end
   known.n = known.n + 1
   return known.n
-end
-
--- The books of the run, or of the sub-run that a record names.
-local function scope_of(books, record)
-  return record.sub and books.subs and books.subs[record.sub] or books
 end
 
 ---A step completed that can be undone.

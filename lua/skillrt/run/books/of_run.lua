@@ -61,11 +61,23 @@ function M.stop(self, record)
   end
 end
 
+-- What paused it does not pause it again; what failed before it began does.
+local function anew(books)
+  books.signatures = nil
+  if books.halt and books.halt[1] == "paused" then
+    books.halt = nil
+  end
+end
+
 function M.resume(self, record)
   calls.cut(self, record)
   spent.reopened(self, record)
   self.status = self.last_step > 0 and "executing" or "pending"
-  self.reason, self.message, self.halt, self.signatures, self.rolled = nil, nil, nil, nil, nil
+  self.reason, self.message, self.rolled = nil, nil, nil
+  anew(self)
+  for _, scope in pairs(self.subs or {}) do
+    anew(scope)
+  end
   self.state:set("status", self.last_step > 0 and "running" or "pending")
   self.state:set("completed_at", nil)
   self.state:set("failed_at", nil)

@@ -153,6 +153,12 @@ function M.begin(policy, call, id, skill, pins)
     drawn = skill.loaded and skill.loaded.drawn,
     context = skill.context,
   }))
+  local input = call.request.input
+  if skill.contexts or input.references then
+    local caller = call.step.home and call.step.home.run.books or policy.books
+    require("skillrt.run.contexts").load(policy, skill, id, { references = input.references,
+      context = caller.state.root.context })
+  end
 end
 
 ---A skill whose files changed does not go on, as the run's own does not.
