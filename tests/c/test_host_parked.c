@@ -255,6 +255,21 @@ static void check_many(bool own) {
   skillrt_host_close(host);
 }
 
+/* A host that never puts a run into its books. */
+static void check_never(void) {
+  struct skillrt_host_options options = {.size = sizeof options, .park_ms = -1};
+  host = skillrt_host_open(&options, error, sizeof error);
+  struct skillrt *run = open_run("never", "return { n = ctx.wait { event = 'go' } }");
+  for (int i = 0; i < 5; i++)
+    settle();
+  CHECK(!skillrt_parked(run) && !skillrt_stopped(run));
+  CHECK(skillrt_event(run, "go", "4", NULL, error, sizeof error));
+  settle();
+  CHECK(skillrt_stopped(run) && state_has(run, "\"n\":4"));
+  skillrt_close(run);
+  skillrt_host_close(host);
+}
+
 int main(void) {
   scratch_make(&folder);
   open_host(NULL);
@@ -279,6 +294,9 @@ int main(void) {
   TEST("hundreds of runs are woken at once with 40 descriptors, and none is lost") {
     check_many(false);
     check_many(true);
+  }
+  TEST("a host may keep all its runs out of their books") {
+    check_never();
   }
   scratch_remove(&folder);
   return check_finish();

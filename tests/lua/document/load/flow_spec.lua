@@ -2,6 +2,7 @@
 -- where it has none.
 local folder_of = require "tests.support.skill_folder"
 local load = require "skillrt.document.load"
+local modes_of = require "skillrt.document.load.flow.modes"
 
 -- A folder with phases of these names, beside a SKILL.md with this text.
 local function folder(text, names, more)
@@ -83,7 +84,7 @@ describe("a table of phases", function()
 | 1 | phases/01-plan.md | `plan.json` |
 | 2 | phases/02-write.md | an updated text.md |
 | 3 | phases/03-check.md | other.md |
-]], nil, { ["phases/03-check.md"] = "# Check\n\nChecks.\n\n## Output\n\n- **File**: `checks.md`\n" })
+]], nil, { ["phases/03-check.md"] = "# Check\n\nChecks.\n\n## Output\n\n- beside `notes.md`\n- **File**: `checks.md`\n" })
     local out = {}
     for i, one in ipairs(skill.phases) do
       out[i] = one.output_free and "" or one.output
@@ -99,6 +100,18 @@ describe("a table of phases", function()
 ]])
     assert.same({ false, false, false }, conditions(skill.phases))
     assert.truthy(told(found, "flow-condition"):find('"the plan is large"', 1, true))
+  end)
+
+  it("knows a set of phases that one of the modes runs", function()
+    local modes = modes_of.new()
+    for _, row in ipairs { { 2, "full" }, { 3, "full" }, { 1, "quick" }, { 1, "full" } } do
+      modes_of.add(modes, row[1], row[2])
+    end
+    for text, wanted in pairs { ["1"] = true, ["1 2 3"] = true, ["2 3"] = false, ["1 2"] = false } do
+      local named = {}
+      for n in text:gmatch "%d" do named[#named + 1] = math.tointeger(tonumber(n)) end
+      assert.equal(wanted, modes_of.has_set(modes, named, 3), text)
+    end
   end)
 
   it("of modes says which phases run in which; without a default the mode has to be given", function()
