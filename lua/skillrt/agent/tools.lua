@@ -22,6 +22,7 @@ M.FIELDS = {
   max_repeats = { kind = "positive", default = 5 },
   max_tool_result = { kind = "positive", default = 32 * 1024 },
   compact = { kind = "table" },
+  find_tools = { kind = "boolean" },
 }
 
 -- The tools that every bare model is given, where its skill says nothing else of their names.
@@ -74,6 +75,22 @@ local function phased_loop(agent, ctx, task, registry)
   return loop_of.new(ctx, task, presence, agent)
 end
 
+-- The loop of a talk that finds most of its tools by words: those its agent names are present, and the search.
+local function finding_loop(agent, ctx, task, registry)
+  local find, known = require("skillrt.tool.find_tool"), registry:names()
+  if registry:find(find.TOOL) then
+    return nil, ("find_tools: there is a tool %s of the skill's own; give it another name"):format(find.TOOL)
+  end
+  assert(registry:add(find.make(registry)))
+  known[#known + 1] = find.TOOL
+  local list = table.move(agent.tools or {}, 1, #(agent.tools or {}), 2, { find.TOOL })
+  for _, name in ipairs({ "read", "ask_user" }) do
+    list[#list + 1] = registry:find(name) and name or nil
+  end
+  return loop_of.new(ctx, task, presence_of.new(registry, { names = list, known = known, on_absent = agent.on_absent }),
+    agent)
+end
+
 ---What performs the tool calls of a talk.
 ---@param agent table
 ---@param ctx table
@@ -92,10 +109,13 @@ function M.loop(agent, ctx, task)
   local list = agent.tools or is_phased and sets.union(task.phased.skill) or not is_phased and task.tools or nil
   if task.mcp then
     local message
-    list, message = require("skillrt.mcp").add(ctx, task, registry, list)
+    list, message = require("skillrt.mcp").add(ctx, task, registry, not agent.find_tools and list or nil)
     if not list then
       return nil, message
     end
+  end
+  if agent.find_tools then
+    return finding_loop(agent, ctx, task, registry)
   end
   if is_phased then
     return phased_loop(agent, ctx, task, registry)

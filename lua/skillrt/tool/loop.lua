@@ -131,6 +131,15 @@ local function perform_group(self, group)
   end
 end
 
+-- What a search found is present from the next request on, also where a resume finds its result.
+local function add_found(self, one)
+  if one.tool and one.tool.adds and not one.problem then
+    for _, name in ipairs(one.tool.adds(one.call.input)) do
+      self.presence:add(name)
+    end
+  end
+end
+
 -- The same call with the same result is noticed, told, and in the end no longer played.
 local function noticed(self, one)
   local text = one.result.text
@@ -167,6 +176,7 @@ function Loop:perform(calls)
   for i, one in ipairs(list) do
     results[i] = { id = one.call.id, name = one.call.name, text = noticed(self, one),
       is_error = one.result.is_error or nil }
+    add_found(self, one)
   end
   if self.endless then
     return nil, self.endless
