@@ -282,9 +282,6 @@ function M.perform(agent, ctx, task)
   local function failed(message, class)
     return nil, ("%s: %s"):format(agent:label(), message), class
   end
-  if not want.model then
-    return failed("names no model; write " .. agent.vendor.label .. ":MODEL", "permanent")
-  end
   local loop, missing = tools_of.loop(agent, ctx, task)
   if not loop then
     return failed(missing, "permanent")
