@@ -140,6 +140,41 @@ return skillrt.skill { name = "over", state = {}, actions = {
       list[1].candidates[1].could })
     assert.same({ text = "files.length > 3", holds = false, values = "files.length is 0" }, list[1].candidates[1].clauses[1])
   end)
+
+  it("shows the choices inside sub-runs, of skills in files and of skills of the script, over and under way", function()
+    local folder <close> = kit.folder()
+    folder.file("inner.lua", [[return require("skillrt").skill { name = "in-file", state = { ready = false }, actions = {
+      { id = "look", when = "!ready", run = function() return { ready = true } end },
+      { id = "dig", priority = 9, when = "ready", run = function() end } } }]])
+    folder.file("outer.lua", [[local skillrt = require "skillrt"
+      local near = skillrt.skill { name = "near", mode = "sequential", phases = { { id = "read", output_free = true,
+        run = function() return "x" end } } }
+      local asks = skillrt.skill { name = "asks", state = { n = 1 }, actions = {
+        { id = "never", when = "n > 1", run = function() end },
+        { id = "asks", run = function(_, ctx) ctx.ask "go on?" end } } }
+      return skillrt.skill { name = "outer", actions = { { id = "outer", run = function(_, ctx)
+        ctx.run "inner.lua" ctx.run(near)
+        ctx.run(skillrt.skill { name = "hidden", actions = { { id = "there", run = function() end } } })
+        ctx.run(asks) end } } }]])
+    kit.run(folder, { "outer.lua", "--work-dir", "w", "--quiet" })
+    local run = kit.run(folder, { "explain", "w" })
+    assert.equal(0, run.code, run.err)
+    for _, words in ipairs {
+      "[Iteration 1] look was chosen in sub-run 1.1 (in-file) (record 5)\n  because   nothing else could run\n"
+        .. "  - dig  priority 9\n      no   ready   (ready is false)\n      it needs ready\n",
+      "[Iteration 2] dig was chosen in sub-run 1.1 (in-file)", "[Phase] read began in sub-run 1.2 (near)",
+      "[Iteration 1] there was chosen in sub-run 1.3 (hidden)", "its skill is not to be found from here",
+      "[Now] 0 of 1 actions could run\n", "[Now] 0 of 2 actions could run in sub-run 1.4 (asks)\n",
+      "      it needs n > 1\n" } do
+      assert.truthy(run.out:find(words, 1, true), words .. "\n--\n" .. run.out)
+    end
+    local only = kit.run(folder, { "explain", "w", "dig" })
+    assert.same({ 0, nil }, { only.code, only.out:find("outer was chosen", 1, true) })
+    assert.truthy(only.out:find("dig was chosen in sub-run 1.1", 1, true))
+    local none = kit.run(folder, { "explain", "w", "dog" })
+    assert.equal("", none.out)
+    assert.matches('has no action or phase dog.*did you mean "dig"', none.err)
+  end)
 end)
 
 describe("skillrt log --state", function()

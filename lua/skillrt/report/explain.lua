@@ -5,8 +5,11 @@
 -- cli/command/explain.lua.
 
 local edges_of = require("skillrt.skill.machine_edges")
+local files = require("skillrt.base.files")
 local machine_of = require("skillrt.skill.machine")
+local names = require("skillrt.base.names")
 local runner = require("skillrt.run.runner")
+local skill_of = require("skillrt.skill")
 local text_of = require("skillrt.report.text")
 local when = require("skillrt.skill.when")
 
@@ -186,7 +189,44 @@ local function choice_of(skill, books, record, seq)
   return choice
 end
 
----The choices of a run, and what stands now.
+-- The path, or the name, by which the step around a sub-run asked for its skill.
+local function asked_for(books, id)
+  local step = books.steps[books.subs[id].parent]
+  for _, call in pairs(step and step.calls or {}) do
+    if call.sub == id then
+      return call.to
+    end
+  end
+end
+
+-- The skill of a sub-run, ready as the run's own; false where it is nowhere to be found.
+local function skill_of_sub(skill, books, id)
+  local name, found = books.subs[id].skill, nil
+  local path = asked_for(books, id)
+  if path and path ~= name and skill_of.open then
+    found = skill_of.open(files.join(skill.dir, path), {})
+  end
+  found = skill_of.is(found) and found or skill_of.made and skill_of.made[name]
+  return found and require("skillrt.run.runner.prepare").skill(found, { durability = skill.durability,
+    context = skill.context }) or false
+end
+
+-- A choice in a sub-run.
+local function choice_of_sub(skills, skill, books, record, seq)
+  local id = record.sub
+  local name = books.subs[id].skill
+  if skills[name] == nil then
+    skills[name] = skill_of_sub(skill, books, id)
+  end
+  local choice = skills[name] and choice_of(skills[name], books.subs[id], record, seq) or { n = record.n or 0, seq = seq,
+    at = record.at, id = record.action or record.phase, kind = record.phase and "phase" or "action", candidates = {},
+    reason = record.why or "its skill is not to be found from here: only the step itself is known" }
+  choice.sub, choice.skill = id, name
+  return choice
+end
+
+---The choices of a run, and what stands now. Those of a sub-run are worked out from its own skill, where that lies in
+---a file, or was made with the run's (`skillrt.skill.made`).
 ---@param dir string
 ---@param skill table     ready for a run: its strategy is found
 ---@param visit fun(choice: skillrt.Choice)
@@ -195,10 +235,11 @@ end
 ---@return string|table message_or_report
 ---@return string? code
 function M.each(dir, skill, visit, wants)
+  local skills = {}
   return runner.read(dir, nil, function(record, books, seq)
     local is_choice = record.t == "start" or record.t == "skip" and record.phase and not record.step
-    if is_choice and not record.sub and wants(record) then
-      visit(choice_of(skill, books, record, seq))
+    if is_choice and wants(record) then
+      visit(record.sub and choice_of_sub(skills, skill, books, record, seq) or choice_of(skill, books, record, seq))
     end
   end)
 end
@@ -212,16 +253,36 @@ function M.now(skill, books)
     state = skill.machine and tostring(books.state.root.state) or nil }
 end
 
+---The same of each sub-run under way whose skill is found.
+---@param skill table
+---@param books skillrt.Books
+---@return skillrt.Choice[]
+function M.now_in_subs(skill, books)
+  local list = {}
+  for _, id in ipairs(names.sorted(books.subs or {})) do
+    local found = skill_of_sub(skill, books, id)
+    if found and #(found.actions or {}) > 0 then
+      local choice = M.now(found, books.subs[id])
+      choice.sub, choice.skill = id, books.subs[id].skill
+      list[#list + 1] = choice
+    end
+  end
+  return list
+end
+
 local function head_of(choice)
   local able = 0
   for _, one in ipairs(choice.candidates) do
     able = able + (one.could and 1 or 0)
   end
   local state = choice.state and " in state " .. choice.state or ""
+  if choice.sub then
+    state = ("%s in sub-run %s (%s)"):format(state, choice.sub, choice.skill)
+  end
   if not choice.id then
     return ("[Now] %d of %d actions could run%s"):format(able, #choice.candidates, state)
   elseif choice.kind == "phase" then
-    return ("[Phase] %s %s"):format(choice.id, choice.skipped and "was skipped" or "began")
+    return ("[Phase] %s %s%s"):format(choice.id, choice.skipped and "was skipped" or "began", state)
   end
   local others = able > 1 and (", of %d that could run"):format(able) or ""
   return ("[Iteration %d] %s was chosen%s%s (record %d)"):format(choice.n, choice.id, state, others, choice.seq)

@@ -290,6 +290,10 @@ end
 ---@type (fun(path: string, options: table): skillrt.Skill|nil, string?)|nil
 M.open = nil
 
+---Where somebody asks for the skills that are made from now on: by their names.
+---@type table<string, skillrt.Skill>|nil
+M.made = nil
+
 ---The normal form of a definition.
 ---@param definition table
 ---@return skillrt.Skill? skill
@@ -312,6 +316,9 @@ function M.check(definition)
   skill.retry.max_retries = skill.limits.max_retries
   skill.reserved = state.RESERVED
   skill.dir = skill.dir or skill.source and skill.source:match("^(.*)/[^/]*$") or "."
+  if M.made then
+    M.made[skill.name] = skill
+  end
   return setmetatable(skill, Skill)
 end
 

@@ -8,7 +8,7 @@ local M = {
   summary = "Shows why each action was chosen: the candidates, their conditions with values, what was missing",
   description = "Conditions are asked again of the state that each choice was made in. \"*\" was chosen, \"+\" could "
     .. "have been, \"-\" could not; what it needs stands below. Of a run that is not over, the last part is how "
-    .. "things stand now. Steps of skills that a step ran are left out.",
+    .. "things stand now. Steps of skills that a step ran are shown with the sub-run they are in.",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
     { name = "ACTION", optional = true, help = "only this action or phase, wherever it was a candidate" },
@@ -33,6 +33,7 @@ local function skill_of(dir, args)
       return nil, why, kind
     end
   end
+  require("skillrt.skill").made = {} -- the skills of sub-runs are among them
   local skill
   skill, message, code = require("skillrt.document.reopen").skill_for(dir, { look = function(found) return found end })
   if not skill then
@@ -54,14 +55,14 @@ local function changed(pins, books)
   return list
 end
 
-local function known(skill, id)
+local function known(skill)
   local ids = {}
   for _, list in ipairs({ skill.actions or {}, skill.phases or {} }) do
     for _, one in ipairs(list) do
       ids[one.id] = true
     end
   end
-  return ids[id] or nil, ids
+  return ids
 end
 
 local function is_over(books)
@@ -81,18 +82,17 @@ function M.run(args)
   if not skill then
     return ending.refused(pins, code, nil, args.dir)
   end
-  local is_known, ids = true, nil
-  if args.action then
-    is_known, ids = known(skill, args.action)
-  end
-  if not is_known then
-    local text = "%s: has no action or phase %s%s"
-    return ending.refused(text:format(skill.name, args.action, require("skillrt.base.names").suggest(args.action, ids)),
-      "invalid")
-  end
-  local shown = 0
+  local shown, ids = 0, known(skill)
+  local is_own = not args.action or ids[args.action]
+  local is_known = is_own
   local function show(choice)
-    if choice.kind == "phase" and args.action and choice.id ~= args.action then
+    local candidate = choice.id == args.action
+    for _, one in ipairs(choice.candidates) do
+      ids[one.id] = true
+      candidate = candidate or one.id == args.action
+    end
+    is_known = is_known or candidate
+    if args.action and not candidate and (choice.kind == "phase" or choice.sub or not is_own) then
       return
     end
     shown = shown + 1
@@ -111,9 +111,16 @@ function M.run(args)
   end)
   if not books then
     return ending.refused(message, kind, nil, args.dir)
+  elseif not is_known then
+    local text = "%s: has no action or phase %s%s"
+    return ending.refused(text:format(skill.name, args.action, require("skillrt.base.names").suggest(args.action, ids)),
+      "invalid")
   end
   if not at and not is_over(books) and skill.actions and #skill.actions > 0 then
     show(explain.now(skill, books))
+    for _, choice in ipairs(explain.now_in_subs(skill, books)) do
+      show(choice)
+    end
   elseif shown == 0 then
     return ending.refused(("%s: nothing was chosen%s"):format(args.dir, at and (" in iteration %d"):format(at) or ""),
       "invalid")
