@@ -155,7 +155,10 @@ describe("generate", function()
   end)
 
   it("gives files sorted by path, each once", function()
-    local _, files = folder(nasty_config())
+    local config = nasty_config()
+    config.templates = config.templates or {}
+    table.insert(config.templates, { path = config.specs[1].path, title = "Again" }) -- named by two lists
+    local _, files = folder(config)
     for i = 2, #files do
       assert.is_true(files[i - 1].path < files[i].path)
     end
