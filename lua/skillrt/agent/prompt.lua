@@ -19,6 +19,17 @@ local RETURN_PHASE = [[Return JSON: { "status": "completed"|"partial"|"failed", 
 Write the result to [OUTPUT] and name it in "output_file", or return it whole in "output".
 Return exactly one such object.]]
 
+-- Of a phase that promises something of the state: without it nobody would set it.
+local PROMISED = [[Set in "stateUpdates": {...} of that object what this step promises: %s.]]
+
+local function return_phase(task)
+  local promised = {}
+  for i, effect in ipairs(task.phase and task.phase.effects or {}) do
+    promised[i] = effect.text
+  end
+  return #promised > 0 and RETURN_PHASE .. "\n" .. PROMISED:format(table.concat(promised, ", ")) or RETURN_PHASE
+end
+
 local RETURN_SCHEMA = "Return JSON that fits this JSON Schema, and nothing else:\n%s"
 
 ---What the reply must look like.
@@ -30,7 +41,7 @@ function M.return_format(task)
   elseif task.answer == "text" then
     return "Return the result as text."
   end
-  return task.kind == "phase" and RETURN_PHASE or RETURN_ACTION
+  return task.kind == "phase" and return_phase(task) or RETURN_ACTION
 end
 
 -- The text without the blanks at its end.
@@ -158,11 +169,13 @@ local function phase_text(task)
     "[WORK_DIR] " .. task.work_dir,
     "[INPUT] " .. (inputs ~= "" and inputs or "None"),
     "[OUTPUT] " .. (task.output or "None"),
-    "",
+    task.round and ("[ROUND] %s"):format(task.round) or "",
   }
+  lines[#lines + 1] = task.round and "" or nil
   add_guide(lines, task)
   add_specs(lines, task)
   add_phase(lines, task)
+  add_item(lines, task)
   lines[#lines + 1] = instructions(task)
   if task.input_text then
     lines[#lines + 1] = "\n" .. M.untrusted(task.input_text, "INPUT")

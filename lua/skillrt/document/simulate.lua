@@ -6,6 +6,7 @@
 local check = require "skillrt.document.check"
 local worst = require "skillrt.document.simulate.worst"
 local model_of = require "skillrt.document.check.model"
+local rounds_of = require "skillrt.skill.rounds"
 local search = require "skillrt.document.check.reach.search"
 local space_of = require "skillrt.document.check.reach.space"
 local subject_of = require "skillrt.document.check.subject"
@@ -39,12 +40,11 @@ end
 -- Phases that run behind the loop, or, of a skill that has no actions, all of them.
 local function add_phases(out, model)
   local least, every = {}, 0
+  local times = rounds_of.times(model.phases, model.given.rounds, model.limits.max_iterations)
   for _, phase in ipairs(model.phases) do
-    if #model.actions == 0 or phase.trailing then
-      every = every + 1
+    every = every + times[phase.id]
+    if #model.actions == 0 or phase.trailing then -- one that leads counts in the way there where it cannot be left out
       least[#least + 1] = #phase.when == 0 and phase.id or nil
-    elseif #model.actions > 0 then
-      every = every + 1 -- it leads; the way there counts it where it cannot be left out
     end
   end
   if #model.actions == 0 then

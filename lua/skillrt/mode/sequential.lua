@@ -34,6 +34,7 @@ function M.new(skill, books, files, phases)
   local self = setmetatable({ skill = skill, books = books, files = files, at = 1, looked = 0 }, Sequential)
   self.phases = phases or skill.phases
   self.groups = groups_of(self.phases)
+  self.rounds = skill.rounds and require("skillrt.mode.rounds").of(skill, self.groups) -- nil: none among them
   self.by_id, self.makers, self.starting = {}, {}, {}
   for _, phase in ipairs(self.phases) do
     self.by_id[phase.id] = phase
@@ -127,8 +128,23 @@ local function consider(self, group)
   end
 end
 
----@return "start"|"stop"|"skip"|"refuse" kind
----@return skillrt.Action[]|skillrt.Action|string|nil what  those; status; or the phase
+-- What rounds decide before and behind a group: the record goes into the journal, then the mode is asked again.
+local function round_before(self)
+  if self.looked == 0 and not self.starting[1] then
+    return require("skillrt.mode.rounds").choose(self, false)
+  end
+end
+
+local function round_behind(self)
+  local kind, what, at, message = require("skillrt.mode.rounds").choose(self, true)
+  if kind == "round" then
+    self.at, self.looked = at, 0
+  end
+  return kind, what, at, message
+end
+
+---@return "start"|"stop"|"skip"|"refuse"|"round" kind
+---@return skillrt.Action[]|skillrt.Action|string|table|nil what  those; status; the phase; or the record
 ---@return string? why
 ---@return string? message
 function Sequential:choose()
@@ -136,9 +152,18 @@ function Sequential:choose()
     return stop_failed(self)
   end
   while self.at <= #self.groups do
-    local kind, what, why = consider(self, self.groups[self.at])
+    local kind, what, why, message
+    if self.rounds then
+      kind, what, why, message = round_before(self)
+    end
+    if not kind then
+      kind, what, why = consider(self, self.groups[self.at])
+    end
+    if not kind and self.rounds then
+      kind, what, why, message = round_behind(self)
+    end
     if kind then
-      return kind, what, why
+      return kind, what, why, message
     end
     self.at, self.looked = self.at + 1, 0
   end
@@ -156,6 +181,9 @@ function Sequential:is_through()
       if not is_over(self.books, phase) then
         return false
       end
+    end
+    if self.rounds and require("skillrt.mode.rounds").is_open(self) then
+      return false
     end
     self.at, self.looked = self.at + 1, 0
   end

@@ -238,6 +238,14 @@ function format.skip(self, record, out)
   add(out, "info", "%sSkipping %s (%s)%s", prefix(step), escape(id), escape(short or why), escape(more or ""))
 end
 
+function format.rounds(_, record, out)
+  if record.over then
+    add(out, "info", "[Rounds] %s: over after %d (%s)", escape(record.key), record.n, escape(record.why))
+  else
+    add(out, "info", "[Rounds] %s: round %d", escape(record.key), record.n)
+  end
+end
+
 function format.note(self, record, out)
   local step = self.steps[record.step]
   if record.title then

@@ -312,6 +312,10 @@ apply.compact = apply.note
 
 function apply.books() end -- what it says is known; snapshot.lua may begin with it
 
+function apply.rounds(self, record)
+  require("skillrt.run.books.rounds").rounds(self, record, M.iso(record.at))
+end
+
 for _, kind in ipairs({ "run", "stop", "resume", "loop", "edit", "accept", "pin" }) do
   apply[kind] = of_run[kind]
 end

@@ -39,10 +39,11 @@ end
 
 -- The outcomes of all items as one.
 local function joined(outcomes, each)
-  local updates, outputs, context = {}, json.array({}), {}
+  local updates, outputs, context, some = {}, json.array({}), {}, each.as ~= nil or #outcomes == 0
   for i, outcome in ipairs(outcomes) do
     updates = state.merge(updates, outcome.updates or {})
     outputs[i] = outcome.output == nil and json.null or outcome.output
+    some = some or outcome.output ~= nil
     for key, value in pairs(outcome.context or {}) do
       context[key] = value
     end
@@ -50,7 +51,8 @@ local function joined(outcomes, each)
   if each.as then
     updates = state.merge(updates, { [each.as] = outputs })
   end
-  return { status = "completed", updates = updates, output = outputs, context = next(context) and context or nil }
+  return { status = "completed", updates = updates, output = some and outputs or nil,
+    context = next(context) and context or nil }
 end
 
 ---A function that performs an action for each of its items.

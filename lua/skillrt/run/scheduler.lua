@@ -96,6 +96,8 @@ local function carry_out(self, kind, what, why, message)
     assert(self.journal:emit({ t = "skip", phase = what.id, why = why }))
   elseif kind == "refuse" then
     refuse(self, what, why)
+  elseif kind == "round" then
+    assert(self.journal:emit(what))
   elseif kind == "loop" then
     assert(self.journal:emit({ t = "loop", status = what, reason = why, message = message }))
   else

@@ -182,6 +182,17 @@ function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end
 
+-- Which round of it this is, of a phase that goes round: "2 of at most 5"; the innermost counts.
+function LATER.round(task)
+  local skill, books, at = task._run.skill, task._run.books, task._definition.index
+  for _, one in ipairs(task.kind == "phase" and skill.rounds or {}) do
+    if one.from <= at and at <= one.to then
+      local known = books.rounds and books.rounds[one.key]
+      return ("%d%s"):format(known and known.n or 1, one.max_rounds and " of at most " .. one.max_rounds or "")
+    end
+  end
+end
+
 -- What a failed member of a chain left as the output is none of the next one's: a function that puts it aside.
 function LATER.put_aside(task)
   return task.output and function()

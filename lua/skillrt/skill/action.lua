@@ -81,6 +81,7 @@ local COMMON = {
   on_error = { kind = "text" },
   max_errors = { kind = "positive" },
   output = { kind = "path" },
+  each = { kind = { "string", "function", "table" } },
   writes_context = { kind = "text", list = true },
   x = {},
 }
@@ -102,7 +103,6 @@ local ACTION = with({
   repeatable = { kind = "boolean" },
   terminal = {},
   optional = { kind = "boolean" },
-  each = { kind = { "string", "function", "table" } },
 })
 
 -- How an action that is performed for each item of a list says so.
@@ -369,7 +369,7 @@ function M.phase(definition, index, ctx)
     phase.output, phase.output_free = phase.id .. ".json", true -- nothing is demanded of it
     message = check_output(phase.output, where)
   end
-  message = message or performer(phase, ctx, where) or protocol.check(phase, ctx, where)
+  message = message or performer(phase, ctx, where) or check_each(phase, where) or protocol.check(phase, ctx, where)
   return not message and phase or nil, message
 end
 

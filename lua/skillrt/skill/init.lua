@@ -45,6 +45,7 @@ local M = {}
 ---@field kept table<string, true>?      the state fields that the runtime writes by `keeps` of its steps
 ---@field actions skillrt.Action[]
 ---@field phases skillrt.Action[]
+---@field rounds skillrt.Rounds[]?     phases that go round, the inner ones first
 ---@field machine skillrt.Machine?        of mode "machine": the transition table
 ---@field terminate skillrt.Termination[]
 ---@field strategy table             { name, select?, path?, order?, options? }, see strategy.resolve
@@ -84,6 +85,7 @@ local FIELDS = {
   optional_tools = { kind = "text", list = true },
   actions = { kind = "table", list = true, default = {} },
   phases = { kind = "table", list = true, default = {} },
+  rounds = { kind = "table", list = true },
   inputs = { kind = "table", map = true },
   machine = { kind = "table" }, goal = {},
   invariants = {},
@@ -264,6 +266,10 @@ local function check_parts(skill, where)
     if not linked then
       return message:sub(#where + 3)
     end
+  end
+  message = skill.rounds and require("skillrt.skill.rounds").check(skill)
+  if message then
+    return message
   end
   message = skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
   message = message or skill.goal ~= nil and require("skillrt.skill.goal").check(skill) or nil

@@ -184,6 +184,7 @@ local function add_phase(graph, model, phase, before, at_once)
   local id = "phase " .. phase.id
   local output = phase.given.output or phase.id .. ".json"
   graph:node(id, "phase", phase.name, note_of(phase, model, at_once and "at once with its neighbours" or "",
+    type(phase.given.each) == "string" and "for each of " .. phase.given.each or "",
     "makes " .. output))
   for _, name in ipairs(input_of(phase)) do
     if graph.maker[name] then
@@ -212,6 +213,22 @@ local function add_phases(graph, model, trailing, from)
   return before
 end
 
+-- Phases that go round: an edge back, with what decides.
+local function add_rounds(graph, model)
+  for _, one in ipairs(type(model.given.rounds) == "table" and model.given.rounds or {}) do
+    local lines = {}
+    for _, row in ipairs { { "over", "until " }, { "again", "while " } } do
+      local value = one[row[1]]
+      for _, condition in ipairs(type(value) == "table" and value or { value }) do
+        local text = type(condition) == "table" and condition.text or condition
+        lines[#lines + 1] = row[2] .. (type(text) == "string" and text or "a function")
+      end
+    end
+    lines[#lines + 1] = one.max_rounds and ("at most %d times"):format(one.max_rounds) or nil
+    graph:edge("phase " .. one.last, "phase " .. one.first, "rounds", table.concat(lines, "\n"))
+  end
+end
+
 local function add_states(graph, subject)
   local machine = subject.machine and subject.machine.table or { states = {}, edges = {} }
   for _, one in ipairs(machine.states) do
@@ -228,6 +245,7 @@ local MEANINGS = {
   { "edges", "condition", "solid arrow: an effect makes the condition true" },
   { "edges", "data", "bold arrow: the file that is handed on" },
   { "edges", "order", "dashed arrow: comes next" },
+  { "edges", "rounds", "red arrow: goes round once more" },
   { "edges", "transition", "purple arrow: a transition of the state machine" },
   { "edges", "taken", "bold purple arrow: a transition that the run took" },
   { "nodes", "terminal", "grey frame: ends the run" },
@@ -284,6 +302,7 @@ function M.of(model, subject, path)
   for _, id in ipairs(last) do
     graph:edge(id, END, "order")
   end
+  add_rounds(graph, model)
   add_states(graph, subject)
   graph.legend = legend_of(graph)
   return graph

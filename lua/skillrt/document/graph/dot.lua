@@ -14,6 +14,7 @@ local NODES = {
   state = 'shape=ellipse, style=filled, fillcolor="#f3e5f5"',
 }
 local EDGES = { condition = "", data = "style=bold", order = "style=dashed", transition = 'color="#7b1fa2"',
+  rounds = 'color="#c62828", constraint=false',
   taken = 'color="#7b1fa2", penwidth=3' }
 
 local function quoted(text)

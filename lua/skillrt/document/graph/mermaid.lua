@@ -9,7 +9,7 @@ local SHAPES = {
   start = { "((", "))" }, ["end"] = { "((", "))" }, action = { "[", "]" }, phase = { "[[", "]]" }, state = { "([",
     "])" },
 }
-local ARROWS = { condition = "-->", data = "==>", order = "-.->", transition = "-->", taken = "==>" }
+local ARROWS = { condition = "-->", data = "==>", order = "-.->", transition = "-->", rounds = "-->", taken = "==>" }
 
 local function label(text)
   local plain = text:gsub("\r?\n", "\1"):gsub("[%z\2-\31\127]", " "):gsub('["#`<>&]', ENTITIES)

@@ -29,6 +29,7 @@ local MAX_LINE <const> = 1000 -- a longer one is no sentence about phases
 ---@field modes skillrt.load.Modes
 ---@field parallel table<integer, boolean>
 ---@field outputs table<integer, string>
+---@field rounds skillrt.load.Rounds[]
 ---@field order integer[]?  of a table that names all phases
 local Flow = {}
 Flow.__index = Flow
@@ -217,44 +218,54 @@ local function is_run(indexes)
   return #indexes > 1
 end
 
--- One loop is read; a further one is told like any other sentence.
+-- Rounds that are read; whether they can be run is known when the order is.
+function Flow:add_rounds(read, text, place)
+  read.text, read.place = text, place
+  self.rounds[#self.rounds + 1] = read
+  for _, index in ipairs(read.indexes) do
+    self.covered.loop[index] = true
+  end
+end
+
 function Flow:read_rounds(passage, place)
-  if self.rounds or not passage.text:find("`", 1, true) then
+  if not passage.text:find("`", 1, true) and not passage.text:find("times", 1, true) then
     return false
   end
   local read = rounds.read(passage.text, self.mentions:of(passage.text))
   if read then
-    self.rounds, self.rounds_text, self.rounds_place = read, passage.text, place
     self.used[place.file .. ":" .. place.line] = true
-    for _, index in ipairs(read.indexes) do
-      self.covered.loop[index] = true
-    end
+    self:add_rounds(read, passage.text, place)
   end
   return read ~= nil
 end
 
----The rounds, by the places of phases in the order that runs; nil and told where they cannot be run.
+---The rounds, by the places of phases in the order that runs; told where they cannot be run.
 ---@param list table[]  the phases as a config holds them
 ---@param place_of table<integer, integer>  the place of each phase of the mentions
----@return skillrt.load.Rounds?
-function Flow:rounds_of(list, place_of)
-  local read = self.rounds
-  if not read then
-    return nil
+---@param has_loop boolean  the loop of actions stands among the phases
+---@return skillrt.load.Rounds[]?
+function Flow:rounds_of(list, place_of, has_loop)
+  local out = {}
+  for _, read in ipairs(self.rounds) do
+    local places = {}
+    for i, index in ipairs(read.indexes) do
+      places[i] = place_of[index]
+    end
+    table.sort(places)
+    local one = { indexes = places, over = read.over, again = read.again, max = read.max, each = read.each,
+      asks_first = read.asks_first, asked = read.asked }
+    local why = has_loop and not read.asked and "the loop of the actions stands among the phases"
+      or rounds.obstacle(list, out, one)
+    if not why then
+      out[#out + 1] = one
+    elseif why ~= "" then
+      for _, index in ipairs(read.indexes) do
+        self.covered.loop[index] = nil
+      end
+      self:tell("loop", read.indexes, read.place, ("%s (%s)"):format(read.text, why))
+    end
   end
-  local places = {}
-  for i, index in ipairs(read.indexes) do
-    places[i] = place_of[index]
-  end
-  table.sort(places)
-  local told = { indexes = places, over = read.over, max = read.max, each = read.each }
-  local why = rounds.obstacle(list, told)
-  if why then
-    self.covered.loop = {}
-    self:tell("loop", read.indexes, self.rounds_place, ("%s (%s)"):format(self.rounds_text, why))
-    return nil
-  end
-  return told
+  return #out > 0 and out or nil
 end
 
 -- What has a stated shape, outside tables: conditions below a phase's heading, plain groups, the
@@ -336,7 +347,7 @@ end
 function M.read(tree, phases, found)
   local documents = {}
   local self = setmetatable({ tree = tree, found = found, mentions = mentions_of.new(phases), conditions = {},
-    parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {},
+    parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {}, rounds = {},
     covered = { loop = {}, choice = {}, condition = {}, parallel = {} } }, Flow)
   for _, one in ipairs(documents_of(tree, phases)) do
     documents[#documents + 1] = one

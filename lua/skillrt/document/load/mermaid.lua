@@ -9,7 +9,7 @@ local trim = texts.trim
 
 ---@class skillrt.load.Graph
 ---@field kind "flow"|"state"
----@field nodes table<string, { id: string, label: string?, line: integer }>
+---@field nodes table<string, { id: string, label: string?, line: integer, decides: boolean? }>  it is a rhombus
 ---@field order string[]   ids of the nodes as they first stand there
 ---@field edges { from: string, to: string, label: string?, line: integer }[]
 ---@field unread { text: string, line: integer }[]
@@ -45,14 +45,14 @@ local TOLD = {
   { "^%s*%-%.%s*()", ".->" },
 }
 
-local function add_node(graph, id, label, line)
+local function add_node(graph, id, label, line, decides)
   local node = graph.nodes[id]
   if not node then
     node = { id = id, line = line }
     graph.nodes[id] = node
     graph.order[#graph.order + 1] = id
   end
-  node.label = node.label or label
+  node.label, node.decides = node.label or label, node.decides or decides
 end
 
 -- `ID`, `ID[label]`, `ID(["label"])`; hyphens belong to a name between letters.
@@ -66,19 +66,19 @@ local function node_at(graph, text, at, line)
     after, more = more, text:match("^%-[%w_]+()", more)
   end
   local id = text:sub(start, after - 1)
-  local label
+  local label, decides
   for _, shape in ipairs(SHAPES) do
     if text:sub(after, after + #shape[1] - 1) == shape[1] then
       local from = after + #shape[1]
       local quoted, rest = text:match('^%s*"([^"]*)"%s*()', from)
       local first, last = text:find(shape[2], rest or from, true)
       if first then
-        label, after = quoted or text:sub(from, first - 1), last + 1
+        label, after, decides = quoted or text:sub(from, first - 1), last + 1, shape[1] == "{" or nil
         break
       end
     end
   end
-  add_node(graph, id, label, line)
+  add_node(graph, id, label, line, decides)
   return id, text:match("^:::[%w_]+()", after) or after
 end
 

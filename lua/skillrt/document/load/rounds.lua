@@ -1,10 +1,12 @@
--- document/load/rounds.lua: phases that repeat, and one that runs for each item of a list, where a document says so in
--- the stated shape: "Repeat phases 2-4 until `score >= 8`, at most 5 times."
+-- document/load/rounds.lua: phases that repeat, and those that run for each item of a list, where a document says so in
+-- a stated shape: "Repeat phases 2-4 until `score >= 8`, at most 5 times.", or an edge of a diagram with a condition.
 --
--- Makes of them the loop of a hybrid: the phases before it lead, those behind it trail. Called by flow.lua, which
--- reads the sentence, and folder.lua, which has the definition.
+-- Makes of them the `rounds` and the `each` of a definition. Called by flow.lua, which reads the sentences, and
+-- folder.lua, which has the definition.
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
+local normal = require "skillrt.skill.rounds"
+local state = require "skillrt.skill.state"
 
 local M = {}
 
@@ -13,7 +15,10 @@ local MAX_LINE <const> = 400
 ---@class skillrt.load.Rounds
 ---@field indexes integer[]  neighbours
 ---@field over string?       the condition that ends them
+---@field again string?      the condition without which there is no other round
 ---@field max integer?       how often they run at most
+---@field asks_first boolean?  the condition is asked before the first round, too
+---@field asked string?      no rounds: a condition that is asked behind this phase, which sets what it reads
 ---@field each string?       the key of the list, of which one phase runs for each item
 
 -- The one code span of a line, and the line without it.
@@ -22,10 +27,10 @@ local function code_in(text)
     return nil
   end
   local code, after = text:match "`([^`]+)`()"
-  if not code or text:find("`", after, true) then
+  if code and text:find("`", after, true) then
     return nil
   end
-  return code, (text:gsub("`[^`]+`", "CODE"):gsub("[*_]", ""))
+  return code or false, (text:gsub("`[^`]+`", "CODE"):gsub("[*_]", ""))
 end
 
 ---The rounds that a line states in full; nil for all else.
@@ -35,90 +40,85 @@ end
 function M.read(text, named)
   local code, rest = code_in(text)
   local words = rest and rest:lower() or ""
-  if words:find "repeat%a* " and words:find "until code" then
-    local max = words:match "at most (%d+) %a+" or words:match "up to (%d+) %a+" or words:match "max%a* (%d+) %a+"
-    if max and tonumber(max) > 0 and expr.compile(code) then
-      return { indexes = named, over = code, max = tonumber(max) }
+  local max = tonumber(words:match "at most (%d+) %a+" or words:match "up to (%d+) %a+"
+    or words:match "max%a* (%d+) %a+")
+  if max == 0 or #named == 0 then
+    return nil
+  elseif code and words:find "repeat%a* " and expr.compile(code) then
+    if words:find "until code" then
+      return { indexes = named, over = code, max = max, asks_first = true }
+    elseif words:find "while code" then
+      return { indexes = named, again = code, max = max }
     end
-  elseif #named == 1 and words:find "runs? %a*%s*for each of code" and code:find "^[%a_][%w_]*$" then
+  elseif code == false and words:find "^[%s%-+#%d.]*repeat phases? [%d%s,&%-andto]+ %d+ times[.%s]*$" then
+    max = tonumber(words:match "(%d+) times")
+    return max > 0 and { indexes = named, max = max } or nil
+  elseif code and #named == 1 and words:find "runs? %a*%s*for each of code" and code:find "^[%a_][%w_]*$" then
     return { indexes = named, each = code }
   end
   return nil
 end
 
--- Round by round, each phase in its turn; the condition is asked between two rounds.
-local function strategy_of(ids, over)
-  local condition = over and assert(expr.compile(over))
-  return {
-    name = "rounds",
-    order = "declaration",
-    select = function(state, available, ctx)
-      local rounds = ctx.runs[ids[1]] or 0
-      for _, id in ipairs(ids) do
-        if (ctx.runs[id] or 0) < rounds then
-          return id
-        end
-      end
-      if condition and condition(state) then
-        return nil, over .. " holds"
-      end
-      return available:has(ids[1]) and ids[1] or nil, "it has gone round as often as it may"
-    end,
-  }
+-- Who reads a key must be told who sets it: the last phase of a round promises it.
+local function promise(phase, condition)
+  local key = condition:match "^!?%s*([%a_][%w_]*)"
+  local text = key and not state.is_reserved(key) and key ~= "input" and key .. "!=null"
+  if text and effect.list { text } then
+    phase.effects = phase.effects or {}
+    table.insert(phase.effects, text)
+  end
 end
 
-local OF_PHASES = { "input", "output", "output_free", "answer", "parallel", "trailing", "objectives" }
-
----Makes the phases of the rounds the loop of a hybrid.
+---Puts rounds and lists into a definition.
 ---@param definition table  what skillrt.skill takes
----@param rounds skillrt.load.Rounds
-function M.apply(definition, rounds)
-  local first, last = rounds.indexes[1], rounds.indexes[#rounds.indexes]
-  local phases, actions, ids = {}, {}, {}
-  for i, phase in ipairs(definition.phases) do
-    if i < first or i > last then
-      phase.trailing = i > last or nil
-      phases[#phases + 1] = phase
+---@param all skillrt.load.Rounds[]
+function M.apply(definition, all)
+  local phases, rounds = definition.phases, {}
+  for _, one in ipairs(all) do
+    local first, last = phases[one.indexes[1]], phases[one.indexes[#one.indexes]]
+    if one.each then
+      first.each = one.each
+    elseif one.asked then
+      promise(first, one.asked)
     else
-      for _, key in ipairs(OF_PHASES) do
-        phase[key] = nil
-      end
-      phase.max_runs, phase.each = rounds.max, rounds.each
-      actions[#actions + 1], ids[#ids + 1] = phase, phase.id
+      rounds[#rounds + 1] = { first = first.id, last = last.id, over = one.over, again = one.again,
+        max_rounds = one.max, asks_first = one.asks_first }
+      promise(last, one.over or one.again or "")
     end
   end
-  if rounds.over then
-    local key = rounds.over:match "^!?%s*([%a_][%w_]*)"
-    local promise = key and key .. "!=null" -- who reads it must be told who sets it
-    actions[#actions].effects = promise and effect.list { promise } and { promise } or nil
-  end
-  definition.mode, definition.phases, definition.actions = #phases > 0 and "hybrid" or "autonomous", phases, actions
-  definition.strategy, definition.on_loop_failed = strategy_of(ids, rounds.over), nil
+  definition.rounds = #rounds > 0 and rounds or nil
 end
 
----Why phases that repeat cannot be made a loop; nil: they can.
+---Why phases that repeat cannot go round; nil: they can.
 ---@param list table[]  the phases as a config holds them
----@param rounds skillrt.load.Rounds
----@return string?
-function M.obstacle(list, rounds)
-  local inside, made = {}, {}
-  for i, index in ipairs(rounds.indexes) do
-    local phase = list[index]
-    if i > 1 and index ~= rounds.indexes[i - 1] + 1 then
+---@param all skillrt.load.Rounds[]  that are taken already
+---@param one skillrt.load.Rounds
+---@return string? why  "": the same stands there already
+function M.obstacle(list, all, one)
+  for i, index in ipairs(one.indexes) do
+    if i > 1 and index ~= one.indexes[i - 1] + 1 then
       return "they are no neighbours"
-    elseif phase.condition or phase.parallel then
-      return ("phase %s has a condition, or runs beside others"):format(phase.id)
     end
-    inside[index], made[phase.output or ""] = true, phase.output and phase.id
   end
-  for index, phase in ipairs(list) do
-    for _, name in ipairs(phase.input or {}) do
-      if not inside[index] and made[name] then
-        return ("phase %s takes %s of %s as its input"):format(phase.id, name, made[name])
+  if one.each or one.asked then
+    return nil
+  end
+  local rounds = {}
+  for i, other in ipairs { one, table.unpack(all) } do
+    if not other.each and not other.asked then
+      local first, last = other.indexes[1], other.indexes[#other.indexes]
+      if i > 1 and first == one.indexes[1] and last == one.indexes[#one.indexes] then
+        return ""
       end
+      rounds[#rounds + 1] = { first = list[first].id, last = list[last].id, max_rounds = 1 }
     end
   end
-  return nil
+  local phases = {}
+  for i, phase in ipairs(list) do
+    phases[i] = { id = phase.id, parallel = phase.parallel }
+  end
+  local why = normal.check { phases = phases, rounds = rounds }
+  return why and why:gsub("^rounds%[%d+%]: ", "")
 end
 
 return M

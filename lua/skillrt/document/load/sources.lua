@@ -148,7 +148,7 @@ local function phases_of(self)
     self.free_inputs[place] = list[place].input == nil
     self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = one.line or 1 }
   end
-  self.rounds = not self.has_loop and stated:rounds_of(list, place_of) or nil
+  self.rounds = stated:rounds_of(list, place_of, self.has_loop)
   return list
 end
 

@@ -3,6 +3,7 @@
 -- Knows a search that is over, agents and limits. Called by document/simulate.lua.
 local limits_table = require "skillrt.skill.limits"
 local prices = require "skillrt.agent.prices"
+local rounds_of = require "skillrt.skill.rounds"
 
 local M = {}
 
@@ -114,13 +115,14 @@ local function longest(result, weights)
   return most
 end
 
--- What phases take besides, each once.
+-- What phases take besides, each as often as it goes round.
 local function add_phases(out, model, definition, unknown)
+  local times = rounds_of.times(model.phases, definition.rounds, model.limits.max_iterations)
   for _, phase in ipairs(model.phases) do
     local one = of_step(phase.given, definition)
     unknown[#unknown + 1] = not one and phase.id or nil
     for _, what in ipairs(one and { "calls", "tokens", "dollars" } or {}) do
-      out[what] = out[what] + one[what]
+      out[what] = out[what] + one[what] * times[phase.id]
     end
   end
 end

@@ -4,6 +4,7 @@
 
 local failed = require("skillrt.run.books.failed")
 local json = require("skillrt.base.json")
+local rounds = require("skillrt.run.books.rounds")
 
 local M = {}
 
@@ -73,6 +74,7 @@ function M.rewind(self, record, close_step)
       close_step(self, step, record.at)
     end
   end
+  rounds.rewind(self, again)
   for _, list in ipairs({ "phases_completed", "phases_skipped" }) do
     self.state:set(list, without(self.state.root[list], "id", again))
   end

@@ -83,15 +83,43 @@ local function read_drawing(flow, block, file)
   end
 end
 
-local function read_code(flow, block, file)
-  for _, edge in ipairs(graphs.back(block, flow.mentions)) do
-    local phases = flow.mentions.phases
-    local text = ("%s -> %s"):format(phases[edge.from].id, phases[edge.to].id)
-    local between = {}
-    for index = edge.to, edge.from do
-      between[#between + 1] = index
+-- A way past phases that a rhombus decides on: the condition of these, where it can be read.
+local function read_past(flow, way, place, text)
+  if way.again or way.over then
+    table.insert(flow.rounds, { indexes = { way.from }, asked = way.again or way.over, text = text, place = place })
+  end
+  for index = way.from + 1, way.to - 1 do
+    if way.again or way.over then
+      flow:add_condition(index, "`" .. (way.over or ("!(%s)"):format(way.again)) .. "`", place)
+    else
+      flow:tell("condition", { index }, place, text)
     end
-    flow:tell("loop", between, { file = file, line = edge.line }, text)
+  end
+end
+
+-- A way back: rounds, where its condition can be read.
+local function read_back(flow, way, place, text)
+  local between, covered = {}, true
+  for index = way.to, way.from do
+    between[#between + 1] = index
+    covered = covered and flow.covered.loop[index] or false
+  end
+  if (way.again or way.over) and not covered then
+    flow:add_rounds({ indexes = between, again = way.again, over = way.over, max = way.max }, text, place)
+  else
+    flow:tell("loop", between, place, text)
+  end
+end
+
+local function read_code(flow, block, file)
+  for _, way in ipairs(graphs.ways(block, flow.mentions)) do
+    local phases, place = flow.mentions.phases, { file = file, line = way.line }
+    local text = ("%s -> %s"):format(phases[way.from].id, phases[way.to].id)
+    if way.to <= way.from then
+      read_back(flow, way, place, text)
+    elseif way.decides then
+      read_past(flow, way, place, text)
+    end
   end
   if PLAIN_FENCES[block.lang] then
     read_drawing(flow, block, file)
