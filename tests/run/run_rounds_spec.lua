@@ -110,6 +110,24 @@ describe("phases that go round", function()
     end
   end)
 
+  it("stand again in the round that a rollback goes back to (R86, F42)", function()
+    local function definition()
+      return { phases = phases { "a", "b", "c" }, rounds = { { first = "a", last = "b", max_rounds = 3 } } }
+    end
+    local travel, gone_back = require "skillrt.run.travel", 0
+    local dir = R.folder() .. "/run"
+    assert.equal("a b a b a b c", order(run(definition(), dir)))
+    for place = 3, #R.records(dir) - 1 do
+      if travel.rollback(dir, tostring(place)) then
+        gone_back = gone_back + 1
+        local result = assert(skillrt.resume(dir, { skill = R.skill(definition()) }))
+        assert.same({ "completed", 3, 3, 1 }, { result.status, result.state.a, result.state.b, result.state.c })
+        assert.equal("a b a b a b c", order(result), "back at record " .. place)
+      end
+    end
+    assert.is_true(gone_back > 6)
+  end)
+
   it("begin anew where a run is taken up from one of their phases (R35)", function()
     local function definition()
       return { phases = phases { "a", "b", "c", "d" }, rounds = { { first = "b", last = "c", max_rounds = 2 } } }
