@@ -267,11 +267,8 @@ local function check_parts(skill, where)
       return message:sub(#where + 3)
     end
   end
-  message = skill.rounds and require("skillrt.skill.rounds").check(skill)
-  if message then
-    return message
-  end
-  message = skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
+  message = skill.rounds and require("skillrt.skill.rounds").check(skill) or nil
+  message = message or skill.machine and require("skillrt.skill.machine_skill").check(skill, where)
   message = message or skill.goal ~= nil and require("skillrt.skill.goal").check(skill) or nil
   message = message or skill.invariants ~= nil and require("skillrt.skill.invariant").check(skill) or nil
   message = message or (skill.tool_sets or skill.bind or skill.switching or skill.optional_tools or skill.is_phased)
