@@ -219,8 +219,8 @@ local function choice_of_sub(skills, skill, books, record, seq)
     skills[name] = skill_of_sub(skill, books, id)
   end
   local choice = skills[name] and choice_of(skills[name], books.subs[id], record, seq) or { n = record.n or 0,
-    seq = seq, at = record.at, id = record.action or record.phase, kind = record.phase and "phase" or "action", candidates = {},
-    reason = record.why or "its skill is not to be found from here: only the step itself is known" }
+    seq = seq, at = record.at, id = record.action or record.phase, kind = record.phase and "phase" or "action",
+    candidates = {}, reason = record.why or "its skill is not to be found from here: only the step itself is known" }
   choice.sub, choice.skill = id, name
   return choice
 end
