@@ -145,7 +145,7 @@ function M.read(skill, folders, session)
   return rows, values
 end
 
--- What a caller refers to of what it was given to know itself: its callee is given it and reads nothing (R166, R167).
+-- What a caller refers to of what it was given to know itself: its callee is given that (R166, R167).
 local function handed(references, context, rows, values)
   for _, name in ipairs(type(references) == "table" and references or {}) do
     local value = context[name]

@@ -292,9 +292,7 @@ end
 ---A skill from a path, for a skill that runs another one: set by the doors that know how.
 ---@type (fun(path: string, options: table): skillrt.Skill|nil, string?)|nil
 M.open = nil
-
----Where somebody asks for the skills that are made from now on: by their names.
----@type table<string, skillrt.Skill>|nil
+---The skills that are made from now on, by their names, where somebody asks for them.
 M.made = nil
 
 ---The normal form of a definition.
@@ -319,9 +317,7 @@ function M.check(definition)
   skill.retry.max_retries = skill.limits.max_retries
   skill.reserved = state.RESERVED
   skill.dir = skill.dir or skill.source and skill.source:match("^(.*)/[^/]*$") or "."
-  if M.made then
-    M.made[skill.name] = skill
-  end
+  (M.made or {})[skill.name] = skill
   return setmetatable(skill, Skill)
 end
 
