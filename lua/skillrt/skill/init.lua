@@ -292,8 +292,6 @@ end
 ---A skill from a path, for a skill that runs another one: set by the doors that know how.
 ---@type (fun(path: string, options: table): skillrt.Skill|nil, string?)|nil
 M.open = nil
----The skills that are made from now on, by their names, where somebody asks for them.
-M.made = nil
 
 ---The normal form of a definition.
 ---@param definition table
@@ -317,7 +315,6 @@ function M.check(definition)
   skill.retry.max_retries = skill.limits.max_retries
   skill.reserved = state.RESERVED
   skill.dir = skill.dir or skill.source and skill.source:match("^(.*)/[^/]*$") or "."
-  (M.made or {})[skill.name] = skill
   return setmetatable(skill, Skill)
 end
 

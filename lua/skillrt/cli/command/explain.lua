@@ -20,6 +20,20 @@ local M = {
   },
 }
 
+-- All skills that are made from now on: those of sub-runs are among them.
+local function collect_skills()
+  local skill_of = require("skillrt.skill")
+  local check <const>, made = skill_of.check, {}
+  skill_of.made = made
+  function skill_of.check(definition)
+    local skill, message = check(definition)
+    if skill then
+      made[skill.name] = skill
+    end
+    return skill, message
+  end
+end
+
 -- The skill of a run, ready as for a run; which of its files changed since.
 local function skill_of(dir, args)
   local runner = require("skillrt.run.runner")
@@ -33,7 +47,7 @@ local function skill_of(dir, args)
       return nil, why, kind
     end
   end
-  require("skillrt.skill").made = {} -- the skills of sub-runs are among them
+  collect_skills()
   local skill
   skill, message, code = require("skillrt.document.reopen").skill_for(dir, { look = function(found) return found end })
   if not skill then
