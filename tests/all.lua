@@ -56,7 +56,8 @@ local function job_for(path)
     local run = [[-e 'require "busted.runner" { standalone = false }' /dev/null --ignore-lua]]
     return {
       title = "spec " .. path,
-      command = ("env %s %s %s -o plainTerminal %s"):format(os.getenv "SPEC_ENV" or "", lua, run, quoted(path)),
+      command = ("env XDG_STATE_HOME=\"$PWD/build/state\" %s %s %s -o plainTerminal %s"):format(
+        os.getenv "SPEC_ENV" or "", lua, run, quoted(path)),
       count = busted_line,
       limit = limit,
     }

@@ -33,7 +33,9 @@ struct program {
   struct buffer questions; /* what it asked when nobody took questions, in frames */
   size_t opened;           /* how much of the opening was said */
   bool is_open;
-  int in_fd; /* where we write; -1: closed */
+  bool told;   /* something was, since the last answer */
+  bool paused; /* an answer waits until what was told before it is heard of */
+  int in_fd;   /* where we write; -1: closed */
   uv_poll_t writable;
   uv_timer_t timer;
   unsigned handles;
@@ -67,7 +69,15 @@ bool question_keep(struct program *, struct span message);
 /* Who waits and takes the oldest question that is kept. */
 struct waiting **question_taker(struct program *);
 
+/* session_heard.c */
+void heard_take(struct program *); /* what it said, as far as it is whole */
+
 /* session_program.c */
+void program_answer(struct waiting **, struct reply *);
+/* Ends the program; all who wait hear why. */
+void program_end(struct program *, enum reply_status, const struct error *);
+void program_write(struct program *); /* what is to be said leaves */
+void program_arm(struct program *);   /* its alarm, for what is due next */
 /* NULL with `error` filled. */
 struct program *program_start(struct session *, const struct task *, struct error *);
 /* Sends a message and waits for its answer. */

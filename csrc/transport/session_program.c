@@ -35,7 +35,7 @@ static struct waiting **find_waiting(struct program *p, const struct exchange *e
 }
 
 /* The last its caller does with it; `done` may do anything. */
-static void answer(struct waiting **at, struct reply *reply) {
+void program_answer(struct waiting **at, struct reply *reply) {
   struct waiting *w = *at;
   const struct sys *sys = w->program->owner->sys;
   struct exchange *exchange = w->exchange;
@@ -48,7 +48,7 @@ static void answer(struct waiting **at, struct reply *reply) {
 }
 
 /* Ends the program; all who wait hear why. */
-static void program_end(struct program *p, enum reply_status verdict, const struct error *why) {
+void program_end(struct program *p, enum reply_status verdict, const struct error *why) {
   struct session *s = p->owner;
   if (p->state == PROGRAM_GONE) return;
   if (p->verdict == REPLY_OK) {
@@ -58,48 +58,9 @@ static void program_end(struct program *p, enum reply_status verdict, const stru
   s->processes->ops->cancel(s->processes, &p->exchange, false); /* on_end follows at once */
 }
 
-static bool is_answered_by(const struct waiting *w, struct span message) {
-  return !w->task->reply_id || message_answers(message, w->task->reply_id) ||
-         (w->task->takes_questions && message_form_of(message) == MESSAGE_QUESTION);
-}
-
-static void tell(const struct program *p, struct span message) {
-  const struct transport_owner *ours = &p->owner->base.owner;
-  char source[SESSION_NAME_MAX + 16];
-  if (!ours->event || message.length == 0) return;
-  snprintf(source, sizeof source, "session:%s", p->task.target);
-  ours->event(ours->data, source, message);
-}
-
-static void program_write(struct program *p);
-
-static void take_message(struct program *p, struct span message) {
-  struct waiting **at = &p->first;
-  struct error e;
-  if (opening_takes(p, message)) {
-    tell(p, message);
-    if (opening_go_on(p, &e))
-      program_write(p);
-    else
-      program_end(p, REPLY_BROKEN, &e);
-    return;
-  }
-  while (*at && !is_answered_by(*at, message))
-    at = &(*at)->next;
-  if (*at) {
-    struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
-    answer(at, &reply);
-  } else if (!question_keep(p, message)) {
-    tell(p, message);
-  }
-}
-
 static void on_output(struct exchange *exchange, struct span bytes) {
   struct program *p = exchange->owner;
   struct error e;
-  struct span message;
-  size_t used;
-  enum message_found found = MESSAGE_NONE;
   if (!buffer_append(&p->in, bytes.data, bytes.length, &e)) {
     bool large = e.code == ERROR_LIMIT;
     error_set(&e, e.code, large ? "%s: a message of more than %zu bytes" : "%s: out of memory",
@@ -107,14 +68,7 @@ static void on_output(struct exchange *exchange, struct span bytes) {
     program_end(p, large ? REPLY_TOO_LARGE : REPLY_BROKEN, &e);
     return;
   }
-  while (p->state != PROGRAM_GONE &&
-         (found = message_next(&p->in, p->framed, &message, &used)) == MESSAGE_WHOLE) {
-    take_message(p, message);
-    buffer_drop(&p->in, used);
-  }
-  if (found != MESSAGE_BAD || p->state == PROGRAM_GONE) return;
-  error_set(&e, ERROR_INVALID, "%s: said something that has no Content-Length", p->task.target);
-  program_end(p, REPLY_BROKEN, &e);
+  heard_take(p);
 }
 
 /* ---- its input ---- */
@@ -168,7 +122,7 @@ static void on_writable(uv_poll_t *poll, int status, int events) {
     uv_poll_stop(poll);
 }
 
-static void program_write(struct program *p) {
+void program_write(struct program *p) {
   if (p->in_fd >= 0 && p->out.length > 0) uv_poll_start(&p->writable, UV_WRITABLE, on_writable);
 }
 
@@ -176,10 +130,10 @@ static void program_write(struct program *p) {
 
 static void on_timer(uv_timer_t *timer);
 
-static void program_arm(struct program *p) {
+void program_arm(struct program *p) {
   uint64_t next = p->state == PROGRAM_CLOSING ? p->close_until : UINT64_MAX;
   uint64_t now = uv_now(p->owner->loop);
-  if (*question_taker(p)) next = now;
+  if (p->paused || *question_taker(p)) next = now + 1; /* at 0 it rings in this very turn */
   for (const struct waiting *w = p->first; w; w = w->next)
     if (w->deadline < next) next = w->deadline;
   if (next == UINT64_MAX)
@@ -199,7 +153,7 @@ static void give_up(struct program *p, struct waiting **at, enum reply_status st
     program_write(p);
   snprintf(reply.message, sizeof reply.message, "%s: %s", p->task.target, why);
   p->owner->living++; /* until we are through */
-  answer(at, &reply);
+  program_answer(at, &reply);
   if (out_of_step) {
     error_set(&e, ERROR_STOPPED,
               p->is_open ? "%s: ended, as an answer without an id was given up"
@@ -218,11 +172,12 @@ static void on_timer(uv_timer_t *timer) {
   size_t used;
   if (*at && message_next(&p->questions, p->framed, &question, &used) == MESSAGE_WHOLE) {
     struct reply reply = {.status = REPLY_OK, .sent = true, .body = question};
-    answer(at, &reply);
+    program_answer(at, &reply);
     buffer_drop(&p->questions, used);
     if (p->state != PROGRAM_GONE) program_arm(p);
     return;
   }
+  if (p->paused) heard_take(p);
   at = &p->first;
   while (*at && (*at)->deadline > now)
     at = &(*at)->next;
@@ -265,7 +220,9 @@ static void on_end(struct exchange *exchange, const struct reply *end) {
   struct program *p = exchange->owner;
   struct session *s = p->owner;
   bool closing = p->state == PROGRAM_CLOSING;
-  s->living++; /* a done call may close us */
+  while (p->paused)
+    heard_take(p); /* it was said before the end */
+  s->living++;     /* a done call may close us */
   p->state = PROGRAM_GONE;
   *p->link = p->next;
   if (p->next) p->next->link = p->link;
@@ -273,7 +230,7 @@ static void on_end(struct exchange *exchange, const struct reply *end) {
   while (p->first) {
     struct reply reply;
     reply_of_end(p, end, &reply);
-    answer(&p->first, &reply);
+    program_answer(&p->first, &reply);
   }
   uv_close((uv_handle_t *)&p->timer, on_closed);
   if (closing) session_settled(s);

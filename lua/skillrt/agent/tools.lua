@@ -107,9 +107,10 @@ function M.loop(agent, ctx, task)
   task.performer = agent
   local is_phased = task.phased and task.phased.set and not (task.bare and task.tools)
   local list = agent.tools or is_phased and sets.union(task.phased.skill) or not is_phased and task.tools or nil
+  local renew
   if task.mcp then
     local message
-    list, message = require("skillrt.mcp").add(ctx, task, registry, not agent.find_tools and list or nil)
+    list, message, renew = require("skillrt.mcp").add(ctx, task, registry, not agent.find_tools and list or nil)
     if not list then
       return nil, message
     end
@@ -122,7 +123,9 @@ function M.loop(agent, ctx, task)
   end
   list = named(list, registry)
   local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })
-  return loop_of.new(ctx, task, presence, agent)
+  local loop = loop_of.new(ctx, task, presence, agent)
+  loop.renew = renew
+  return loop
 end
 
 return M

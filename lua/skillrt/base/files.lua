@@ -172,4 +172,15 @@ function M.glob(base, pattern)
   return found
 end
 
+---Where a person's programs keep what they remember; nil: there is no home.
+---@return string?
+function M.state_home()
+  local base = os.getenv("XDG_STATE_HOME")
+  if base and base ~= "" then
+    return base .. "/skillrt"
+  end
+  local home = os.getenv("HOME")
+  return home and home ~= "" and home .. "/.local/state/skillrt" or nil
+end
+
 return M

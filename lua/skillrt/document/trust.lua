@@ -16,12 +16,8 @@ local MAX_NESTED <const> = 8
 ---Where it is remembered; nil: there is no home.
 ---@return string?
 function M.path()
-  local base = os.getenv("XDG_STATE_HOME")
-  if not base or base == "" then
-    local home = os.getenv("HOME")
-    base = home and home ~= "" and home .. "/.local/state" or nil
-  end
-  return base and base .. "/skillrt/trusted"
+  local base = files.state_home()
+  return base and base .. "/trusted"
 end
 
 local function read(dir, name)

@@ -17,7 +17,7 @@ local M = {}
 ---@field ended boolean?     it broke off when it was last talked to
 ---@field changed integer   how often it said that its tools changed
 ---@field problem string?   why it cannot be talked to
----@field heard fun(message: any): boolean
+---@field heard fun(message: any): boolean, any, string?  taken; of which request what is shown
 
 ---@class skillrt.McpClient
 ---@field ctx table
@@ -30,6 +30,13 @@ Client.__index = Client
 
 local NOTICE = {
   ["notifications/tools/list_changed"] = function(live) live.changed = live.changed + 1 end,
+  ["notifications/progress"] = function(_, params)
+    local done, total, text = params.progress, params.total, params.message
+    local of = type(total) == "number" and (" of %.10g"):format(total) or ""
+    local count = type(done) == "number" and ("%.10g%s"):format(done, of) or nil
+    text = type(text) == "string" and record.printable(text:sub(1, 500)) or nil
+    return params.progressToken, table.concat({ count or text or "...", count and text }, ": ") .. "\n"
+  end,
 }
 
 -- Takes what is said unasked: nothing of it is recorded, and nothing waits for it.
@@ -41,7 +48,7 @@ local function live_of(server, all)
       if type(message) == "table" and message.id == messages.OPENING then
         live.starts, live.ended, live.problem = live.starts + 1, false, messages.problem_of(message)
       elseif type(message) == "table" and NOTICE[message.method] then
-        NOTICE[message.method](live)
+        return true, NOTICE[message.method](live, type(message.params) == "table" and message.params or {})
       end
       return true
     end
@@ -120,6 +127,9 @@ function Client:request(method, params, options)
   local call = { method = method, params = params, id = ("%d-%s"):format(self.ctx.step, self.ctx.place()) }
   for key, value in pairs(options or {}) do
     call[key] = value
+  end
+  if call.progress then
+    params._meta = { progressToken = call.id }
   end
   local answer, message, class = exchange(self, call)
   while class == "doubt" and may_again(self, call, message) do

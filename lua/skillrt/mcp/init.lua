@@ -46,6 +46,50 @@ local function wanted(list, servers)
   return all
 end
 
+-- How often a server said that its tools changed.
+local function changed(client)
+  return client.ctx.drawn(function() return client.live.changed end)
+end
+
+-- Lists a server's tools anew where it said that they changed, before the next request of a talk carries them.
+local function renewed(one, registry, presence)
+  local count = changed(one.client)
+  if count == one.count then
+    return
+  end
+  for _, name in ipairs(one.added) do
+    registry:remove(name)
+    presence:offer(name, false)
+  end
+  local added, message = tools.add(one.client, registry)
+  if not added then
+    one.client.ctx.log(message) -- it goes on without them
+  end
+  one.added, one.count = added or {}, count
+  for _, name in ipairs(one.added) do
+    presence:offer(name, one.whole or one.named[name] == true)
+  end
+end
+
+-- The names of a list with "mcp__SERVER" and "mcp__SERVER__*" written out; what of a server is named.
+local function written_out(list, servers)
+  local out = {}
+  for _, name in ipairs(list) do
+    local server, tool = tools.split(name)
+    local one = server and servers[server]
+    if one and (tool == nil or tool == "*") then
+      table.move(one.added, 1, #one.added, #out + 1, out)
+      one.whole = true
+    else
+      out[#out + 1] = name
+      if one then
+        one.named[name] = true
+      end
+    end
+  end
+  return out
+end
+
 ---Adds the tools of servers to those of a talk; gives the list with "mcp__SERVER" and "mcp__SERVER__*" written out.
 ---@param ctx table
 ---@param task table
@@ -53,25 +97,24 @@ end
 ---@param list string[]?  the names that the agent is given; nil: all
 ---@return string[]|nil list
 ---@return string? message
----@return string? class
+---@return (fun(presence: skillrt.Presence))|nil renew  to be called before each request
 function M.add(ctx, task, registry, list)
-  local added, whole = {}, {}
-  for _, name in ipairs(wanted(list, task.mcp.servers)) do
-    local message, class
-    added[name], message, class = tools.add(M.client(ctx, name, task), registry)
-    if not added[name] then
-      return nil, message, class
+  local servers, order = {}, wanted(list, task.mcp.servers)
+  for _, name in ipairs(order) do
+    local client = M.client(ctx, name, task)
+    local one = { client = client, count = changed(client), named = {}, whole = list == nil }
+    local message
+    one.added, message = tools.add(client, registry)
+    if not one.added then
+      return nil, message
     end
+    servers[name] = one
   end
-  for _, name in ipairs(list or {}) do
-    local server, tool = tools.split(name)
-    if server and added[server] and (tool == nil or tool == "*") then
-      table.move(added[server], 1, #added[server], #whole + 1, whole)
-    else
-      whole[#whole + 1] = name
+  return list and written_out(list, servers) or registry:names(), nil, order[1] and function(presence)
+    for _, name in ipairs(order) do
+      renewed(servers[name], registry, presence)
     end
-  end
-  return list and whole or registry:names()
+  end or nil
 end
 
 ---Calls a tool by its name mcp__SERVER__TOOL, as a script does: no model, no list; what it says of itself is the

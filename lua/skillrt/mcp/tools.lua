@@ -76,6 +76,7 @@ function M.call(client, name, arguments, options)
   for key, value in pairs(options or {}) do
     all[key] = value
   end
+  all.progress = true
   local result, message, class = client:request("tools/call", { name = name, arguments = arguments }, all)
   if not result then
     return nil, message, class
@@ -141,18 +142,22 @@ end
 function M.add(client, registry)
   local server, added = client.server, {}
   local list, message, class = M.list(client)
-  if not list then
+  local ok = list
+  if list then
+    ok, message, class = require("skillrt.mcp.pin").check(client, list)
+  end
+  if not ok then
     return nil, message, class
   end
   for _, one in ipairs(list) do
     if not server.tools or server.tools[one.name] then
       local tool, problem = M.tool(server, one)
-      local ok = tool
+      local put = tool
       if tool then
-        ok, problem = registry:add(tool)
+        put, problem = registry:add(tool)
       end
-      added[#added + 1] = ok and tool.name or nil
-      if not ok then
+      added[#added + 1] = put and tool.name or nil
+      if not put then
         client.ctx.log(("mcp %s: its tool %s is left out: %s"):format(server.name, names.show(one.name), problem))
       end
     end

@@ -9,6 +9,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local programs = require("skillrt.run.programs")
 local questions = require("skillrt.run.questions")
+local shown = require("skillrt.run.shown")
 local steady = require("skillrt.run.steady")
 
 local M = {}
@@ -107,8 +108,15 @@ end
 local function said(policy, source, bytes)
   local value = json.decode(bytes)
   local heard = policy.calls.talks[source:sub(9)]
-  if type(heard) == "function" and heard(value) then
-    return
+  if type(heard) == "function" then
+    local taken, id, text = heard(value)
+    local call = text and policy.watcher and policy.numbers:waiting(source:sub(9), id)
+    if call then
+      shown.tell(policy.watcher, call, text)
+    end
+    if taken then
+      return
+    end
   end
   if value == nil or value == json.null then
     value = policy.steps.printable(bytes)

@@ -25,6 +25,19 @@ function Numbers:of(number)
   return self.under_way[number]
 end
 
+---The call of a session that waits for the answer with this id.
+---@param session string
+---@param id any
+---@return skillrt.Call|nil
+function Numbers:waiting(session, id)
+  for _, what in pairs(self.under_way) do
+    local request = what.place and what.request
+    if request and request.session == session and request.id == id then
+      return what
+    end
+  end
+end
+
 ---Takes out of a list what is not known any more.
 ---@param numbers integer[]
 function Numbers:sift(numbers)

@@ -47,6 +47,9 @@ end
 ---What the next request carries.
 ---@return skillrt.Tool[]
 function Loop:tools()
+  if self.renew then
+    self.renew(self.presence)
+  end
   return self.presence:tools()
 end
 

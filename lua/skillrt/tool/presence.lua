@@ -54,6 +54,19 @@ function Presence:add(name)
   end
 end
 
+---A tool more in the sets, or one less: who offers it has changed its list.
+---@param name string
+---@param is_there boolean
+function Presence:offer(name, is_there)
+  if self.known then
+    self.known[name] = is_there or nil
+  end
+  self.sent = nil
+  if is_there then
+    self:add(name)
+  end
+end
+
 ---What the next request carries.
 ---@return skillrt.Tool[]
 function Presence:tools()

@@ -1,0 +1,71 @@
+/* session_heard.c: what a program of a session says: whose answer it is, and what is told of it.
+ *
+ * Called by session_program.c. */
+#include <stdio.h>
+
+#include "transport/session_inside.h"
+#include "transport/session_message.h"
+
+static bool is_answered_by(const struct waiting *w, struct span message) {
+  return !w->task->reply_id || message_answers(message, w->task->reply_id) ||
+         (w->task->takes_questions && message_form_of(message) == MESSAGE_QUESTION);
+}
+
+static struct waiting **find_answered(struct program *p, struct span message) {
+  struct waiting **at = &p->first;
+  while (*at && !is_answered_by(*at, message))
+    at = &(*at)->next;
+  return at;
+}
+
+static void tell(struct program *p, struct span message) {
+  const struct transport_owner *ours = &p->owner->base.owner;
+  char source[SESSION_NAME_MAX + 16];
+  if (!ours->event || message.length == 0) return;
+  snprintf(source, sizeof source, "session:%s", p->task.target);
+  ours->event(ours->data, source, message);
+  p->told = p->task.takes_questions;
+}
+
+static void take_message(struct program *p, struct span message) {
+  struct waiting **at;
+  struct error e;
+  if (opening_takes(p, message)) {
+    tell(p, message);
+    if (opening_go_on(p, &e))
+      program_write(p);
+    else
+      program_end(p, REPLY_BROKEN, &e);
+    return;
+  }
+  if (*(at = find_answered(p, message))) {
+    struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
+    program_answer(at, &reply);
+  } else if (!question_keep(p, message)) {
+    tell(p, message);
+  }
+}
+
+/* The engine hears of answers before it hears of what was told: an answer behind something that was
+ * told is kept for the next turn of the loop. */
+void heard_take(struct program *p) {
+  struct error e;
+  struct span message;
+  size_t used;
+  enum message_found found = MESSAGE_NONE;
+  p->paused = false;
+  while (p->state != PROGRAM_GONE &&
+         (found = message_next(&p->in, p->framed, &message, &used)) == MESSAGE_WHOLE) {
+    if (p->told && *find_answered(p, message)) {
+      p->told = false;
+      p->paused = true;
+      program_arm(p);
+      return;
+    }
+    take_message(p, message);
+    buffer_drop(&p->in, used);
+  }
+  if (found != MESSAGE_BAD || p->state == PROGRAM_GONE) return;
+  error_set(&e, ERROR_INVALID, "%s: said something that has no Content-Length", p->task.target);
+  program_end(p, REPLY_BROKEN, &e);
+}
