@@ -69,7 +69,7 @@ local function phased_loop(agent, ctx, task, registry)
     return nil, missing
   end
   local union = sets.union(skill)
-  local presence = presence_of.new(registry, { names = switching:present(sets.names(skill, task.phased.set)),
+  local presence = presence_of.new(registry, { names = switching:present(task.phased.names),
     known = (union or allowed) and switching:present(union), on_absent = agent.on_absent })
   switching.presence, presence.switching = presence, switching
   return loop_of.new(ctx, task, presence, agent)

@@ -31,14 +31,22 @@ local function of_person()
   return own
 end
 
----What some tokens cost; nil: nobody knows. An agent's prices come first, then a person's, then ours.
----@param used table
+---The prices of a model; nil: nobody knows. An agent's come first, then a person's, then ours.
 ---@param model string
 ---@param prices table?  of the agent, model by model
+---@return table?
+function M.row(model, prices)
+  return prices and prices_of.row(prices, model) or prices_of.row(of_person(), model)
+    or prices_of.row(prices_of.OURS, model)
+end
+
+---What some tokens cost; nil: nobody knows.
+---@param used table
+---@param model string
+---@param prices table?
 ---@return number?
 function M.price(used, model, prices)
-  local row = prices and prices_of.row(prices, model) or prices_of.row(of_person(), model)
-    or prices_of.row(prices_of.OURS, model)
+  local row = M.row(model, prices)
   if not row then
     return nil
   end

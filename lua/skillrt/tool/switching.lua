@@ -70,7 +70,9 @@ local function enter(self, set, by, more)
   end
   self.ctx.mark(entry)
   self.current = set.name
-  self.presence:change(self:present(sets.names(self.phased.skill, set)))
+  local skill = self.phased.skill
+  local list = self.phased.whole and sets.union(skill) or not self.phased.whole and sets.names(skill, set) or nil
+  self.presence:change(self:present(list))
 end
 
 -- What the model is told where it wants to go there.

@@ -82,6 +82,13 @@ local function shown(text)
   return table.concat(lines, "\n")
 end
 
+---What an agent would be sent for a step: raises what is wrong with it.
+---@param skill skillrt.Skill
+---@param one { kind: "action"|"phase", definition: table }
+---@param input table
+---@return string
+M.text_of = text_of
+
 ---@param args table
 ---@return integer code
 function M.run(args)

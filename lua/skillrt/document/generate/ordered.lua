@@ -47,7 +47,7 @@ local KINDS = {
     interaction]],
   own_phases = "*:own_phase",
   own_phase = "idempotent max_retries max_errors on_error limits:own_limits timeout_s tool_set writes_context group",
-  detection = "strategy tool_phase_map start next rules window lead fallback context_summary",
+  detection = "strategy when tool_phase_map start next rules window lead fallback context_summary",
   tool_set = "name description tools optional prompt",
   workflow = [[$schema skill_name display_name description version execution_mode context_strategy phases_to_run
     phases:phase termination:termination loop:loop]],

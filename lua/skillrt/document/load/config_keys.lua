@@ -38,7 +38,7 @@ M.KNOWN = {
   ["x_skillrt"] = set [[note agent_decides strategy interaction_mode initial_state limits timeouts_s
     termination hybrid actions phases skills agent agents host phase_detection records]],
   ["x_skillrt.skills[]"] = set "name description tools optional prompt",
-  ["x_skillrt.phase_detection"] = set [[strategy tool_phase_map start next rules window lead fallback
+  ["x_skillrt.phase_detection"] = set [[strategy when tool_phase_map start next rules window lead fallback
     context_summary]],
   ["x_skillrt.phase_detection.context_summary"] = set "max_bytes",
   ["x_skillrt.limits"] = set(table.concat(limits.names(), " ") .. " attempts_per_action"),

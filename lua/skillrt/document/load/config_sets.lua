@@ -13,7 +13,7 @@ local function object(value)
 end
 
 -- By keys of a config: those of `switching`.
-local SAME <const> = { "start", "next", "rules", "window", "lead", "fallback" }
+local SAME <const> = { "when", "start", "next", "rules", "window", "lead", "fallback" }
 
 ---@param definition table  gets what there is
 ---@param own table  x_skillrt

@@ -47,7 +47,7 @@ end
 ---@param step skillrt.Step
 ---@param record table
 function M.start(self, step, record)
-  step.tool_set = record.tool_set
+  step.tool_set, step.whole = record.tool_set, record.whole
   if record.tool_set then
     enter(self, record.tool_set, step)
   end
