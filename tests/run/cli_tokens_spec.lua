@@ -62,7 +62,7 @@ describe("skillrt tokens", function()
   it("prints what docs/tokens.md shows for seven sets (R97, R112, F56)", function()
     local wanted
     for _, block in ipairs(pages.blocks(pages.read "docs/tokens.md")) do
-      wanted = block.info == "text tokens" and block.text or wanted
+      wanted = block.info == "text" and block.text or wanted
     end
     local here = pages.run "pwd":match "[^\n]*"
     local build = os.getenv "SKILLRT_BUILD" or "build/release"
