@@ -92,7 +92,9 @@ static int core_open(lua_State *L) {
   if (!options.loop) return bind_fail(L, &error);
   lua_getfield(L, 2, "interrupt");
   struct interrupt *lent = lua_touserdata(L, -1);
-  lua_pop(L, 1);
+  lua_getfield(L, 2, "apart"); /* it may outlive what is under way now, and does not stop with it */
+  bool inside = !lent && !lua_toboolean(L, -1);
+  lua_pop(L, 2);
   size_t size = sizeof(struct run) + (lent ? 0 : sizeof *lent);
   struct run *run = lua_newuserdatauv(L, size, 1);
   memset(run, 0, size);
@@ -100,7 +102,7 @@ static int core_open(lua_State *L) {
   luaL_setmetatable(L, RUN_TYPE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
-  script_init(&run->script, L, 1, lent ? lent : run->own, !lent);
+  script_init(&run->script, L, 1, lent ? lent : run->own, inside);
   if (lua_getfield(L, 1, "newest") == LUA_TSTRING) /* stays where it is: the field keeps it */
     options.store.ending.data = lua_tolstring(L, -1, &options.store.ending.length);
   lua_pop(L, 1);

@@ -64,7 +64,7 @@ local function post(settings, body, count)
   if not skill then
     return nil, problem
   end
-  local run, message = require("skillrt.run.runner").begin(skill, { http_module = settings.http_module,
+  local run, message = require("skillrt.run.runner").begin(skill, { apart = true, http_module = settings.http_module,
     watcher = { observe = function() end, flush = function() end } })
   if not run then
     return nil, message

@@ -142,7 +142,7 @@ local function open(parts, options, mode)
     accept_edits = session.accept_edits,
     inbox = self.inbox and self.inbox.folder or nil,
     segment_bytes = options.segment_bytes,
-    http_module = module, interrupt = options.interrupt,
+    http_module = module, interrupt = options.interrupt, apart = options.apart,
   })
   self.first = nil -- the books have it
   if run and options.world then
