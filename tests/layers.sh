@@ -65,7 +65,7 @@ lua_floors() {
       put(5, "run")
       put(6, "document")
       put(7, "report")
-      put(8, "cli host init test")
+      put(8, "cli host init replay test")
       # who may see the core: below the doors, only these
       split("base run report", list, " "); for (i in list) sees_core[list[i]] = 1
     }

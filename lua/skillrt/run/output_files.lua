@@ -23,7 +23,7 @@ local function text_of(name, value)
   return text and text .. "\n", message
 end
 
--- Writes an output below the work directory.
+---Writes an output below the work directory.
 ---@param work_dir string
 ---@param name string  relative
 ---@param value any
@@ -31,7 +31,7 @@ end
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code  nil: the value cannot be written at all
-local function write(work_dir, name, value, durable)
+function M.write(work_dir, name, value, durable)
   local text, message = text_of(name, value)
   if not text then
     return nil, ("%s: %s"):format(name, message)
@@ -83,7 +83,7 @@ function M.keep(run, step, definition, outcome)
   end
   local durable = files.lasts(run.skill)
   if outcome.output ~= nil then
-    local ok, message, code = write(run.work_dir, name, outcome.output, durable)
+    local ok, message, code = M.write(run.work_dir, name, outcome.output, durable)
     if not ok then
       return nil, nil, message, code
     end
@@ -132,7 +132,7 @@ function M.restore(run)
   for file, id in pairs(run.books.outputs) do
     local value = root.outputs[id]
     if value ~= nil and value ~= json.null and not files.stat(run.work_dir, file) then
-      local ok, message = write(run.work_dir, file, value)
+      local ok, message = M.write(run.work_dir, file, value)
       if not ok then
         return again, message
       end

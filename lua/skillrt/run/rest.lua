@@ -45,6 +45,25 @@ local function next_due(policy)
   return at, why
 end
 
+---When the first wait or attempt is due, where tests and replays let time go by; what only looks at the time now and
+---then waits for nothing.
+---@param policy skillrt.Policy
+---@param leaves_out nil|fun(what: table): boolean
+---@return integer|nil at  of steady.lua
+function M.due_at(policy, leaves_out)
+  local due, at = policy.calls.due, nil
+  for i = 1, due.count do
+    local item = due[i]
+    local what, execution = item.what, item.what.execution
+    local is_waited = what.place and not what.program and not execution.ended and execution.calls[what.place] == what
+      or not what.place and not what.watches and policy.books.steps[what.number] == what
+    if is_waited and not (leaves_out and leaves_out(what)) then
+      at = math.min(at or item.at, item.at)
+    end
+  end
+  return at
+end
+
 -- Whether a program that runs is waited for to say something.
 local function listens_to_a_session(calls)
   for name in pairs(calls.waiters) do

@@ -146,7 +146,7 @@ local function open(parts, options, mode)
   })
   self.first = nil -- the books have it
   if run and options.world then
-    options.world:opened(run)
+    options.world:opened(run, self)
   end
   if run and skill.loaded then
     skill.loaded.told[self] = true
@@ -203,7 +203,7 @@ local function first_record(parts, given)
     agent = prepare.agent_name(given.agent),
     limits = given.limits, bounds = limits.bounds(skill),
     durability = skill.durability,
-    cwd = files.current(),
+    cwd = given.cwd or files.current(),
     skillrt = core.version,
   }
 end
@@ -245,7 +245,8 @@ function M.begin(skill, options)
       return nil, message, "invalid"
     end
   end
-  parts.run_id = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
+  parts.run_id = options.run_id
+    or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
   parts.run.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(skill.name, parts.run_id))
   parts.first = first_record(parts, options)
   return open(parts, options, "create")

@@ -106,6 +106,10 @@ end
 ---@param self skillrt.Calls
 ---@param call skillrt.Call
 function M.rang(self, call)
+  local world = self.run.world
+  if world and world.holds and world:holds(call) then
+    return -- a recording says when
+  end
   rang[call.kind](self, call)
 end
 

@@ -13,6 +13,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local questions = require("skillrt.run.questions")
 local state = require("skillrt.skill.patch")
+local rest = require("skillrt.run.rest")
 local steady = require("skillrt.run.steady")
 local stub = require("skillrt.test.stub")
 local stubs = require("skillrt.test.stubs")
@@ -267,25 +268,9 @@ local function events(self, policy)
   end
 end
 
--- When the first wait or attempt is due; what only looks at the time now and then waits for nothing.
-local function due_at(policy)
-  local due, at = policy.calls.due, nil
-  for i = 1, due.count do
-    local item = due[i]
-    local what = item.what
-    local execution = what.execution
-    local waits = what.place and not what.program and not execution.ended and execution.calls[what.place] == what
-      or not what.place and not what.watches and policy.books.steps[what.number] == what
-    if waits then
-      at = math.min(at or item.at, item.at)
-    end
-  end
-  return at
-end
-
 -- Time goes by until something is due.
 local function passes(self, policy)
-  local at = due_at(policy)
+  local at = rest.due_at(policy)
   for _, one in ipairs(self.delayed) do
     at = math.min(at or one.at, one.at)
   end

@@ -1,0 +1,109 @@
+-- cli/command/replay.lua: `skillrt replay DIR`: a run again from its journal, without a network: whether the skill,
+-- as it is now or changed, does the same.
+
+local M = {
+  name = "replay",
+  summary = "Runs a run again from its journal, without a network, and says where a skill goes another way",
+  description = "Every call is answered by what is recorded at its place, in the order in which it came; what "
+    .. "functions drew is given back. The first call or step that is another one is named, with the nearest one that "
+    .. "is recorded. Nothing is written into DIR. Exit code 0: the same, as far as it is recorded; 1: it diverged, or "
+    .. "gave something else. See docs/testing.md.",
+  own_codes = true,
+  arguments = { { name = "DIR", help = "the directory of the run; it may be under way" } },
+  options = {
+    { name = "skill", value = "SKILL", help = "a changed script, folder or configuration; default: the run's own, as "
+      .. "it is now" },
+    require("skillrt.cli.trust").OPTION,
+    { name = "json", help = "as JSON" },
+  },
+}
+
+local MOST <const> = 20
+
+-- What is said of a divergence.
+local function divergence_lines(one)
+  local lines = { ("diverged at step %d (%s)%s"):format(one.step, one.id, one.call and ", call " .. one.call or "") }
+  lines[#lines + 1] = "  recorded: " .. one.recorded
+  lines[#lines + 1] = "  now:      " .. one.now
+  lines[#lines + 1] = "  because:  " .. one.why
+  if one.nearest then
+    lines[#lines + 1] = "  nearest:  " .. one.nearest
+  end
+  return lines
+end
+
+local function count(number, what)
+  return ("%d %s%s"):format(number, what, number == 1 and "" or "s")
+end
+
+local function lines_of(found)
+  local lines = {}
+  for _, note in ipairs(found.notes) do
+    lines[#lines + 1] = "note: " .. note
+  end
+  local recording = found.recording
+  if recording.cut then
+    lines[#lines + 1] = ("note: no replay goes beyond record %d: %s"):format(recording.cut.seq, recording.cut.what)
+  elseif found.live then
+    lines[#lines + 1] = "note: the run is under way: what was recorded until now is replayed"
+  elseif not recording.stop then
+    lines[#lines + 1] = "note: the run was ended from outside: what was recorded until then is replayed"
+  end
+  if found.divergence then
+    table.move(divergence_lines(found.divergence), 1, 5, #lines + 1, lines)
+  end
+  for i, line in ipairs(found.differences) do
+    if i <= MOST then
+      lines[#lines + 1] = "differs: " .. line
+    end
+  end
+  if #found.differences > MOST then
+    lines[#lines + 1] = ("differs: and %d more"):format(#found.differences - MOST)
+  end
+  local what = ("%s, %s answered from the recording"):format(count(found.steps, "step"), count(found.answered, "call"))
+  if found.divergence then
+    lines[#lines + 1] = "diverged: after " .. what
+  elseif found.ended then
+    lines[#lines + 1] = ("%s: %s; the recording ends in step %d (%s)"):format(found.same and "same" or "differs", what,
+      found.ended.step, found.ended.id)
+  else
+    lines[#lines + 1] = ("%s: %s; %s (%s)"):format(found.same and "same" or "differs", what, found.status, found.reason)
+  end
+  return lines
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  require("skillrt.base.fake_clock") -- before anything that looks at the time
+  local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
+  local first, message, code = require("skillrt.run.runner").first(args.dir)
+  local path = first and (args.skill or first.script)
+  if path and not (args.skill and path:find("%.lua$")) then
+    local ok
+    ok, message, code = require("skillrt.cli.trust").check(path, args)
+    first = ok and first
+  end
+  local found
+  if first then
+    found, message, code = require("skillrt.replay").of(args.dir, args.skill)
+  end
+  if not found then
+    return ending.refused(message, code, nil, args.dir)
+  end
+  if args.json then
+    local json = require("skillrt.base.json")
+    output.write(json.encode({ same = found.same, divergence = found.divergence, ended = found.ended,
+      differences = json.array(found.differences), notes = json.array(found.notes), steps = found.steps,
+      calls = found.answered, status = found.status, reason = found.reason }, { sorted = true, indent = 2 }) .. "\n")
+  else
+    local escape = require("skillrt.report.text").escape
+    for _, line in ipairs(lines_of(found)) do
+      output.write(escape(line) .. "\n")
+    end
+  end
+  local codes = require("skillrt.cli.exit_codes")
+  return found.same and codes.completed or codes.failed
+end
+
+return M
