@@ -64,6 +64,9 @@ static void test_networks(void) {
     CHECK(!http_address_text_allowed("10.1.0.0/20", "8.8.8.8"));
     CHECK(http_address_text_allowed("10.1.2.3", "10.1.2.3"));
     CHECK(!http_address_text_allowed("10.1.2.3", "10.1.2.4"));
+    CHECK(http_address_text_allowed("10.1.2.3/32", "10.1.2.3"));
+    CHECK(!http_address_text_allowed("10.1.2.3/32", "10.1.2.2"));
+    CHECK(http_address_text_allowed("::1/128", "::1"));
     CHECK(http_address_text_allowed("fd00::/8", "fd12::1"));
     CHECK(!http_address_text_allowed("fd00::/8", "fe12::1"));
     CHECK(http_address_text_allowed("::1", "::1"));

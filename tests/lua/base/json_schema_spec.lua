@@ -66,7 +66,8 @@ describe("a value judged by a JSON Schema", function()
   it("is not deeper than the judge goes", function()
     local schema = { type = "array", items = { ["$ref"] = "#" } }
     assert.is_nil((judge(schema, ("["):rep(100) .. ("]"):rep(100))))
-    assert.is_true(judge(schema, ("["):rep(20) .. ("]"):rep(20)))
+    assert.is_true(judge(schema, ("["):rep(32) .. ("]"):rep(32))) -- a value and a reference each: 64 levels
+    assert.is_nil((judge(schema, ("["):rep(33) .. ("]"):rep(33))))
   end)
 end)
 

@@ -52,6 +52,7 @@ describe("a checked record", function()
     { "a value without a name", { id = "a", "stray" }, 'thing: holds "stray" without a name (write name = value)' },
     { "a missing field", {}, 'thing: field "id" is missing' },
     { "a wrong type", { id = "a", priority = "high" }, 'thing: field "priority" must be a number, not "high"' },
+    { "infinity", { id = "a", priority = math.huge }, 'thing: field "priority" must be a number, not ' },
     { "NaN", { id = "a", priority = 0 / 0 }, 'thing: field "priority" must be a number, not ' },
     { "a wrong word of an enum", { id = "a", mode = "sequental" },
       'must be one of sequential, autonomous, not "sequental" (did you mean "sequential"?)' },

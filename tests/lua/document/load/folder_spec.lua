@@ -107,6 +107,18 @@ describe("a folder's name and description", function()
 end)
 
 describe("a folder of actions", function()
+  it("are described by the first paragraph of their documents, whatever stands before it", function()
+    local folder <close> = skill_folder.make {
+      ["SKILL.md"] = SKILL,
+      ["phases/actions/action-read.md"] = "# Read\n\n- quick\n- safe\n\nReads all.\n\nAnd more.\n",
+      ["phases/actions/action-none.md"] = "# None\n\n- quick\n\n## Then\n\nNothing of its own.\n",
+    }
+    local actions = loaded(folder).actions
+    assert.same({ "action-none", "action-read" }, ids(actions))
+    assert.is_nil(actions[1].description)
+    assert.equal("Reads all.", actions[2].description)
+  end)
+
   it("has their lists as preconditions, updates as effects, and the state of its schema", function()
     local folder <close> = skill_folder.make {
       ["SKILL.md"] = SKILL,
