@@ -21,7 +21,8 @@ static struct skillrt *open_with(struct skillrt_options *options, const char *na
                                  const char *body) {
   static char text[4096], work_dir[400];
   int size = snprintf(text, sizeof text,
-                      "local skillrt = require 'skillrt'\nreturn skillrt.skill { name = 'game', "
+                      "local skillrt = require 'skillrt'\nlocal token = math.random(1 << 40)\n"
+                      "return skillrt.skill { name = 'game', "
                       "durability = 'process', state = { n = 0 }, actions = "
                       "{ { id = 'a', run = function(state, ctx) %s end } } }\n",
                       body);
@@ -255,6 +256,19 @@ static void check_many(bool own) {
   skillrt_host_close(host);
 }
 
+/* What the script drew when it was loaded is what it draws when it is loaded again. */
+static void check_drawn(void) {
+  struct skillrt *run =
+      open_run("drawn", "local before = ctx.once('token', function() return token end) "
+                        "ctx.wait { event = 'go' } return { same = before == token }");
+  settle();
+  CHECK(skillrt_parked(run));
+  CHECK(skillrt_event(run, "go", "1", NULL, error, sizeof error));
+  settle();
+  CHECK(skillrt_stopped(run) && state_has(run, "\"same\":true"));
+  skillrt_close(run);
+}
+
 /* A host that never puts a run into its books. */
 static void check_never(void) {
   struct skillrt_host_options options = {.size = sizeof options, .park_ms = -1};
@@ -285,6 +299,9 @@ int main(void) {
   }
   TEST("a run in its books that somebody else goes on with is his") {
     check_taken();
+  }
+  TEST("a script in memory draws the same when it is loaded again for a run in its books") {
+    check_drawn();
   }
   skillrt_host_close(host);
   TEST("a run in its books goes on at its time, also where the clock was put back (F27)") {

@@ -17,7 +17,7 @@ end
 
 -- The lines of C that one test ran: gcov finds its notes beside the counters, where the links put them.
 local function lines_of_c(folder, lines)
-  local links = [[cd %s && find . -name '*.gcda' -path '*/csrc/*' | while read -r f; do
+  local links = [[cd %s && find . -name '*.gcda' '(' -path '*/csrc/*' -o -path '*/tests/c/*' ')' | while read -r f; do
     n=${f%%.gcda}.gcno; [ -e "$n" ] || ln -s "${n#.}" "$n"; echo "%s/$f"; done]]
   local counters = output_of(links:format(quoted(folder), folder)):gsub("\n", " ")
   if counters == "" then
