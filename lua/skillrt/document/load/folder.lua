@@ -36,11 +36,17 @@ local M = {}
 ---@field specs { path: string, file: string, line: integer? }[]?  Phase 0 (F15)
 ---@field place fun(key: string): { file: string, line: integer? }  where a key of the config stands
 
+-- A workflow.md whose steps stand in documents beside it.
+local function is_workflow(tree)
+  return tree:has "workflow.md" and tree:within("steps", "^step[-_]?%d.*%.md$")[1] ~= nil
+end
+
 local function read_skill_md(self, path)
   if not self.tree:has "SKILL.md" then
     local other = self.tree:first("skill.md", "Skill.md")
     local fix = other and ("rename %s"):format(other) or "add one"
-    self.found:warn("no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", fix)
+    local tell = is_workflow(self.tree) and self.found.note or self.found.warn
+    tell(self.found, "no-skill-md", { file = "SKILL.md" }, "is not there", "hosts do not find the skill", fix)
     return
   end
   local text = self.tree:read "SKILL.md"
@@ -263,7 +269,7 @@ end
 local function holds_nothing(tree)
   return not tree:first("SKILL.md", "skill.md", "Skill.md", "skill-config.json", "workflow.json", "skill.lua",
     "agent.yml", "agent.yaml", "specs/action-catalog.md", "orchestrator.md", "action-catalog.md", "state-schema.md")
-    and not tree.kinds.phases and not tree.kinds.actions
+    and not tree.kinds.phases and not tree.kinds.actions and not is_workflow(tree)
 end
 
 ---Reads a skill's folder. Always gives a document; without a definition nothing in it can run.

@@ -354,8 +354,14 @@ end
 function M.links(blocks)
   local out = {}
   local function collect(text, line)
-    for label, target in text:gsub("`[^`]*`", ""):gmatch "%[([^%[%]]*)%]%(%s*<?([^%s()<>]+)" do
-      out[#out + 1] = { target = target, text = label, line = line }
+    text = text:gsub("`[^`]*`", "")
+    for label, at in text:gmatch "%[([^%[%]]*)%]%(%s*()" do
+      local target, after = text:match("^<([^<>]+)>()", at)
+      if not target then
+        target, after = text:match("^([^%s()<>]+)()", at)
+      end
+      local is_link = target and not text:find("^%s+[^%s\"'()]", after) -- one with a blank in it is none
+      out[#out + 1] = is_link and { target = target, text = label, line = line } or nil
     end
   end
   for _, block in ipairs(blocks) do

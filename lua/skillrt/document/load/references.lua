@@ -175,7 +175,7 @@ local function check_lines(tree, file, blocks, tell)
       local others = before:find "%f[%w][Ii]ts%s*$" or last and before:find "^'s%s*$"
         or last and last:find "^/" and before:find "^%s*$"
       if path and about_others == nil then
-        about_others = is_about_others(tree, passage.text)
+        about_others = is_about_others(tree, passage.text) or passage.text:lower():find "%f[%a]export" ~= nil
       end
       -- "`a.md`:" may stand over the text that is written into it
       if path and not is_made(before) and not others and not about_others then

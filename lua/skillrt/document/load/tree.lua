@@ -69,9 +69,36 @@ local function target_of(self, link)
   end
 end
 
+-- What is read of a skill: what a link stands for there is missed. Other files are the agent's affair, who follows it.
+local READ = { phases = true, steps = true, specs = true, roles = true, workflows = true, skills = true }
+
+local function is_read(link)
+  local top = link:match "^([^/]*)/"
+  return READ[top] or not top and (link:find "%.%l+$" ~= nil or READ[link])
+end
+
+-- Links that are not followed: those that something is missed by, and those that only lead elsewhere, each in one line.
+local function tell_links(self, links)
+  local bad, elsewhere = {}, {}
+  for _, link in ipairs(links) do
+    local path = files.join(self.dir, link)
+    local list = (is_read(link) or not files.is_folder(path) and not files.read(path)) and bad or elsewhere
+    list[#list + 1] = link
+  end
+  for i, list in ipairs { bad, elsewhere } do
+    local more = #list > 1 and (", as are %d others"):format(#list - 1) or ""
+    local tell = i == 1 and self.found.warn or self.found.note
+    if list[1] then
+      local why = i == 1 and "it leads out of the folder, to a file or nowhere: what it names was not read"
+        or "what it leads to is read by whoever follows it, not by skillrt"
+      tell(self.found, "link", { file = list[1] }, "is a symbolic link" .. more, why, "put the file itself here")
+    end
+  end
+end
+
 -- What lies in the folder that a link leads to lies there, too; where it leads out, nothing of it is read.
 local function follow_links(self)
-  local real = table.move(self.paths, 1, #self.paths, 1, {})
+  local real, left = table.move(self.paths, 1, #self.paths, 1, {}), {}
   for _, link in ipairs(self.links) do
     local target = target_of(self, link)
     for _, path in ipairs(target and real or {}) do
@@ -80,11 +107,9 @@ local function follow_links(self)
         self.paths[#self.paths + 1], self.kinds[here] = here, "file"
       end
     end
-    if not target then
-      local why = "it leads out of the folder, or to a file, so it is not followed and what it names was not read"
-      self.found:warn("link", { file = link }, "is a symbolic link", why, "put the file itself here")
-    end
+    left[#left + 1] = not target and link or nil
   end
+  tell_links(self, left)
   if #self.paths > #real then
     table.sort(self.paths)
   end

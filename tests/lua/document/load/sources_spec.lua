@@ -272,7 +272,7 @@ describe("the border of a folder", function()
     local skill, found = loaded(folder)
     assert.same({ "01-a" }, ids(skill.phases))
     assert.equal("phases/01-a.md", skill.phases[1].prompt)
-    assert.same({ "more", "steps/again" }, places(found, "load.link"))
+    assert.same({ "steps/again", "more" }, places(found, "load.link"))
   end)
 
   it("names programs of the repository that it is a part of as such, and those of nobody as missing", function()
@@ -284,6 +284,24 @@ describe("the border of a folder", function()
     local _, found = loaded(folder)
     assert.same({ "SKILL.md:6" }, places(found, "load.reference-outside"))
     assert.same({ "SKILL.md:8" }, places(found, "load.reference-missing"))
+  end)
+
+  it("tells links of which something is missed, in one line, and others as a note", function()
+    local folder <close> = skill_folder.make { ["SKILL.md"] = SKILL, ["assets/x.txt"] = "x\n" }
+    folder:write("../outside/run.py", "pass\n")
+    folder:link("assets/run.py", "../../outside/run.py")
+    folder:link("assets/again.py", "../../outside/run.py")
+    local _, found = loaded(folder)
+    assert.same({ "assets/again.py" }, places(found, "load.link"))
+    folder:link("assets/gone.py", "../../outside/none.py")
+    folder:link("assets/gone2.py", "../../outside/none.py")
+    local _, more = loaded(folder)
+    local levels = {}
+    for _, one in ipairs(more) do
+      levels[#levels + 1] = one.code == "load.link" and ("%s %s"):format(one.level, one.what) or nil
+    end
+    table.sort(levels)
+    assert.same({ "note is a symbolic link, as are 1 others", "warning is a symbolic link, as are 1 others" }, levels)
   end)
 
   it("is not crossed by links in documents; dead ones are told", function()
