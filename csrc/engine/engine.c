@@ -7,8 +7,14 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { TURN_NS = 10 * 1000 * 1000, TURN_ITERATIONS = 1000, EVENTS_MAX = 4 << 20 };
+enum {
+  TURN_NS = 10 * 1000 * 1000,
+  TURN_ITERATIONS = 1000,
+  EVENTS_MAX = 4 << 20,
+  EVENTS_SPARE = 64 << 10 /* for what tells that more came, and that a program ended */
+};
 
 bool engine_new(const struct engine_options *options, struct engine **to, struct error *error) {
   struct engine *e = sys_alloc(options->sys, sizeof *e);
@@ -126,7 +132,10 @@ void engine_stop(struct engine *e, const char *why) {
 bool engine_event(struct engine *e, const char *source, struct span bytes, struct error *error) {
   if (e->state > RUN_CANCELED)
     return error_set(error, ERROR_STOPPED, "%.64s: the run is ending", source);
-  if (!notes_push(&e->events, EVENTS_MAX, 0, source, bytes, error)) return false;
+  bool is_told = strcmp(source, "missed") == 0 || strncmp(source, "ended:", 6) == 0;
+  if (!notes_push(&e->events, EVENTS_MAX + (is_told ? EVENTS_SPARE : 0), ++e->came, source, bytes,
+                  error))
+    return false;
   engine_wake(e);
   return true;
 }

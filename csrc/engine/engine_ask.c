@@ -135,28 +135,31 @@ static bool time_is_up(const struct engine *e) {
   return e->options.sys->mono_ns(e->options.sys) >= e->deadline_ns;
 }
 
-static bool take_arrived(struct engine *e) {
-  for (struct slot *slot; (slot = slot_queue_pop(&e->arrived));) {
-    if (!ask_accept(e, slot)) return false;
-    if (e->arrived.first && !engine_stopping(e) && time_is_up(e))
-      break; /* the rest belongs to the next batch */
+static bool take_event(struct engine *e) {
+  const struct policy *policy = e->options.policy;
+  struct note *note = notes_pop(&e->events);
+  size_t mark = batch_count(&e->out);
+  e->choose_ns = NOW;
+  if (!policy->event(policy->self, note->text, note_bytes(note), &e->out, engine_trouble(e))) {
+    notes_return(&e->events, note);
+    return question_failed(e, mark, "event");
   }
+  notes_free(&e->events, note);
   return true;
 }
 
-static bool take_events(struct engine *e) {
-  const struct policy *policy = e->options.policy;
-  for (struct note *note; (note = notes_pop(&e->events));) {
-    size_t mark = batch_count(&e->out);
-    e->choose_ns = NOW;
-    if (!policy->event(policy->self, note->text, note_bytes(note), &e->out, engine_trouble(e))) {
-      notes_return(&e->events, note);
-      return question_failed(e, mark, "event");
-    }
-    notes_free(&e->events, note);
-    if (e->events.first && !engine_stopping(e) && time_is_up(e)) break;
+/* Replies and events in the order in which they came: what a program said before it answered is
+ * never less durable than its answer. */
+static bool take_what_came(struct engine *e) {
+  bool heard = e->state <= RUN_CANCELED;
+  for (;;) {
+    const struct slot *slot = e->arrived.first;
+    const struct note *note = heard ? e->events.first : NULL;
+    if (!slot && !note) return true;
+    bool is_event = note && (!slot || note->number < slot->came);
+    if (!(is_event ? take_event(e) : ask_accept(e, slot_queue_pop(&e->arrived)))) return false;
+    if (!engine_stopping(e) && time_is_up(e)) return true; /* the rest belongs to the next batch */
   }
-  return true;
 }
 
 /* ---- the choice ---- */
@@ -266,7 +269,7 @@ static void tell_stop(struct engine *e) {
 }
 
 bool engine_ask(struct engine *e) {
-  if (!take_arrived(e) || (e->state <= RUN_CANCELED && !take_events(e))) return false;
+  if (!take_what_came(e)) return false;
   if (e->state == RUN_CANCELED) {
     release_over(e);
     tell_stop(e);
@@ -276,6 +279,7 @@ bool engine_ask(struct engine *e) {
     return true;
   }
   if (engine_choice_due(e) && !choose(e)) return false;
-  if (e->state == RUN_ENDING) return take_events(e); /* that came while it chose */
+  while (e->state == RUN_ENDING && e->events.first) /* that came while it chose */
+    if (!take_event(e)) return false;
   return e->state != RUN_GOING || ask_requests(e);
 }

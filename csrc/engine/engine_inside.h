@@ -47,6 +47,7 @@ struct slot {
   bool function; /* performed by the policy: no task, no reply unless canceled */
   bool answered; /* `reply` holds one; else accept gets NULL */
   bool unwanted; /* in `unwanted`: to be canceled once the choice is durable */
+  uint64_t came; /* its place among all that arrived */
   struct task task;
   struct exchange exchange;
   struct transport *carrier; /* who has the exchange while SENT or DELAYED */
@@ -73,7 +74,7 @@ struct slots {
 /* Something that came when it could not be told: events, and bytes of running calls. */
 struct note {
   struct note *next;
-  uint64_t number;
+  uint64_t number;       /* of an event: its place among all that arrived; else of its slot */
   size_t source, length; /* of the text, with its NUL, and of the bytes behind it */
   char text[];
 };
@@ -127,6 +128,7 @@ struct engine {
   struct slot *unwanted;
   size_t flying;              /* slots SENT or DELAYED */
   struct notes events, shown; /* shown: bytes of running calls */
+  uint64_t came;              /* events and replies until now */
   bool ticked;
 
   enum run_state state;

@@ -20,6 +20,7 @@ void engine_wake(struct engine *e) {
 void engine_requeue(struct engine *e, struct slot *slot) {
   assert(slot->engine == e);
   slot->state = SLOT_ARRIVED;
+  slot->came = ++e->came;
   slot_queue_push(&e->arrived, slot);
 }
 
@@ -131,7 +132,8 @@ static void hand_over(struct engine *e, struct slot *slot, enum slot_state state
   slot->carrier = NULL;
   /* Nothing was sent. What is missing or wrong stays so; a shortage may pass. */
   bool passes = error->code == ERROR_SYSTEM || error->code == ERROR_MEMORY;
-  engine_answer(e, slot, passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
+  bool gone = error->code == ERROR_STOPPED && slot->task.kind == TASK_SESSION;
+  engine_answer(e, slot, gone ? REPLY_GONE : passes ? REPLY_BROKEN : REPLY_REFUSED, error->text);
 }
 
 void engine_delay(struct engine *e, struct slot *slot, int64_t ms) {

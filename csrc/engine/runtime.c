@@ -42,6 +42,7 @@ struct runtime {
   char *http_module;
   char *inbox_path;
   struct inbox *inbox; /* NULL until the policy waits for events */
+  bool missed;         /* events that came since could not be kept, and the policy is told so */
   bool listening;      /* it was tried */
   bool stepping;       /* a function of the run turns the loop */
   bool retired;        /* its sessions were told to end */
@@ -128,11 +129,16 @@ static void wake(void *data) {
   loop_ready(&r->member);
 }
 
-/* A run that is ending, or one that has not taken what came before, does not hear of it. */
+/* A run that is ending does not hear of it; one that has not taken what came before hears that more
+ * came. */
 static void arrived(void *data, const char *source, struct span bytes) {
   struct runtime *r = data;
-  struct error ignored;
-  if (r->engine) engine_event(r->engine, source, bytes, &ignored);
+  struct error error;
+  if (!r->engine) return;
+  if (engine_event(r->engine, source, bytes, &error))
+    r->missed = false;
+  else if (error.code == ERROR_LIMIT && !r->missed)
+    r->missed = engine_event(r->engine, "missed", (struct span){source, strlen(source)}, &error);
 }
 
 static void inbox_changed(void *data) {

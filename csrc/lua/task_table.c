@@ -156,6 +156,13 @@ static void id_field(lua_State *L, int at, struct task *task) {
 
 static void read_session(lua_State *L, int at, struct task *task) {
   text_field(L, at, "session", task, &task->target);
+  lua_getfield(L, at, "epoch");
+  task->epoch = luaL_optinteger(L, -1, 0);
+  lua_pop(L, 1);
+  task->begins = flag_field(L, at, "begins");
+  list_field(L, at, "fed", task, &task->fed);
+  list_field(L, at, "fed_ids", task, &task->fed_ids);
+  if (task->fed.count != task->fed_ids.count) luaL_error(L, "task: fed_ids has others than fed");
   list_field(L, at, "argv", task, &task->args);
   map_field(L, at, "env", "=", task, &task->env);
   text_field(L, at, "cwd", task, &task->cwd);
@@ -209,6 +216,8 @@ static const char *status_name(enum reply_status status) {
     return "refused";
   case REPLY_KILLED:
     return "killed";
+  case REPLY_GONE:
+    return "gone";
   }
   return "broken";
 }

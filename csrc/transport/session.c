@@ -44,8 +44,11 @@ static bool session_send(struct transport *base, struct exchange *exchange, cons
   struct session *s = (struct session *)base;
   if (!check_task(task, e)) return false;
   struct program *p = find_program(s, task->target);
-  if (!p && !(p = program_start(s, task, e))) return false;
-  return program_ask(p, exchange, task, e);
+  if (task->epoch && (p ? p->epoch != task->epoch : !task->begins))
+    return error_set(e, ERROR_STOPPED, "session %s: its program has ended", task->target);
+  if (p) return program_ask(p, exchange, task, e);
+  return (p = program_start(s, task, e)) && program_feed(p, task, e) &&
+         program_ask(p, exchange, task, e);
 }
 
 static void session_cancel(struct transport *base, struct exchange *exchange, bool at_once) {

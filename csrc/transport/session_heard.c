@@ -7,8 +7,9 @@
 #include "transport/session_message.h"
 
 static bool is_answered_by(const struct waiting *w, struct span message) {
-  return !w->task->reply_id || message_answers(message, w->task->reply_id) ||
-         (w->task->takes_questions && message_form_of(message) == MESSAGE_QUESTION);
+  bool takes = w->task && w->task->takes_questions && w->program->feeding == 0;
+  if (takes && message_form_of(message) == MESSAGE_QUESTION) return true;
+  return w->reply_id ? message_answers(message, w->reply_id) : w->program->is_open;
 }
 
 static struct waiting **find_answered(struct program *p, struct span message) {
@@ -21,26 +22,32 @@ static struct waiting **find_answered(struct program *p, struct span message) {
 static void tell(struct program *p, struct span message) {
   const struct transport_owner *ours = &p->owner->base.owner;
   char source[SESSION_NAME_MAX + 16];
-  if (!ours->event || message.length == 0) return;
+  bool repeats = p->feeding > 0 && p->repeats; /* what another one said before */
+  if (!ours->event || message.length == 0 || repeats) return;
   snprintf(source, sizeof source, "session:%s", p->task.target);
   ours->event(ours->data, source, message);
   p->told = p->task.takes_questions;
 }
 
+/* The opening, or what is fed, was answered: more may leave. */
+static void go_on(struct program *p, bool (*next)(struct program *, struct error *)) {
+  struct error e;
+  if (next(p, &e))
+    program_write(p);
+  else
+    program_end(p, REPLY_BROKEN, &e);
+}
+
 static void take_message(struct program *p, struct span message) {
   struct waiting **at;
-  struct error e;
   if (opening_takes(p, message)) {
     tell(p, message);
-    if (opening_go_on(p, &e))
-      program_write(p);
-    else
-      program_end(p, REPLY_BROKEN, &e);
-    return;
-  }
-  if (*(at = find_answered(p, message))) {
+    go_on(p, opening_go_on);
+  } else if (*(at = find_answered(p, message))) {
+    bool fed = !(*at)->exchange;
     struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
     program_answer(at, &reply);
+    if (fed) go_on(p, feed_go_on);
   } else if (!question_keep(p, message)) {
     tell(p, message);
   }

@@ -1,5 +1,5 @@
-/* session_inside.h: what session.c (the transport) and session_program.c (one program) share, and
- * nobody else includes. */
+/* session_inside.h: what session.c (the transport), session_program.c (one program),
+ * session_opening.c and session_told.c share, and nobody else includes. */
 #ifndef SKILLRT_TRANSPORT_SESSION_INSIDE_H
 #define SKILLRT_TRANSPORT_SESSION_INSIDE_H
 
@@ -14,9 +14,10 @@ enum program_state { PROGRAM_RUNS, PROGRAM_CLOSING, PROGRAM_GONE };
 struct waiting {
   struct waiting *next;
   struct program *program;
-  struct exchange *exchange;
+  struct exchange *exchange; /* NULL, as `task`: of a message that was fed, its answer is dropped */
   const struct task *task;
-  uint64_t deadline; /* loop time */
+  const char *reply_id; /* NULL: the next message is the answer */
+  uint64_t deadline;    /* loop time */
   int64_t started_ns;
 };
 
@@ -27,9 +28,13 @@ struct program {
   struct task task;         /* of the process */
   struct exchange exchange; /* with the process transport */
   bool framed;
+  int64_t epoch;
   struct waiting *first; /* oldest first */
   struct buffer in, out;
-  struct buffer held;      /* what is said once it is open */
+  struct buffer fed;       /* what another one was told, said once it is open */
+  size_t feeding;          /* how many answers to that are awaited */
+  bool repeats;            /* what is said meanwhile was said before */
+  struct buffer held;      /* what is said once it is open and fed */
   struct buffer questions; /* what it asked when nobody took questions, in frames */
   size_t opened;           /* how much of the opening was said */
   bool is_open;
@@ -59,8 +64,8 @@ bool session_ending(const struct transport *);
 void session_settled(void *session); /* tells the owner, if nothing ends any more */
 
 /* session_opening.c */
-/* Puts into `out` what comes next of the opening; at its end the program is open, and what was held
- * follows. */
+/* Puts into `out` what comes next of the opening; at its end the program is open, and what it is
+ * fed and what was held follow. */
 bool opening_go_on(struct program *, struct error *);
 /* Whether a message answers what the opening asked. */
 bool opening_takes(const struct program *, struct span message);
@@ -80,9 +85,15 @@ void program_write(struct program *); /* what is to be said leaves */
 void program_arm(struct program *);   /* its alarm, for what is due next */
 /* NULL with `error` filled. */
 struct program *program_start(struct session *, const struct task *, struct error *);
-/* Sends a message and waits for its answer. */
-bool program_ask(struct program *, struct exchange *, const struct task *, struct error *);
 void program_give_up(struct program *, struct exchange *, enum reply_status, const char *why);
 void program_retire(struct program *); /* its input ends, and soon itself */
+
+/* session_told.c */
+/* Tells a program that begins what another one was told; answers are awaited and dropped. */
+bool program_feed(struct program *, const struct task *, struct error *);
+/* One of these answers has come: behind the last what was held follows. */
+bool feed_go_on(struct program *, struct error *);
+/* Sends a message and waits for its answer. */
+bool program_ask(struct program *, struct exchange *, const struct task *, struct error *);
 
 #endif

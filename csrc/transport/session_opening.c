@@ -21,8 +21,10 @@ bool opening_go_on(struct program *p, struct error *e) {
   }
   if (asks) return true;
   p->is_open = true;
-  bool ok = buffer_append(&p->out, p->held.data, p->held.length, e);
-  buffer_clear(&p->held);
+  bool ok = buffer_append(&p->out, p->fed.data, p->fed.length, e);
+  if (ok && p->feeding == 0) ok = buffer_append(&p->out, p->held.data, p->held.length, e);
+  buffer_clear(&p->fed);
+  if (p->feeding == 0) buffer_clear(&p->held);
   return ok;
 }
 
@@ -33,14 +35,15 @@ bool opening_takes(const struct program *p, struct span message) {
 bool question_keep(struct program *p, struct span message) {
   struct error e;
   size_t before = p->questions.length;
-  if (!p->task.takes_questions || message_form_of(message) != MESSAGE_QUESTION) return false;
+  if (!p->task.takes_questions || p->feeding > 0 || message_form_of(message) != MESSAGE_QUESTION)
+    return false;
   if (!message_write(&p->questions, message, p->framed, &e)) p->questions.length = before;
   return true;
 }
 
 struct waiting **question_taker(struct program *p) {
   struct waiting **at = &p->first;
-  while (*at && !(p->questions.length > 0 && (*at)->task->takes_questions))
+  while (*at && !(p->questions.length > 0 && (*at)->task && (*at)->task->takes_questions))
     at = &(*at)->next;
   return at;
 }

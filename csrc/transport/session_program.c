@@ -1,4 +1,4 @@
-/* session_program.c: one program of a session: what is said to it, what it says, its time and end.
+/* session_program.c: one program of a session: what it says, its time and end.
  *
  *   state     entered by                       left by
  *   RUNS      a task that names it             its end; retire; an answer that must not be missed
@@ -9,6 +9,7 @@
  * step and the program is ended. The program itself is an exchange of the session's own process
  * transport, whose output is handed on. Called by session.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +20,10 @@
 
 enum {
   QUESTIONS_KEPT = 1 << 20,
-  TOTAL_MS = 600 * 1000, /* of an exchange */
   MAX_MESSAGE = 16 << 20,
   MAX_OUT = 64 << 20,
-  ERRORS_KEPT = 64 << 10
+  ERRORS_KEPT = 64 << 10,
+  ERRORS_TOLD = 4096
 };
 
 /* ---- answers ---- */
@@ -43,11 +44,11 @@ void program_answer(struct waiting **at, struct reply *reply) {
   reply->retry_after_ms = -1;
   reply->elapsed_ms = (sys->mono_ns(sys) - w->started_ns) / 1000000;
   sys_free(sys, w, sizeof *w);
+  if (!exchange) return;
   exchange->handle = NULL;
   exchange->done(exchange, reply);
 }
 
-/* Ends the program; all who wait hear why. */
 void program_end(struct program *p, enum reply_status verdict, const struct error *why) {
   struct session *s = p->owner;
   if (p->state == PROGRAM_GONE) return;
@@ -79,6 +80,7 @@ static void on_closed(uv_handle_t *handle) {
   if (--p->handles > 0) return;
   buffer_clear(&p->in);
   buffer_clear(&p->out);
+  buffer_clear(&p->fed);
   buffer_clear(&p->held);
   buffer_clear(&p->questions);
   task_clear(&p->task);
@@ -145,9 +147,10 @@ void program_arm(struct program *p) {
 /* Without its answer those of others would be taken for it. */
 static void give_up(struct program *p, struct waiting **at, enum reply_status status,
                     const char *why) {
-  struct reply reply = {.status = status, .sent = p->is_open};
+  bool is_fed = p->is_open && p->feeding == 0; /* else it was held, and must not leave */
+  struct reply reply = {.status = status, .sent = is_fed};
   struct error e;
-  bool out_of_step = !(*at)->task->reply_id || !p->is_open;
+  bool out_of_step = !(*at)->reply_id || !is_fed;
   const char *last = p->state == PROGRAM_RUNS && !out_of_step ? (*at)->task->withdraw : NULL;
   if (last && message_write(&p->out, (struct span){last, strlen(last)}, p->framed, &e))
     program_write(p);
@@ -156,8 +159,8 @@ static void give_up(struct program *p, struct waiting **at, enum reply_status st
   program_answer(at, &reply);
   if (out_of_step) {
     error_set(&e, ERROR_STOPPED,
-              p->is_open ? "%s: ended, as an answer without an id was given up"
-                         : "%s: ended, as it did not answer what it was told first",
+              is_fed ? "%s: ended, as an answer without an id was given up"
+                     : "%s: ended, as it did not answer what it was told first",
               p->task.target);
     program_end(p, REPLY_BROKEN, &e);
   }
@@ -200,7 +203,7 @@ void program_give_up(struct program *p, struct exchange *exchange, enum reply_st
 
 static void reply_of_end(const struct program *p, const struct reply *end, struct reply *to) {
   *to = (struct reply){.status = end->status,
-                       .sent = end->sent && p->is_open,
+                       .sent = end->sent && p->is_open && p->feeding == 0,
                        .code = end->code,
                        .extra = end->extra};
   if (p->verdict != REPLY_OK) {
@@ -215,6 +218,22 @@ static void reply_of_end(const struct program *p, const struct reply *end, struc
   }
 }
 
+/* How it ended: c and its exit code or s and a signal, with the end of its errors; or w, with why
+ * we ended it. One whose run is over ends as it should. */
+static void tell_end(const struct program *p, const struct reply *end) {
+  const struct transport_owner *ours = &p->owner->base.owner;
+  char source[SESSION_NAME_MAX + 64];
+  bool by_us = p->verdict != REPLY_OK;
+  char how = by_us ? 'w' : end->status == REPLY_KILLED ? 's' : 'c';
+  struct span bytes = by_us ? (struct span){p->why.text, strlen(p->why.text)} : end->extra;
+  if (!ours->event || p->state == PROGRAM_CLOSING) return;
+  if (bytes.length > ERRORS_TOLD)
+    bytes = (struct span){bytes.data + bytes.length - ERRORS_TOLD, ERRORS_TOLD};
+  snprintf(source, sizeof source, "ended:%" PRId64 ":%c%d:%s", p->epoch, how, end->code,
+           p->task.target);
+  ours->event(ours->data, source, bytes);
+}
+
 /* The process transport's reply: the program has ended, or SIGTERM is on its way. */
 static void on_end(struct exchange *exchange, const struct reply *end) {
   struct program *p = exchange->owner;
@@ -223,6 +242,7 @@ static void on_end(struct exchange *exchange, const struct reply *end) {
   while (p->paused)
     heard_take(p); /* it was said before the end */
   s->living++;     /* a done call may close us */
+  tell_end(p, end);
   p->state = PROGRAM_GONE;
   *p->link = p->next;
   if (p->next) p->next->link = p->link;
@@ -239,7 +259,10 @@ static void on_end(struct exchange *exchange, const struct reply *end) {
 
 static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
   struct program *p = exchange->owner;
-  struct exchange *starter = p->first ? p->first->exchange : NULL;
+  const struct waiting *w = p->first;
+  while (w && !w->exchange)
+    w = w->next;
+  struct exchange *starter = w ? w->exchange : NULL;
   if (starter && starter->started) starter->started(starter, pid, start);
 }
 
@@ -260,6 +283,7 @@ static bool program_fill(struct program *p, const struct task *task, struct erro
   return task_set(&p->task, &p->task.target, task->target, e) &&
          copy_list(&p->task, &p->task.opening, &task->opening, e) &&
          task_set(&p->task, &p->task.cwd, task->cwd, e) &&
+         copy_list(&p->task, &p->task.fed_ids, &task->fed_ids, e) &&
          copy_list(&p->task, &p->task.args, &task->args, e) &&
          copy_list(&p->task, &p->task.env, &task->env, e);
 }
@@ -292,9 +316,12 @@ struct program *program_start(struct session *s, const struct task *task, struct
   }
   p->owner = s;
   p->in_fd = -1;
+  p->epoch = task->epoch;
+  p->repeats = task->fed.count > 0;
   p->framed = task->framed;
   buffer_init(&p->in, s->sys, task->max_body ? task->max_body : MAX_MESSAGE);
   buffer_init(&p->out, s->sys, MAX_OUT);
+  buffer_init(&p->fed, s->sys, MAX_OUT);
   buffer_init(&p->held, s->sys, MAX_OUT);
   buffer_init(&p->questions, s->sys, QUESTIONS_KEPT);
   uv_timer_init(s->loop, &p->timer);
@@ -312,32 +339,6 @@ struct program *program_start(struct session *s, const struct task *task, struct
   input_close(p);
   uv_close((uv_handle_t *)&p->timer, on_closed);
   return NULL;
-}
-
-bool program_ask(struct program *p, struct exchange *exchange, const struct task *task,
-                 struct error *e) {
-  struct session *s = p->owner;
-  struct buffer *out = p->is_open ? &p->out : &p->held;
-  size_t before = out->length;
-  struct waiting *w = sys_alloc(s->sys, sizeof *w);
-  if (!w) return error_set(e, ERROR_MEMORY, "session %s: out of memory", task->target);
-  if (!message_write(out, buffer_span(&task->body), p->framed, e)) {
-    out->length = before; /* no half of it */
-    sys_free(s->sys, w, sizeof *w);
-    return false;
-  }
-  uv_update_time(s->loop);
-  *w = (struct waiting){.program = p,
-                        .exchange = exchange,
-                        .task = task,
-                        .deadline = uv_now(s->loop) +
-                                    (uint64_t)(task->total_ms > 0 ? task->total_ms : TOTAL_MS),
-                        .started_ns = s->sys->mono_ns(s->sys)};
-  *find_waiting(p, NULL) = w; /* the last */
-  exchange->handle = p;
-  program_write(p);
-  program_arm(p);
-  return true;
 }
 
 void program_retire(struct program *p) {

@@ -31,6 +31,8 @@ void task_clear(struct task *t) {
   strings_clear(&t->headers, t->sys);
   strings_clear(&t->joins, t->sys);
   strings_clear(&t->opening, t->sys);
+  strings_clear(&t->fed, t->sys);
+  strings_clear(&t->fed_ids, t->sys);
   strings_clear(&t->env, t->sys);
   buffer_clear(&t->body);
   *t = (struct task){.sys = t->sys, .body = t->body};

@@ -45,6 +45,11 @@ struct task {
   char *withdraw;         /* session: said where the exchange is given up */
   bool takes_questions;   /* session: what the program asks meanwhile is an answer, too */
   bool framed;            /* session: messages have a Content-Length; else each is a line */
+  int64_t epoch;          /* session: the program it is for, by its number; 0: any */
+  bool begins;            /* session: that program is started where it does not run; 0: always */
+  struct strings fed;     /* session: what a program that is started is told first */
+  struct strings fed_ids; /* session: the ids of these messages as `reply_id`; "": the next message
+                             is the answer */
   bool streams;           /* process: output is handed on and not kept, of errors the end */
   int input;              /* process: a descriptor instead of `body`, taken over; 0: none */
   char *method;           /* http: NULL = POST */
@@ -84,7 +89,8 @@ enum reply_status {
   REPLY_BROKEN,  /* reset, refused, unresolved, incomplete body, process could not start, no memory
                   */
   REPLY_REFUSED, /* never worth a retry: bad URL, TLS verification failed, redirect refused */
-  REPLY_KILLED   /* process: died by a signal not ours; `code` is its number */
+  REPLY_KILLED,  /* process: died by a signal not ours; `code` is its number */
+  REPLY_GONE     /* session: the program it was for had ended; nothing was sent */
 };
 
 struct reply {
@@ -116,7 +122,9 @@ struct exchange {
 struct transport_owner {
   void *data;
   void (*settled)(void *data); /* `ending` is over */
-  /* A message nobody asked for; `source` is "session:<name>". Both are borrowed. */
+  /* A message nobody asked for; `source` is "session:<name>". Or the end of such a program,
+   * "ended:<epoch>:<how>:<name>": c and its exit code or s and a signal, with the end of its
+   * errors; w: with why it was ended. Both are borrowed. */
   void (*event)(void *data, const char *source, struct span bytes);
   void *user;             /* whose run it is; for functions of a host, as the next */
   struct host_door *door; /* see host.h */
@@ -128,8 +136,8 @@ struct transport {
 };
 
 struct transport_ops {
-  /* Starts the exchange. False: nothing was sent and done will not be called. `task` stays
-   * valid until done was called. */
+  /* Starts the exchange. False: nothing was sent and done will not be called; ERROR_STOPPED: whom
+   * it was for has ended. `task` stays valid until done was called. */
   bool (*send)(struct transport *, struct exchange *, const struct task *, struct error *);
   /* Gives up: done is called with REPLY_CANCELED before cancel returns. A process group is
    * killed (TERM, then KILL after a grace of 2 s, or at once when `at_once`). */

@@ -23,7 +23,7 @@ static void six_ms(void *data, const char *question) {
 }
 
 static void events(void) {
-  TEST("an event wakes the run, is heard behind the replies, and shares their batch") {
+  TEST("an event wakes the run, is heard before what came later, and shares its batch") {
     setup_under_way(3, 2);
     char word[] = "hello";
     int awake = h.awake;
@@ -31,8 +31,23 @@ static void events(void) {
     memset(word, '#', 5); /* it was copied */
     fake_transport_reply(&h.outside, "2", REPLY_OK, "b");
     CHECK(fake_host_turn(&h) == ENGINE_WAITING);
-    CHECK_STR(h.log.text, "accept(2,0,b) event(inbox,hello) choose request(3) "
-                          "append(r2,e:hello,i3) pool");
+    CHECK_STR(h.log.text, "event(inbox,hello) accept(2,0,b) choose request(3) "
+                          "append(e:hello,r2,i3) pool");
+    teardown();
+  }
+  TEST(
+      "what came before a reply is in no later batch than the reply, and what came behind it in no "
+      "earlier one") {
+    setup_under_way(1, 1);
+    h.policy.during = six_ms;
+    h.policy.verbose = false;
+    h.pool_full = true;
+    CHECK(send("a") && send("b"));
+    fake_transport_reply(&h.outside, "1", REPLY_OK, "x");
+    CHECK(send("c") && engine_turn(h.engine) == ENGINE_READY);
+    CHECK_STR(h.log.text, "append(e:a,e:b) sync durable(4)");
+    CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
+    CHECK(fake_log_count(&h.log, "r1,e:c") == 1 || fake_log_count(&h.log, "append(r1") == 1);
     teardown();
   }
   TEST("events that come while a sync is under way wait for it, in their order") {
@@ -63,7 +78,11 @@ static void events(void) {
     engine_stop(h.engine, "user_exit");
     CHECK(send("late"));
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
-    CHECK(fake_log_count(&h.log, "event(inbox,late) stop(user_exit) choose append(c") == 1);
+    CHECK(
+        fake_log_count(
+            &h.log,
+            "event(inbox,late) accept(2,2,) accept(1,2,) stop(user_exit) choose append(e:late,c") ==
+        1);
     CHECK(!send("too late") && error.code == ERROR_STOPPED);
     CHECK_STR(error.text, "inbox: the run is ending");
     teardown();
@@ -91,8 +110,8 @@ static void events(void) {
     CHECK(engine_turn(h.engine) == ENGINE_READY);
     engine_stop(h.engine, "timeout");
     CHECK(fake_host_turn(&h) == ENGINE_STOPPED);
-    CHECK(fake_log_count(&h.log, "accept(1,2,) event(inbox,first) event(inbox,second) "
-                                 "stop(timeout) choose append(c1,e:first,e:second,") == 1);
+    CHECK(fake_log_count(&h.log, "event(inbox,first) event(inbox,second) accept(1,2,) "
+                                 "stop(timeout) choose append(e:first,e:second,c1,") == 1);
     CHECK_STR(engine_reason(h.engine), "timeout");
     teardown();
   }
@@ -130,7 +149,7 @@ static void events(void) {
     CHECK_STR(h.log.text, "append(e:a,e:b) sync durable(4)");
     engine_stop(h.engine, "user_exit");
     CHECK(send("c") && fake_host_turn(&h) == ENGINE_STOPPED);
-    CHECK(fake_log_count(&h.log, "stop(user_exit) append(c1,e:a,e:b,e:c,end:user_exit)") == 1);
+    CHECK(fake_log_count(&h.log, "stop(user_exit) append(e:a,e:b,e:c,c1,end:user_exit)") == 1);
     teardown();
   }
   TEST("at most 4 MiB wait: what is more is refused, and there is room again when it was heard") {
@@ -143,6 +162,9 @@ static void events(void) {
     CHECK(!engine_event(h.engine, "inbox", span, &error) && error.code == ERROR_LIMIT);
     CHECK_STR(error.text, "inbox: more than 4194304 bytes wait to be told");
     CHECK(!engine_event(h.engine, "inbox", (struct span){bytes, SIZE_MAX / 2}, &error));
+    CHECK(!engine_event(h.engine, "session:one", span, &error));
+    CHECK(engine_event(h.engine, "missed", (struct span){"session:one", 11}, &error));
+    CHECK(engine_event(h.engine, "ended:1:c0:one", (struct span){bytes, 4096}, &error));
     CHECK(fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(engine_event(h.engine, "inbox", span, &error));
     free(bytes);

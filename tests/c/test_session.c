@@ -3,112 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "support/check.h"
-#include "support/exchanges.h"
-#include "support/scratch.h"
-#include "transport/session_message.h"
-
-enum { CALLS = 4 };
-
-static uv_loop_t loop;
-static struct world world;
-static struct transport *transport;
-static struct scratch folder;
-static struct task tasks[CALLS];
-static struct capture got[CALLS];
-static char events[4096];
-static int settled;
-static int64_t pids[8];
-static int starts;
-
-static void note_event(void *data, const char *source, struct span bytes) {
-  size_t used = strlen(events);
-  CHECK(data == &loop);
-  snprintf(events + used, sizeof events - used, "%s %.*s|", source, (int)bytes.length, bytes.data);
-}
-
-static void note_settled(void *data) {
-  (void)data;
-  settled++;
-}
-
-static void note_started(struct exchange *exchange, int64_t pid, const char *start) {
-  (void)exchange;
-  CHECK(*start);
-  if (starts < 8) pids[starts++] = pid;
-}
-
-static void setup(void) {
-  struct error e;
-  world_init(&world);
-  events[0] = 0;
-  settled = starts = 0;
-  scratch_make(&folder);
-  if (uv_loop_init(&loop) != 0 || !session_open(&world.sys, &loop, &transport, &e)) abort();
-  transport->owner =
-      (struct transport_owner){.data = &loop, .settled = note_settled, .event = note_event};
-  for (int i = 0; i < CALLS; i++) {
-    task_init(&tasks[i], sys_real());
-    capture_init(&got[i], transport);
-  }
-}
-
-static void teardown(void) {
-  if (transport) transport->ops->close(transport);
-  uv_run(&loop, UV_RUN_NOWAIT);
-  uv_run(&loop, UV_RUN_NOWAIT);
-  CHECK(uv_loop_close(&loop) == 0);
-  CHECK(world.live == 0);
-  for (int i = 0; i < CALLS; i++) {
-    task_clear(&tasks[i]);
-    capture_clear(&got[i]);
-  }
-  scratch_remove(&folder);
-}
-
-static const char *told(void) {
-  return scratch_path(&folder, "told");
-}
-
-static const char *opening[3]; /* of the calls that follow */
-static const char *withdraw;
-static int64_t patience;
-
-/* The i-th call: a message to the session "one". */
-static bool tell(int i, const char *mode, const char *id, const char *message) {
-  struct error e = {0};
-  struct task *task = &tasks[i];
-  task_clear(task);
-  capture_clear(&got[i]);
-  capture_init(&got[i], transport);
-  got[i].exchange.started = note_started;
-  task->kind = TASK_SESSION;
-  task->framed = strcmp(mode, "framed") == 0;
-  CHECK(task_set(task, &task->target, "one", &e) && task_set(task, &task->reply_id, id, &e));
-  const char *lua = getenv("LUA");
-  add(&task->args, lua ? lua : "lua5.4");
-  add(&task->args, "tests/support/session_program.lua");
-  add(&task->args, task->framed ? "framed" : "lines");
-  add(&task->args, told());
-  if (strcmp(mode, "stubborn") == 0) add(&task->args, "stubborn");
-  add(&task->env, "PATH=/usr/local/bin:/usr/bin:/bin");
-  CHECK(buffer_string(&task->body, message, &e));
-  for (int n = 0; n < 3 && opening[n]; n++)
-    add(&task->opening, opening[n]);
-  task->takes_questions = opening[0] != NULL;
-  task->total_ms = patience;
-  CHECK(task_set(task, &task->withdraw, withdraw, &e));
-  bool sent = transport->ops->send(transport, &got[i].exchange, task, &e);
-  if (!sent) printf("# %s\n", e.text);
-  return sent;
-}
-
-static void ask(int i, const char *mode, const char *id, const char *message) {
-  CHECK(tell(i, mode, id, message));
-  CHECK(got[i].replies == 0); /* never from inside send */
-  capture_wait(&got[i], &loop);
-  CHECK(got[i].replies == 1 && got[i].exchange.handle == NULL);
-}
+#include "support/sessions.h"
 
 static void until_settled(void) {
   for (int64_t end = now_ms() + PATIENCE_MS; transport->ops->ending(transport) && now_ms() < end;)
@@ -249,64 +144,6 @@ static void test_ends(void) {
   }
 }
 
-static void test_opening(void) {
-  TEST("a program is told its opening before all else, wherever it begins") {
-    setup();
-    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}";
-    opening[1] = "{\"method\":\"ready\",\"do\":\"silent\"}";
-    opening[2] = NULL;
-    CHECK(tell(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}"));
-    ask(1, "lines", "2", "{\"id\":2,\"do\":\"echo\"}");
-    CHECK_STR(got[0].body, "{\"id\":1,\"count\":3,\"length\":20}");
-    CHECK_STR(got[1].body, "{\"id\":2,\"count\":4,\"length\":20}");
-    CHECK_STR(events, "session:one {\"id\":0,\"count\":1,\"length\":37}|");
-    ask(0, "lines", "3", "{\"id\":3,\"do\":\"die\"}");
-    CHECK(got[0].reply.sent);
-    ask(0, "lines", "4", "{\"id\":4,\"do\":\"echo\"}");
-    CHECK_STR(got[0].body, "{\"id\":4,\"count\":3,\"length\":20}");
-    teardown();
-  }
-  TEST("what was held back behind an opening that is not answered has not left") {
-    setup();
-    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"die\"}";
-    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
-    CHECK(got[0].reply.status == REPLY_BROKEN && !got[0].reply.sent);
-    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"silent\"}";
-    patience = 100;
-    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
-    CHECK(got[0].reply.status == REPLY_TIMEOUT && !got[0].reply.sent);
-    patience = 0;
-    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}";
-    ask(0, "lines", "1", "{\"id\":1,\"do\":\"echo\"}");
-    CHECK(got[0].reply.status == REPLY_OK && starts == 3); /* each began anew */
-    teardown();
-  }
-  TEST("a question of its own is an answer to who takes questions, also where it came before") {
-    setup();
-    ask(0, "lines", "1", "{\"id\":1,\"do\":\"note\"}");
-    CHECK_STR(got[0].body, "{\"id\":1,\"method\":\"ask\"}");
-    ask(0, "lines", "2", "{\"id\":2,\"do\":\"wonder\"}");
-    CHECK_STR(got[0].body, "{\"id\":2,\"asked\":true}");
-    loop_spend(&loop, 50);
-    ask(0, "lines", "3", "{\"id\":3,\"do\":\"silent\"}");
-    CHECK_STR(got[0].body, "{\"id\":\"q\",\"method\":\"ask\"}");
-    opening[0] = NULL;
-    teardown();
-  }
-  TEST("a call that is given up is withdrawn, and told so") {
-    setup();
-    withdraw = "{\"id\":9,\"do\":\"echo\"}";
-    patience = 100;
-    ask(0, "lines", "1", "{\"id\":1,\"do\":\"silent\"}");
-    CHECK(got[0].reply.status == REPLY_TIMEOUT && got[0].reply.sent);
-    patience = 0;
-    ask(1, "lines", "2", "{\"id\":2,\"do\":\"echo\"}");
-    CHECK_STR(events, "session:one {\"id\":9,\"count\":2,\"length\":20}|");
-    withdraw = NULL;
-    teardown();
-  }
-}
-
 static void test_run_over(void) {
   TEST("when the run is over its input ends, and it may end in order") {
     setup();
@@ -356,27 +193,6 @@ static void test_run_over(void) {
   }
 }
 
-/* Whatever allocation fails: an answer or a clear failure, and nothing is left. */
-static void test_memory(void) {
-  TEST("the n-th allocation failing is told, and leaks nothing") {
-    long n = 0;
-    for (bool reached = true; reached && n < 200;) {
-      setup();
-      world.allocs = 0;
-      world.fail_alloc = ++n;
-      opening[0] = n % 2 ? "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}" : NULL;
-      if (tell(0, "framed", "1", "{\"id\":1,\"do\":\"echo\"}")) {
-        capture_wait(&got[0], &loop);
-        CHECK(got[0].replies == 1 && (got[0].reply.status == REPLY_OK || got[0].reply.message[0]));
-      }
-      reached = world.allocs >= n;
-      world.fail_alloc = 0;
-      teardown();
-    }
-    CHECK(n > 10 && n < 200);
-  }
-}
-
 int main(void) {
   TEST("answers find their questions, by lines; what else is said is an event") {
     test_answers("lines");
@@ -386,8 +202,6 @@ int main(void) {
   }
   test_order();
   test_ends();
-  test_opening();
   test_run_over();
-  test_memory();
   return check_finish();
 }

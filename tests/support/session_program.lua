@@ -55,6 +55,23 @@ local acts = {
     send '{"id":"q","method":"ask"}' -- when nobody waits
   end,
   bye = function() os.exit(0) end,
+  leave = function(id)
+    send(('{"id":%s,"count":%d}'):format(id, count))
+    io.stderr:write "left\n"
+    os.exit(4)
+  end,
+  fall = function(id)
+    send(('{"id":%s,"count":%d}'):format(id, count))
+    os.execute "kill -KILL $PPID"
+  end,
+  once = function(id) -- another program has nothing to say to it
+    local path = os.getenv "ONCE"
+    if io.open(path) then
+      os.exit(5)
+    end
+    assert(io.open(path, "w")):close()
+    send(('{"id":%s,"count":%d}'):format(id, count))
+  end,
 }
 
 for message in receive do

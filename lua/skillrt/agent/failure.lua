@@ -46,6 +46,7 @@ local TRANSPORT = {
   broken = "transient",
   refused = "permanent",
   killed = "transient",
+  gone = "transient",
 }
 
 ---The class of an exchange that did not end well.

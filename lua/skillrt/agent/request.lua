@@ -91,6 +91,7 @@ M.FIELDS = {
     follows = { kind = "boolean" }, -- goes on with what this very process was told: a resume does not make it
     heard = { kind = "function" }, -- takes what it says unasked, and gives true; else that is an event
     framed = { kind = "boolean" },
+    again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
     env = { kind = "string", map = true },
     cwd = { kind = "text" },
     max_reply = { kind = "positive" },
@@ -201,6 +202,11 @@ function CHECKS.session(request)
     if not request.framed and text:find("\n", 1, true) then
       return "message must be one line; or set framed = true"
     end
+  end
+  if request.again == "feed" and request.message:find("\0", 1, true) then
+    return "message must not hold NUL bytes where it may be fed"
+  elseif request.again == "lost" then
+    request.idempotent = false -- nobody but its program knows what it would do once more
   end
   return check_program(request)
 end

@@ -9,8 +9,12 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local programs = require("skillrt.run.programs")
 local questions = require("skillrt.run.questions")
-local shown = require("skillrt.run.shown")
 local steady = require("skillrt.run.steady")
+
+-- Sessions: loaded where a run has one.
+local function talks()
+  return require("skillrt.run.talks")
+end
 
 local M = {}
 
@@ -103,35 +107,6 @@ local function hand_over(policy, bytes)
   policy.has_arrived, policy.calls.used = true, true
 end
 
--- A program one talks to said something that answers no call: an event of the session's name. What nobody
--- takes is bounded; that more was said is told once.
-local function said(policy, source, bytes)
-  local value = json.decode(bytes)
-  local heard = policy.calls.talks[source:sub(9)]
-  if type(heard) == "function" then
-    local taken, id, text = heard(value)
-    local call = text and policy.watcher and policy.numbers:waiting(source:sub(9), id)
-    if call then
-      shown.tell(policy.watcher, call, text)
-    end
-    if taken then
-      return
-    end
-  end
-  if value == nil or value == json.null then
-    value = policy.steps.printable(bytes)
-  end
-  if (policy.books.events_count or 0) + #(policy.handed or {}) < arrived.MOST then
-    policy.handed = policy.handed or {}
-    table.insert(policy.handed, { event = source, value = value })
-    policy.has_arrived, policy.calls.used = true, true
-  elseif not policy.overheard then
-    policy.overheard = true
-    local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
-    assert(policy:emit({ t = "note", text = text:format(source, arrived.MOST) }))
-  end
-end
-
 ---Something came: it is looked at with the next choice.
 ---@param policy skillrt.Policy
 ---@param source string
@@ -148,7 +123,11 @@ function M.noticed(policy, source, bytes)
   elseif source:find("^started:") then
     programs.started(policy, math.tointeger(tonumber(source:sub(9))), bytes)
   elseif source:find("^session:") then
-    said(policy, source, bytes)
+    talks().said(policy, source, bytes)
+  elseif source:find("^ended:") then
+    talks().ended(policy, source:sub(7), bytes)
+  elseif source == "missed" then
+    talks().missed(policy, bytes)
   end
 end
 

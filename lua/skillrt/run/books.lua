@@ -80,7 +80,7 @@ local EMPTY = setmetatable({}, {
 local FIELD <const> = { action = "current_action", phase = "current_phase" }
 
 local Step = {}
-for field in ("failures calls known order values notes rounds tools generations"):gmatch("%a+") do
+for field in ("failures calls known order values notes rounds tools generations talks"):gmatch("%a+") do
   Step[field] = EMPTY
 end
 Step.__index = Step
@@ -335,6 +335,9 @@ local function of_calls(self, record, seq)
     keep_values(step, record.rec)
   end
   calls[kind](step, record, seq)
+  if record.epoch then
+    arrived.talked(self, step, record)
+  end
   if kind == "call" and calls.ACTS[record.kind] and not record.pure then
     spent.of_call(self, step, "calls", 1)
   end

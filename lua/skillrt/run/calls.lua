@@ -18,6 +18,11 @@ local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.waits")
 
+-- Sessions: loaded where a run has one.
+local function talks()
+  return require("skillrt.run.talks")
+end
+
 ---@class skillrt.Call
 ---@field place string
 ---@field step skillrt.Step
@@ -65,7 +70,10 @@ function Calls.new(run, journal, numbers, session)
     due = due.new(),
     waiters = {},
     unmatched = {},
-    talks = {}, -- sessions that were begun in this process
+    talks = {}, -- by session: the number of its program that runs, for all we were told (talks.lua)
+    begun = {}, -- ... of the last that was begun in this process
+    hears = {}, -- ... who takes what it says unasked, before it is an event
+    fed = {}, -- by session: answered messages that a new program of it is told
     order = 0,
     used = false,
   }
@@ -235,10 +243,7 @@ function Calls:task(call)
   local task
   call.leaving = nil
   task, key = digest.task(call.request, key, self.run)
-  if call.kind == "session" then
-    self.talks[call.request.session] = call.request.heard or true
-  end
-  self:emit(call, {
+  local entry = {
     t = "call",
     a = call.attempt > 1 and call.attempt or nil,
     kind = call.kind,
@@ -249,7 +254,12 @@ function Calls:task(call)
     pure = call.request.pure,
     label = call.request.label and record.printable(call.request.label),
     phase = call.request.phase and record.printable(call.request.phase),
-  })
+  }
+  if call.kind == "session" then
+    talks().address(self, call, task)
+    talks().record(self, call, entry)
+  end
+  self:emit(call, entry)
   self.run.limits.sent(call)
   if not self.watching then
     late.watch(self, call.step)
@@ -264,6 +274,9 @@ end
 ---@param call skillrt.Call
 ---@param known table  of the books
 function Calls:give(call, known)
+  if known.said then
+    talks().answered(self, call)
+  end
   given.result(call, self.journal:reread(known))
 end
 
@@ -277,6 +290,9 @@ function Calls:settle(call, entry)
   self.run.limits:over(call)
   self:emit(call, entry)
   call.execution.taken[call.place] = true
+  if call.epoch then
+    talks().answered(self, call)
+  end
   given.result(call, entry)
 end
 

@@ -367,6 +367,9 @@ function M.begin(policy, torn)
   if rolled then
     require("skillrt.run.rolled_files").finish(policy, rolled)
   end
+  if books.talking then
+    require("skillrt.run.talks").lost(policy)
+  end
   if raised then
     take_raise(policy)
   end

@@ -1,7 +1,7 @@
 -- run/books/arrived.lua: what the books know of what came from outside: the ids of arrivals, so that what is
 -- put twice is taken once, and events that nobody has taken yet, in a queue for each name.
 --
--- Part of books.lua: the record `event`, and `arrival` and `took` in others.
+-- Part of books.lua: the record `event`, `epoch` in `call`, and `arrival` and `took` in others.
 
 local M = {}
 
@@ -34,15 +34,34 @@ function M.is_seen(books, id)
   return (books.arrivals or NONE)[id] ~= nil
 end
 
----An event came.
+---An event came. Of ends of a session's programs that nobody took, with nothing between them, the last stays.
 ---@param books skillrt.Books
----@param record table  { name, value, arrival }
+---@param record table  { name, value, arrival, ended = number of a session's program }
 function M.event(books, record)
-  local events = books.events or {}
-  books.events, books.events_count = events, (books.events_count or 0) + 1
-  local queue = events[record.name] or {}
-  events[record.name] = queue
-  queue[#queue + 1] = { arrival = record.arrival, value = record.value, at = record.at }
+  local events, name = books.events or {}, record.name
+  local queue = events[name] or {}
+  local at = #queue + 1
+  if record.ended then
+    books.talking[name:sub(9)] = nil -- behind "session:"
+    at = queue[at - 1] and queue[at - 1].ended and at - 1 or at
+  end
+  books.events, books.events_count = events, (books.events_count or 0) + at - #queue
+  events[name] = queue
+  queue[at] = { arrival = record.arrival, value = record.value, at = record.at, ended = record.ended }
+end
+
+---A message leaves for a session: by which of its programs it is answered, and how many were said before.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param record table  { session, epoch, said }
+function M.talked(books, step, record)
+  local name = record.session
+  books.epochs, books.talking = books.epochs or {}, books.talking or {}
+  if record.epoch > (books.epochs[name] or 0) then
+    books.epochs[name], books.talking[name] = record.epoch, record.epoch
+  end
+  books.said = record.said
+  require("skillrt.run.books").own(step, "talks")[name] = record.epoch
 end
 
 ---The event of a name that has waited longest.

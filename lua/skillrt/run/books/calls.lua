@@ -100,6 +100,7 @@ function M.result(step, record, seq)
   known.answered = not record.unsent and not record.unknown and not known.canceled or nil
   known.own, known.to, known.pure = record.own, call and call.to, call and call.pure
   if call then
+    known.said = call.said
     step.calls[place] = nil
   end
   own(step, "known")[place] = known
@@ -189,6 +190,7 @@ end
 ---Forgets all of an attempt: it had no call.
 ---@param step skillrt.Step
 function M.forget(step)
+  step.talks = nil
   without(step, function()
     return true
   end)

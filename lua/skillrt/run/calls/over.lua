@@ -11,6 +11,11 @@ local retry = require("skillrt.skill.retry")
 local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.waits")
 
+-- Sessions: loaded where a run has one.
+local function talks()
+  return require("skillrt.run.talks")
+end
+
 local M = {}
 
 -- When the next attempt of a call follows; nil: there is none.
@@ -39,6 +44,7 @@ function M:replied(call, reply)
   if call.request.pace then
     call.request.pace:learn(reply, self.run.core.wall_ms())
   end
+  local is_gone = call.epoch and talks().replied(self, call, reply)
   if reply.status == "canceled" then
     if call.canceling then
       self:settle(call, { failed = { class = "canceled", message = "canceled" } })
@@ -50,7 +56,12 @@ function M:replied(call, reply)
     self:settle(call, { reply = reply })
     return
   end
-  local wait = not call.canceling and next_attempt(self, call, failure)
+  if is_gone and call.request.follows then
+    return self:settle(call, { unsent = true, failed = { class = "lost", message = "the program that asked is gone" } })
+  elseif is_gone and call.request.again == "lost" and not call.canceling then
+    return self:doubt(call, failure.message .. ", and what it knew is lost")
+  end
+  local wait = not call.canceling and (is_gone and 0 or next_attempt(self, call, failure))
   if wait then
     local a, message = call.attempt, record.printable(failure.message)
     wait = math.ceil(wait)
@@ -92,6 +103,7 @@ end
 ---@param choice "retry"|"skip"|"fail"
 function M:decide(call, choice)
   if choice == "retry" then
+    call.renewed = true -- by another program of its session, too
     self:start(call)
     return
   end

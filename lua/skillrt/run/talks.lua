@@ -1,0 +1,217 @@
+-- run/talks.lua: sessions, the programs one talks to: which of a session's programs a message is for, by its number
+-- (`epoch`), what follows where that one has ended, and what it says unasked.
+--
+-- The core refuses a message whose program does not run, so that none goes to another than was recorded. Knows
+-- calls and the books; starts, bytes and answers are the core's (csrc/transport/session.c). Called by calls.lua.
+
+local arrived = require("skillrt.run.books.arrived")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
+
+local M = {}
+
+-- How many messages are kept before it is looked which of them nobody will need.
+local KEPT_LEAST <const> = 64
+
+-- Forgets messages of steps that are over, or began anew.
+local function sweep(calls, kept)
+  kept.count = 0
+  for said, entry in pairs(kept.by_said) do
+    local step = entry.step
+    local known = calls.run.books.steps[step.number] == step and step.known[entry.place]
+    if known and known.said == said then
+      kept.count = kept.count + 1
+    else
+      kept.by_said[said] = nil
+    end
+  end
+  kept.most = math.max(KEPT_LEAST, 2 * kept.count)
+end
+
+-- What a new program of the session is told: answered messages of steps that are open, as they were sent.
+local function feed(calls, request, task)
+  local kept, order, messages, ids = calls.fed[request.session], {}, {}, {}
+  if request.again ~= "feed" or not kept then
+    return
+  end
+  sweep(calls, kept)
+  for said in pairs(kept.by_said) do
+    order[#order + 1] = said
+  end
+  table.sort(order)
+  for i, said in ipairs(order) do
+    local entry = kept.by_said[said]
+    messages[i], ids[i] = entry.message, entry.id ~= nil and json.encode(entry.id) or ""
+  end
+  task.fed, task.fed_ids = messages, ids
+end
+
+-- Of a program that is told all again, or whose end its user sees to, nothing is kept.
+local function is_kept(request)
+  return not (request.pure or request.heard)
+end
+
+---Says for which program of its session a message is, and whether it begins with it.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param task table
+function M.address(calls, call, task)
+  local request, books = call.request, calls.run.books
+  local name = request.session
+  local talked = call.step.talks[name]
+  call.epoch, call.begins = calls.talks[name], nil
+  if request.again == "lost" and talked and not call.renewed then
+    call.epoch = talked -- refused where that has ended
+  elseif not call.epoch then
+    call.epoch = 1 + math.max(books.epochs and books.epochs[name] or 0, calls.begun[name] or 0)
+    call.begins, calls.talks[name], calls.begun[name] = true, call.epoch, call.epoch
+    feed(calls, request, task)
+  end
+  task.epoch, task.begins, calls.hears[name] = call.epoch, call.begins, request.heard
+end
+
+---What the record of such a call says beside what all say.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param entry table
+function M.record(calls, call, entry)
+  if is_kept(call.request) then
+    entry.session, entry.epoch, entry.said = call.request.session, call.epoch, (calls.run.books.said or 0) + 1
+  end
+end
+
+-- ---- what it says unasked, and its end ----
+
+local function note(policy, text, ...)
+  assert(policy:emit({ t = "note", text = policy.steps.printable(text:format(...)) }))
+end
+
+-- At once, so that nothing that comes behind it is recorded, or acts, before it.
+local function keep(policy, entry)
+  entry.t = "event"
+  assert(policy:emit(entry))
+  policy.calls.unmatched[entry.name], policy.calls.used = true, true
+end
+
+-- Whether a session's user takes what was said; its text is shown to who watches.
+local function is_heard(policy, name, value)
+  local hears = policy.calls.hears[name]
+  local taken, id, text
+  if hears then
+    taken, id, text = hears(value)
+  end
+  local call = text and policy.watcher and policy.numbers:waiting(name, id)
+  if call then
+    require("skillrt.run.shown").tell(policy.watcher, call, text)
+  end
+  return taken
+end
+
+---A program said something that answers no call: an event of the session's name. What nobody takes is bounded;
+---that more was said is told once.
+---@param policy skillrt.Policy
+---@param source string  "session:<name>"
+---@param bytes string
+function M.said(policy, source, bytes)
+  local value = json.decode(bytes)
+  if policy.stopped or is_heard(policy, source:sub(9), value) then -- its last record is written, and the program ends
+    return
+  elseif (policy.books.events_count or 0) < arrived.MOST then
+    if value == nil or value == json.null then
+      value = record.printable(bytes)
+    end
+    keep(policy, { name = source, value = value })
+  elseif not policy.overheard then
+    policy.overheard = true
+    note(policy, "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out", source,
+      arrived.MOST)
+  end
+end
+
+---More was said at once than could be kept.
+---@param policy skillrt.Policy
+---@param source string
+function M.missed(policy, source)
+  note(policy, "%s: said more at once than is kept; some of it is lost", source)
+end
+
+---A program has ended: an event, with how.
+---@param policy skillrt.Policy
+---@param source string  "<epoch>:<c, s or w><number>:<name>"
+---@param bytes string   the end of its errors; w: why it was ended
+function M.ended(policy, source, bytes)
+  local number, how, code, name = source:match("^(%d+):(%a)(%-?%d+):(.+)$")
+  local epoch, talking = math.tointeger(tonumber(number)), policy.books.talking
+  M.forget(policy.calls, name, epoch)
+  if policy.stopped or not talking or talking[name] ~= epoch then
+    return
+  end
+  local value = { ended = true, epoch = epoch }
+  if how == "w" then
+    value.message = record.printable(bytes)
+  else
+    value[how == "s" and "signal" or "code"] = math.tointeger(tonumber(code))
+    value.stderr = bytes ~= "" and record.printable(bytes) or nil
+  end
+  keep(policy, { name = "session:" .. name, ended = epoch, value = value })
+end
+
+---Programs that ran when the run stopped ended with its process: nobody knows how, and what they had said and was
+---not recorded is lost with them.
+---@param policy skillrt.Policy
+function M.lost(policy)
+  local talking = policy.books.talking
+  for _, name in ipairs(names.sorted(talking)) do
+    local epoch = talking[name]
+    assert(policy:emit({ t = "event", name = "session:" .. name, ended = epoch,
+      value = { ended = true, epoch = epoch } }))
+  end
+end
+
+---The program of that number does not run any more.
+---@param calls skillrt.Calls
+---@param name string
+---@param epoch integer
+function M.forget(calls, name, epoch)
+  if calls.talks[name] == epoch then
+    calls.talks[name] = nil
+  end
+end
+
+-- ---- answers ----
+
+---A reply came. Gives whether its message did not leave as its program had ended before.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param reply table
+---@return boolean
+function M.replied(calls, call, reply)
+  local gone = reply.status == "gone"
+  if gone or (call.begins and reply.sent == false) then
+    M.forget(calls, call.request.session, call.epoch)
+  end
+  if is_kept(call.request) then
+    reply.epoch = call.epoch
+  end
+  return gone
+end
+
+---A call was answered, now or before: what was said is kept for a program that begins.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+function M.answered(calls, call)
+  local request, known = call.request, call.step.known[call.place]
+  if request.again ~= "feed" or not (known and known.answered and known.said) then
+    return
+  end
+  local kept = calls.fed[request.session] or { by_said = {}, count = 0, most = KEPT_LEAST }
+  calls.fed[request.session] = kept
+  kept.count = kept.count + (kept.by_said[known.said] and 0 or 1)
+  kept.by_said[known.said] = { step = call.step, place = call.place, message = request.message, id = request.id }
+  if kept.count > kept.most then
+    sweep(calls, kept)
+  end
+end
+
+return M
