@@ -4,7 +4,7 @@
 -- Names inside: "lua/skillrt/run/policy.lua", "strategies/priority.lua", "templates/en/x.mustache".
 -- What a plain run loads (csrc/started.txt, written by `make started`) is compiled here, with its line numbers:
 -- loading it takes an eighth of the time of parsing it. All other modules travel as text without comments and
--- indents, packed folder by folder, which takes a quarter of the room, and so do templates. A syntax error stops the
+-- blanks, packed folder by folder, which takes a quarter of the room, and so do templates. A syntax error stops the
 -- build; --source leaves all as it is. Strategies stay text: a journal pins their digest, which must not depend on
 -- the build.
 local zlib = require "zlib"
@@ -40,11 +40,58 @@ local function literals(bytes)
   return table.concat(lines, "\n")
 end
 
--- A module's text without comments and indents, line for line. Where that would mean something else (a text
--- over several lines that holds such a line), it stays as it is.
+-- Where a text in quotes or brackets, or a comment, that begins here ends; nil: none does.
+local function literal_end(text, at)
+  local quote = text:match("^[\"']", at)
+  local level = text:match("^%[(=*)%[", at)
+  if level then
+    return select(2, text:find("]" .. level .. "]", at, true))
+  end
+  local stop = quote and at
+  while stop do
+    stop = text:find("[\\" .. quote .. "]", stop + 1)
+    if not stop or text:byte(stop) ~= 92 then
+      return stop
+    end
+    stop = stop + 1 -- what is escaped
+  end
+end
+
+-- Blanks between two characters that would be something else without them.
+local function parts(before, after)
+  local both = before .. after
+  return both:find("^[%w_][%w_]$") or both:find("^[%-%[<>=~/:.][%-%[<>=~/:.]$") or both:find("^%d%.$")
+    or both:find("^%.%d$")
+end
+
+-- A module's text without comments, indents and blanks that say nothing, line for line. Where that would mean
+-- something else it stays as it is.
 local function lean(text, chunk)
-  local short = ("\n" .. text):gsub("\n[ ]*%-%-[^\n%[][^\n]*", "\n"):gsub("\n[ ]*%-%-%f[\n]", "\n")
-  short = short:gsub("\n[ ]+", "\n"):sub(2)
+  local out, at = {}, 1
+  local last = "\n"
+  while at <= #text do
+    local stop = literal_end(text, at)
+    local piece
+    if stop then
+      piece = text:sub(at, stop)
+    elseif text:find("^%-%-", at) then
+      local long = text:match("^%-%-()%[=*%[", at)
+      stop = long and literal_end(text, long) or (text:find("\n", at, true) or #text + 1) - 1
+      piece = long and text:sub(at, stop) or ""
+    elseif text:find("^ ", at) then
+      stop = select(2, text:find("^ +", at))
+      local next_one = text:sub(stop + 1, stop + 1)
+      piece = last ~= "\n" and parts(last, next_one) and " " or ""
+    else
+      stop = select(2, text:find("^[%w_]+", at)) or at
+      piece = text:sub(at, stop)
+    end
+    if piece ~= "" then
+      out[#out + 1], last = piece, piece:sub(-1)
+    end
+    at = stop + 1
+  end
+  local short = table.concat(out)
   local same = load(short, "=", "t")
   return same and string.dump(same, true) == string.dump(chunk, true) and short or text
 end
