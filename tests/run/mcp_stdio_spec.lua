@@ -87,6 +87,74 @@ describe("a script with a server of MCP", function()
     assert.is_true(seen.paused >= 1 and seen.completed >= 4, json.encode(seen))
   end)
 
+  it("is answered where it asks: a sign of life, folders, a model; and refused where the skill does not let it", function()
+    local function model(_, _, prompt)
+      return prompt:match "BEGIN UNTRUSTED TALK.-What is 6 times 7%?" and "42"
+    end
+    local said = {}
+    local function ask(more, about)
+      local all = { agents = { wise = { kind = "lua", run = model } } }
+      run(function(_, ctx)
+        for _, one in ipairs(about) do
+          said[one] = json.decode((ctx.tool("mcp__our__wonder", { about = one }, { idempotent = true })))
+        end
+      end, { our = server("good", more) }, all)
+    end
+    ask({ roots = { "src", "a b" }, sampling = "wise" }, { "ping", "roots", "sample" })
+    assert.same({}, said.ping)
+    assert.matches("^file:///.*/src$", said.roots.roots[1].uri)
+    assert.matches("/a%%20b$", said.roots.roots[2].uri)
+    assert.equal("42", said.sample.content.text)
+    local opening = json.decode(lines("log")[1]).params.capabilities
+    assert.same({ true, true, true }, { opening.roots ~= nil, opening.sampling ~= nil, opening.elicitation ~= nil })
+    ask({ elicitation = false }, { "roots", "sample", "form" })
+    for _, one in ipairs { "roots", "sample", "form" } do
+      assert.equal(-32601, said[one].code)
+    end
+  end)
+
+  it("asks a person, who may take days: what was answered is kept, and told again to a server begun anew", function()
+    for _, idempotent in ipairs { true, false } do
+      local function form(_, ctx)
+        local text, message = ctx.tool("mcp__our__wonder", { about = "form" }, { idempotent = idempotent })
+        return { text = text or message }
+      end
+      local result, dir = run(form)
+      local function answer(text, asked)
+        assert.equal("paused", result.status, result.message)
+        assert.matches(asked, result.question.question)
+        result = assert(skillrt.resume(dir, { skill = R.skill(definition(form)), answer = text }))
+      end
+      answer("accept", "^The server our asks you: Who are you%?$")
+      answer("0", '^age %("%-": leave it out%)$')
+      answer("-", '"age" must be at least 1')
+      answer("Ada", "^name$")
+      if not idempotent then
+        answer("retry", "is gone; tools/call wonder may have been executed. Send it again%?")
+      end
+      assert.equal("completed", result.status, result.message)
+      assert.same({ action = "accept", content = { name = "Ada" } }, json.decode(result.state.text))
+    end
+  end)
+
+  it("shows a person the page that it wants opened, whole", function()
+    local result = run(function(_, ctx) ctx.tool("mcp__our__wonder", { about = "url" }) end)
+    assert.equal("https://example.org/login", result.question.detail)
+    assert.matches("asks you to open a page of its choice: Log in", result.question.question)
+  end)
+
+  it("has resources and prompts, for functions and for models", function()
+    local result = run(function(_, ctx)
+      local our = ctx.mcp("our")
+      return { uri = our:resources()[1].uri, text = (our:read("note://one")), prompt = our:prompts()[1].name,
+        greeting = (our:prompt("greet", { who = "Ada" })), tools = #our:tools(),
+        called = (our:call("echo", { text = "x" }, { acts = false })) }
+    end)
+    assert.same({ "note://one", "the text of note://one", "greet", "Greet Ada", 11, "x" }, { result.state.uri,
+      result.state.text, result.state.prompt, result.state.greeting, result.state.tools, result.state.called },
+      json.encode(result.state.errors))
+  end)
+
   it("shows how far they are, to whom watches", function()
     local shown = {}
     local watcher = { observe = function() end, flush = function() end,
@@ -240,6 +308,14 @@ describe("a model with the tools of a server of MCP", function()
       counts[record.kind] = (counts[record.kind] or 0) + 1
     end
     assert.same({ session = 4, http = 2 }, counts)
+  end)
+
+  it("reads resources with two tools more, where the skill says so", function()
+    talk({ asks { { "mcp__our__list_resources", {} }, { "mcp__our__read_resource", { uri = "note://one" } } } },
+      { our = server("good", { resources = true, tools = { "echo" } }) }, { tools = { "mcp__our" } })
+    assert.matches("^mcp__our__echo mcp__our__list_resources mcp__our__read_resource read", sent(1))
+    assert.matches('"uri":"note://one"', told(2)[1])
+    assert.matches("BEGIN UNTRUSTED RESULT .*the text of note://one", told(2)[2])
   end)
 
   it("is sent those alone that its agent names, and that the skill lets through", function()

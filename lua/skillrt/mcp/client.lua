@@ -25,8 +25,15 @@ local M = {}
 ---@field live skillrt.McpLive
 ---@field capabilities table
 ---@field version string
+---@field cwd string  the run's
 local Client = {}
-Client.__index = Client
+
+-- How often a call is made again that broke off while the server asked.
+local MAX_AGAIN <const> = 20
+
+function Client.__index(_, key)
+  return Client[key] or require("skillrt.mcp.methods")[key]
+end
 
 local NOTICE = {
   ["notifications/tools/list_changed"] = function(live) live.changed = live.changed + 1 end,
@@ -59,11 +66,11 @@ end
 
 ---@param ctx table
 ---@param server skillrt.McpServer
----@param more table  { live = table by server, version }
+---@param more table  { live = table by server, version, cwd }
 ---@return skillrt.McpClient
 function M.new(ctx, server, more)
   return setmetatable({ ctx = ctx, server = server, live = live_of(server, more.live), version = more.version,
-    capabilities = {}, wire = require(server.argv and "skillrt.mcp.stdio" or "skillrt.mcp.http") }, Client)
+    cwd = more.cwd, wire = require(server.argv and "skillrt.mcp.stdio" or "skillrt.mcp.http") }, Client)
 end
 
 local function said(self, text, ...)
@@ -80,16 +87,22 @@ end
 
 local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
 
----What the server asks, answered: the text that goes back.
+---What the server asks, answered: the text that goes back. Where a call is made again it is answered as before.
 ---@param question table
+---@param call table
 ---@return string
-function Client:answered(question)
+function Client:answered(question, call)
   local answer = { jsonrpc = "2.0", id = question.id }
-  local perform = self.answers and self.answers[question.method]
+  local key = json.encode({ question.method, question.params or json.null }, { sorted = true })
+  local known = call.known[key]
+  local perform = require("skillrt.mcp.answers").of(self.server, question.method)
   if question.method == "ping" then
     answer.result = {}
+  elseif known then
+    answer.result = known
   elseif perform then
     answer.result, answer.error = perform(self, question.params)
+    call.known[key] = answer.result
   else
     answer.error = UNKNOWN
   end
@@ -124,7 +137,7 @@ function Client:request(method, params, options)
   if problem ~= "" then
     return nil, problem, "permanent"
   end
-  local call = { method = method, params = params, id = ("%d-%s"):format(self.ctx.step, self.ctx.place()) }
+  local call = { method = method, params = params, known = {}, id = ("%d-%s"):format(self.ctx.step, self.ctx.place()) }
   for key, value in pairs(options or {}) do
     call[key] = value
   end
@@ -132,11 +145,14 @@ function Client:request(method, params, options)
     params._meta = { progressToken = call.id }
   end
   local answer, message, class = exchange(self, call)
-  while class == "doubt" and may_again(self, call, message) do
+  for _ = 1, MAX_AGAIN do
+    if class ~= "lost" and not (class == "doubt" and may_again(self, call, message)) then
+      break
+    end
     answer, message, class = exchange(self, call)
   end
   if not answer then
-    return nil, message, class == "doubt" and "permanent" or class
+    return nil, message, (class == "doubt" or class == "lost") and "permanent" or class
   end
   problem = self.ctx.drawn(function() return self.live.problem or "" end)
   if problem ~= "" then

@@ -20,7 +20,8 @@ M.OPENING = "open"
 function M.initialize(client)
   return {
     jsonrpc = "2.0", id = M.OPENING, method = "initialize",
-    params = { protocolVersion = M.VERSION, capabilities = client.capabilities,
+    params = { protocolVersion = M.VERSION, capabilities = client.wire.takes_questions
+        and require("skillrt.mcp.answers").capabilities(client.server) or {},
       clientInfo = { name = "skillrt", version = client.version } },
   }
 end

@@ -21,6 +21,10 @@ local M = {}
 ---@field trusted boolean     what it says of its tools (`readOnlyHint` ...) is believed
 ---@field tools table<string, table>?  those that are used, by their own name: what is said of each; nil: all
 ---@field approval string?    of its tools that say nothing themselves
+---@field roots string[]?      folders that it is told of, where it asks
+---@field elicitation boolean it may ask a person
+---@field sampling string?    the agent that answers where it asks for a model
+---@field resources boolean   models may read its resources
 ---@field max_restarts integer
 ---@field max_reply integer   bytes of one message
 ---@field digest string       of what is started, or where is sent to
@@ -47,6 +51,10 @@ local FIELDS = {
   trusted = { kind = "boolean", default = false },
   tools = { kind = "table" },
   approval = { kind = { "text", "function" } },
+  roots = { kind = "text", list = true },
+  elicitation = { kind = "boolean", default = true },
+  sampling = { kind = "text" },
+  resources = { kind = "boolean", default = false },
   max_restarts = { kind = "count", default = 5 },
   ca_file = { kind = "text" },
   max_reply = { kind = "positive", default = 16 << 20 },
@@ -142,9 +150,10 @@ end
 ---@param given table|string
 ---@param where string
 ---@param dir string  of the skill
+---@param agents table<string, table>?  its agents
 ---@return table<string, skillrt.McpServer>|nil servers
 ---@return string? message
-function M.check_all(given, where, dir)
+function M.check_all(given, where, dir, agents)
   local message
   if type(given) == "string" then
     given, message = of_file(files.join(dir, given), where)
@@ -157,10 +166,16 @@ function M.check_all(given, where, dir)
   end
   local out = {}
   for _, name in ipairs(names.sorted(given)) do
-    out[name], message = M.check(name, given[name], where)
+    local one
+    one, message = M.check(name, given[name], where)
+    if one and one.sampling and agents and not agents[one.sampling] then
+      message = ("%s: mcp %s: sampling: there is no agent %s%s"):format(where, names.show(name),
+        names.show(one.sampling), names.suggest(one.sampling, agents))
+    end
     if message then
       return nil, message
     end
+    out[name] = one
   end
   return out
 end

@@ -7,7 +7,7 @@ local json = require("skillrt.base.json")
 local messages = require("skillrt.mcp.messages")
 local server_of = require("skillrt.mcp.server")
 
-local M = {}
+local M = { takes_questions = true }
 
 -- How often a server may ask while it is asked.
 local MAX_QUESTIONS <const> = 100
@@ -103,7 +103,7 @@ function M.exchange(client, call)
     if answer.method == nil then
       return answer
     end
-    asked = request(client, call, client:answered(answer))
+    asked = request(client, call, client:answered(answer, call))
     reply, why, class, bad = client.ctx.await(asked)
     if not reply and class ~= "canceled" and not call.idempotent then
       class = "doubt"

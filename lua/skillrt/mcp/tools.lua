@@ -5,6 +5,7 @@
 
 local content = require("skillrt.mcp.content")
 local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local schema = require("skillrt.mcp.schema")
@@ -13,7 +14,7 @@ local tool_of = require("skillrt.tool")
 local M = {}
 
 local PREFIX <const> = "mcp__"
-local MAX_PAGES <const>, MAX_TOOLS <const>, MAX_DESCRIPTION <const> = 200, 2000, 16384
+local MAX_PAGES <const>, MAX_ITEMS <const>, MAX_DESCRIPTION <const> = 200, 2000, 16384
 
 ---The server that a tool's name names, and the tool's name there as far as names tell.
 ---@param name string
@@ -36,31 +37,49 @@ local function name_of(server, remote)
   return #name <= 64 and name or name:sub(1, 55) .. "_" .. files.digest(remote):sub(1, 8)
 end
 
+---What reads only.
+M.READS = { idempotent = true, acts = false }
+
+---All that a server lists, page by page.
+---@param client skillrt.McpClient
+---@param method string
+---@param field string  of a page: where its items are
+---@return table[]|nil items
+---@return string? message
+---@return string? class
+function M.pages(client, method, field)
+  local out, cursor, seen = {}, nil, {}
+  for _ = 1, MAX_PAGES do
+    local page, message, class = client:request(method, cursor and { cursor = cursor } or {}, M.READS)
+    if not page then
+      return nil, message, class
+    end
+    for _, one in ipairs(type(page[field]) == "table" and page[field] or {}) do
+      out[#out + 1] = type(one) == "table" and one or nil
+    end
+    cursor = page.nextCursor
+    if type(cursor) ~= "string" or #out > MAX_ITEMS then
+      return table.move(out, 1, math.min(#out, MAX_ITEMS), 1, {})
+    elseif seen[cursor] then
+      break
+    end
+    seen[cursor] = true
+  end
+  return nil, ("mcp %s: its list of %s has no end"):format(client.server.name, field), "permanent"
+end
+
 ---The tools that a server has, as it tells them.
 ---@param client skillrt.McpClient
 ---@return table[]|nil tools
 ---@return string? message
 ---@return string? class
 function M.list(client)
-  local out, cursor, seen = {}, nil, {}
-  for _ = 1, MAX_PAGES do
-    local page, message, class = client:request("tools/list", cursor and { cursor = cursor } or {},
-      { idempotent = true, acts = false })
-    if not page then
-      return nil, message, class
-    end
-    for _, one in ipairs(type(page.tools) == "table" and page.tools or {}) do
-      out[#out + 1] = type(one) == "table" and type(one.name) == "string" and one or nil
-    end
-    cursor = page.nextCursor
-    if type(cursor) ~= "string" or #out > MAX_TOOLS then
-      return table.move(out, 1, math.min(#out, MAX_TOOLS), 1, {})
-    elseif seen[cursor] then
-      break
-    end
-    seen[cursor] = true
+  local list, message, class = M.pages(client, "tools/list", "tools")
+  local out = {}
+  for _, one in ipairs(list or {}) do
+    out[#out + 1] = type(one.name) == "string" and one or nil
   end
-  return nil, ("mcp %s: its list of tools has no end"):format(client.server.name), "permanent"
+  return list and out, message, class
 end
 
 ---Calls a tool: what it gives as a text, and its whole result; or nil and why not.
@@ -133,6 +152,28 @@ function M.tool(server, one)
   return tool, message
 end
 
+-- The server's resources, as two tools.
+local function resources(client, registry)
+  local server, names_of = client.server, {}
+  local function put(name, input, description, fn)
+    local tool = assert(tool_of.new({ name = name_of(server, name), description = description .. server.name,
+      input = input, acts = false, outside = true, source = "mcp:" .. server.name, perform = fn }, "mcp"))
+    names_of[#names_of + 1] = registry:add(tool) and tool.name or nil
+  end
+  local function of(ctx, task)
+    return require("skillrt.mcp").client(ctx, server, task)
+  end
+  put("list_resources", nil, "Lists the resources of the server ", function(_, ctx, _, task)
+    local list, message = of(ctx, task):resources()
+    return list and json.encode(list, { sorted = true }), message
+  end)
+  put("read_resource", { type = "object", properties = { uri = { type = "string" } }, required = { "uri" } },
+    "Reads a resource of the server ", function(_, ctx, arguments, task)
+      return of(ctx, task):read(arguments.uri)
+    end)
+  return names_of
+end
+
 ---Puts the tools of a server into a registry; what is left out is told.
 ---@param client skillrt.McpClient
 ---@param registry skillrt.Registry
@@ -161,6 +202,9 @@ function M.add(client, registry)
         client.ctx.log(("mcp %s: its tool %s is left out: %s"):format(server.name, names.show(one.name), problem))
       end
     end
+  end
+  if server.resources then
+    table.move(resources(client, registry), 1, 2, #added + 1, added)
   end
   return added
 end

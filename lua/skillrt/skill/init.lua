@@ -172,7 +172,7 @@ end
 local function check_tools(skill, where)
   local tools, message = skill.tools, nil
   if skill.mcp ~= nil then
-    skill.mcp, message = require("skillrt.mcp.server").check_all(skill.mcp, where, skill.dir or ".")
+    skill.mcp, message = require("skillrt.mcp.server").check_all(skill.mcp, where, skill.dir or ".", skill.agents)
   end
   if tools and not message then
     tools, message = require("skillrt.tool").check_all(tools, where, skill.roots, skill.agents, skill.mcp)

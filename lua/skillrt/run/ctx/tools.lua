@@ -19,7 +19,8 @@ local parts = {}
 ---@param run table
 ---@return skillrt.McpTask
 function parts.servers(run)
-  run.mcp = run.mcp or { servers = run.skill.mcp or {}, live = {}, version = core.version }
+  run.mcp = run.mcp or { servers = run.skill.mcp or {}, live = {}, version = core.version,
+    cwd = run.books.cwd or files.current() }
   return run.mcp
 end
 
