@@ -152,7 +152,7 @@ describe("an agent in a worktree of its own", function()
     for keep = 6, #R.records(dir) - 1, EACH * 5 do
       local copy = R.folder() .. "/cut"
       R.cut(dir, copy, keep)
-      os.execute(("cd %s && %s resume %s --decide retry --quiet > /dev/null 2>&1"):format(folder, PROGRAM, copy))
+      os.execute(("cd %s && %s resume %s --trust --decide retry --quiet > /dev/null 2>&1"):format(folder, PROGRAM, copy))
       local state = R.json(copy .. "/state.json")
       assert.truthy(state.agents, "cut behind " .. keep)
       assert.equal(#kept, #state.agents.worktrees, "cut behind " .. keep)
