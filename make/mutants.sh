@@ -11,7 +11,7 @@ lua_path="lua/?.lua;lua/?/init.lua;./?.lua;;"
 lua_cpath="$PWD/build/release/lib/?.so;;"
 
 programs() { find tests/c -name 'test_*.c' | LC_ALL=C sort | sed "s|tests/c/\(.*\)\.c|build/$1/tests/\1|"; }
-specs() { find tests examples -name '*_spec.lua' | LC_ALL=C sort; }
+specs() { find tests -name '*_spec.lua' | LC_ALL=C sort; }
 run() {
   # shellcheck disable=SC2046 # paths without spaces
   LUA_PATH=$lua_path LUA_CPATH=$lua_cpath lua5.4 tests/mutants/run.lua "$1" "$folder" "$2" "$parts" $(programs cover | grep -v crash_) $(specs)

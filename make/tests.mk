@@ -10,7 +10,7 @@ AGENT     := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/agent_se
 SUPPORT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 REPLAY_C  := $(wildcard tests/fuzz/fuzz_*.c)
 REPLAYS   := $(REPLAY_C:tests/fuzz/%.c=$(BUILD)/tests/%)
-SPECS     := $(shell find tests examples -name '*_spec.lua' 2>/dev/null | LC_ALL=C sort)
+SPECS     := $(shell find tests -name '*_spec.lua' 2>/dev/null | LC_ALL=C sort)
 FUZZ_LUA  := $(wildcard tests/fuzz/*.lua)
 FUZZ_SECONDS ?= 60
 ONLY ?=
