@@ -134,6 +134,11 @@ int main(void) {
     everywhere("machine", NULL, files);
     everywhere("machine with books", NULL, files);
   }
+  TEST("an aborted run, and a sub-run in it, killed anywhere undo each step once (R171)") {
+    static const char *const files[] = {NULL};
+    everywhere("undone", NULL, files);
+    everywhere("undone with books", NULL, files);
+  }
   TEST("a model's tool loop killed anywhere ends the same, no exchange has two keys (F41)") {
     talks("tools", 5);
     talks("tools with books", 5);

@@ -98,7 +98,7 @@ static void in_order(struct crash *c, struct order *o) {
   crash_fresh(c);
   o->at = 0;
   o->random = false;
-  bool ended = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
+  bool ended = crash_episode(c, false, NULL) && crash_ended(c);
   uint64_t calls = faulty_count(c->faulty, POINTS);
   o->length = o->at;
   describe(o, order, sizeof order);
@@ -206,9 +206,17 @@ static void over_http(void) {
 static void with_people(void) {
   static const char *const both[] = {"{\"answer\":\"yes\",\"question\":1,\"id\":\"answer\"}",
                                      "{\"event\":\"go\",\"value\":7,\"id\":\"event\"}", NULL};
+  static const char *const approved[] = {
+      "{\"answer\":\"approve\",\"question\":1,\"id\":\"answer\"}",
+      "{\"event\":\"go\",\"value\":7,\"id\":\"event\"}", NULL};
   arrivals = both;
   TEST("answers, events, due times and replies in every order, killed anywhere") {
     in_time("people", 24, 61000, 1);
+  }
+  TEST("an approval, a word too late, and replies in every order, killed anywhere (R87, R174)") {
+    arrivals = approved;
+    in_time("approve", 60, 61000, 1);
+    arrivals = both;
   }
   TEST("who of a person, an event and a reply came first may differ, once, killed anywhere") {
     most = 20; /* others each time: there are many orders */
@@ -252,6 +260,9 @@ int main(void) {
   }
   TEST("a machine comes to the same end in many orders of its replies, killed anywhere (R144)") {
     everywhere("machine", getenv("SKILLRT_FULL") ? 24 : 6, true, 0, 0);
+  }
+  TEST("what was done is undone, in every order of two replies and late, killed anywhere (R171)") {
+    everywhere("undone", 6, true, 61000, 1);
   }
   branches();
   over_http();

@@ -114,13 +114,18 @@ bool crash_episode(struct crash *c, bool resume, const char *answer) {
          (answer && strstr(c->error, "questions are open") && episode(c, resume, answer, true));
 }
 
-/* Goes on until the run is completed. */
+bool crash_ended(const struct crash *c) {
+  return strcmp(c->status, "completed") == 0 || strcmp(c->status, "aborted") == 0;
+}
+
+/* Goes on until the run is over. */
 static bool complete(struct crash *c) {
   bool resume = true;
   const char *answer = NULL;
   for (int i = 0; i < EPISODES; i++) {
     if (!crash_episode(c, resume, answer)) {
-      if (strstr(c->error, "the run is completed")) return true;
+      if (strstr(c->error, "the run is completed") || strstr(c->error, "the run is aborted"))
+        return true;
       if (!resume || c->audit.told > 0 || !strstr(c->error, "holds no ")) return false;
       resume = false; /* it died before it was anything */
       c->seed = 0;
@@ -129,7 +134,7 @@ static bool complete(struct crash *c) {
     }
     if (c->hung || strcmp(c->reason, "internal") == 0 || strcmp(c->reason, "script_error") == 0)
       return false; /* nothing harms it any more */
-    if (strcmp(c->status, "completed") == 0) return true;
+    if (crash_ended(c)) return true;
     answer = strcmp(c->reason, "needs_decision") == 0 ? "retry" : NULL;
     if (answer) programs_allow(&c->programs);
     resume = true;
@@ -274,7 +279,7 @@ static bool begin(struct crash *c, const char *name, const char *const *files) {
   snprintf(c->directory, sizeof c->directory, "%.500s/run", c->scratch.path);
   audit_open(&c->audit);
   crash_fresh(c);
-  bool ok = crash_episode(c, false, NULL) && strcmp(c->status, "completed") == 0;
+  bool ok = crash_episode(c, false, NULL) && crash_ended(c);
   if (!ok) printf("# %s: %s%s %s %s\n", name, c->error, c->status, c->reason, c->message);
   remember(c);
   return ok && c->lost == 0 && c->audit.told > 0 && (c->kept > 1) == c->with_books;

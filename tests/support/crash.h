@@ -74,6 +74,8 @@ void crash_fresh(struct crash *);
 /* Opens the run (again, with `resume`), steps it until it stops, closes it. False: it could
  * not be opened, `error` says why. */
 bool crash_episode(struct crash *, bool resume, const char *answer);
+/* Whether the last episode came to the run's end: some skills are aborted there. */
+bool crash_ended(const struct crash *);
 /* Nothing is harmed any more, and it is so much later. */
 void crash_heal(struct crash *, int64_t later_ms);
 /* Heals the world, goes on until the run is completed, and compares with the undisturbed one;

@@ -150,6 +150,16 @@ local SHAPES = {
       function() must(ctx.sleep(60)) return "slept" end,
     }
   end,
+  -- leave for exactly this, which a person gives; an event that some wait for; what is late is told
+  approve = function(ctx)
+    return ctx.all {
+      function()
+        return must(ctx.approve { what = "pay", arguments = { amount = 12 } }) and say(ctx, "once-paid")
+      end,
+      function() return must(ctx.wait { event = "go" }) end,
+      says(ctx, "once-a"),
+    }
+  end,
   anyone = function(ctx)
     return ctx.all {
       function()

@@ -3,6 +3,8 @@
 --
 -- Part of books.lua: the records `stage`, `undoable`, `abort`. Why something is undone decides run/undo.lua.
 
+local json = require("skillrt.base.json")
+
 local function own(step, field)
   return require("skillrt.run.books").own(step, field)
 end
@@ -78,7 +80,7 @@ end
 ---@param record table  { sub, step, id, set }
 function M.undoable(books, record)
   local scope = scope_of(books, record)
-  scope.undo = scope.undo or {}
+  scope.undo = scope.undo or json.array({})
   table.insert(scope.undo, { step = record.step, id = record.id, set = record.set })
 end
 
