@@ -9,6 +9,7 @@ local runner -- loaded with the first run
 ---@field skill fun(definition: table): skillrt.Skill  makes a skill; raises where it is wrong
 ---@field check fun(given: string|table, options: skillrt.check.Options?): skillrt.check.Result?, string?, string?
 ---@field agent table     command, http, lua, chain
+---@field chosen_agent fun(): table?  who was chosen with --agent, for a script's own `agents`; nil: nobody was
 ---@field expr table      compile(text) -> condition
 ---@field json table      encode, decode, null, array
 ---@field secret fun(name: string): string  from the environment or a file; taken out of all that is kept
@@ -155,6 +156,8 @@ return setmetatable(M, {
       return function(given)
         return require("skillrt.workflow").of(given, new)
       end
+    elseif key == "chosen_agent" then
+      return require("skillrt.document.load.config_agents").ambient
     elseif key == "tool_sets" then
       return require("skillrt.document.load.tool_sets").from_path
     elseif key == "secret" then

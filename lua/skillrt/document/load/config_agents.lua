@@ -32,6 +32,12 @@ function M.with(agents, work)
   return table.unpack(results, 2, results.n)
 end
 
+---Who was chosen for all steps while a script is loaded, as by --agent; nil: nobody.
+---@return table?
+function M.ambient()
+  return ambient and ambient["*"]
+end
+
 ---An agent from what a person types: one of our words, an address, or a program that reads the task on its
 ---standard input, alone or as a list with its arguments.
 ---@param value string|string[]|table  another table is an agent already
