@@ -61,8 +61,8 @@ local function keeps(phase, more)
 end
 
 local PROMPTS <const> = {
-  analysis = "Read the C library in library/ of [SKILL_DIR]. Say in `analysis` which functions it has, and which inputs are "
-    .. "worth a test.",
+  analysis = "Read the C library in library/ of [SKILL_DIR]. Say in `analysis` which functions it has, and which "
+    .. "inputs are worth a test.",
   generation = "Write unit tests for it as one file, test_words.c, in the work directory. It includes words.h, prints "
     .. "a line with FAILED for each check that fails, and ends with 1 then.",
   repair = "The tests do not compile, or fail: `errors_found` says how. The library is right. Mend test_words.c.",

@@ -6,9 +6,9 @@
 
 static int failed;
 
-#define CHECK(what) \
-  do { \
-    if (!(what)) printf("FAILED line %d: %s\n", __LINE__, #what), failed = 1; \
+#define CHECK(what)                                                                                \
+  do {                                                                                             \
+    if (!(what)) printf("FAILED line %d: %s\n", __LINE__, #what), failed = 1;                      \
   } while (0)
 
 static void counts(void) {
