@@ -88,18 +88,37 @@ describe("an official server of MCP", function()
     fits(asked(program("server-everything", "stdio"), EVERYTHING))
   end)
 
-  it("(everything, behind a URL) gives the same", function()
-    local port = 20000 + math.random(20000)
-    local log = R.folder() .. "/log"
-    local pipe <close> = io.popen(("PORT=%d timeout 60 %s %sserver-everything/dist/index.js streamableHttp >%s 2>&1 & echo $!")
-      :format(port, NODE, PACKAGES, log))
+  -- A program of node that listens at a port, until it goes out of scope: the port, and what closes it.
+  local function listening(words)
+    local port, log = 20000 + math.random(20000), R.folder() .. "/log"
+    local pipe <close> = io.popen(("PORT=%d timeout 60 %s %s >%s 2>&1 & echo $!"):format(port, NODE,
+      words:gsub("PORT", port), log))
     local pid = pipe:read "l"
-    local _ <close> = setmetatable({}, { __close = function() os.execute("kill " .. pid) end })
     for _ = 1, 300 do
       if (K.read(log) or ""):find "istening" then break end
       os.execute "sleep 0.05"
     end
+    return port, setmetatable({}, { __close = function() os.execute("kill " .. pid) end })
+  end
+
+  it("(everything, behind a URL) gives the same", function()
+    local port, server = listening(PACKAGES .. "server-everything/dist/index.js streamableHttp")
+    local _ <close> = server
     fits(asked({ url = ("http://127.0.0.1:%d/mcp"):format(port), timeout = 30 }, EVERYTHING))
+  end)
+
+  it("(of 2026-07-28 alone, as a program and behind a URL) is found out, and answers", function()
+    os.execute(("cp tests/support/mcp/official_server.mjs %s/"):format(folder))
+    local port, server = listening(folder .. "/official_server.mjs PORT")
+    local _ <close> = server
+    for _, one in ipairs {
+      { command = { NODE, folder .. "/official_server.mjs" } }, { url = ("http://127.0.0.1:%d/mcp"):format(port) },
+      { command = { NODE, folder .. "/official_server.mjs" }, protocol = "2026-07-28" },
+    } do
+      one.timeout = 20
+      local got = asked(one, { { "echo", { text = "hi" } } })[1]
+      assert.equal("modern: hi", got.text or got.more)
+    end
   end)
 
   it("(everything) says what is wrong with arguments, and with a tool that is not there", function()

@@ -8,6 +8,7 @@ local json = require("skillrt.base.json")
 local messages = require("skillrt.mcp.messages")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
+local stateless = require("skillrt.mcp.stateless")
 
 local M = {}
 
@@ -73,16 +74,22 @@ function M.new(ctx, server, more)
     cwd = more.cwd, wire = require(server.argv and "skillrt.mcp.stdio" or "skillrt.mcp.http") }, Client)
 end
 
-local function said(self, text, ...)
+---A message that names the server.
+---@param text string  of string.format
+---@return string
+function Client:said(text, ...)
   return record.printable(("mcp %s: " .. text):format(self.server.name, ...))
 end
 
 -- It began too often, as one does that dies of each call.
 local function problem_of(self)
   local live = self.live
-  return live.problem and said(self, "%s", live.problem)
+  if live.problem == stateless.REFUSED or self.server.protocol == stateless.VERSION then
+    return stateless.REFUSED
+  end
+  return live.problem and self:said("%s", live.problem)
     or live.ended and live.starts > self.server.max_restarts
-      and said(self, "began %d times in this run and ended each time (max_restarts)", live.starts)
+      and self:said("began %d times in this run and ended each time (max_restarts)", live.starts)
 end
 
 local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
@@ -112,7 +119,7 @@ end
 -- What a request came to, once.
 local function exchange(self, call)
   local answer, message, class = self.wire.exchange(self, call)
-  return answer, message and said(self, "%s", message), class
+  return answer, message and self:said("%s", message), class
 end
 
 -- A call that broke off while the server asked: nobody knows whether it acted.
@@ -125,6 +132,22 @@ local function may_again(self, call, why)
   return answer == "retry"
 end
 
+---Sends a message, again where a person says so who was asked about it: the message that answers it.
+---@param call table
+---@return table|nil answer
+---@return string? message
+---@return string? class
+function Client:send(call)
+  local answer, message, class = exchange(self, call)
+  for _ = 1, MAX_AGAIN do
+    if class ~= "lost" and not (class == "doubt" and may_again(self, call, message)) then
+      break
+    end
+    answer, message, class = exchange(self, call)
+  end
+  return answer, message, (class == "doubt" or class == "lost") and "permanent" or class
+end
+
 ---Asks the server for something: its result; or nil and why not.
 ---@param method string
 ---@param params table?
@@ -134,7 +157,9 @@ end
 ---@return string? class
 function Client:request(method, params, options)
   local problem = self.ctx.drawn(function() return problem_of(self) or "" end)
-  if problem ~= "" then
+  if problem == stateless.REFUSED then
+    return stateless.request(self, method, params, options)
+  elseif problem ~= "" then
     return nil, problem, "permanent"
   end
   local call = { method = method, params = params, known = {}, id = ("%d-%s"):format(self.ctx.step, self.ctx.place()) }
@@ -144,25 +169,30 @@ function Client:request(method, params, options)
   if call.progress then
     params._meta = { progressToken = call.id }
   end
-  local answer, message, class = exchange(self, call)
-  for _ = 1, MAX_AGAIN do
-    if class ~= "lost" and not (class == "doubt" and may_again(self, call, message)) then
-      break
-    end
-    answer, message, class = exchange(self, call)
+  local answer, message, class = self:send(call)
+  problem = (answer or class == "permanent") and self.ctx.drawn(function() return self.live.problem or "" end) or ""
+  if stateless.wanted(answer) or problem == stateless.REFUSED and not (answer and answer.result) then
+    return stateless.request(self, method, params, options)
+  elseif not answer then
+    return nil, message, class
+  elseif problem ~= "" and problem ~= stateless.REFUSED then
+    return nil, self:said("%s", problem), "permanent"
   end
-  if not answer then
-    return nil, message, (class == "doubt" or class == "lost") and "permanent" or class
-  end
-  problem = self.ctx.drawn(function() return self.live.problem or "" end)
-  if problem ~= "" then
-    return nil, said(self, "%s", problem), "permanent"
-  elseif type(answer.result) == "table" then
+  return self:result_of(answer)
+end
+
+---What a message that answers gives; nil and why it gives nothing.
+---@param answer table
+---@return table|nil result
+---@return string? message
+---@return string? class
+function Client:result_of(answer)
+  if type(answer.result) == "table" then
     return answer.result
   end
   local why = type(answer.error) == "table" and answer.error.message
   why = why or "its answer has neither a result nor an error"
-  return nil, said(self, "%s", names.said(why)), "permanent"
+  return nil, self:said("%s", names.said(why)), "permanent"
 end
 
 return M

@@ -7,6 +7,7 @@ local json = require("skillrt.base.json")
 local messages = require("skillrt.mcp.messages")
 local server_of = require("skillrt.mcp.server")
 local sse = require("skillrt.base.sse")
+local stateless = require("skillrt.mcp.stateless")
 
 local M = {}
 
@@ -64,11 +65,15 @@ end
 local POSTS <const> = { ["Content-Type"] = "application/json", Accept = "application/json, text/event-stream" }
 
 local function post(client, call, body)
+  local headers = call.headers or {}
+  for name, value in pairs(POSTS) do
+    headers[name] = value
+  end
   local id = body.id
   body.id = nil
   local declared = encode(body)
   body.id = id
-  local one, message = request(client, call, { headers = POSTS, body = encode(body), declared = declared })
+  local one, message = request(client, call, { headers = headers, body = encode(body), declared = declared })
   if not one then
     return nil, message, "permanent"
   end
@@ -110,7 +115,7 @@ local function answer_of(client, call, reply)
   local list, last, wait = read(reply)
   local answer = answer_in(client, list, call.id)
   for _ = 1, MAX_RESUMED do
-    if answer or not last then
+    if answer or not last or call.stateless then
       break
     end
     client.ctx.sleep(math.min((wait or 1000) / 1000, MAX_WAIT))
@@ -130,6 +135,12 @@ local function answer_of(client, call, reply)
   return answer
 end
 
+-- The error that a reply with a bad status holds as a message.
+local function refusal_of(bad)
+  local value = bad and bad.code and bad.body and json.decode(bad.body)
+  return type(value) == "table" and type(value.error) == "table" and value or nil
+end
+
 -- Begins a session: what it said of itself is known from then on, to all that is asked of it in this process.
 local function open(client, call)
   local live = client.live
@@ -137,16 +148,16 @@ local function open(client, call)
   body.id = call.id .. "-open"
   local opening = { method = "initialize", id = body.id, idempotent = true, acts = false, timeout = call.timeout }
   live.session, live.version = nil, nil
-  local reply, why, class = post(client, opening, body)
-  if not reply then
-    return nil, why, class
+  local reply, why, class, bad = post(client, opening, body)
+  local answer = not reply and refusal_of(bad) or nil
+  if reply then
+    answer, why, class = answer_of(client, opening, reply)
   end
-  local answer
-  answer, why, class = answer_of(client, opening, reply)
   if not answer then
     return nil, why, class
   end
   why = messages.problem_of(answer)
+  live.problem = why == stateless.REFUSED and why or live.problem
   if why then
     return nil, why, "permanent"
   end
@@ -172,6 +183,14 @@ end
 ---@return string? class
 function M.exchange(client, call)
   local live = client.live
+  if call.stateless then
+    local reply, why, class, bad = post(client, call, { jsonrpc = "2.0", id = call.id, method = call.method,
+      params = call.params })
+    if reply then
+      return answer_of(client, call, reply)
+    end
+    return refusal_of(bad), why, class
+  end
   for round = 1, MAX_SESSIONS do
     if client.ctx.drawn(function() return live.is_open and 1 or 0 end) == 0 then
       local ok, why, class = open(client, call)

@@ -3,6 +3,8 @@
 --
 -- Pure.
 
+local stateless = require("skillrt.mcp.stateless")
+
 local M = {}
 
 ---The newest version of the protocol that is spoken with a handshake, and those besides.
@@ -38,7 +40,9 @@ end
 ---@return string?
 function M.problem_of(answer)
   local result, why = answer.result, type(answer.error) == "table" and answer.error.message
-  if type(result) ~= "table" then
+  if stateless.refuses(answer) then
+    return stateless.REFUSED
+  elseif type(result) ~= "table" then
     return ("refuses the handshake: %s"):format(tostring(why or "without saying why"))
   elseif not M.KNOWN[result.protocolVersion] then
     return ("speaks the protocol %s, which is not known here; known is %s and before"):format(

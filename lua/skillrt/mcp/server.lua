@@ -17,6 +17,7 @@ local M = {}
 ---@field cwd string?
 ---@field url string?         an endpoint of streamable HTTP
 ---@field headers table<string, string>
+---@field protocol string?    "2026-07-28": the handshake is not tried
 ---@field timeout number      seconds for an answer
 ---@field trusted boolean     what it says of its tools (`readOnlyHint` ...) is believed
 ---@field tools table<string, table>?  those that are used, by their own name: what is said of each; nil: all
@@ -46,6 +47,7 @@ local FIELDS = {
   cwd = { kind = "text" },
   url = { kind = "text" },
   headers = { kind = "string", map = true, default = {} },
+  protocol = { enum = { "2025-11-25", "2026-07-28" } },
   type = { enum = { "stdio", "http", "streamable-http" } },
   timeout = { kind = "seconds", default = 120 },
   trusted = { kind = "boolean", default = false },

@@ -64,7 +64,7 @@ local function request(client, call, follows)
     declared = { argv = server.argv, env = server.env, message = follows or declared },
     id = call.id,
     message = follows or encode(body),
-    opening = { encode(messages.initialize(client)), encode(messages.INITIALIZED) },
+    opening = not call.stateless and { encode(messages.initialize(client)), encode(messages.INITIALIZED) } or nil,
     withdraw = encode(messages.canceled(call.id)),
     questions = true,
     follows = follows ~= nil or nil,

@@ -125,7 +125,7 @@ end
 local function perform(tool, ctx, arguments, task)
   local client = require("skillrt.mcp").client(ctx, tool.server, task)
   return M.call(client, tool.remote, arguments, { timeout = tool.timeout, idempotent = tool.idempotent,
-    acts = tool.acts })
+    acts = tool.acts, input = tool.input })
 end
 
 ---One tool of a server as a tool of ours.
