@@ -6,16 +6,17 @@ local json = require "skillrt.base.json"
 
 local M = {}
 
-local ID <const> = "choose-mode"
 
 ---Adds the phase that asks, and lets its answer count as the mode that is given.
 ---@param definition table  what skillrt.skill takes
----@param modes string[]
+---@param modes { word: string, question: string?, [integer]: string }
 function M.add(definition, modes)
+  local word = modes.word
+  local id = "choose-" .. word
   for i, phase in ipairs(definition.phases) do
     if type(phase.when) == "string" then
-      phase.when = phase.when:gsub("input%.mode === ('[^']*')", function(mode)
-        return ("(input.mode === %s || outputs['%s'] === %s)"):format(mode, ID, mode)
+      phase.when = phase.when:gsub("input%." .. word .. " === ('[^']*')", function(name)
+        return ("(input.%s === %s || outputs['%s'] === %s)"):format(word, name, id, name)
       end)
     end
     local opening = i == 1 or phase.parallel and definition.phases[i - 1].parallel and definition.phases[i - 1].opens
@@ -25,11 +26,13 @@ function M.add(definition, modes)
   for _, phase in ipairs(definition.phases) do
     phase.opens = nil
   end
+  local question = modes.question or "Which mode?"
+  local options = table.move(modes, 1, #modes, 1, {})
   table.insert(definition.phases, 1, {
-    id = ID, name = "Mode", when = "!input.mode",
+    id = id, name = word:sub(1, 1):upper() .. word:sub(2), when = "!input." .. word,
     run = function(_, ctx)
-      return ctx.ask { header = "Mode", question = ("Which mode? (--set mode=%s says it at once)"):format(modes[1]),
-        options = modes }
+      return ctx.ask { header = word:sub(1, 1):upper() .. word:sub(2), options = options,
+        question = ("%s (--set %s=%s says it at once)"):format(question, word, modes[1]) }
     end,
   })
 end

@@ -5,6 +5,7 @@
 -- Judges phases that documents make; where a config or a workflow.json speaks, it decides. Called by
 -- sources.lua.
 local condition = require "skillrt.document.load.condition"
+local entries = require "skillrt.document.load.flow.entries"
 local lines = require "skillrt.document.load.flow.lines"
 local listed = require "skillrt.document.load.flow.listed"
 local mentions_of = require "skillrt.document.load.flow.mentions"
@@ -155,7 +156,20 @@ function Flow:read_order(rows, file)
   end
 end
 
+function Flow:add_entry(one, file, line)
+  self.used[file .. ":" .. line] = true
+  one.place = { file = file, line = line }
+  self.entries[#self.entries + 1] = one
+end
+
 function Flow:read_table(block, file)
+  local begins = entries.table(block, self.mentions)
+  if begins then
+    for i, row in ipairs(block.rows) do
+      self:add_entry(begins[i], file, row.line)
+    end
+    return true
+  end
   local rows, missing = tables.phases(block, self.mentions)
   for _, row in ipairs(rows or {}) do
     self:read_row(row, { file = file, line = row.line })
@@ -239,33 +253,12 @@ function Flow:read_rounds(passage, place)
   return read ~= nil
 end
 
----The rounds, by the places of phases in the order that runs; told where they cannot be run.
----@param list table[]  the phases as a config holds them
----@param place_of table<integer, integer>  the place of each phase of the mentions
----@param has_loop boolean  the loop of actions stands among the phases
----@return skillrt.load.Rounds[]?
-function Flow:rounds_of(list, place_of, has_loop)
-  local out = {}
-  for _, read in ipairs(self.rounds) do
-    local places = {}
-    for i, index in ipairs(read.indexes) do
-      places[i] = place_of[index]
-    end
-    table.sort(places)
-    local one = { indexes = places, over = read.over, again = read.again, max = read.max, each = read.each,
-      asks_first = read.asks_first, asked = read.asked }
-    local why = has_loop and not read.asked and "the loop of the actions stands among the phases"
-      or rounds.obstacle(list, out, one)
-    if not why then
-      out[#out + 1] = one
-    elseif why ~= "" then
-      for _, index in ipairs(read.indexes) do
-        self.covered.loop[index] = nil
-      end
-      self:tell("loop", read.indexes, read.place, ("%s (%s)"):format(read.text, why))
-    end
+function Flow:read_entry(passage, place)
+  local one = entries.sentence(passage.text, self.mentions:of(passage.text))
+  if one then
+    self:add_entry(one, place.file, place.line)
   end
-  return #out > 0 and out or nil
+  return one ~= nil
 end
 
 -- What has a stated shape, outside tables: conditions below a phase's heading, plain groups, the
@@ -288,7 +281,7 @@ function Flow:read_shapes(blocks, file, own)
     if text then
       self.used[file .. ":" .. passage.line] = true
       self:add_condition(under, text, place)
-    elseif not own and self:read_rounds(passage, place) then
+    elseif not own and (self:read_rounds(passage, place) or self:read_entry(passage, place)) then
       return
     elseif not own and #passage.text <= MAX_LINE and statements.is_plain_group(passage.text) then
       local named = self.mentions:of(passage.text)
@@ -347,7 +340,7 @@ end
 function M.read(tree, phases, found)
   local documents = {}
   local self = setmetatable({ tree = tree, found = found, mentions = mentions_of.new(phases), conditions = {},
-    parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {}, rounds = {},
+    parallel = {}, outputs = {}, modes = modes_of.new(), told = {}, used = {}, rounds = {}, entries = {},
     covered = { loop = {}, choice = {}, condition = {}, parallel = {} } }, Flow)
   for _, one in ipairs(documents_of(tree, phases)) do
     documents[#documents + 1] = one
@@ -357,6 +350,13 @@ function M.read(tree, phases, found)
     self:read_shapes(one.blocks, one[1], one[2])
     if one[3] then
       self:check_title(one[3], one.blocks)
+    end
+  end
+  if #self.entries > 0 and #self.modes.order == 0 then
+    entries.apply(self.modes, self.entries, #phases)
+  else -- beside modes nobody can tell what an entry means
+    for _, one in ipairs(self.entries) do
+      self:tell("choice", { one.start }, one.place, one.text)
     end
   end
   local general = {}

@@ -176,6 +176,7 @@ local function check_lines(tree, file, blocks, tell)
         or last and last:find "^/" and before:find "^%s*$"
       if path and about_others == nil then
         about_others = is_about_others(tree, passage.text) or passage.text:lower():find "%f[%a]export" ~= nil
+          or passage.text:find "%f[%a][Ee]xamples?%**:" ~= nil or passage.text:find "\u{2192} `" ~= nil
       end
       -- "`a.md`:" may stand over the text that is written into it
       if path and not is_made(before) and not others and not about_others then

@@ -121,4 +121,34 @@ function M.obstacle(list, all, one)
   return why and why:gsub("^rounds%[%d+%]: ", "")
 end
 
+---The rounds, by the places of phases in the order that runs; told where they cannot be run.
+---@param flow skillrt.load.Flow
+---@param list table[]  the phases as a config holds them
+---@param place_of table<integer, integer>  the place of each phase of the mentions
+---@param has_loop boolean  the loop of actions stands among the phases
+---@return skillrt.load.Rounds[]?
+function M.of_flow(flow, list, place_of, has_loop)
+  local out = {}
+  for _, read in ipairs(flow.rounds) do
+    local places = {}
+    for i, index in ipairs(read.indexes) do
+      places[i] = place_of[index]
+    end
+    table.sort(places)
+    local one = { indexes = places, over = read.over, again = read.again, max = read.max, each = read.each,
+      asks_first = read.asks_first, asked = read.asked }
+    local why = has_loop and not read.asked and "the loop of the actions stands among the phases"
+      or M.obstacle(list, out, one)
+    if not why then
+      out[#out + 1] = one
+    elseif why ~= "" then
+      for _, index in ipairs(read.indexes) do
+        flow.covered.loop[index] = nil
+      end
+      flow:tell("loop", read.indexes, read.place, ("%s (%s)"):format(read.text, why))
+    end
+  end
+  return #out > 0 and out or nil
+end
+
 return M

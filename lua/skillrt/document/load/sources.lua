@@ -11,6 +11,7 @@ local flow = require "skillrt.document.load.flow"
 local phase_md = require "skillrt.document.load.phase_md"
 local prose = require "skillrt.document.load.prose"
 local machine = require "skillrt.document.load.machine"
+local rounds = require "skillrt.document.load.rounds"
 local tree_of = require "skillrt.document.load.tree"
 local workflow = require "skillrt.document.load.workflow"
 
@@ -134,7 +135,7 @@ local function phases_of(self)
   local stated = flow.read(self.tree, steps, self.found)
   self.modes, self.free_outputs, self.free_inputs = stated.modes, {}, {}
   if #stated.modes.order > 0 and not stated.modes.open then
-    self.alternatives = { mode = stated.modes.order }
+    self.alternatives = { [stated.modes.word] = stated.modes.order }
   end
   local place_of = {}
   for place in ipairs(steps) do
@@ -148,7 +149,7 @@ local function phases_of(self)
     self.free_inputs[place] = list[place].input == nil
     self.places[("sequential_config.phases[%d]"):format(place)] = { file = one.path, line = one.line or 1 }
   end
-  self.rounds = stated:rounds_of(list, place_of, self.has_loop)
+  self.rounds = rounds.of_flow(stated, list, place_of, self.has_loop)
   return list
 end
 

@@ -157,7 +157,7 @@ local function entry(flow, passage, file)
   local cell = text:match "%f[^|\0]%s*%->%s*(Phase%s*%d[%d.]*[^|]*)"
   local named = cell and flow.mentions:of(cell) or {}
   local here = cell and (#named == 0 or named[1] > 1)
-  if here and #flow.modes.order == 0 then
+  if here and #flow.modes.order == 0 and not flow.used[file .. ":" .. passage.line] then
     flow:tell("choice", named, { file = file, line = passage.line }, passage.text)
   end
   return here

@@ -86,8 +86,8 @@ end
 
 local WORDS = { "[Pp]hases?%s*()%*?%*?%d", "PHASES?%s*()%d", "\u{9636}\u{6BB5}%s*()%d", "%f[%w]()P%d%f[^%d]" }
 local STEPS = { "[Ss]teps?%s+()%*?%*?%d", "%f[%w][Ss]tep[-_]()%d", table.unpack(WORDS) }
--- In a step's own document "Step 1" is a part of it.
-local STEPS_IN_ONE = { "%f[%w][Ss]tep[-_]()%d", table.unpack(WORDS) }
+-- In a step's own document "Step 1" is a part of it, and a phase something else.
+local STEPS_IN_ONE = { "%f[%w][Ss]tep[-_]()%d" }
 
 function Mentions:words(own)
   return not self.steps and WORDS or own and STEPS_IN_ONE or STEPS

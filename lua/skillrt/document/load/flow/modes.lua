@@ -8,11 +8,13 @@ local M = {}
 ---@field seen table<string, boolean>
 ---@field by_phase table<integer, table<string, boolean>>
 ---@field default string?
+---@field word string      what a run is given: "mode", or "entry" where a run begins at one of several phases
+---@field told string[]?   of entries: what each of them is
 ---@field every boolean?   a phase runs in all modes, in so many words: those that are named are not all there are
 
 ---@return skillrt.load.Modes
 function M.new()
-  return { order = {}, seen = {}, by_phase = {} }
+  return { order = {}, seen = {}, by_phase = {}, word = "mode" }
 end
 
 ---@param modes skillrt.load.Modes
@@ -50,9 +52,9 @@ function M.condition(modes, index)
   for _, mode in ipairs(set and modes.order or {}) do
     if set[mode] then
       count = count + 1
-      parts[#parts + 1] = ("input.mode === '%s'"):format(mode)
+      parts[#parts + 1] = ("input.%s === '%s'"):format(modes.word, mode)
       if mode == modes.default then
-        table.insert(parts, 1, "!input.mode")
+        table.insert(parts, 1, "!input." .. modes.word)
       end
     end
   end
@@ -105,13 +107,15 @@ end
 
 ---What a run that was given no mode is asked to choose among; nil: nothing is asked.
 ---@param modes skillrt.load.Modes?
----@return string[]?
+---@return { word: string, question: string?, [integer]: string }?
 function M.to_ask(modes)
   if not modes or modes.default or #modes.order + (modes.open and 1 or 0) < 2 then
     return nil
   end
   local out = table.move(modes.order, 1, #modes.order, 1, {})
   out[#out + 1] = modes.open and "other" or nil
+  out.word = modes.word
+  out.question = modes.told and ("Where does it begin? (%s)"):format(table.concat(modes.told, "; "))
   return out
 end
 
@@ -122,10 +126,11 @@ function M.tell(modes, found)
   if #modes.order == 0 or modes.default then
     return
   end
-  local what = ("its phases run by mode (%s), and no document says which is the default"):format(
-    table.concat(modes.order, ", "))
-  local why = "a run that is not given its mode asks for it"
-  found:note("flow-mode", { file = "SKILL.md" }, what, why, ("run it with --set mode=%s"):format(modes.order[1]))
+  local by = modes.told and "it begins at one of several phases" or "its phases run by mode"
+  local what = ("%s (%s), and no document says which is the default"):format(by, table.concat(modes.order, ", "))
+  local why = ("a run that is not given its %s asks for it"):format(modes.word)
+  local fix = ("run it with --set %s=%s"):format(modes.word, modes.order[1])
+  found:note("flow-mode", { file = "SKILL.md" }, what, why, fix)
 end
 
 return M
