@@ -81,19 +81,17 @@ end
 ---@field text_of fun(set: skillrt.ToolSet): string?  the same of another one
 
 -- What is told of the phases before: as many of the newest as there is room for (R115, F58).
-local function before_of(books, step, most)
+local function before_of(step, most)
   local list, room = {}, most - 2
-  for i = #(books.phases or {}), 1, -1 do
-    local one = books.phases[i]
-    if one.step ~= step.number or one.over then
-      local text = json.encode({ phase = one.phase, outputs = one.outputs or json.array({}),
-        errors = one.errors or json.array({}), files = one.files or json.array({}) }, { sorted = true })
-      room = room - #text - 2
-      if room < 0 then
-        break
-      end
-      table.insert(list, 1, text)
+  for i = #(step.phases or {}), 1, -1 do
+    local one = step.phases[i]
+    local text = json.encode({ phase = one.phase, outputs = one.outputs or json.array({}),
+      errors = one.errors or json.array({}), files = one.files or json.array({}) }, { sorted = true })
+    room = room - #text - 2
+    if room < 0 then
+      break
     end
+    table.insert(list, 1, text)
   end
   return list[1] and "[" .. table.concat(list, ",\n") .. "]" or nil
 end
@@ -123,7 +121,7 @@ function M.of_task(run, step, definition, text_of)
       return set.prompt and text_of(set.prompt)
     end
     out.prompt = out.set and out.text_of(out.set)
-    out.before = switching.summary > 0 and before_of(run.books, step, switching.summary) or nil
+    out.before = switching.summary > 0 and before_of(step, switching.summary) or nil
   end
   return out
 end

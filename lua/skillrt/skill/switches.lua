@@ -23,7 +23,7 @@ end
 ---@return string|nil name
 function M.reported(text)
   local last = type(text) == "string" and text:sub(-400):match("([^\n]*)%s*$")
-  return last and last:match("^<<phase: ([%w._-]+)>>%s*$")
+  return last and last:match("^<<phase: ([%w._-]+)>>%s*$") or nil
 end
 
 ---What may follow a set.

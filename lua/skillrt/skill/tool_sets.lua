@@ -205,7 +205,7 @@ end
 -- Every name that the switching holds is the name of a set.
 local function check_names(skill, switching)
   local function is_set(name)
-    return M.find(skill, name) and nil or unknown_set(skill, name)
+    return not M.find(skill, name) and unknown_set(skill, name) or nil
   end
   for from, list in pairs(switching.next or {}) do
     list = type(list) == "string" and { list } or list

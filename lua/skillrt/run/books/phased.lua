@@ -42,15 +42,18 @@ local function entry_of(self, step)
   end
 end
 
----A step begins with a set, and with what the runtime writes.
+---A step begins with a set. It keeps which phases were over then: what it is told of them stays the same when it is
+---taken up again.
 ---@param self skillrt.Books
 ---@param step skillrt.Step
 ---@param record table
 function M.start(self, step, record)
-  step.tool_set, step.whole = record.tool_set, record.whole
-  if record.tool_set then
-    enter(self, record.tool_set, step)
+  local before = {}
+  for _, one in ipairs(self.phases or {}) do
+    before[#before + 1] = one.over and one or nil
   end
+  step.tool_set, step.whole, step.phases = record.tool_set, record.whole, before[1] and before or nil
+  enter(self, record.tool_set, step)
 end
 
 local function add_list(one, field, value)
@@ -68,7 +71,9 @@ function M.over(self, step, record)
   if not one then
     return
   end
-  one.over = true
+  for _, other in ipairs(self.phases) do
+    other.over = other.over or other.step == step.number or nil
+  end
   if record.summary then
     add(one, "outputs", record.summary)
   end
@@ -101,9 +106,6 @@ function M.switch(self, step, record)
   local one = entry_of(self, step)
   for _, field in ipairs(one and record.summary and { "outputs", "errors", "files" } or {}) do
     add_list(one, field, record.summary[field])
-  end
-  if one then
-    one.over = true
   end
   enter(self, record.to, step)
 end
