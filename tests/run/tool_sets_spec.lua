@@ -196,6 +196,14 @@ describe("a run with tool sets", function()
     assert.matches("in no set", R.records(dir, "tool")[1].refused)
   end)
 
+  it("tells an agent behind HTTP its set and its tools, too (R108)", function()
+    R.run(skill_of { agents = { model = skillrt.agent.http { url = server.url .. "/echo" } },
+      actions = { { id = "a", agent = "model", prompt = "p p", tool_set = "generation" } } }, { work_dir = R.folder() .. "/run" })
+    local body = select(2, server.request(1))
+    assert.same({ "generation", { "writeFile", "analyzeClass" } }, { body.tool_set, body.tools })
+    assert.matches("%[TOOL SET%] generation: Write\nUse these tools and no others: Writer, analyzeClass\nWrite it now", body.prompt)
+  end)
+
   it("never gives an agent what it may not use at all, in no set", function()
     local model = WIRE.agent(server.url .. "/plan", { tools = { "analyzeClass", "compileProject" } })
     local _, dir = run(skill_of { agents = { model = model } }, { calls "writeFile", says() })

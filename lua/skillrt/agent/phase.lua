@@ -80,7 +80,7 @@ function M.take_report(ctx, task, texts)
       local from = phased.set.name
       local set, problem = switches.target(phased, from, name)
       return ctx.mark({ t = "switch", from = from, to = set and name or name:sub(1, 64), by = "report",
-        refused = not set and problem or nil })
+        refused = not set and problem or nil, keeps = set and switches.kept(phased.skill, name) })
     end
   end
 end

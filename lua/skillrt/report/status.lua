@@ -114,6 +114,8 @@ function M.of(dir, books, report)
     last_error = last,
     state = books.mode == "machine" and root.state or nil,
     metrics = books.mode == "machine" and root.metrics or nil,
+    tool_set = books.tool_set,
+    phases = books.phases and core.json.array(books.phases) or nil,
     limits = core.json.array(used.list(books)),
     checkpoint = books.checkpoint and books.checkpoint.name or nil, -- where it would go back to
     rollbacks = books.rollbacks or 0,
@@ -223,6 +225,10 @@ function M.lines(status, books)
     local moved = type(status.metrics) == "table" and status.metrics.state_transitions or 0
     add(out, "state", ("%s, after %s %s"):format(escape(tostring(status.state)), escape(tostring(moved)),
       moved == 1 and "transition" or "transitions"))
+  end
+  if status.tool_set then
+    local times = #status.phases
+    add(out, "tool set", ("%s, entered %d %s"):format(escape(status.tool_set), times, times == 1 and "time" or "times"))
   end
   if status.checkpoint then
     local back = status.rollbacks > 0 and (", gone back to %d %s"):format(status.rollbacks,

@@ -26,6 +26,14 @@ function M.reported(text)
   return last and last:match("^<<phase: ([%w._-]+)>>%s*$") or nil
 end
 
+---What the runtime writes into the state with a switch; nil: nothing.
+---@param skill skillrt.Skill
+---@param name string
+---@return table|nil
+function M.kept(skill, name)
+  return skill.kept and skill.kept.phase and { phase = name } or nil
+end
+
 ---What may follow a set.
 ---@param phased skillrt.Phased
 ---@param from string

@@ -69,6 +69,7 @@ local KEEPS <const> = {
   at_end = { kind = "table" },
   counts = { kind = "text" },
   needs = { kind = "text", list = true },
+  writes = { kind = "text", list = true },
   takes = { kind = "text", map = true },
 }
 
@@ -76,6 +77,7 @@ local KEEPS <const> = {
 ---@field at_start table?    values when the step begins, in the same record
 ---@field at_end table?      values when it is done
 ---@field counts string?     a field that is one more whenever it begins
+---@field writes string[]?   fields that only the runtime writes, at any time: "phase" with each switch
 ---@field needs string[]?    fields that its updates must hold
 ---@field takes table<string, string>?  by a name that updates cannot have: the field that is meant
 
@@ -283,8 +285,8 @@ local function check_step(skill, one)
         skill.kept[key] = true
       end
     end
-    if keeps.counts then
-      skill.kept[keeps.counts] = true
+    for _, key in ipairs(keeps.writes or { keeps.counts }) do
+      skill.kept[key] = true
     end
   end
 end

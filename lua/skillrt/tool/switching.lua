@@ -64,7 +64,8 @@ end
 
 -- Makes a set the active one.
 local function enter(self, set, by, more)
-  local entry = { t = "switch", from = self.current, to = set.name, by = by }
+  local entry = { t = "switch", from = self.current, to = set.name, by = by,
+    keeps = switches.kept(self.phased.skill, set.name) }
   for key, value in pairs(more or {}) do
     entry[key] = value
   end

@@ -133,7 +133,7 @@ describe("what an agent.yml says besides its sets", function()
 
   it("orders the steps of the orchestrator, whatever they are called (F55)", function()
     local skill = assert(loaded("switching: {order: [incremental], verify: verification, repair: iterative}\n" .. yml()))
-    assert.equal("incremental verification iterative action-complete action-abort", table.concat((function()
+    assert.equal("incremental verification iterative action-complete action-give-up", table.concat((function()
       local ids = {}
       for i, one in ipairs(skill.actions) do ids[i] = one.id end
       return ids

@@ -72,7 +72,7 @@ local function flow_of(flow, by_name, retries)
   end
   actions[#actions + 1] = { id = "action-complete", when = { "verified", "success" }, terminal = "completed" }
   actions[#actions + 1] = {
-    id = "action-abort",
+    id = "action-give-up",
     when = { "verified", "!success", "retry_count >= max_retries" },
     terminal = "failed",
   }
@@ -157,16 +157,16 @@ local function in_state(definition, phase, retries)
 end
 
 -- One step as long as the work lasts: who performs it goes from set to set.
-local function add_work(definition, sets)
+local function add_work(definition, sets, start)
   local about = {}
   for i, set in ipairs(sets) do
     about[i] = task(set.name, set)
   end
-  definition.mode, definition.state = "autonomous", { finished = false }
+  definition.mode, definition.state = "autonomous", { finished = false, phase = start }
   definition.schema = { finished = "boolean" }
   definition.actions = {
     { id = "work", description = "The work, phase by phase", when = "!finished", max_runs = MOST_ROUNDS,
-      agent = "default", keeps = { needs = { "finished" } },
+      agent = "default", keeps = { needs = { "finished" }, writes = { "phase" } },
       prompt = "Do the work phase by phase:\n- " .. table.concat(about, "\n- ") },
     { id = "action-complete", when = "finished", terminal = "completed" },
   }
@@ -180,7 +180,7 @@ local function add_steps(definition, sets, given, retries, at, found)
   end
   definition.tool_sets = sets
   if given.by and given.by ~= "orchestrator" then
-    return add_work(definition, sets)
+    return add_work(definition, sets, definition.switching.start or sets[1] and sets[1].name)
   end
   local flow = (not given.order or given.verify) and flow_in(by_name, given)
   if not flow then

@@ -107,6 +107,9 @@ function M.switch(self, step, record)
   for _, field in ipairs(one and record.summary and { "outputs", "errors", "files" } or {}) do
     add_list(one, field, record.summary[field])
   end
+  if record.keeps then
+    self.state:patch(record.keeps)
+  end
   enter(self, record.to, step)
 end
 
