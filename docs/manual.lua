@@ -100,6 +100,16 @@ for _, row in ipairs(limits.TABLE) do
     limits.code(row)) or ""
   say((row.text:gsub("`", "")) .. default .. ends)
 end
+section "TOOLS"
+say [[A model that is an agent may use tools, which skillrt performs: functions and programs of the skill, those that
+are built in, and those of MCP servers. They are declared in the skill, their arguments are checked, what acts may need
+a person's leave, and each use is in the journal. Only those that are present are sent; a call to another is recorded
+and answered, never performed.]]
+paragraph [[A tool set names the tools of a phase of the work. Which set is active follows the steps of the skill, what
+the agent reports (the tool switch_phase, or a last line <<phase: NAME>>), or the pattern of its calls. Sets stand in
+the skill (tool_sets), in an agent.yml, which runs by itself (skillrt run agent.yml --agent claude), or in a
+configuration (x_skillrt.skills, x_skillrt.phase_detection). The runtime keeps the phase, what was verified and how
+often was repaired; status and log show the set, prompt shows what an agent is told of it.]]
 section "SIGNALS"
 say [[SIGINT and SIGTERM pause the run within 100 ms, also inside an endless loop of the script, and
 leave it resumable. A second one ends the process at once; the journal survives that, too.]]

@@ -53,7 +53,7 @@ end
 describe("the flow of an agent.yml", function()
   after_each(R.clean)
 
-  it("goes from phase to phase, verifies after each repair with the set of verification, and ends when that succeeds (R107, R108, R109, R110)",
+  it("goes from phase to phase, verifies after each repair with its own set, ends on success (R107, R108, R109, R110)",
     function()
       local seen, dir = {}, R.folder() .. "/run"
       local skill = loaded(R.folder(), 5, worker(2, seen))
@@ -63,9 +63,7 @@ describe("the flow of an agent.yml", function()
       assert.same({ "verification", true, true, 2, 5 }, { result.state.phase, result.state.verified, result.state.success,
         result.state.retry_count, result.state.max_retries })
       assert.same({}, result.state.errors_found)
-      local phases = {}
-      for i, one in ipairs(seen) do
-        phases[i] = one.state.phase
+      for _, one in ipairs(seen) do
         assert.equal(one.id, one.state.phase)
         assert.matches("src/Ring.java", one.prompt)
         assert.matches("edge cases", one.prompt)

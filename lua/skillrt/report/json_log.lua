@@ -24,7 +24,7 @@ end
 
 function tell.start(record)
   return "info", "Step started", { step = record.step, action = record.action or record.phase, iteration = record.n,
-    reason = record.why }
+    reason = record.why, tool_set = record.tool_set }
 end
 
 function tell.done(record, step)
@@ -55,6 +55,16 @@ end
 
 function tell.note(record, step)
   return "info", record.title or record.text, { step = record.step, action = step and step.id }
+end
+
+function tell.switch(record, step)
+  return record.refused and "warn" or "info", "Phase", { step = record.step, action = step and step.id, from = record.from,
+    to = record.to, by = record.by, refused = record.refused, advised = record.advised }
+end
+
+function tell.compact(record, step)
+  return "info", "Talk made shorter", { step = record.step, action = step and step.id, agent = record.agent,
+    how = record.how, before = record.before, after = record.after, kept = record.kept }
 end
 
 function tell.call(record, step)

@@ -109,6 +109,7 @@ function apply.start(self, record)
     by_place = {},
     notes = {},
     reason = record.why,
+    tool_set = record.tool_set,
   }
   self.status = "executing"
   self.steps[#self.steps + 1] = step
@@ -185,6 +186,17 @@ end
 
 function apply.note(_, record, step)
   step.notes[#step.notes + 1] = { at = record.at, text = record.text, title = record.title }
+end
+
+function apply.switch(_, record, step)
+  local what = record.refused and (": refused: " .. record.refused) or record.advised and ": advised" or ""
+  step.notes[#step.notes + 1] = { at = record.at, text = ("phase: %s -> %s (%s)%s"):format(record.from, record.to,
+    record.by, what) }
+end
+
+function apply.compact(_, record, step)
+  step.notes[#step.notes + 1] = { at = record.at, text = ("%s: its talk was made shorter (%s): %d to %d bytes"):format(
+    record.agent, record.how, record.before, record.after) }
 end
 
 local function add(to, used)

@@ -288,6 +288,9 @@ local function check_step(skill, one)
     for _, key in ipairs(keeps.writes or { keeps.counts }) do
       skill.kept[key] = true
     end
+    for _, effect in ipairs(one.effects) do
+      effect.check = skill.kept[effect.key] and function() return true end or effect.check -- it sees to it itself
+    end
   end
 end
 

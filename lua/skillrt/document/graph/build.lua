@@ -95,6 +95,7 @@ end
 local function note_of(one, model, ...)
   local lines = { conditions_of(one) }
   lines[#lines + 1] = performer_of(one, model)
+  lines[#lines + 1] = one.given.tool_set and "tools: " .. one.given.tool_set or nil
   for _, line in ipairs { ... } do
     lines[#lines + 1] = line ~= "" and line or nil
   end

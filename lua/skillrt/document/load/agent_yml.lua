@@ -61,7 +61,7 @@ local function flow_of(flow, by_name, retries)
       description = by_name[name].description,
       prompt = task(name, by_name[name]),
       when = when,
-      effects = is_verify and { "verified=true" } or nil,
+      effects = is_verify and { "verified=true" } or is_repair and { "verified=false", "retry_count++" } or nil,
       keeps = kept_of(name, flow, retries),
       tool_set = name,
       priority = 10 * (#flow - i + 1),

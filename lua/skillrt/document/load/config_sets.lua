@@ -15,13 +15,29 @@ end
 -- By keys of a config: those of `switching`.
 local SAME <const> = { "when", "start", "next", "rules", "window", "lead", "fallback" }
 
+local OF_SET <const> = { "name", "description", "tools", "optional", "prompt" }
+
+local function set_of(given)
+  if type(given) ~= "table" then
+    return given
+  end
+  local out = {}
+  for _, key in ipairs(OF_SET) do
+    out[key] = given[key]
+  end
+  return out
+end
+
 ---@param definition table  gets what there is
 ---@param own table  x_skillrt
 function M.add(definition, own)
   if type(own.skills) == "table" and own.skills[1] == nil or own.skills == nil then
     return
   end
-  definition.tool_sets = own.skills
+  definition.tool_sets = {}
+  for i, given in ipairs(own.skills) do
+    definition.tool_sets[i] = set_of(given)
+  end
   local given = own.phase_detection
   if type(given) == "table" then
     local switching = { by = BY[given.strategy] or given.strategy, map = given.tool_phase_map,
