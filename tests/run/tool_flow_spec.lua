@@ -53,12 +53,13 @@ end
 describe("the flow of an agent.yml", function()
   after_each(R.clean)
 
-  it("goes from phase to phase, verifies after each repair with its own set, ends on success (R107, R108, R109, R110)",
+  it("goes from phase to phase, verifies after each repair with its own set, ends on success (R107, R108, R109, R110, R116)",
     function()
       local seen, dir = {}, R.folder() .. "/run"
       local skill = loaded(R.folder(), 5, worker(2, seen))
       local result = assert(skill:run { work_dir = dir, input = { targetFile = "src/Ring.java", taskContext = "edge cases" } })
       assert.equal("completed", result.status, result.message)
+      assert.equal("orchestrator", skill.switching.by)
       assert.equal("analysis generation verification repair verification repair verification action-complete", steps(dir))
       assert.same({ "verification", true, true, 2, 5 }, { result.state.phase, result.state.verified, result.state.success,
         result.state.retry_count, result.state.max_retries })

@@ -117,6 +117,19 @@ describe("a run with tool sets", function()
       assert.matches("PHASES BEFORE", text)
     end)
 
+  it("is sent all tools at once where it has no sets, or in a set without a list (R96, F53)", function()
+    local all = "analyzeClass compileProject other searchReplace writeFile read ask_user"
+    local result = run(skill_of { tool_sets = { { name = "full", tools = {} } }, bind = {} }, { says() })
+    assert.same({ "completed", all }, { result.status, sent(1) })
+    local plain = skill_of()
+    plain.tool_sets, plain.bind = nil, nil
+    server.stop()
+    start()
+    plain.agents.model = WIRE.agent(server.url .. "/plan")
+    result = run(plain, { says() })
+    assert.same({ "completed", all }, { result.status, sent(1) })
+  end)
+
   it("goes where the model says by switch_phase, which is held to the table; each switch is recorded (R106)", function()
     local result, dir = run(skill_of { switching = { by = "report", next = { analysis = { "generation" } } } }, {
       calls({ "switch_phase", { phase = "repair" } }), calls({ "switch_phase", { phase = "generation",

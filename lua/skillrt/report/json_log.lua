@@ -58,8 +58,8 @@ function tell.note(record, step)
 end
 
 function tell.switch(record, step)
-  return record.refused and "warn" or "info", "Phase", { step = record.step, action = step and step.id, from = record.from,
-    to = record.to, by = record.by, refused = record.refused, advised = record.advised }
+  return record.refused and "warn" or "info", "Phase", { step = record.step, action = step and step.id,
+    from = record.from, to = record.to, by = record.by, refused = record.refused, advised = record.advised }
 end
 
 function tell.compact(record, step)

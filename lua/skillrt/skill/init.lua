@@ -169,18 +169,6 @@ local function check_agents(skill, where)
   return nil
 end
 
-local function check_tools(skill, where)
-  local tools, message = skill.tools, nil
-  if skill.mcp ~= nil then
-    skill.mcp, message = require("skillrt.mcp.server").check_all(skill.mcp, where, skill.dir or ".", skill.agents)
-  end
-  if tools and not message then
-    tools, message = require("skillrt.tool").check_all(tools, where, skill.roots, skill.agents, skill.mcp)
-  end
-  skill.tools = tools
-  return message and message:sub(#where + 3)
-end
-
 -- An agent written into its action gets a name, so that all are found in one place.
 local function adopt_agent(skill, one, where)
   if type(one.agent) ~= "table" then
@@ -247,7 +235,7 @@ local function check_parts(skill, where)
     or declared.check(skill)
     or initial_state(skill)
     or check_agents(skill, where)
-    or (skill.tools or skill.mcp ~= nil) and check_tools(skill, where)
+    or (skill.tools or skill.mcp ~= nil) and require("skillrt.tool").check_skill(skill, where)
     or check_mode(skill)
   if message then
     return message

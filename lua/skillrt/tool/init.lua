@@ -203,4 +203,20 @@ function M.check_all(definitions, where, roots, agents, servers)
   return tools
 end
 
+---What a skill says of tools, checked: those of its own, those of servers.
+---@param skill table
+---@param where string
+---@return string? problem
+function M.check_skill(skill, where)
+  local tools, message = skill.tools, nil
+  if skill.mcp ~= nil then
+    skill.mcp, message = require("skillrt.mcp.server").check_all(skill.mcp, where, skill.dir or ".", skill.agents)
+  end
+  if tools and not message then
+    tools, message = M.check_all(tools, where, skill.roots, skill.agents, skill.mcp)
+  end
+  skill.tools = tools
+  return message and message:sub(#where + 3)
+end
+
 return M
