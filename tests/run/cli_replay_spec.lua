@@ -199,7 +199,7 @@ describe("skillrt replay", function()
     folder.file("flow.js", flow)
     folder.file("agent", "#!/bin/sh\necho \"said: $(tail -n 1)\"\n")
     os.execute("chmod +x " .. kit.quoted(folder.path .. "/agent"))
-    local env = "HOME=" .. folder.path
+    local env = "XDG_STATE_HOME=" .. folder.path
     local run = kit.run(folder, { "run", "flow.js", "--trust", "--agent", "./agent", "--work-dir", "flow", "--quiet", env = env })
     assert.equal(0, run.code, run.out .. run.err)
     os.remove(folder.path .. "/agent")

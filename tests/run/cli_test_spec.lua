@@ -247,6 +247,22 @@ describe("skillrt test", function()
     assert.truthy(none.err:find("has no tests", 1, true), none.err)
   end)
 
+  it("passes the first test that skillrt new makes in each mode, unasked, until somebody changed it", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path
+    for _, mode in ipairs { "sequential", "autonomous", "hybrid" } do
+      assert.equal(0, kit.run(folder, { "new", mode, "--yes", "--mode", mode, env = env }).code)
+      local tested_one = kit.run(folder, { "test", mode, env = env })
+      assert.equal(0, tested_one.code, tested_one.out .. tested_one.err)
+      assert.truthy(tested_one.out:find("2 successes", 1, true))
+      local path = ("%s/%s/tests/%s_spec.lua"):format(folder.path, mode, mode)
+      folder.file(("%s/tests/%s_spec.lua"):format(mode, mode), kit.read(path) .. "-- more\n")
+      assert.equal(8, kit.run(folder, { "test", mode, env = env }).code)
+      local asked = kit.run(folder, { "run", mode, "--dry-run", "--quiet", env = env })
+      assert.equal(0, asked.code, asked.out .. asked.err) -- a test is no code that a run needs trust for
+    end
+  end)
+
   it("tests a plain SKILL.md, and a workflow script where node is there", function()
     local folder <close> = kit.folder()
     os.execute("mkdir -p " .. kit.quoted(folder.path .. "/page/tests"))
@@ -256,7 +272,10 @@ describe("skillrt test", function()
         local run = test.run { input = { task = "tea" }, agents = { ["*"] = "It is a drink." } }
         assert.equal("It is a drink.", run.answer)
       end)]])
-    local page = kit.run(folder, { "test", "page", "--trust", env = "HOME=" .. folder.path })
+    local stranger = kit.run(folder, { "test", "page", env = "XDG_STATE_HOME=" .. folder.path })
+    assert.equal(8, stranger.code)
+    assert.truthy(stranger.err:find("page/tests/page_spec.lua: ", 1, true), stranger.err)
+    local page = kit.run(folder, { "test", "page", "--trust", env = "XDG_STATE_HOME=" .. folder.path })
     assert.equal(0, page.code, page.out .. page.err)
     folder.file("flow.js", [[export const meta = { name: 'flow', description: 'asks twice' }
       const two = await parallel(['a', 'b'].map((w) => () => agent(`Say ${w}`, { label: w })))
@@ -266,7 +285,7 @@ describe("skillrt test", function()
         local run = test.run { agents = { ["*"] = function(call) return call.label .. "!" end } }
         assert.equal("a!-b!", run.state.result)
       end)]])
-    local flow = kit.run(folder, { "test", "flow.js", "--trust", env = "HOME=" .. folder.path })
+    local flow = kit.run(folder, { "test", "flow.js", "--trust", env = "XDG_STATE_HOME=" .. folder.path })
     assert.equal(0, flow.code, flow.out .. flow.err)
   end)
 end)

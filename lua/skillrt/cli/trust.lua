@@ -55,12 +55,13 @@ end
 ---@param path string
 ---@param args table  trust, quiet, json, rest
 ---@param looks boolean?  it is only looked at: what runs when it is loaded counts
+---@param specs string[]?  tests of it that are to run
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code
-function M.check(path, args, looks)
+function M.check(path, args, looks, specs)
   local trust = require("skillrt.document.trust")
-  local code = trust.code(path)
+  local code = trust.code(path, nil, specs)
   if not code or looks and not code.loads or trust.is_trusted(code) then
     return true
   end

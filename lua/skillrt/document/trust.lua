@@ -150,13 +150,22 @@ local function add_files(code, dir, list)
   end
 end
 
+-- Tests are code of their own: they run where they are asked for (`skillrt test`), not with the skill.
+local function without_specs(list)
+  local out = {}
+  for _, name in ipairs(list) do
+    out[#out + 1] = not name:find("_spec%.lua$") and name or nil
+  end
+  return out
+end
+
 local function code_of_folder(dir, depth)
   local code = { files = {}, calls = {}, parts = {}, loads = false }
   if not files.stat(dir .. "/skill.lua") then
     add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
   else
     local lua = files.glob(dir, "**/*.lua") or {}
-    code.loads = #lua > 1 or not is_ours(read(dir, "skill.lua"))
+    code.loads = #without_specs(lua) > 1 or not is_ours(read(dir, "skill.lua"))
     add_files(code, dir, code.loads and lua or {})
     for _, pattern in ipairs(code.loads and HELPERS or {}) do
       add_files(code, dir, files.glob(dir, pattern) or {})
@@ -177,8 +186,9 @@ end
 ---The code at a path that would run; nil: there is none that is not ours or its person's own.
 ---@param path string  a folder, a config, a workflow script
 ---@param depth integer?
+---@param specs string[]?  tests that are to run, too
 ---@return skillrt.Code?
-function M.code(path, depth)
+function M.code(path, depth, specs)
   depth = depth or 0
   local dir = path:gsub("(.)/+$", "%1")
   local code
@@ -193,6 +203,11 @@ function M.code(path, depth)
   elseif path:find("%.json$") then
     code = { files = {}, calls = {}, parts = {}, loads = false }
     add_config(code, path, files.dirname(path), depth)
+  end
+  if specs then
+    code = code or { files = {}, calls = {}, parts = {} }
+    code.loads = true
+    add_files(code, ".", specs)
   end
   if not code or #code.parts == 0 then
     return nil

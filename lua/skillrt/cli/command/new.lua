@@ -214,6 +214,25 @@ local function name_problem(name)
   return nil
 end
 
+-- A first test, and what it says of itself: nobody has to trust what was made for them.
+local function write_spec(out, name)
+  local files = require("skillrt.base.files")
+  local path = ("%s/tests/%s_spec.lua"):format(out, name)
+  if files.stat(path) then
+    return
+  end
+  local ok, message = files.make_folders(out .. "/tests")
+  if ok then
+    ok, message = files.write(path, starter().spec(name))
+  end
+  if not ok then
+    require("skillrt.report.output").say("warning", require("skillrt.report.text").escape(message))
+    return
+  end
+  local trust = require("skillrt.document.trust")
+  trust.remember(trust.code(out, nil, { path }), out)
+end
+
 local function tell_next(args, out)
   local output = require("skillrt.report.output")
   local text_of = require("skillrt.report.text")
@@ -221,6 +240,7 @@ local function tell_next(args, out)
     local dir = text_of.escape(text_of.shell(out))
     output.say("info", ("next: edit %s/skill-config.json, then skillrt generate %s --out %s"):format(dir, dir, dir))
     output.say("info", ("      skillrt run %s --agent PROGRAM_OR_URL"):format(dir))
+    output.say("info", ("      skillrt test %s"):format(dir))
   end
 end
 
@@ -255,6 +275,9 @@ function M.run(args)
     quiet = args.quiet,
   })
   if code == 0 then
+    if not args.dry_run then
+      write_spec(out, args.name)
+    end
     tell_next(args, out)
   end
   return code

@@ -31,17 +31,18 @@ return {
     end
     local files = require("skillrt.base.files")
     local _, missing = files.stat(args.skill)
-    local ok, message, code = true, missing, "missing"
-    if not missing and not args.skill:find("%.lua$") then
-      ok, message, code = require("skillrt.cli.trust").check(args.skill, args)
-    end
-    if missing or not ok then
-      return ending.refused(message, code)
+    if missing then
+      return ending.refused(missing, "missing")
     end
     local specs = args.spec and #args.spec > 0 and args.spec or runner.find(args.skill)
     if not specs[1] then
       return ending.refused(("%s: has no tests; write one, as NAME_spec.lua beside it or in tests/ (docs/testing.md)")
         :format(args.skill), "missing")
+    elseif not args.skill:find("%.lua$") then
+      local ok, message, code = require("skillrt.cli.trust").check(args.skill, args, nil, specs)
+      if not ok then
+        return ending.refused(message, code)
+      end
     end
     local counts = runner.run(args.skill, specs, { seconds = seconds, filter = args.filter,
       report = require("skillrt.test.output")[args.output or "plain"]() })

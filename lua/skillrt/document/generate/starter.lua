@@ -124,4 +124,34 @@ function M.config(answers)
   return config
 end
 
+local SPEC <const> = [[
+-- %s_spec.lua: the first tests of this skill. Stubs answer for its agents: nothing is asked, and no key is needed.
+--
+--   skillrt test FOLDER
+
+local test = require %q
+
+describe("%s", function()
+  it("completes where its agents do their work", function()
+    local run = test.run { agents = { ["*"] = { output = { done = true }, summary = "done" } } }
+    assert.equal("completed", run.status)
+    assert.same(run.steps, run.completed)
+    assert.equal(#run.steps, #run.calls)
+  end)
+
+  it("fails where an agent cannot do its work, and does not go on", function()
+    local run = test.run { agents = { ["*"] = { status = "failed", error = "it cannot be done" } } }
+    assert.equal("failed", run.status)
+    assert.same({}, run.completed)
+  end)
+end)
+]]
+
+---A first test of a skill, whatever its steps are.
+---@param name string
+---@return string
+function M.spec(name)
+  return SPEC:format(name, "skillrt.test", name)
+end
+
 return M
