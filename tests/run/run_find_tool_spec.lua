@@ -95,7 +95,26 @@ describe("find_tool", function()
     assert.equal("post_letter", found "letters, posted!")
     assert.equal("", found "zzz")
     assert.equal(5, #find.search(registry, "number other"))
-    assert.equal("no tool fits these words; try others", find.make(registry):perform(nil, { words = "zzz" }))
+    assert.equal("no tool fits these words; try others", find.make(registry, registry:names()):perform(nil, { words = "zzz" }))
+  end)
+
+  it("finds no tool that its step may not use", function()
+    server.plan(table.concat({ raw(wire.asks { { id = "a", name = "find_tool", input = { words = "invoice" } },
+      { id = "b", name = "pay_invoice", input = {} } }), raw(wire.says(wires.GOOD)) }, "\n") .. "\n")
+    local skill = definition { url = server.url .. "/plan", find_tools = true }
+    skill.actions[1].tools = { "readInvoice", "post_letter" }
+    local result = assert(R.run(skill))
+    assert.equal("completed", result.status, result.message)
+    assert.equal("find_tool read ask_user readInvoice", sent(2))
+    assert.equal("readInvoice: Reads an invoice", wire.all(select(2, server.request(2)))[1][2])
+    assert.matches("the tool pay_invoice is in no set", wire.all(select(2, server.request(2)))[2][2])
+  end)
+
+  it("is refused beside tool sets, which say the same in another way", function()
+    local skill = definition { url = "http://127.0.0.1:1", find_tools = true }
+    skill.tool_sets = { { name = "one", tools = { "post_letter" } } }
+    assert.has_error(function() R.skill(skill) end, 'tested: agent "model": find_tools and tool_sets both say which tools are '
+      .. "present; leave one of them out")
   end)
 
   it("is refused where the skill has a tool of that name", function()

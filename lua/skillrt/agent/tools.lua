@@ -77,11 +77,11 @@ end
 
 -- The loop of a talk that finds most of its tools by words: those its agent names are present, and the search.
 local function finding_loop(agent, ctx, task, registry)
-  local find, known = require("skillrt.tool.find_tool"), registry:names()
+  local find, known = require("skillrt.tool.find_tool"), named(task.tools, registry)
   if registry:find(find.TOOL) then
     return nil, ("find_tools: there is a tool %s of the skill's own; give it another name"):format(find.TOOL)
   end
-  assert(registry:add(find.make(registry)))
+  assert(registry:add(find.make(registry, table.move(known, 1, #known, 1, {}))))
   known[#known + 1] = find.TOOL
   local list = table.move(agent.tools or {}, 1, #(agent.tools or {}), 2, { find.TOOL })
   for _, name in ipairs({ "read", "ask_user" }) do

@@ -294,13 +294,22 @@ local function check_step(skill, one)
   end
 end
 
+-- Sets say which tools are present; an agent that finds its tools by words says the same.
+local function both_ways(skill)
+  for _, id in ipairs(names.sorted(skill.agents or {})) do
+    if skill.agents[id].find_tools then
+      return ('agent "%s": find_tools and tool_sets both say which tools are present; leave one of them out'):format(id)
+    end
+  end
+end
+
 ---Gives a skill's sets, and what says how they are switched, their normal form.
 ---@param skill table  its actions and phases have theirs
 ---@return string? problem
 function M.check(skill)
   local message
   if skill.tool_sets then
-    message = check_sets(skill) or check_bind(skill) or check_switching(skill)
+    message = check_sets(skill) or check_bind(skill) or check_switching(skill) or both_ways(skill)
     local tools = skill.tools
     if not message and tools and not skill.mcp then -- what servers offer is known when they run
       local of_all = require("skillrt.tool").OF_ALL

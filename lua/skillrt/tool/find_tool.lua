@@ -44,10 +44,11 @@ end
 ---The tools that fit the words best, the best first; a name counts more than a description.
 ---@param registry skillrt.Registry
 ---@param query string
+---@param known string[]?  the names that may be found; nil: all
 ---@return skillrt.Tool[]
-function M.search(registry, query)
+function M.search(registry, query, known)
   local asked, found = words_of(query), {}
-  for i, name in ipairs(registry:names()) do
+  for i, name in ipairs(known or registry:names()) do
     local tool = registry:find(name)
     local score = 3 * fit(asked, words_of(name)) + fit(asked, words_of(tool.description))
     if score > 0 and name ~= M.TOOL then
@@ -69,17 +70,18 @@ end
 
 ---The tool, for the tools of a registry that it is then put into.
 ---@param registry skillrt.Registry
+---@param known string[]  the names that may be found
 ---@return skillrt.Tool
-function M.make(registry)
+function M.make(registry, known)
   local tool = assert(tool_of.new({
     name = M.TOOL, source = "skillrt",
     description = ("Searches %d more tools by words of what you want to do. The best %d that fit can be called from "
-      .. "your next turn on."):format(#registry:names(), MOST),
+      .. "your next turn on."):format(#known, MOST),
     input = { type = "object", properties = { words = { type = "string", minLength = 1, maxLength = 400 } },
       required = { "words" }, additionalProperties = false },
     perform = function(_, _, given)
       local lines = {}
-      for i, one in ipairs(M.search(registry, given.words)) do
+      for i, one in ipairs(M.search(registry, given.words, known)) do
         lines[i] = ("%s: %s"):format(one.name, one.description)
       end
       return lines[1] and table.concat(lines, "\n") or "no tool fits these words; try others"
@@ -87,7 +89,7 @@ function M.make(registry)
   }, "skillrt"))
   function tool.adds(given)
     local names = {}
-    for i, one in ipairs(M.search(registry, given.words)) do
+    for i, one in ipairs(M.search(registry, given.words, known)) do
       names[i] = one.name
     end
     return names
