@@ -138,9 +138,13 @@ describe("a script with a server of MCP", function()
   end)
 
   it("shows a person the page that it wants opened, whole", function()
-    local result = run(function(_, ctx) ctx.tool("mcp__our__wonder", { about = "url" }) end)
+    local function login(_, ctx) return { text = (ctx.tool("mcp__our__wonder", { about = "url" }, { idempotent = true })) } end
+    local result, dir = run(login)
     assert.equal("https://example.org/login", result.question.detail)
     assert.matches("asks you to open a page of its choice: Log in", result.question.question)
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition(login)), answer = "accept" }))
+    assert.equal("completed", result.status, result.message) -- the server has asked once more, by another id
+    assert.same({ action = "accept" }, json.decode(result.state.text))
   end)
 
   it("has resources and prompts, for functions and for models", function()

@@ -3,6 +3,7 @@
 local K = require "tests.support.cli_kit"
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
+local skillrt = require "skillrt"
 
 local folder = os.getenv "SKILLRT_REAL_MCP"
 if not folder then
@@ -119,6 +120,60 @@ describe("an official server of MCP", function()
       local got = asked(one, { { "echo", { text = "hi" } } })[1]
       assert.equal("modern: hi", got.text or got.more)
     end
+  end)
+
+  local ASKS <const> = { "get-roots-list", "trigger-elicitation-request", "trigger-url-elicitation",
+    "trigger-sampling-request", "simulate-research-query" }
+
+  it("(everything) lists all that it has, and is answered what it asks", function()
+    local server, told, it = program("server-everything", "stdio"), {}, nil
+    server.roots, server.sampling = { "src" }, "writer"
+    local function all(_, ctx)
+      it = ctx.mcp "it"
+      local known = {}
+      for _, one in ipairs { EVERYTHING, ASKS } do
+        for _, tool in ipairs(one) do known[type(tool) == "table" and tool[1] or tool] = true end
+      end
+      for _, tool in ipairs(it:tools()) do
+        assert(known[tool.name], "a tool that is not tried: " .. tool.name)
+        known[tool.name] = nil
+      end
+      told.left = next(known)
+      told.resource = it:read(it:resources()[1].uri)
+      told.dynamic = it:read "demo://resource/dynamic/text/7"
+      told.none = select(2, it:read "demo://no/such")
+      told.prompts = #it:prompts()
+      told.prompt = it:prompt("args-prompt", { city = "Paris" })
+      told.missing = select(2, it:prompt("args-prompt", {}))
+      for _, name in ipairs(ASKS) do
+        local text, message = it:call(name, { topic = "x", prompt = "Say it", url = "https://example.org/x" },
+          { idempotent = true })
+        told[name] = text or message
+      end
+      return {}
+    end
+    local skill = { mode = "sequential", mcp = { it = server }, limits = { max_errors = 1, max_retries = 0 },
+      agents = { writer = skillrt.agent.lua(function() return "a sample" end) },
+      phases = { { id = "a", output_free = true, run = all } } }
+    local dir = R.folder() .. "/run"
+    local result = assert(R.run(skill, { work_dir = dir }))
+    for _, answer in ipairs { "decline", "accept" } do
+      assert.equal("waiting_for_person", result.reason, result.message)
+      result = assert(skillrt.resume(dir, { skill = R.skill(skill), answer = answer }))
+    end
+    assert.equal("completed", result.status, result.message)
+    assert.is_nil(told.left)
+    assert.matches("Everything Server", told.resource)
+    assert.matches("^Resource 7: This is a plaintext", told.dynamic)
+    assert.matches("not found", told.none)
+    assert.equal(4, told.prompts)
+    assert.equal("What's weather in Paris?", told.prompt)
+    assert.matches("Invalid arguments for prompt", told.missing)
+    assert.matches("file://.*/src", told["get-roots-list"])
+    assert.matches("User declined", told["trigger-elicitation-request"])
+    assert.matches("User completed", told["trigger-url-elicitation"])
+    assert.matches('"text": "a sample"', told["trigger-sampling-request"])
+    assert.matches("requires task augmentation", told["simulate-research-query"])
   end)
 
   it("(everything) says what is wrong with arguments, and with a tool that is not there", function()

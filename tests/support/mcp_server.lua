@@ -96,7 +96,7 @@ function CALL.wonder(arguments, id)
     properties = { name = { type = "string" }, age = { type = "integer", minimum = 1 } } }
   local params = arguments.about == "form" and { message = "Who are you?", requestedSchema = form }
     or arguments.about == "url" and { mode = "url", message = "Log in", url = "https://example.org/login",
-      elicitationId = "e1" }
+      elicitationId = tostring({}) } -- another each time
     or arguments.about == "sample" and { maxTokens = 100, systemPrompt = "be short",
       messages = list { { role = "user", content = { type = "text", text = "What is 6 times 7?" } } } }
     or nil

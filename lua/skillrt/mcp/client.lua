@@ -94,13 +94,22 @@ end
 
 local UNKNOWN <const> = { code = -32601, message = "not supported by this client" }
 
+-- What tells a question from others: not what a server draws for each time that it asks.
+local function key_of(question)
+  local params = {}
+  for name, value in pairs(type(question.params) == "table" and question.params or {}) do
+    params[name] = name ~= "elicitationId" and name ~= "_meta" and value or nil
+  end
+  return json.encode({ question.method, params }, { sorted = true })
+end
+
 ---What the server asks, answered: the text that goes back. Where a call is made again it is answered as before.
 ---@param question table
 ---@param call table
 ---@return string
 function Client:answered(question, call)
   local answer = { jsonrpc = "2.0", id = question.id }
-  local key = json.encode({ question.method, question.params or json.null }, { sorted = true })
+  local key = key_of(question)
   local known = call.known[key]
   local perform = require("skillrt.mcp.answers").of(self.server, question.method)
   if question.method == "ping" then
