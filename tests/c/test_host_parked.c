@@ -256,6 +256,22 @@ static void check_many(bool own) {
   skillrt_host_close(host);
 }
 
+/* Lists among the options are kept with it: what they were made of may be gone. */
+static void check_lists(void) {
+  char word[] = "word";
+  const char *const args[] = {word, NULL}, *const names[] = {"HOME", "LANG", NULL};
+  struct skillrt_options options = {.args = args, .agent = "true", .agent_env = names};
+  struct skillrt *run =
+      open_with(&options, "lists", "ctx.wait { event = 'go' } return { arg = ctx.args[1] }");
+  settle();
+  CHECK(skillrt_parked(run));
+  memset(word, 'x', 4);
+  CHECK(skillrt_event(run, "go", "1", NULL, error, sizeof error));
+  settle();
+  CHECK(skillrt_stopped(run) && state_has(run, "\"arg\":\"word\""));
+  skillrt_close(run);
+}
+
 /* What the script drew when it was loaded is what it draws when it is loaded again. */
 static void check_drawn(void) {
   struct skillrt *run =
@@ -299,6 +315,9 @@ int main(void) {
   }
   TEST("a run in its books that somebody else goes on with is his") {
     check_taken();
+  }
+  TEST("a run in its books keeps its options") {
+    check_lists();
   }
   TEST("a script in memory draws the same when it is loaded again for a run in its books") {
     check_drawn();

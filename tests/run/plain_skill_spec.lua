@@ -161,6 +161,18 @@ describe("an action's prompt", function()
     assert.truthy(shown.out:find("(left out: 5002 bytes of JSON, the limit is 1000)", 1, true), shown.out)
     assert.is_true(#shown.out < 2000)
   end)
+
+  it("is shown without a trace: no folder is made for an output", function()
+    local folder <close> = new_folder()
+    folder.file("s.lua", [[return require("skillrt").skill { name = "s", mode = "sequential",
+      phases = { { id = "a", prompt = "Do it.", output = "deep/a.json",
+        agent = require("skillrt").agent.command { "true", stdin = "{prompt}" } } } }]])
+    local shown = kit.run(folder, { "prompt", "s.lua", "a" })
+    assert.equal(0, shown.code, shown.err)
+    assert.truthy(shown.out:find("/deep/a.json", 1, true), shown.out)
+    local found <close> = assert(io.popen(("find '%s' -name deep"):format(folder.path)))
+    assert.equal("", found:read "a")
+  end)
 end)
 
 describe("a person's file of settings", function()

@@ -26,6 +26,7 @@ describe("a call that is a function of this process", function()
     assert.equal(1, result.state.got)
     local call, over = R.records(dir, "call")[1], R.records(dir, "result")[1]
     assert.same({ "local", "count", "1" }, { call.kind, call.to, call.c })
+    assert.is_nil(call.a) -- the first attempt is not counted out
     assert.same({ "1", { n = 1 } }, { over.c, over.value })
   end)
 
