@@ -1,8 +1,9 @@
 -- tools.lua: a tool loop of 1,000 rounds: what a round costs at its end, as against its start, but for putting together
 -- what is sent: Lua's own work for a model's exchange and a tool's use, the digest of what is declared with it.
 --
--- Lua's instructions are counted, which says the same on any machine, and times are taken. In this process, with a ctx that answers at once; that the journal grows with what is new alone is a test. The same
--- work takes longer behind a copy of 300 KB, which leaves nothing in the processor's caches: hence the bound.
+-- Lua's instructions are counted, which says the same on any machine, and times are taken. In this process, with a ctx
+-- that answers at once; that the journal grows with what is new alone is a test. The same work takes longer behind a
+-- copy of 300 KB, which leaves nothing in the processor's caches: hence the bound of the time.
 local ROUNDS <const>, PART <const>, TIMES <const> = 1000, 100, 5
 
 return function(measure)

@@ -46,6 +46,13 @@ describe("the example unit_tests", function()
     assert.same({ 0, "all tests passed\n" }, { good, said })
   end)
 
+  it("has what its sets save told before, of the steps that ask an agent (F56)", function()
+    local output, code = skillrt("tokens " .. SKILL)
+    assert.equal(0, code, output)
+    assert.matches("\nverification +1 ", output)
+    assert.matches("foreseen: analysis, generation, repair, 10 exchanges each", output)
+  end)
+
   it("gives up where its repairs are used up, after a last verification (R110, F51)", function()
     local output, code = skillrt(("%s --work-dir '%s' --set retries=1"):format(SKILL, dir))
     assert.equal(1, code, output)

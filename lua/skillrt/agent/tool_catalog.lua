@@ -100,7 +100,7 @@ function Catalog:rows(prompt_of)
   return rows
 end
 
----What a run may come to both ways: the steps that have sets, one after the other.
+---What a run may come to both ways: the steps of agents that have sets, one after the other.
 ---@param rounds integer  exchanges of each
 ---@param growth integer  tokens that each is longer by
 ---@param prompt_of fun(set: skillrt.ToolSet|nil): integer|nil
@@ -109,7 +109,7 @@ function Catalog:foreseen(rounds, growth, prompt_of)
   local skill, both, steps = self.skill, { all = {}, sets = {} }, {}
   for _, list in ipairs({ skill.phases or {}, skill.actions or {} }) do
     for _, one in ipairs(list) do
-      local set = sets_of.find(skill, one.tool_set)
+      local set = one.agent and not one.run and sets_of.find(skill, one.tool_set) or nil
       if set then
         steps[#steps + 1] = set
       end
