@@ -159,6 +159,23 @@ local function without_specs(list)
   return out
 end
 
+-- The servers that a folder's .mcp.json starts and sends to, in full.
+local function add_servers(code, path)
+  local text = files.read(path, MAX_FILE)
+  local raw = text and require("skillrt.base.json").decode(text)
+  local servers = type(raw) == "table" and raw.mcpServers
+  for _, name in ipairs(type(servers) == "table" and require("skillrt.base.names").sorted(servers) or {}) do
+    local one = type(servers[name]) == "table" and servers[name] or {}
+    local argv = { one.disabled == true and "nothing: it is disabled" or one.command }
+    if type(one.args) == "table" then
+      table.move(one.args, 1, #one.args, 2, argv)
+    end
+    code.calls[#code.calls + 1] = one.url and ("mcp %s: sends to %s"):format(name, shown(one.url))
+      or ("mcp %s: starts %s"):format(name, line_of(argv))
+  end
+  code.parts[#code.parts + 1] = text and "mcp " .. files.digest(text) or nil
+end
+
 local function code_of_folder(dir, depth)
   local code = { files = {}, calls = {}, parts = {}, loads = false }
   if not files.stat(dir .. "/skill.lua") then
@@ -174,6 +191,7 @@ local function code_of_folder(dir, depth)
   for _, name in ipairs({ "skill-config.json", "workflow.json" }) do
     add_config(code, dir .. "/" .. name, dir, depth)
   end
+  add_servers(code, dir .. "/.mcp.json")
   return code
 end
 

@@ -192,8 +192,8 @@ function M.filled(text)
     local value = os.getenv(name)
     if mark == ":-" and (value or "") == "" then
       return default
-    elseif mark ~= "" and mark ~= ":-" then
-      return nil
+    elseif mark .. default ~= "" then
+      return nil -- another program's
     end
     missing = missing or not value and name or nil
     return value or ""

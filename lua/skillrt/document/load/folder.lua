@@ -157,6 +157,7 @@ local function documents_of(self, definition)
   if not self.config and definition.actions then
     table.move(self.prose.documents, 1, #self.prose.documents, #out + 1, out)
   end
+  out[#out + 1] = definition.mcp -- what it starts, too
   return #out > 0 and out or nil
 end
 
@@ -294,6 +295,7 @@ function M.read(dir, options)
   local specs, there = specs_of(self, raw)
   if definition then
     definition.specs = #there > 0 and there or nil
+    definition.mcp = definition.mcp or require("skillrt.base.files").stat(dir .. "/.mcp.json") and ".mcp.json" or nil
     definition.documents = documents_of(self, definition)
     definition.guide = require("skillrt.document.load.guide").of_folder(self)
     tell_code(self)
