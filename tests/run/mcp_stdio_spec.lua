@@ -143,8 +143,7 @@ describe("a script with a server of MCP", function()
     assert.equal("https://example.org/login", result.question.detail)
     assert.matches("asks you to open a page of its choice: Log in", result.question.question)
     result = assert(skillrt.resume(dir, { skill = R.skill(definition(login)), answer = "accept" }))
-    assert.equal("completed", result.status, result.message) -- the server has asked once more, by another id
-    assert.same({ action = "accept" }, json.decode(result.state.text))
+    assert.same({ action = "accept" }, json.decode(result.state.text)) -- asked once more, by another id
   end)
 
   it("has resources and prompts, for functions and for models", function()
