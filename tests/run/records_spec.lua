@@ -63,6 +63,24 @@ describe("execution-record.md", function()
     assert.equal("zh", definition.records)
   end)
 
+  it("is written by folders that were generated, in their language, with the protocol's limits; null says none", function()
+    local folder <close> = kit.folder()
+    for lang, title in pairs { en = "## Execution log", zh = "## 执行日志" } do
+      assert.equal(0, kit.run(folder, { "new", lang .. "-demo", "--yes", "--lang", lang, "--quiet" }).code)
+      local function run(dir)
+        assert.equal(0, kit.run(folder, { lang .. "-demo", "--dry-run", "--work-dir", dir, "--quiet" }).code)
+        return folder.read(dir .. "/execution-record.md")
+      end
+      assert.truthy(run("w" .. lang):find(title, 1, true))
+      local limits = core.json.decode(kit.run(folder, { "status", "w" .. lang, "--json" }).out).limits
+      assert.same({ "run_timeout", 1800 }, { limits[3].limit, limits[3].most })
+      local config = core.json.decode(folder.read(lang .. "-demo/skill-config.json"))
+      config.x_skillrt = { records = core.json.null }
+      folder.file(lang .. "-demo/skill-config.json", core.json.encode(config))
+      assert.is_nil(run("none" .. lang))
+    end
+  end)
+
   it("is written only where the skill asks, when the run is over, and never before", function()
     local folder <close> = kit.folder()
     folder.file("plain.lua", 'return require "skillrt".skill { name = "plain", actions = { { id = "a", run = function() end } } }')
@@ -79,13 +97,13 @@ describe("execution-record.md", function()
 end)
 
 describe("error-report.md", function()
-  it("names skill, time and state (R185), type, detail and place (R186), task and steps (R187)", function()
+  it("names skill, time and state (R185), type, detail and place (R186), task and steps (R187, F69)", function()
     local folder <close> = kit.folder()
     assert.equal(1, run(folder, "en", 'return nil, "cannot load *verseApiDigest*\\nat all"').code)
     local text = folder.read "w/error-report.md"
-    assert.truthy(text:find "%*%*Skill%*%*: component\n%*%*Time%*%*: %d%d%d%d%-%d%d%-%d%d %d%d:%d%d:%d%d\n%*%*State%*%*: failed\n", text)
+    assert.truthy(text:find "%*%*Skill%*%*: component\n%*%*Time%*%*: %d%d%d%d%-%d%d%-%d%d %d%d:%d%d:%d%d UTC\n%*%*State%*%*: failed\n", text)
     assert.truthy(text:find("- Type: execution failed (permanent)\n- Detail: cannot load \\*verseApiDigest\\* at all\n"
-      .. "- Place: executing, generate\n", 1, true), text)
+      .. "- Passes by itself: no\n- Place: executing, generate\n", 1, true), text)
     assert.truthy(text:find("- Task: make it\n- Completed steps: load\n- Current step: generate\n", 1, true), text)
   end)
 
@@ -93,7 +111,7 @@ describe("error-report.md", function()
     local folder <close> = kit.folder()
     run(folder, "en", 'return nil, "too slow", "timeout"')
     local text = folder.read "w/error-report.md"
-    assert.truthy(text:find("- Type: timeout (timeout)", 1, true), text)
+    assert.truthy(text:find("- Type: timeout (timeout)", 1, true) and text:find("- Passes by itself: it may\n", 1, true), text)
     assert.truthy(text:find
       "\n1%. Check whether the agent[^\n]+\n2%. Raise the action's timeout%.\n3%. Then try it again: skillrt retry ", text)
     os.execute("rm -r " .. folder.path .. "/w")

@@ -72,6 +72,33 @@ describe("a run as it was", function()
         by = final[#final].told.artifacts[1].by })
   end)
 
+  it("is written down as the protocol has it, with run, record, attempt, digests, and in UTC (R173, F69)", function()
+    local kit, core = require "tests.support.cli_kit", require "skillrt.core"
+    local folder <close> = kit.folder()
+    folder.file("draws.lua", [[return require("skillrt").skill { name = "draws", retry = { base = 0.001 }, phases = {
+      { id = "draw", checkpoint = "drawn", output = "draft.md", run = function(_, ctx)
+        if ctx.attempt < 3 then return nil, "again", "transient" end
+        ctx.context.set("template", "loaded")
+        return "text"
+      end } } }]])
+    local result = kit.run(folder, { "draws.lua", "--work-dir", "w", "--quiet" })
+    assert.equal(0, result.code, result.err)
+    local told = json.decode(kit.run(folder, { "history", "w", "--checkpoints", "--json" }).out)
+    local status = json.decode(kit.run(folder, { "status", "w", "--json" }).out)
+    local state = assert(moment.books(folder.path .. "/w", told.seq)).state.root
+    assert.same({ "draws", status.run_id, 1, 3, { template = "loaded" } }, { told.skill, told.run_id, told.step,
+      told.attempt, told.context })
+    assert.same("done", R.records(folder.path .. "/w")[told.seq].t)
+    assert.matches("^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.%d%d%dZ$", told.timestamp)
+    assert.equal(core.sha256(json.encode(state)), told.digest)
+    for _, artifact in ipairs(told.artifacts) do
+      assert.same({ "draft.md", "written", "draw" }, { artifact.path, artifact.status, artifact.by })
+      assert.equal(core.sha256 "text", artifact.digest) -- of the file's own bytes
+      assert.equal("text", folder.read "w/draft.md")
+    end
+    assert.equal(1, #told.artifacts)
+  end)
+
   it("names the place before each call that must not be made twice, and none before one that may", function()
     local one = skill { actions = { { id = "calls", run = function(_, ctx)
       assert(ctx.await { kind = "command", argv = { "true" } })

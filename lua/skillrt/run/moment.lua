@@ -7,6 +7,7 @@ local books_of = require("skillrt.run.books")
 local calls = require("skillrt.run.books.calls")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
+local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
 
@@ -153,7 +154,7 @@ function M.points(dir, each)
   return true
 end
 
----A point as the protocol writes checkpoints down (R173, F69).
+---A point as the protocol writes checkpoints down (R173, F69). An artifact's digest is that of the file's bytes.
 ---@param point skillrt.Point
 ---@param books skillrt.Books  as they were then
 ---@return table
@@ -161,7 +162,7 @@ function M.told(point, books)
   local artifacts = require("skillrt.base.json").array({})
   for _, path in ipairs(names.sorted(books.outputs)) do
     local value = books.state.root.outputs[books.outputs[path]]
-    local text = value ~= nil and core.json.encode(value) or nil
+    local text = value ~= nil and value ~= core.json.null and output_files.text_of(path, value) or nil
     artifacts[#artifacts + 1] = { path = path, status = "written", by = books.outputs[path],
       digest = text and core.sha256(text) or nil }
   end

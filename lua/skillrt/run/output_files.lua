@@ -22,6 +22,7 @@ local function text_of(name, value)
   local text, message = json.encode(value, { indent = 2, name = "output" })
   return text and text .. "\n", message
 end
+M.text_of = text_of
 
 ---Writes an output below the work directory.
 ---@param work_dir string

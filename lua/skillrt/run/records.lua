@@ -7,6 +7,7 @@
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
+local retry = require("skillrt.skill.retry")
 local story_of = require("skillrt.run.story")
 local suggested = require("skillrt.run.suggested")
 local template = require("skillrt.template")
@@ -145,6 +146,7 @@ function M.report(story, lang, dir)
     status = story.status,
     class = line(suggested.name(class, lang)),
     detail = line(detail or story.reason or "?", 2000),
+    passes = retry.CLASSES[class] == true,
     stage = suggested.stage(class, lang),
     step = failed and line(failed.id),
     task = line(said(task)),

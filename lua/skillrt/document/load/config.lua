@@ -188,6 +188,15 @@ local function add_loop(definition, config, options, agents)
   end
 end
 
+-- The language of the records that a run leaves behind: as it says, else that which the folder was generated in.
+local function records_of(own, folder)
+  if own.records ~= nil then
+    return own.records ~= json.null and own.records or nil
+  end
+  local text = folder and files.read(folder .. "/.skillrt-generated.json")
+  return text and (text:match('"lang": *"(%a+)"') == "zh" and "zh" or "en") or nil
+end
+
 ---The definition a config stands for.
 ---@param raw table a decoded skill-config.json
 ---@param options skillrt.load.ConfigOptions?
@@ -213,7 +222,7 @@ function M.definition(raw, options)
     dir = options.folder,
     source = options.source,
     interaction = own.interaction_mode,
-    records = own.records,
+    records = records_of(own, options.folder),
     on_error = object(own.termination).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),
