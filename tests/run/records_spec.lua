@@ -67,17 +67,17 @@ describe("execution-record.md", function()
     local folder <close> = kit.folder()
     for lang, title in pairs { en = "## Execution log", zh = "## 执行日志" } do
       assert.equal(0, kit.run(folder, { "new", lang .. "-demo", "--yes", "--lang", lang, "--quiet" }).code)
-      local function run(dir)
+      local function record_of(dir)
         assert.equal(0, kit.run(folder, { lang .. "-demo", "--dry-run", "--work-dir", dir, "--quiet" }).code)
         return folder.read(dir .. "/execution-record.md")
       end
-      assert.truthy(run("w" .. lang):find(title, 1, true))
+      assert.truthy(record_of("w" .. lang):find(title, 1, true))
       local limits = core.json.decode(kit.run(folder, { "status", "w" .. lang, "--json" }).out).limits
       assert.same({ "run_timeout", 1800 }, { limits[3].limit, limits[3].most })
       local config = core.json.decode(folder.read(lang .. "-demo/skill-config.json"))
       config.x_skillrt = { records = core.json.null }
       folder.file(lang .. "-demo/skill-config.json", core.json.encode(config))
-      assert.is_nil(run("none" .. lang))
+      assert.is_nil(record_of("none" .. lang))
     end
   end)
 
@@ -101,7 +101,8 @@ describe("error-report.md", function()
     local folder <close> = kit.folder()
     assert.equal(1, run(folder, "en", 'return nil, "cannot load *verseApiDigest*\\nat all"').code)
     local text = folder.read "w/error-report.md"
-    assert.truthy(text:find "%*%*Skill%*%*: component\n%*%*Time%*%*: %d%d%d%d%-%d%d%-%d%d %d%d:%d%d:%d%d UTC\n%*%*State%*%*: failed\n", text)
+    assert.truthy(text:find
+      "%*%*Skill%*%*: component\n%*%*Time%*%*: %d%d%d%d%-%d%d%-%d%d %d%d:%d%d:%d%d UTC\n%*%*State%*%*: failed\n", text)
     assert.truthy(text:find("- Type: execution failed (permanent)\n- Detail: cannot load \\*verseApiDigest\\* at all\n"
       .. "- Passes by itself: no\n- Place: executing, generate\n", 1, true), text)
     assert.truthy(text:find("- Task: make it\n- Completed steps: load\n- Current step: generate\n", 1, true), text)
