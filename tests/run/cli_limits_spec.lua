@@ -33,6 +33,9 @@ end
 return sub("out", {}, runs(%s))
 ]]
 
+-- The limit is that of the action around the sub-run.
+local HELD = INSIDE:format("sub('in', { run_timeout = 50 }, spin)"):gsub("id = \"b\",", "%0 limits = { run_timeout = 0.3 },")
+
 local CHOOSING = [[
 local skillrt = require "skillrt"
 return skillrt.skill { name = "spin", limits = { step_timeout = 0.2 },
@@ -60,6 +63,11 @@ describe("an endless loop in Lua", function()
       "s.lua:4: sub-run 1.1 took longer than run_timeout, 0.3 seconds" },
     [INSIDE:format "sub('mid', { run_timeout = 0.3 }, runs(sub('in', { run_timeout = 50 }, spin)))"] = { 12,
       "run_timeout", "s.lua:4: sub-run 1.1 took longer than run_timeout, 0.3 seconds" },
+    [SPIN:format("run_timeout = 50", "limits = { run_timeout = 0.3 },")] = { 12, "run_timeout",
+      "s.lua:6: the steps of a took longer than run_timeout, 0.3 seconds", "a.run_timeout" },
+    [INSIDE:format "(function() spin.limits = { run_timeout = 0.3 } return sub('in', { run_timeout = 50 }, spin) end)()"]
+      = { 12, "run_timeout", "s.lua:4: the steps of a in sub-run 1.1 took longer than", "sub/1.1/a.run_timeout" },
+    [HELD] = { 12, "run_timeout", "s.lua:4: the steps of b took longer than run_timeout, 0.3 seconds", "b.run_timeout" },
     [CHOOSING] = { 14, "step_timeout", "s.lua:4: Lua ran on" },
   } do
     it("ends at " .. is[2] .. " and says file and line, as a pause without an error: " .. is[3], function()
@@ -71,7 +79,8 @@ describe("an endless loop in Lua", function()
       assert.truthy(done.out:find("paused (" .. is[2] .. "): 0 steps", 1, true), done.out)
       local status = kit.objects(kit.run(folder, { "status", "w", "--json" }).out)[1]
       assert.equal(0, status.errors)
-      local named = is[3]:find("sub-run", 1, true) and "--add sub/1.1/run_timeout=" or ""
+      local full = is[4] or is[3]:find("sub-run", 1, true) and "sub/1.1/run_timeout"
+      local named = full and "--add " .. full .. "=" or ""
       assert.truthy(done.out:find(named, 1, true) or done.err:find(named, 1, true), done.out .. done.err)
     end)
   end

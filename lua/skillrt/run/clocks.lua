@@ -19,8 +19,10 @@ function Clocks.new(books)
   return single.of(Clocks, { books = books, due = due_of.new() })
 end
 
--- When a limit is over; nil: nothing is under way that it holds.
-local function over_at(self, one)
+---When a limit is over; nil: nothing is under way that it holds.
+---@param one skillrt.Bound
+---@return integer|nil at  of steady.lua
+function Clocks:over_at(one)
   local books, all = one.books, self.books
   if one.deadline then -- of a sub-run
     return all.subs and all.subs[books.sub] == books and one.deadline or nil
@@ -36,7 +38,7 @@ end
 ---What a limit holds has changed.
 ---@param one skillrt.Bound
 function Clocks:set(one)
-  local at = over_at(self, one)
+  local at = self:over_at(one)
   if at and not (one.alarm and one.alarm <= at) then -- one that is set too early is set anew at its time
     one.alarm = at
     self.due:put(at, one)

@@ -27,7 +27,9 @@ local table_of = require("skillrt.skill.limits")
 ---@field hit table|nil  { bound, call }: a call that may not leave any more
 ---@field root skillrt.Limits  the run's
 ---@field nearest skillrt.Limits|false     whose run_timeout ends first: its own, or of a scope around it
----@field ends_first skillrt.Limits|false  of the root: that of the function that went on last
+---@field ends_first skillrt.Bound|false  of the root: what of these ends first for the function that went on last
+---@field around skillrt.Limits|nil  of a sub-run: those that hold the step that waits for it
+---@field within string|nil  of a sub-run: the id of that step
 ---@field prefix string  of the names of its bounds: "" or "sub/2.1/"
 ---@field clocks skillrt.Clocks|false  of the run's: where an action or a sub-run has a run_timeout of its own
 local Limits = {}
@@ -133,6 +135,7 @@ function Limits.new(run, above, call)
   self.of_run = #self.of_run > #outer and self.of_run or outer -- held.lua knows bounds by their list
   self.by_id = by_id(self, run.skill)
   self.timed = timed(self, run.skill)
+  self.root.bounds_lua = self.root.bounds_lua or next(self.timed) ~= nil
   for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
     self[name] = limits[name] and bound(self, name, limits[name])
   end
@@ -143,6 +146,7 @@ function Limits.new(run, above, call)
   end
   take_up_times(self)
   local around = call and call.step.home and call.step.home.run.limits or above
+  self.around, self.within = around, call and call.step.id
   local nearest = around and around.nearest
   self.nearest = self.deadline and not (nearest and nearest.deadline <= self.deadline) and self or nearest or false
   if above and self.deadline then
@@ -168,12 +172,21 @@ function Limits:began(step)
   end
 end
 
+-- What holds from now on for Lua that runs on.
+local function ends_with(root, seconds, by, at)
+  root.allowed, root.ends_first = seconds, by
+  core.allow(math.ceil((seconds or 0) * 1000), at and math.max(0, at - steady.now()) or nil)
+end
+
 ---A step of an action or phase is over: less time is left to the others.
 ---@param id string
 function Limits:ended(id)
-  local one = self.timed[id]
+  local one, root = self.timed[id], self.root
   if one then
-    self.root.clocks:set(one)
+    root.clocks:set(one)
+    if root.ends_first == one then -- what goes on now is not held by it
+      ends_with(root, root.allowed, root.run_timeout or false, root.deadline)
+    end
   end
 end
 
@@ -191,7 +204,19 @@ local function rested(self, now)
   self.deadline = self.deadline + idle
   local stretch = self.allowed or self.step_timeout and self.step_timeout.most or 0
   core.allow(math.ceil(stretch * 1000), math.max(0, self.deadline - now))
+  self.ends_first = self.run_timeout
   return self.deadline
+end
+
+-- What took too long, in words.
+local function too_long(late)
+  local sub, who = late.books.sub, "the run"
+  if late.id then
+    who = ("the steps of %s%s"):format(late.id, sub and " in sub-run " .. sub or "")
+  elseif sub then
+    who = "sub-run " .. sub
+  end
+  return ("%s took longer than run_timeout, %g seconds"):format(who, late.most)
 end
 
 ---Whether the run has reached a limit, whatever it does.
@@ -212,14 +237,8 @@ function Limits:reached()
   end
   local late = deadline and now >= deadline and self.run_timeout or clocks and clocks:late(now)
   if late then
-    local sub, who = late.books.sub, "the run"
-    if late.id then
-      who = ("the steps of %s%s"):format(late.id, sub and " in sub-run " .. sub or "")
-    elseif sub then
-      who = "sub-run " .. sub
-    end
     self.late = late
-    return "paused", "run_timeout", ("%s took longer than run_timeout, %g seconds"):format(who, late.most)
+    return "paused", "run_timeout", too_long(late)
   end
 end
 
@@ -238,13 +257,30 @@ function Limits:seconds_of(one)
   return one.timeout or self.step_timeout and self.step_timeout.most
 end
 
----The function of an action goes on now: its own `timeout` holds for its Lua, too.
+-- Which run_timeout ends first for a function: that of a run around it, or of an action.
+local function first_end(self, id)
+  local nearest = self.nearest
+  local by, at = nearest and nearest.run_timeout, nearest and nearest.deadline
+  local clocks = self.root.clocks
+  local limits = clocks and self
+  while limits do
+    local one = limits.timed[id]
+    local over = one and clocks:over_at(one)
+    if over and not (at and at <= over) then
+      by, at = one, over
+    end
+    id, limits = limits.within, limits.around
+  end
+  return by, at
+end
+
+---The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
-  local root, nearest, seconds = self.root, self.nearest, one.timeout or self.allowance
-  if seconds ~= root.allowed or nearest ~= root.ends_first then -- of whatever scope a function went on last
-    root.allowed, root.ends_first = seconds, nearest
-    core.allow(math.ceil((seconds or 0) * 1000), nearest and math.max(0, nearest.deadline - steady.now()) or nil)
+  local root, seconds = self.root, one.timeout or self.allowance
+  local by, at = first_end(self, one.id)
+  if seconds ~= root.allowed or by ~= root.ends_first or by and by.id then -- of whatever function went on last
+    ends_with(root, seconds, by, at)
   end
 end
 
@@ -253,15 +289,13 @@ end
 ---@param where string|nil  file and line
 ---@return string|nil message
 function Limits:told(reason, where)
-  local of = reason == "run_timeout" and self.ends_first or self
-  local one = (reason == "step_timeout" or reason == "run_timeout") and of[reason]
+  local late = reason == "run_timeout" and (self.ends_first or self.run_timeout)
   if reason == "step_timeout" then
-    return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function",
-      one and ("step_timeout, %g seconds"):format(one.most) or "the timeout of its action")
-  elseif one then
-    self.late = one
-    local who = of == self and "the run" or "sub-run " .. one.books.sub
-    return ("%s: %s took longer than run_timeout, %g seconds"):format(where or "a function", who, one.most)
+    return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function", self.step_timeout
+      and ("step_timeout, %g seconds"):format(self.step_timeout.most) or "the timeout of its action")
+  elseif late then
+    self.late = late
+    return ("%s: %s"):format(where or "a function", too_long(late))
   end
 end
 

@@ -200,9 +200,7 @@ function Steps:perform(step)
     step.execution, step.said, step.context = nil, nil, nil
     kept.begin(step)
   end
-  local bounds = self.limits_of_all
-  if bounds.bounds_lua and ((definition.timeout or self.limits.allowance) ~= bounds.allowed
-    or self.limits.nearest ~= bounds.ends_first) then
+  if self.limits_of_all.bounds_lua then
     self.limits:allow(definition)
   end
   local drawing = drawn.step
