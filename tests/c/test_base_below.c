@@ -127,6 +127,21 @@ static void test_walk(struct scratch *s) {
   }
 }
 
+/* Descriptor 0 is one like any other: a parent may have closed it. */
+static void test_walk_from_zero(struct scratch *s) {
+  TEST("a walk goes on where a folder on the way has the number of a closed standard input") {
+    int folder = open(scratch_path(s, "run"), O_RDONLY | O_DIRECTORY), kept = dup(0);
+    close(0);
+    int walked = sys_walk_below(folder, "a/b/c/out.md", O_RDONLY);
+    char bytes[8] = "";
+    CHECK(walked >= 0 && read(walked, bytes, 7) == 7 && memcmp(bytes, "content", 7) == 0);
+    close(walked);
+    dup2(kept, 0);
+    close(kept);
+    close(folder);
+  }
+}
+
 static void test_harm(struct scratch *s) {
   TEST("whichever call fails or is interrupted: an error or the file, whole, and no descriptor "
        "left") {
@@ -169,6 +184,7 @@ int main(void) {
   scratch_make(&s);
   test_links(&s);
   test_walk(&s);
+  test_walk_from_zero(&s);
   test_harm(&s);
   scratch_remove(&s);
   return check_finish();

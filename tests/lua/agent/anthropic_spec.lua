@@ -57,6 +57,31 @@ describe("a model behind the Messages API", function()
     assert.is_true(request.idempotent)
   end)
 
+  it("takes its key from a file that nobody else can read, and holds the key alone", function()
+    local path = os.tmpname()
+    local function tried(text, mode)
+      local file <close> = assert(io.open(path, "w"))
+      assert(file:write(text))
+      file:close()
+      assert(os.execute(("chmod %s '%s'"):format(mode, path)))
+      local outcome, message, class, ctx = perform({ P.anthropic(GOOD) }, { key_file = path })
+      if outcome then
+        return ctx.asked[1].headers["x-api-key"], ctx.asked[1]
+      end
+      assert.same({ "permanent", 0 }, { class, #ctx.asked })
+      return nil, message
+    end
+    local key, request = tried("  sk-of-a-file\n", "600")
+    assert.equal("sk-of-a-file", key)
+    assert.is_nil(json.encode(request.declared):find("sk-of-a-file", 1, true))
+    assert.matches("can be read by others; chmod 600 it", select(2, tried("sk-of-a-file\n", "640")), 1, true)
+    for _, text in ipairs { "sk-of-a-file and more\n", "\n", "two\nlines\n" } do
+      assert.matches("must hold the key and nothing else", select(2, tried(text, "600")), 1, true)
+    end
+    os.remove(path)
+    assert.matches("key_file: ", select(2, perform({ P.anthropic(GOOD) }, { key_file = path })), 1, true)
+  end)
+
   it("is read from a stream or from one object alike, with what it used", function()
     for _, reply in ipairs { P.anthropic(GOOD), P.anthropic_json { { type = "text", text = GOOD } } } do
       local outcome = perform({ reply })
