@@ -361,6 +361,7 @@ function M.links(blocks)
         target, after = text:match("^([^%s()<>]+)()", at)
       end
       local is_link = target and not text:find("^%s+[^%s\"'()]", after) -- one with a blank in it is none
+        and not text:find "^[%s%-+*]*[Bb][Aa][Dd]%**:"
       out[#out + 1] = is_link and { target = target, text = label, line = line } or nil
     end
   end

@@ -109,6 +109,26 @@ local function missing_path(tree, text)
   end
 end
 
+-- Words before a path that send somebody to it. Without them a path is only spoken of, but where a line begins with it.
+local READS = { "read", "see", "load", "follow", "refer", "us[ei]", "run", "execut", "open", "consult", "check", "file",
+  "detail", "guide", "script", "template", "%f[%a]in%s*$", "%f[%a]from%s*$", "\u{8BFB}", "\u{89C1}", "\u{53C2}",
+  "\u{67E5}", "\u{6267}\u{884C}", "\u{8FD0}\u{884C}", "\u{4F7F}\u{7528}" }
+
+local function is_read(before)
+  before = before:lower()
+  local found = not before:find "%w" or before:find "[:|\u{FF1A}]%**%s*$" ~= nil
+  for _, word in ipairs(READS) do
+    found = found or before:find(word) ~= nil
+  end
+  return found and not before:find "%f[%a]like%s*$" and not before:find "%f[%a]bad%**:"
+end
+
+-- "World Watch's `scripts/x.sh`" is that one's.
+local function is_anothers(before)
+  local owner = before:lower():match "([%w]+)['\u{2019}]+s%s*$"
+  return owner ~= nil and owner ~= "skill" and owner ~= "folder"
+end
+
 local RUNNERS = { python = true, python3 = true, node = true, bash = true, sh = true, ruby = true, lua = true,
   uv = true, npx = true, deno = true, perl = true }
 
@@ -170,9 +190,10 @@ local function check_lines(tree, file, blocks, tell)
     end
     local about_others = nil
     each_span(passage.text, function(before, code, last)
-      local path = missing_path(tree, code) or missing_path(tree, program_of(code) or "")
+      local path = is_read(before) and missing_path(tree, code)
+        or code:find "%s" and missing_path(tree, program_of(code) or "")
       -- "`that-skill`: its `references/x.md`", "`that-skill`'s `references/x.md`", "`/that:skill` `references/x.md`"
-      local others = before:find "%f[%w][Ii]ts%s*$" or last and before:find "^'s%s*$"
+      local others = before:find "%f[%w][Ii]ts%s*$" or last and before:find "^'s%s*$" or is_anothers(before)
         or last and last:find "^/" and before:find "^%s*$"
       if path and about_others == nil then
         about_others = is_about_others(tree, passage.text) or passage.text:lower():find "%f[%a]export" ~= nil
