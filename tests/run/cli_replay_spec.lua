@@ -1,5 +1,6 @@
 -- cli_replay_spec.lua: `skillrt replay`: a run again from its journal, with the same skill and with changed ones.
 local kit = require "tests.support.cli_kit"
+local P = require "tests.support.providers"
 local R = require "tests.support.runs"
 
 -- Calls side by side and in rounds, what is drawn and kept, sub-runs, a retry, a question, an event, a limit.
@@ -191,6 +192,39 @@ describe("skillrt replay", function()
       assert.equal(7, damaged.code)
       assert.equal(2, kit.run(folder, { "replay", "nothing" }).code)
     end)
+
+  it("replays a model that uses tools, without its server and without its key; a tool is not performed again", function()
+    local server = R.server "/echo\n"
+    local script = [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "tooled", agents = { model = skillrt.agent.anthropic { model = "m",
+          url = os.getenv "ADDRESS" .. "/plan", key_env = "SOME_KEY" } },
+        tools = { add = { description = "Adds", input = { type = "object", properties = { a = { type = "number" } } },
+          run = function(input)
+            local file <close> = io.open("performed", "a")
+            file:write("x")
+            return { sum = input.a + 1 }
+          end } },
+        actions = { { id = "a", agent = "model", prompt = "add it up", tools = { "add" } } } }]]
+    folder.file("tooled.lua", script)
+    R.write(folder.path .. "/first", P.bytes(P.anthropic({ { type = "tool_use", id = "t1", name = "add",
+      input = { a = 1 } } }, { stop_reason = "tool_use" })))
+    R.write(folder.path .. "/second", P.bytes(P.anthropic('{"status":"completed","stateUpdates":{"ok":true}}')))
+    server.plan(("/raw?file=%s/first\n/raw?file=%s/second\n"):format(folder.path, folder.path))
+    local run = kit.run(folder, { "tooled.lua", "--work-dir", "tooled", "--quiet",
+      env = "SOME_KEY=abc ADDRESS=" .. server.url })
+    server.stop()
+    assert.equal(0, run.code, run.out .. run.err)
+    local env = "ADDRESS=" .. server.url
+    local same = kit.run(folder, { "replay", "tooled", env = env })
+    assert.equal(0, same.code, same.out .. same.err)
+    assert.truthy(same.out:find("2 calls answered", 1, true), same.out)
+    assert.equal("x", folder.read "performed")
+    folder.file("other.lua", (script:gsub("add it up", "add it down")))
+    local other = kit.run(folder, { "replay", "tooled", "--skill", "other.lua", env = env })
+    assert.truthy(other.out:find("diverged at step 1 (a), call 1", 1, true), other.out)
+    assert.truthy(other.out:find("add it up", 1, true) and other.out:find("add it down", 1, true), other.out)
+  end)
 
   it("replays a workflow script; a changed one is asked anew, and its first other agent is named", function()
     local flow = [[export const meta = { name: 'flow', description: 'asks three times' }
