@@ -183,6 +183,38 @@ describe("skillrt test", function()
     ]])
   end)
 
+  it("lets a model use the skill's tools, and tells it what they gave; forms are asked for again, without a key", function()
+    local skill = [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "tooled", agents = { model = skillrt.agent.%s { model = "m", key_env = "NOT_THERE" } },
+        tools = { add = { description = "Adds", input = { type = "object", required = { "a" },
+          properties = { a = { type = "number" } } }, run = function(input) return { sum = input.a + 1 } end } },
+        actions = { { id = "a", priority = 2, agent = "model", prompt = "add it up", tools = { "add" } },
+          { id = "b", priority = 1, run = function(_, ctx)
+            return ctx.agent("How many?", { schema = { type = "object", required = { "n" },
+              properties = { n = { type = "integer" } } } })
+          end } } }]]
+    local spec = [[
+      it("adds", function()
+        local run = test.run { agents = { model = { test.tools { { "add", { a = 41 } }, { "add", { a = "x" } } },
+          { stateUpdates = { sum = 42 } }, { n = "seven" }, { n = 7 } } } }
+        assert.equal("completed", run.status, run.message)
+        assert.equal(42, run.state.sum)
+        assert.equal(7, run.state.n)
+        assert.equal(4, run:asked "model")
+        assert.matches('sum', run.calls[2].body)
+        assert.matches("42", run.calls[2].body)
+        assert.matches("must be number", run.calls[2].body)
+      end)
+      it("hears nonsense", function()
+        local run = test.run { agents = { model = { test.garbage(), { stateUpdates = { sum = 1 } }, { n = 7 } } } }
+        assert.equal("completed", run.status, run.message)
+        assert.equal(3, run:asked "model")
+      end)]]
+    passes(spec, skill:format "anthropic")
+    passes(spec, skill:format "openai")
+  end)
+
   it("has busted's words: nested blocks, before and after, finally, pending, errors with their line", function()
     local code, out, _, left = tested [[
       local order = {}

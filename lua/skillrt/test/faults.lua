@@ -55,7 +55,13 @@ end
 ---What no model should say: bytes that are no answer of any form.
 ---@param text string?
 function M.garbage(text)
-  return fault({ kind = "reply", reply = { status = "ok", body = text or "\u{fffd}]}{ <html>502 Bad Gateway" } })
+  return fault({ kind = "garbage", text = text or "\u{fffd}]}{ <html>502 Bad Gateway" })
+end
+
+---A model wants to use these tools of its skill: { name, input } each; who is asked next is told what they gave.
+---@param calls table[]
+function M.tools(calls)
+  return fault({ kind = "tools", calls = calls })
 end
 
 ---The process is killed after the call left and before its reply was there, and the run is resumed. The call leaves

@@ -130,8 +130,11 @@ local function body_of(value, asked)
 end
 
 local function good(value, call, asked)
-  return { status = "ok", code = call.kind == "http" and 200 or 0, body = body_of(value, asked),
-    extra = call.kind == "http" and type(value) == "table" and "application/json" or "", message = "", elapsed_ms = 0 }
+  local is_model = asked.agent_kind == "anthropic" or asked.agent_kind == "openai"
+  local body = body_of(value, asked)
+  return { status = "ok", code = call.kind == "http" and 200 or 0, body = is_model and stub.message(body) or body,
+    extra = call.kind == "http" and (is_model or type(value) == "table") and "application/json" or "", message = "",
+    elapsed_ms = 0 }
 end
 
 -- The journal is what it is at this moment: the process that had it is gone. Nothing more is written to it.
@@ -157,6 +160,19 @@ function REPLIES.reply(_, call, fault)
   for key, value in pairs(fault.reply) do
     reply[key] = value
   end
+  return reply
+end
+
+function REPLIES.garbage(_, call, fault, asked)
+  return good(fault.text, call, asked)
+end
+
+function REPLIES.tools(self, call, fault, asked)
+  if asked.agent_kind ~= "anthropic" and asked.agent_kind ~= "openai" then
+    return self:fail(("test.tools: %s is no model that uses tools of the skill"):format(asked.agent or asked.to))
+  end
+  local reply = good("", call, asked)
+  reply.body = stub.message(nil, fault.calls)
   return reply
 end
 
@@ -188,7 +204,7 @@ local function reply_to(self, call, asked, value)
     local reply = reply_to(self, call, asked, value.reply)
     return reply and later(self, call, reply, value.seconds)
   end
-  return REPLIES[value.kind](self, call, value)
+  return REPLIES[value.kind](self, call, value, asked)
 end
 
 ---The intent of a call is durable: what comes back; nothing: it comes later, or the run ends.
