@@ -210,6 +210,35 @@ describe("a server of MCP that misbehaves", function()
     assert.equal(3000000, #call("good", "big", nil, { bytes = 3000000 }).text)
   end)
 
+  it("is bounded in time and memory where it floods in a call, and is heard again behind it", function()
+    local heap, began = collectgarbage "count", os.time()
+    local result = run(function(_, ctx)
+      local flood = { ctx.tool("mcp__our__flood", {}, { idempotent = true, timeout = 1 }) }
+      local line = { ctx.tool("mcp__our__flood", { endless = true }, { idempotent = true, timeout = 20 }) }
+      return { flood = flood[2], line = line[2], after = (ctx.tool("mcp__our__echo", { text = "x" }, { acts = false })) }
+    end, { our = server("good", { max_reply = 1 << 20 }) })
+    assert.matches("no answer in time", result.state.flood, 1, true)
+    assert.matches("a message of more than 1048576 bytes", result.state.line)
+    assert.equal("x", result.state.after)
+    assert.is_true(os.time() - began < 30)
+    collectgarbage()
+    assert.is_true(collectgarbage "count" - heap < 20000)
+  end)
+
+  it("is the same to a run that keeps nothing", function()
+    local result = run(function(_, ctx)
+      return { text = (ctx.tool("mcp__our__echo", { text = "x" })) }
+    end, nil, { context = "memory" })
+    assert.equal("x", result.state.text)
+  end)
+
+  it("that answers twice is heard once", function()
+    local result = run(function(_, ctx)
+      return { one = (ctx.tool("mcp__our__twice")), two = (ctx.tool("mcp__our__echo", { text = "x" })) }
+    end)
+    assert.same({ "first", "x" }, { result.state.one, result.state.two })
+  end)
+
   it("is begun anew, so often and no more", function()
     local said = {}
     run(function(_, ctx)
@@ -311,6 +340,43 @@ describe("a model with the tools of a server of MCP", function()
       counts[record.kind] = (counts[record.kind] or 0) + 1
     end
     assert.same({ session = 4, http = 2 }, counts)
+  end)
+
+  it("is resumed behind every record of a talk: no use that is over is made again", function()
+    local plan = { asks { { "mcp__our__act", { n = 1 } }, { "mcp__our__echo", { text = "x" } } },
+      asks { { "mcp__our__act", { n = 2 } } }, raw(P.anthropic(GOOD)) }
+    local one = { our = server("good", { tools = { echo = { acts = false }, act = true } }) }
+    local result, dir = talk(plan, one)
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "1", "2" }, lines "acts")
+    local seen, asked = { paused = 0, completed = 0 }, 0
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "stop" then break end
+      local copy, turns, acted = R.folder() .. "/cut", 0, {}
+      R.cut(dir, copy, keep)
+      for _, known in ipairs(R.records(copy, "result")) do
+        turns = turns + (known.reply and known.reply.code == 200 and 1 or 0)
+      end
+      for _, known in ipairs(R.records(copy, "call")) do
+        acted[#acted + 1] = known.to:find("tools/call act", 1, true) and true or nil
+      end
+      os.remove(folder .. "/acts")
+      web.plan(("/status/500\n"):rep(#web.log()) .. table.concat(plan, "\n", turns + 1) .. "\n")
+      local resumed = assert(skillrt.resume(copy, { skill = R.skill(skill(one)) }))
+      seen[resumed.status], asked = seen[resumed.status] + 1, asked + #R.records(copy, "doubt")
+      assert.equal(resumed.status == "completed" and 2 - #acted or 0, #lines "acts", keep .. " " .. record.t)
+    end
+    assert.is_true(seen.completed > 8 and seen.paused >= 2 and asked == seen.paused, json.encode(seen))
+  end)
+
+  it("is asked about before it acts, where a person takes part", function()
+    local definition_of = skill({ our = server() }, { tools = { "mcp__our" } })
+    definition_of.interaction = "interactive"
+    web.plan(asks { { "mcp__our__act", { n = 5 } } } .. "\n" .. raw(P.anthropic(GOOD)) .. "\n")
+    local result = assert(R.run(definition_of, { work_dir = R.folder() .. "/run" }))
+    assert.equal("paused", result.status, result.message)
+    assert.matches("May the tool mcp__our__act be used%?", result.question.question)
+    assert.same({}, lines "acts")
   end)
 
   it("reads resources with two tools more, where the skill says so", function()

@@ -65,7 +65,7 @@ function CALL.echo(arguments)
 end
 
 function CALL.act(arguments)
-  note("acts", tostring(arguments.n))
+  note("acts", ("%d"):format(arguments.n or 0))
   if mode == "dies acting" then
     os.exit(9)
   end
@@ -123,6 +123,23 @@ CALL["new"] = function()
 end
 
 function CALL.never() end
+
+function CALL.twice(_, id)
+  send { id = id, result = text("first") }
+  return text("second")
+end
+
+-- Says things nobody asked for until it is ended, and never answers; the last is a line without an end.
+function CALL.flood(arguments)
+  local line = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"' .. ("x"):rep(200) .. '"}}\n'
+  local stop = os.time() + 3
+  while os.time() < stop do
+    io.write(line)
+  end
+  while arguments.endless do
+    io.write(line:sub(1, -2))
+  end
+end
 
 local METHOD = {}
 
