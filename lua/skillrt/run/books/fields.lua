@@ -34,7 +34,8 @@ M.BOOKS = classes({
     rounds checkpoint abort plan tool_set phases]],
   grows = [[run_id skill version mode input pins context_strategy started_at args cwd format session contexts
     last_step finished at status reason message limit due spent spent_by chosen same added bounds active opened_at
-    retries free_errors rollbacks cuts arrivals arrived_count events events_count asked waits undo acted]],
+    retries free_errors rollbacks cuts arrivals arrived_count events events_count asked waits undo acted epochs talking
+    said]],
   passes = "questions subs retrying answer answers choice damaged halt signatures programs rolled",
   apart = "state steps open newest sub parent",
 })
