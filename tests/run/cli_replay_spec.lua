@@ -151,7 +151,7 @@ describe("skillrt replay", function()
   it("tells what steps and the end came to that is not what they came to", function()
     local code, out = changed(folder, "flaky = at", "flaky = -at")
     assert.equal(1, code)
-    assert.truthy(out:find("differs: step %d+ %(flaky%): updates: "), out)
+    assert.truthy(out:find("differs: step %d+ %(flaky%): updates, line %d+: "), out)
     code, out = changed(folder, '"no good"', '"no better"')
     assert.equal(1, code)
     assert.truthy(out:find("no good", 1, true) and out:find("no better", 1, true), out)
@@ -192,6 +192,33 @@ describe("skillrt replay", function()
       assert.equal(7, damaged.code)
       assert.equal(2, kit.run(folder, { "replay", "nothing" }).code)
     end)
+
+  it("replays phases side by side, outputs that agents wrote themselves, checks and repairs, from another folder", function()
+    folder.file("phased.lua", [[
+      local skillrt = require "skillrt"
+      local function agent(seconds, writes)
+        return skillrt.agent.command { "sh", "-c", "cat > /dev/null; sleep " .. seconds .. "; " .. (writes
+          and "echo '{\"v\": 2}' > {work_dir}/b.json; echo '{\"status\":\"completed\"}'"
+          or "echo '{\"status\":\"completed\",\"output\":{\"v\":1}}'"), stdin = "{prompt}", parse = "json" }
+      end
+      return skillrt.skill { name = "phased", protocol = true, retry = { base = 0.01 },
+        agents = { slow = agent("0.2"), quick = agent("0", true) }, phases = {
+        { id = "a", agent = "slow", prompt = "do a", parallel = true, output = "a.json" },
+        { id = "b", agent = "quick", prompt = "do b", parallel = true, output = "b.json" },
+        { id = "c", agent = "quick", prompt = "do c", input = { "a.json", "b.json" }, output = "b.json" },
+        { id = "d", output = "d.json", repair = 9, run = function(state, ctx) return { of = state.outputs, at = ctx.attempt },
+          { r = ctx.random(100) } end, validate = { check = function(state, ctx)
+            if ctx.random() < 0.7 then return nil, "once more" end
+            return true
+          end } } } }]])
+    local run = kit.run(folder, { "phased.lua", "--work-dir", "phased", "--quiet" })
+    assert.truthy(run.code == 0 or run.code == 1, run.err) -- it may have had no luck
+    os.execute(("mv %s/phased %s/away"):format(kit.quoted(folder.path), kit.quoted(folder.path)))
+    local same = kit.run(folder, { "replay", "away" })
+    assert.equal(0, same.code, same.out .. same.err)
+    assert.truthy(same.out:find("3 calls answered", 1, true), same.out)
+    assert.truthy(same.out:find(run.code == 0 and "completed (" or "failed (", 1, true), same.out)
+  end)
 
   it("replays a model that uses tools, without its server and without its key; a tool is not performed again", function()
     local server = R.server "/echo\n"

@@ -36,6 +36,9 @@ function World.new(recording, dir)
   return self
 end
 
+-- What a step gave.
+local GIVEN <const> = { "set", "out", "context" }
+
 -- A message names its script as it is called now: as it was called then, it is the same one.
 local function renamed(self, entry)
   local known = self.of[entry.step]
@@ -54,6 +57,11 @@ function World:opened(run, policy)
   function journal.emit(own, entry, simple)
     if entry.t == "fail" then
       renamed(self, entry)
+    elseif entry.t == "done" then -- before the books have it: it may be a view of the state
+      self.gave = {}
+      for _, field in ipairs(GIVEN) do
+        self.gave[field] = request.lines_of(entry[field])
+      end
     end
     return emit(own, entry, simple)
   end
@@ -130,21 +138,20 @@ end
 
 -- What a step gave against what it gave when it was recorded.
 local function compare(self, known, entry)
-  local function differs(what, was, is)
-    self.differences[#self.differences + 1] = ("step %d (%s): %s: %s -> %s"):format(known.number, known.id, what, was,
-      is)
+  local function differs(what, how)
+    self.differences[#self.differences + 1] = ("step %d (%s): %s, %s"):format(known.number, known.id, what, how)
   end
   local over = known.over
   if not over then
     return
   elseif over.t ~= entry.t then
-    return differs("its end", over.t == "done" and "done" or over.message or over.t,
-      entry.t == "done" and "done" or entry.message or entry.t)
+    return differs("its end", ("%s -> %s"):format(over.t == "done" and "done" or over.message or over.t,
+      entry.t == "done" and "done" or entry.message or entry.t))
   end
-  for _, field in ipairs({ "set", "out", "context" }) do
-    local was, is = self:placeless(request.shown(over[field])), self:placeless(request.shown(entry[field]))
-    if was ~= is then
-      differs(field == "set" and "updates" or field == "out" and "output" or field, was, is)
+  for _, field in ipairs(entry.t == "done" and GIVEN or {}) do
+    local line = request.line(self:placeless(request.lines_of(over[field])), self:placeless(self.gave[field]))
+    if line then
+      differs(field == "set" and "updates" or field == "out" and "output" or field, line)
     end
   end
 end
