@@ -79,6 +79,7 @@ describe("the flow of an agent.yml", function()
       assert.matches('"errors":%["t1 fails","t2 fails"%]', seen[4].prompt)
       assert.matches('"files":%["generation.java"%]', seen[4].prompt)
       assert.same({ "max_retries", "phase", "retry_count", "verified" }, R.records(dir, "done")[1].refused)
+      for _, record in ipairs(R.records(dir, "done")) do assert.is_nil(record.missed, "what it promises, the runtime does") end
     end)
 
   for retries = 0, 3 do
@@ -126,13 +127,13 @@ describe("the flow of an agent.yml", function()
     local dir, at = R.folder() .. "/run", nil
     assert(loaded(R.folder(), 2, worker(99, {})):run { work_dir = dir })
     for number, record in ipairs(R.records(dir)) do
-      at = at or record.t == "start" and record.action == "repair" and number
+      at = at or record.t == "start" and record.action == "verification" and number
     end
     local box <close> = kit.folder()
     local run = kit.run(box, { "rollback", dir, "--to", tostring(at - 1) })
     assert.equal(0, run.code, run.err)
     local _, books = R.records(dir)
-    assert.same({ "verification", "verification", 0 }, { books.tool_set, books.state.root.phase, books.state.root.retry_count })
+    assert.same({ "generation", "generation", 0 }, { books.tool_set, books.state.root.phase, books.state.root.retry_count })
   end)
 end)
 
@@ -168,6 +169,7 @@ esac
       assert.matches("Executing: work %(tools: generation%)", run.out)
       local log = kit.run(folder, { "log", "w" })
       assert.matches("Phase: analysis %-> generation %(report%)", log.out)
+      assert.matches("phase: analysis %-%S+ generation %(report%)", kit.run(folder, { "report", "w", "--html", "-" }).out)
       local status = kit.run(folder, { "status", "w" })
       assert.matches("tool set +generation, entered 5 times", status.out)
       assert.equal("generation", json.decode(kit.run(folder, { "status", "w", "--json" }).out).tool_set)

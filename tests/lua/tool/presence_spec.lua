@@ -34,6 +34,15 @@ describe("the present set", function()
     assert.equal("a", names(one))
   end)
 
+  it("is all tools where a set names none (F53)", function()
+    local one = made { names = {} }
+    assert.equal("a b c lost", names(one))
+    one:change { "b" }
+    one:change {}
+    assert.equal("a b c lost", names(one))
+    assert.equal("", names((made { names = {}, known = {} })), "but for an agent that is given none at all")
+  end)
+
   it("stays as it is, or becomes all, where that is said (F53)", function()
     local one = made { names = { "a" }, known = { "a", "b", "c" }, on_absent = "refuse" }
     local found, message, what = one:called "b"

@@ -108,6 +108,17 @@ describe("a skill-config as a skill", function()
     assert.same({ "few", "full" }, { skill.actions[1].tool_set, skill.actions[2].tool_set })
     assert.same({ "A", "B" }, skill.tool_sets[1].tools)
     assert.is_nil(skill.tool_sets[2].tools)
+    for given, by in pairs { orchestrator = "orchestrator", llm_self_report = "report", tool_calls = "calls",
+      tool_call_pattern = "calls" } do
+      raw.x_skillrt.phase_detection = { strategy = given, tool_phase_map = { A = "few" }, fallback = "full",
+        context_summary = { max_bytes = 500 } }
+      local switching = skill_of(raw).switching
+      assert.same({ by, "few", "full", 500, "few" }, { switching.by, switching.map.A, switching.fallback, switching.summary,
+        switching.start })
+    end
+    raw.x_skillrt.phase_detection = { strategy = "guess" }
+    local _, refused = load_config.skill(raw, { agents = ANY })
+    assert.matches("must be one of orchestrator", refused)
   end)
 
   it("keeps the specs for whoever supplies them (F15)", function()
