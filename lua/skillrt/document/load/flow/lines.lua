@@ -163,6 +163,33 @@ local function entry(flow, passage, file)
   return here
 end
 
+local MAX_FRONT <const> = 4000
+
+-- `nextStepFile: './step-03-tell.md'` in a step's front matter: where that is not the step that comes next, the steps
+-- between are left out, or it leads back.
+local function read_next(flow, file, own)
+  local text, line = (flow.tree:read(file) or ""):sub(1, MAX_FRONT), 0
+  for one in (text:find "^%-%-%-\r?\n" and text or ""):gmatch "(.-)\n" do
+    line = line + 1
+    local target = one:match "^nextStepFile:%s*['\"]?([^'\"%s]+)"
+    local to = target and flow.mentions.by_path[target:match "[^/]+$"]
+    if to then
+      local between = {}
+      for index = math.min(own + 1, to), math.max(own, to - 1) do
+        between[#between + 1] = index
+      end
+      if to <= own then
+        flow:tell("loop", between, { file = file, line = line }, one)
+      elseif to > own + 1 then
+        flow:tell("condition", between, { file = file, line = line }, one)
+      end
+    end
+    if line > 1 and one:find "^%-%-%-" then
+      return
+    end
+  end
+end
+
 ---Judges the lines of one document.
 ---@param flow skillrt.load.Flow
 ---@param blocks skillrt.load.Markdown
@@ -170,6 +197,9 @@ end
 ---@param own integer?  the phase whose document it is
 function M.read(flow, blocks, file, own)
   local round, over = rounds_of_lists(flow, file)
+  if own then
+    read_next(flow, file, own)
+  end
   local shown = false -- what stands below "Example:" is none of the instructions
   passages.each(blocks, function(passage)
     shown = passage.kind == "item" and shown or passage.text:lower():find "^[*_%s]*examples?[*_%s]*:[*_%s]*$" ~= nil

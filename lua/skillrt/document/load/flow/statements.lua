@@ -108,6 +108,7 @@ local function plain(text)
       break
     end
   end
+  text = text:gsub("\u{2192}", "->")
   return text
 end
 
