@@ -104,28 +104,6 @@ static enum task_kind read_kind(lua_State *L, int at) {
   return kind;
 }
 
-static void read_http(lua_State *L, int at, struct task *task) {
-  text_field(L, at, "url", task, &task->target);
-  text_field(L, at, "method", task, &task->method);
-  text_field(L, at, "ca_file", task, &task->ca_file);
-  text_field(L, at, "addresses", task, &task->addresses);
-  map_field(L, at, "headers", ": ", task, &task->headers);
-  list_field(L, at, "joins", task, &task->joins);
-  body_field(L, at, "body", task);
-  task->max_body = size_field(L, at, "max_reply");
-  task->max_redirects = size_field(L, at, "max_redirects");
-  task->connect_ms = milliseconds(L, at, "connect_timeout");
-}
-
-static void read_command(lua_State *L, int at, struct task *task) {
-  list_field(L, at, "argv", task, &task->args);
-  map_field(L, at, "env", "=", task, &task->env);
-  text_field(L, at, "cwd", task, &task->cwd);
-  text_field(L, at, "noise", task, &task->noise);
-  body_field(L, at, "stdin", task);
-  task->max_body = size_field(L, at, "max_output");
-}
-
 /* id: a whole number or a text, as JSON. */
 static void id_field(lua_State *L, int at, struct task *task) {
   luaL_Buffer json;
@@ -152,6 +130,29 @@ static void id_field(lua_State *L, int at, struct task *task) {
   }
   if (!task_set(task, &task->reply_id, lua_tostring(L, -1), &error)) raise(L, &error);
   lua_pop(L, 2);
+}
+
+static void read_http(lua_State *L, int at, struct task *task) {
+  text_field(L, at, "url", task, &task->target);
+  text_field(L, at, "method", task, &task->method);
+  text_field(L, at, "ca_file", task, &task->ca_file);
+  text_field(L, at, "addresses", task, &task->addresses);
+  map_field(L, at, "headers", ": ", task, &task->headers);
+  id_field(L, at, task);
+  list_field(L, at, "joins", task, &task->joins);
+  body_field(L, at, "body", task);
+  task->max_body = size_field(L, at, "max_reply");
+  task->max_redirects = size_field(L, at, "max_redirects");
+  task->connect_ms = milliseconds(L, at, "connect_timeout");
+}
+
+static void read_command(lua_State *L, int at, struct task *task) {
+  list_field(L, at, "argv", task, &task->args);
+  map_field(L, at, "env", "=", task, &task->env);
+  text_field(L, at, "cwd", task, &task->cwd);
+  text_field(L, at, "noise", task, &task->noise);
+  body_field(L, at, "stdin", task);
+  task->max_body = size_field(L, at, "max_output");
 }
 
 static void read_session(lua_State *L, int at, struct task *task) {

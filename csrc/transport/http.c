@@ -172,8 +172,11 @@ static void http_pump(struct http *owner) {
     struct outcome outcome;
     call_unmark(call);
     bool fed = http_events_feed(call);
-    if (fed || !call->exchange) continue;
-    http_outcome(call, &outcome, REPLY_BROKEN, "out of memory");
+    if (!call->exchange || (fed && !call->answered)) continue;
+    if (fed) /* nothing more of the stream is waited for */
+      outcome = (struct outcome){.status = REPLY_OK};
+    else
+      http_outcome(call, &outcome, REPLY_BROKEN, "out of memory");
     call_finish(call, &outcome);
   }
   while (owner->multi && owner->starved && owner->calls) {

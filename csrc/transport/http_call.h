@@ -62,7 +62,8 @@ struct call {
   bool head_large, body_large, starved; /* why a callback stopped the transfer */
   struct buffer head;                   /* "name: value\n" */
   struct buffer body;
-  bool events; /* the body is an event stream */
+  bool events;   /* the body is an event stream */
+  bool answered; /* ... whose event was waited for came */
   struct sse sse;
   size_t fed;   /* bytes of body that `sse` has seen, or are joined */
   size_t seen;  /* ... and in which the end of an event was looked for */

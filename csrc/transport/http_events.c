@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "base/sse_join.h"
+#include "transport/session_message.h"
 
 static bool on_event(void *data, const struct sse_event *event) {
   struct call *call = data;
   struct exchange *exchange = call->exchange;
+  const char *id = call->task->reply_id;
+  call->answered = call->answered || (id && message_answers(event->data, id));
   if (exchange->progress && !call->task->unwatched) exchange->progress(exchange, event->data);
   return call->exchange != NULL; /* canceled: enough */
 }

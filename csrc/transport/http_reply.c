@@ -23,7 +23,7 @@ void http_reply_reset(struct call *call) {
   call->sent = 0;
   call->taken = 0;
   call->why[0] = 0;
-  call->connected = call->events = false;
+  call->connected = call->events = call->answered = false;
   buffer_reset(&call->head);
   buffer_reset(&call->body);
   http_events_reset(call);

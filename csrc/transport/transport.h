@@ -39,7 +39,8 @@ struct task {
   const struct sys *sys;
   char *target;           /* http: URL; session, host: its name; process: NULL */
   char *key;              /* host: of idempotency, the same for all attempts */
-  char *reply_id;         /* session: the JSON of the answer's "id"; NULL: the next message is it */
+  char *reply_id;         /* session: the JSON of the answer's "id"; NULL: the next message is it.
+                             http: an event stream is over with the event that has it */
   struct strings opening; /* session: what a program that begins is told before all else: each is
                              a message; one that asks something is answered before the next */
   char *withdraw;         /* session: said where the exchange is given up */

@@ -75,6 +75,17 @@ describe("a server of MCP behind a URL", function()
     assert.is_nil(web.request(1):find "Mcp%-Session%-Id")
   end)
 
+  it("may leave its stream open behind the answer", function()
+    local path = R.folder() .. "/open"
+    local head = "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+      .. "id: e1\ndata: " .. json.encode(said("0", "here")) .. "\n\n"
+    R.write(path, head .. ": still here\n\n")
+    local began = os.time()
+    local result = run({ opened "0", http(202), ("/raw?file=%s&piece=%d&ms=20000"):format(path, #head) }, echo)
+    assert.equal("here", result.state.text, result.state.message)
+    assert.is_true(os.time() - began < 10)
+  end)
+
   it("answers with a stream; one that ends early is taken up behind its last event", function()
     local note = 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}'
     local result = run({ opened "0", http(202), stream { "id: e1\nretry: 10\ndata:", note },

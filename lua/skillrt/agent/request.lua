@@ -66,6 +66,7 @@ M.FIELDS = {
     body = { kind = "string" },
     ca_file = { kind = "text" },
     addresses = { kind = "text" }, -- "public", and networks besides: what it may connect to
+    id = {}, -- a stream of events is over with the message that answers this
     joins = { kind = "text", list = true }, -- of a stream's events: fields whose texts are pieces
     max_reply = { kind = "positive" },
     max_redirects = { kind = "count", default = 0 },

@@ -57,7 +57,7 @@ local function request(client, call, more)
     declared = { headers = server.headers, body = more.declared or more.body },
     secrets = secrets, ca_file = server.ca_file, max_reply = server.max_reply,
     timeout = call.timeout or server.timeout, idle_timeout = call.timeout or server.timeout,
-    idempotent = call.idempotent, acts = call.acts,
+    idempotent = call.idempotent, acts = call.acts, id = call.id,
     shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
   }
 end
@@ -120,7 +120,7 @@ local function answer_of(client, call, reply)
     end
     client.ctx.sleep(math.min((wait or 1000) / 1000, MAX_WAIT))
     local one = request(client, { idempotent = true, acts = false, timeout = call.timeout, shown = call.shown,
-      method = call.method }, { headers = { Accept = "text/event-stream", ["Last-Event-ID"] = last } })
+      id = call.id, method = call.method }, { headers = { Accept = "text/event-stream", ["Last-Event-ID"] = last } })
     local more, why, class = client.ctx.await(one)
     if not more then
       return nil, why, class
