@@ -116,8 +116,10 @@ $(CORE_SO): $(CORE_O) $(BUILD)/inputs
 $(HTTP_SO): $(HTTP_O) $(BUILD)/inputs
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $(HTTP_O) $(LIBS_UV) $(LIBS_CURL) -o $@
+# relocations of its tables in an eighth of the room, 25 KB less, which a C library from glibc 2.36 on reads
+PACKED = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '$$1 == "glibc" && $$2 + 0 >= 2.36 {print "-Wl,-z,pack-relative-relocs"}')
 $(BUILD)/skillrt: $(MAIN_O) $(CORE_O) $(BUILD)/inputs
-	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(MAIN_O) $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(PACKED) $(MAIN_O) $(CORE_O) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
 # a host program links the library alone, as a stranger would
 $(HOSTS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(LIBRARY) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
