@@ -98,6 +98,18 @@ describe("find_tool", function()
     assert.equal("no tool fits these words; try others", find.make(registry, registry:names()):perform(nil, { words = "zzz" }))
   end)
 
+  it("finds the tools of servers, none of which is sent before", function()
+    server.plan(table.concat({ raw(wire.asks { { id = "a", name = "find_tool", input = { words = "echo" } } }),
+      raw(wire.asks { { id = "b", name = "mcp__our__echo", input = { text = "hello" } } }), raw(wire.says(wires.GOOD)) }, "\n") .. "\n")
+    local skill = definition { url = server.url .. "/plan", find_tools = true }
+    skill.mcp = { our = { command = { "lua5.4", "tests/support/mcp_server.lua", "good", folder } } }
+    local result = assert(R.run(skill))
+    assert.equal("completed", result.status, result.message)
+    assert.equal("find_tool read ask_user", sent(1))
+    assert.matches("^find_tool read ask_user mcp__our__echo", sent(2))
+    assert.matches("hello", wire.all(select(2, server.request(3)))[2][2])
+  end)
+
   it("finds no tool that its step may not use", function()
     server.plan(table.concat({ raw(wire.asks { { id = "a", name = "find_tool", input = { words = "invoice" } },
       { id = "b", name = "pay_invoice", input = {} } }), raw(wire.says(wires.GOOD)) }, "\n") .. "\n")
