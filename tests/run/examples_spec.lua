@@ -109,10 +109,12 @@ describe("the example", function()
     assert.has_match("1 files, 0 worth a look", pages.read(folder.path .. "/quick/report.md"), 1, true)
   end)
 
-  it("http_agent passes its own tests, without its agent (R152)", function()
-    local output, code = pages.run(("%s test examples/http_agent/skill.lua"):format(program))
-    assert.equal(0, code, output)
-    assert.truthy(output:find("3 successes / 0 failures / 0 errors", 1, true), output)
+  it("http_agent and unit_tests pass their own tests, without an agent and a compiler (R152)", function()
+    for name, count in pairs { http_agent = 3, unit_tests = 2 } do
+      local output, code = pages.run(("%s test examples/%s/skill.lua"):format(program, name))
+      assert.equal(0, code, output)
+      assert.truthy(output:find(("%d successes / 0 failures / 0 errors"):format(count), 1, true), output)
+    end
   end)
 
   it("http_agent comes back to a busy agent and reads its talk (R63, R64, F25)", function()
