@@ -138,6 +138,25 @@ describe("phases that go round", function()
     assert.equal("a b c b c d", order(result))
   end)
 
+  it("hold groups that run at once, stand before and behind a loop of actions, and run in a skill that is run", function()
+    local both = { b = { parallel = true }, c = { parallel = true } }
+    local result = run { phases = phases({ "a", "b", "c" }, both), rounds = { { first = "a", last = "c", max_rounds = 2 } } }
+    assert.same({ 2, 2, 2 }, { result.state.a, result.state.b, result.state.c })
+    local list = phases({ "a", "b", "c", "d" }, { c = { trailing = true }, d = { trailing = true } })
+    result = run { phases = list, actions = { { id = "act", run = function(state)
+      return { act = state.a }
+    end } }, rounds = { { first = "a", last = "b", max_rounds = 2 }, { first = "c", last = "d", max_rounds = 2 } } }
+    assert.equal("a b a b c d c d", order(result))
+    assert.same({ "completed", 2 }, { result.status, result.state.act })
+    local inner = R.skill { name = "inner", phases = phases { "a", "b" },
+      rounds = { { first = "a", last = "b", over = "b >= 3" } } }
+    result = run { actions = { { id = "outer", run = function(_, ctx)
+      local told = assert(ctx.run(inner, {}))
+      return { rounds_of_inner = told.state.b }
+    end } } }
+    assert.same({ "completed", 3 }, { result.status, result.state.rounds_of_inner })
+  end)
+
   it("are refused where they cross each other, or name what is no phase", function()
     local function message(rounds)
       local _, problem = skillrt.skill { name = "r", phases = phases({ "a", "b", "c" },

@@ -52,7 +52,7 @@ local function add_phases(out, model)
   elseif out.least then
     table.move(least, 1, #least, #out.least + 1, out.least)
   end
-  return every
+  return #model.actions == 0 and math.min(every, model.limits.max_iterations) or every
 end
 
 local TOLD <const> = { ["reach.never"] = true, ["reach.goal"] = true, ["reach.blocked"] = true, ["reach.unset"] = true,

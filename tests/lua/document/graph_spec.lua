@@ -25,6 +25,16 @@ local function edges(graph)
 end
 
 describe("a skill as a graph", function()
+  it("leads back where phases go round, and says until when and how often", function()
+    local graph = graph_of.of { name = "case", agents = AGENTS, phases = { { id = "a", agent = "worker" },
+      { id = "b", agent = "worker", each = "parts" } }, rounds = {
+      { first = "a", last = "b", over = "x > 3", max_rounds = 5 }, { first = "b", last = "b", again = "y" } } }
+    local told = table.concat(edges(graph), "; ")
+    assert.truthy(told:find("phase b > phase a: until x > 3\nat most 5 times", 1, true), told)
+    assert.truthy(told:find("phase b > phase b: while y", 1, true), told)
+    assert.truthy(graph_of.text(graph, "dot"):find("for each of parts", 1, true))
+  end)
+
   it("leads from an action to those whose conditions its effects make true (R54)", function()
     local graph = graph_of.of(skill({
       { id = "scan", effects = { "files.length>0" } },

@@ -74,6 +74,13 @@ describe("a simulation", function()
     assert.same({}, one.unmet)
   end)
 
+  it("counts phases as often as they may go round, within the run's iterations", function()
+    local list = { { id = "a", run = function() end }, { id = "b", run = function() end } }
+    assert.equal(8, of({ phases = list, rounds = { { first = "a", last = "b", max_rounds = 4 } } }).most)
+    assert.equal(9, of({ phases = list, limits = { max_iterations = 9 }, rounds = { { first = "a", last = "b",
+      over = "x" } } }).most)
+  end)
+
   it("counts phases, with those that may be left out", function()
     local one = of { phases = { { id = "a", run = function() end }, { id = "b", when = "x", run = function() end } } }
     assert.same({ { "a" }, 2 }, { one.least, one.most })
