@@ -123,6 +123,31 @@ describe("the flow of an agent.yml", function()
     assert.is_false(result.state.verified)
   end)
 
+  it("has prompts of its sets in files, which are pinned with the run (R113)", function()
+    local folder, dir = R.folder(), R.folder() .. "/run"
+    R.write(folder .. "/look.md", "Look at every branch.")
+    local yml = YML:format(1):gsub("tools: %[CodeAnalyzerTool%]", "%0, prompt: look.md")
+    local function made(seen)
+      R.write(folder .. "/agent.yml", yml)
+      local skill = assert(load.load(folder .. "/agent.yml", { agent = skillrt.agent.lua(function() end) }))
+      skill.agents.default.perform = function(_, _, task)
+        seen[#seen + 1] = require("skillrt.agent.prompt").text(task)
+        return { status = "completed", updates = { success = true } }
+      end
+      return skill
+    end
+    local seen = {}
+    assert.equal("completed", assert(made(seen):run { work_dir = dir }).status)
+    assert.matches("CodeAnalyzerTool\nLook at every branch%.\n", seen[1])
+    assert.is_nil(seen[2]:find("every branch", 1, true))
+    local cut = R.folder() .. "/cut"
+    R.cut(dir, cut, 3)
+    R.write(folder .. "/look.md", "Look at nothing.")
+    local result, message = skillrt.resume(cut, { skill = made {} })
+    assert.is_nil(result)
+    assert.matches("look.md", message)
+  end)
+
   it("is in the phase that a run was in, where it is taken back", function()
     local dir, at = R.folder() .. "/run", nil
     assert(loaded(R.folder(), 2, worker(99, {})):run { work_dir = dir })
@@ -134,6 +159,30 @@ describe("the flow of an agent.yml", function()
     assert.equal(0, run.code, run.err)
     local _, books = R.records(dir)
     assert.same({ "generation", "generation", 0 }, { books.tool_set, books.state.root.phase, books.state.root.retry_count })
+  end)
+end)
+
+describe("a script that takes its sets from an agent.yml", function()
+  it("has them pinned: where the file was changed the run does not go on unasked", function()
+    local folder <close> = kit.folder()
+    folder.file("agent.yml", YML:format(2))
+    folder.file("s.lua", [[
+      local skillrt = require "skillrt"
+      return skillrt.skill { name = "s", tool_sets = skillrt.tool_sets "agent.yml",
+        actions = { { id = "a", tool_set = "generation", run = function(_, ctx) ctx.ask "go on?" end } } }
+    ]])
+    for _, words in ipairs { { "run", "s.lua", "--trust", "--work-dir", "w" }, { "run", folder.path .. "/s.lua", "--trust",
+      "--work-dir", "v" } } do
+      local run = kit.run(folder, words)
+      assert.equal(3, run.code, run.err)
+      assert.matches("Executing: a %(tools: generation%)", run.out)
+    end
+    folder.file("agent.yml", YML:format(3))
+    for _, dir in ipairs { "w", "v" } do
+      local refused = kit.run(folder, { "answer", dir, "yes" })
+      assert.matches("changed since the run began: helper agent.yml; go on", refused.err)
+    end
+    assert.equal(0, kit.run(folder, { "answer", "w", "yes", "--accept-changes" }).code)
   end)
 end)
 

@@ -139,8 +139,9 @@ function M.from_path(path)
   if found:errors() then
     error("skillrt.tool_sets: " .. found:errors(), 0)
   elseif loading then
-    local name = path:sub(1, #loading.dir + 1) == loading.dir .. "/" and path:sub(#loading.dir + 2)
-      or files.join(files.current(), path)
+    local here = (files.join(files.join(files.current(), loading.dir), ""):gsub("/%./", "/"))
+    local whole = files.join(files.current(), (path:gsub("^%./", "")))
+    local name = whole:sub(1, #here) == here and whole:sub(#here + 1) or whole
     loading.pins["helper " .. name] = files.digest(text)
   end
   return sets
