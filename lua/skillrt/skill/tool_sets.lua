@@ -240,11 +240,30 @@ local function check_names(skill, switching)
   end
 end
 
+-- A field that nobody would look at is not taken in silence.
+local function idle(given, by)
+  local reports = by == "report" or by == "rules"
+  for _, key in ipairs({ "next", "rules" }) do
+    if given[key] ~= nil and not reports then
+      return ('"%s" is for an agent that reports: by = "report" or "rules", not "%s"'):format(key, by)
+    end
+  end
+  for _, key in ipairs({ "window", "lead" }) do
+    if given[key] ~= nil and by ~= "calls" and given.map == nil then
+      return ('"%s" is for the pattern of calls: by = "calls", or a "map" that advises'):format(key)
+    end
+  end
+end
+
 local function check_switching(skill)
   local where = 'field "switching"'
   local switching, message = schema.record(skill.switching or {}, SWITCHING, where)
   if not switching then
     return message
+  end
+  message = idle(skill.switching or {}, switching.by)
+  if message then
+    return ("%s: %s"):format(where, message)
   end
   if switching.next then
     local copy = {}
