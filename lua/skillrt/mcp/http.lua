@@ -31,13 +31,10 @@ end
 
 -- The headers of a request: as they are, and what of them came from the environment.
 local function headers_of(client, more)
-  local filled, message = server_of.filled_map(client.server.headers)
+  local secrets = {}
+  local filled, message = server_of.filled_map(client.server.headers, secrets)
   if not filled then
     return nil, message
-  end
-  local secrets = {}
-  for name, value in pairs(filled) do
-    secrets[#secrets + 1] = value ~= client.server.headers[name] and #value >= 8 and value or nil
   end
   filled["Mcp-Session-Id"], filled["MCP-Protocol-Version"] = client.live.session, client.live.version
   for name, value in pairs(more) do

@@ -62,6 +62,9 @@ local FIELDS = {
   max_reply = { kind = "positive", default = 16 << 20 },
 }
 
+-- Bytes of what may be a secret: shorter ones stand in every text.
+local LEAST_SECRET <const> = 8
+
 -- What other programs keep in a file `.mcp.json`, and nothing here is done about.
 local THEIRS <const> = { "disabled", "autoApprove", "alwaysAllow", "description" }
 
@@ -184,9 +187,10 @@ end
 
 ---A text with ${NAME} and ${NAME:-default} filled in from the environment.
 ---@param text string
+---@param held string[]?  is given what came from there and may be a secret
 ---@return string|nil filled
 ---@return string? message  what is not there
-function M.filled(text)
+function M.filled(text, held)
   local missing
   local out = text:gsub("%${([%a_][%w_]*)(:?%-?)([^}]*)}", function(name, mark, default)
     local value = os.getenv(name)
@@ -196,6 +200,9 @@ function M.filled(text)
       return nil -- another program's
     end
     missing = missing or not value and name or nil
+    if held and value and #value >= LEAST_SECRET then
+      held[#held + 1] = value
+    end
     return value or ""
   end)
   if missing then
@@ -206,12 +213,13 @@ end
 
 ---Texts of a map filled in, each.
 ---@param map table<string, string>
+---@param held string[]?
 ---@return table<string, string>|nil filled
 ---@return string? message
-function M.filled_map(map)
+function M.filled_map(map, held)
   local out = {}
   for key, text in pairs(map) do
-    local filled, message = M.filled(text)
+    local filled, message = M.filled(text, held)
     if not filled then
       return nil, message
     end

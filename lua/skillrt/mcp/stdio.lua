@@ -20,11 +20,11 @@ end
 
 -- Where it runs, and with what: as declared, and as it is.
 local function place_of(server)
-  local env, argv = {}, {}
+  local env, argv, held = {}, {}, {}
   for _, name in ipairs(BASE) do
     env[name] = os.getenv(name)
   end
-  local own, message = server_of.filled_map(server.env)
+  local own, message = server_of.filled_map(server.env, held)
   if own then
     argv, message = server_of.filled_map(server.argv)
   end
@@ -33,10 +33,6 @@ local function place_of(server)
   end
   for name, value in pairs(own) do
     env[name] = value
-  end
-  local held = {}
-  for name, value in pairs(own) do
-    held[#held + 1] = value ~= server.env[name] and #value >= 8 and value or nil
   end
   return { env = env, argv = argv, secrets = held[1] and held or nil }
 end
