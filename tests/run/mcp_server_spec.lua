@@ -227,6 +227,15 @@ describe("skillrt mcp", function()
     assert.matches("%-%-raise", text)
   end)
 
+  it("says why a run cannot go on", function()
+    local told = start():call("run", { skill = "hello", input = { who = "you", asks = true } })
+    folder.file("skills/hello/skill.lua", (HELLO:gsub("hello ", "HELLO ")))
+    local _, result, text = client:call("answer", { run = told.run, value = "yes" })
+    assert.is_true(result.isError)
+    assert.matches("skill.lua", text)
+    assert.equal("paused", client:call("status", { run = told.run }).status)
+  end)
+
   it("reaches no run outside of its folder", function()
     local one = start()
     for _, name in ipairs { "../skills", "/etc", ".", "..", "", "a/b", "no-such" } do

@@ -4,6 +4,7 @@
 -- Part of server.lua, which knows the protocol.
 
 local asked = require("skillrt.cli.mcp.asked")
+local codes = require("skillrt.cli.exit_codes")
 local core = require("skillrt.core")
 local inbox = require("skillrt.run.inbox")
 local json = require("skillrt.base.json")
@@ -13,6 +14,10 @@ local tools = require("skillrt.cli.mcp.tools")
 local M = {}
 
 local MOST_TOLD <const> = 20 -- lines at once
+
+-- Exit codes by which nothing was done: what was said tells why.
+local REFUSED <const> = { [codes.usage] = true, [codes.busy] = true, [codes.damaged] = true, [codes.changed] = true,
+  [codes.internal] = true }
 
 ---Nobody waits any more for what was begun: the run that the request drives stops, and can be resumed.
 ---@param self skillrt.mcp.Server
@@ -108,7 +113,7 @@ local function advance_run(self, request, late, ending)
     return -- it is not waited for less than until it is there
   elseif not begun and not over then
     self:finish(request, tools.refused("it has not begun yet; status lists the runs"))
-  elseif not begun then
+  elseif not begun or over and follow.program and REFUSED[follow.program.code] then
     local said = runs_of.said(follow.program)
     self:finish(request, tools.refused(said ~= "" and said or "it ended before it began"))
   elseif not over or not ask(self, request, follow.id, follow.dir) then
