@@ -148,6 +148,18 @@ describe("the flow of an agent.yml", function()
     assert.matches("look.md", message)
   end)
 
+  it("gives an agent that has tools of its own their names, by which it may use them", function()
+    local folder, tools = R.folder(), {}
+    R.write(folder .. "/agent.yml", "bind: {FileSystemTool: [Read, Edit], CodeAnalyzerTool: Grep}\n" .. YML:format(1))
+    local skill = assert(load.load(folder .. "/agent.yml", { agent = skillrt.agent.lua(function() end) }))
+    skill.agents.default.perform = function(_, _, task)
+      tools[#tools + 1] = table.concat(task.tools, " ")
+      return { status = "completed", updates = { success = true } }
+    end
+    assert.equal("completed", assert(skill:run { work_dir = R.folder() .. "/run" }).status)
+    assert.same({ "Grep", "Read Edit", "MavenExecutorTool MutationTestTool" }, tools)
+  end)
+
   it("is in the phase that a run was in, where it is taken back", function()
     local dir, at = R.folder() .. "/run", nil
     assert(loaded(R.folder(), 2, worker(99, {})):run { work_dir = dir })

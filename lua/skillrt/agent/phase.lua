@@ -25,6 +25,15 @@ local function add_switching(lines, phased)
     switches.marker("NAME"))
 end
 
+-- The names of a set, each with the tools that it is bound to, by which they are called.
+local function listed(phased)
+  local out, bind = {}, phased.skill.bind or {}
+  for i, name in ipairs(phased.set.tools) do
+    out[i] = bind[name] and ("%s (%s)"):format(name, table.concat(bind[name], ", ")) or name
+  end
+  return table.concat(out, ", ")
+end
+
 local function add_contract(lines, phased)
   if phased.kept[1] then
     lines[#lines + 1] = ("Kept for you, leave them out of your answer: %s."):format(table.concat(phased.kept, ", "))
@@ -50,7 +59,7 @@ function M.add(lines, task)
   local set = phased.set
   if set then
     lines[#lines + 1] = ("[TOOL SET] %s: %s"):format(set.name, set.description)
-    lines[#lines + 1] = phased.names and ("Use these tools and no others: %s"):format(table.concat(set.tools, ", "))
+    lines[#lines + 1] = phased.names and ("Use these tools and no others: %s"):format(listed(phased))
       or "All tools are there."
     if phased.prompt then
       lines[#lines + 1] = phased.prompt

@@ -147,7 +147,12 @@ function M.from_path(path)
   return sets
 end
 
--- What the names of the sets stand for: tools that are built in; they are declared by being named.
+-- How agents with tools of their own call them: Read, Bash, mcp__server__tool.
+local function is_host_tool(name)
+  return type(name) == "string" and (name:find("^%u%a*$") or name:find("^mcp__[%w_-]+$")) ~= nil
+end
+
+-- What the names of the sets stand for: tools that are built in, which are declared by being named, or the agent's own.
 local function bind(document, definition, at, found)
   if document.bind == nil then
     return
@@ -159,7 +164,7 @@ local function bind(document, definition, at, found)
     for _, one in ipairs(list) do
       if tool.BUILT_IN[one] then
         definition.tools[one] = true
-      else
+      elseif not is_host_tool(one) then
         local asked = names.show(one)
         local what = ("bind: %s stands for %s, which is not built in%s"):format(name, asked,
           type(one) == "string" and names.suggest(one, tool.BUILT_IN) or "")
@@ -168,6 +173,7 @@ local function bind(document, definition, at, found)
     end
     definition.bind[name] = list
   end
+  definition.tools = next(definition.tools) and definition.tools or nil
 end
 
 -- The names of sets below a key of `switching`.
