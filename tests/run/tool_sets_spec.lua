@@ -229,7 +229,8 @@ describe("a run with tool sets", function()
       actions = { { id = "a", agent = "model", prompt = "p p", tool_set = "generation" } } }, { work_dir = R.folder() .. "/run" })
     local body = select(2, server.request(1))
     assert.same({ "generation", { "writeFile", "analyzeClass" } }, { body.tool_set, body.tools })
-    assert.matches("%[TOOL SET%] generation: Write\nUse these tools and no others: Writer %(writeFile%), analyzeClass\nWrite it now", body.prompt)
+    assert.matches("%[TOOL SET%] generation: Write\nUse these tools and no others: Writer %(writeFile%), analyzeClass\nWrite it now",
+      body.prompt)
   end)
 
   it("never gives an agent what it may not use at all, in no set", function()
