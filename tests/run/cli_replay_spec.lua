@@ -220,6 +220,26 @@ describe("skillrt replay", function()
     assert.truthy(same.out:find(run.code == 0 and "completed (" or "failed (", 1, true), same.out)
   end)
 
+  it("knows where the run was recorded: what it was answered may say so", function()
+    local here <close> = kit.folder()
+    here.file("says.lua", [[
+      local skillrt = require "skillrt"
+      local function says(ctx)
+        local there = assert(ctx.await { kind = "command", argv = { "echo", "error in " .. ctx.work_dir .. "/a.c" } }).stdout
+        return assert(ctx.await { kind = "command", argv = { "echo", "mend: " .. there } }).stdout
+      end
+      local inner = skillrt.skill { name = "inner", actions = { { id = "a", run = function(_, ctx)
+        return { said = says(ctx) }
+      end } } }
+      return skillrt.skill { name = "says", actions = { { id = "a", run = function(_, ctx)
+        return { said = says(ctx), inside = assert(ctx.run(inner)).state.said }
+      end } } }]])
+    assert.equal(0, kit.run(here, { "says.lua", "--work-dir", "w" }).code)
+    local run = kit.run(here, { "replay", "w" })
+    assert.equal(0, run.code, run.out .. run.err)
+    assert.matches("^same: 2 steps, 4 calls answered", run.out)
+  end)
+
   it("replays a model that uses tools, without its server and without its key; a tool is not performed again", function()
     local server = R.server "/echo\n"
     local script = [[

@@ -53,7 +53,7 @@ end
 function World:opened(run, policy)
   local journal = policy.journal
   local emit = journal.emit
-  self.open = run
+  self.open, policy.run.recorded_in = run, files.join(files.current(), self.dir)
   function journal.emit(own, entry, simple)
     if entry.t == "fail" then
       renamed(self, entry)

@@ -27,10 +27,11 @@ for _, name in ipairs(command.ALLOWED) do
   AROUND[name] = true
 end
 
--- Takes the run's own paths and id out of a text.
+-- Takes the run's own paths and id out of a text; of a run that is replayed, where it was recorded, too: what it was
+-- answered may say so.
 local function placeless(text, run)
-  for _, own in ipairs({ run.work_dir, run.skill.dir, run.books.run_id }) do
-    if own and #own > 1 and text:find(own, 1, true) then
+  for _, own in ipairs({ run.work_dir, run.recorded_in or "", run.skill.dir or "", run.books.run_id }) do
+    if #own > 1 and text:find(own, 1, true) then
       text = text:gsub(own:gsub("%p", "%%%0"), "\1")
     end
   end

@@ -196,6 +196,7 @@ function M.made(policy, call, id, skill, prompts, touch)
     shift = root.shift,
     accept_changes = root.accept_changes,
     work_dir = files.join(root.work_dir, "sub/" .. id:gsub("/", "%%2F")),
+    recorded_in = root.recorded_in and files.join(root.recorded_in, "sub/" .. id:gsub("/", "%%2F")),
     input_dir = books.input.dir and files.join(policy.books.cwd or files.current(), books.input.dir) or root.input_dir,
   }
   local sub = { id = id, call = call, depth = depth_of(call.step) + 1, run = run }
