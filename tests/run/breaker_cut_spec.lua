@@ -45,4 +45,12 @@ describe("an action that fails in the same way again and again", function()
       assert.is_true(late <= (inside and 2 or 1)) -- told once for a step
     end
   end)
+
+  it("is gone on with by a plain resume, and what is to be typed says so", function()
+    local closing = require "skillrt.report.closing"
+    assert.equal("skillrt resume w", (closing.next({ status = "paused", reason = "same_failure", limit = "same_failures" },
+      "w")))
+    assert.equal("skillrt resume w --add calls=NUMBER", (closing.next({ status = "paused", reason = "call_limit",
+      limit = "calls" }, "w")))
+  end)
 end)

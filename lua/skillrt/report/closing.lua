@@ -38,7 +38,7 @@ function M.next(run, dir)
   elseif run.questions then
     return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.questions))),
       #run.questions == 1 and "answers the question" or ("answers the first of %d questions"):format(#run.questions)
-  elseif run.limit and run.limit ~= "max_errors" then
+  elseif run.limit and run.limit ~= "max_errors" and run.limit ~= "same_failures" then -- a resume counts anew
     return ("skillrt resume %s --add %s=NUMBER"):format(where, text_of.escape(text_of.shell(run.limit))),
       "raises the limit and goes on"
   elseif run.status == "failed" and run.failed_step then
