@@ -83,6 +83,9 @@ describe("phases that go round", function()
       rounds = { { first = "a", last = "b", over = "a < 0" } } }
     assert.equal("max_iterations", result.reason)
     assert.equal("a b a b a b a", order(result))
+    result = run { phases = phases { "a", "b" }, limits = { max_iterations = 3 },
+      rounds = { { first = "a", last = "a", over = "a < 0" } }, actions = { { id = "act", run = function() end } } }
+    assert.equal("a a a b", order(result)) -- around a loop phases are no iterations of it
   end)
 
   it("fail the run where their condition cannot be asked", function()

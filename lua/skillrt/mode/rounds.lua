@@ -48,9 +48,12 @@ function M.of(skill, groups)
   return out[1] and out or nil
 end
 
--- Why there is no further round; nil: there is one.
-local function end_of(one, done, root)
-  if one.max_rounds and done >= one.max_rounds then
+-- Why there is no further round; nil: there is one. Phases around a loop are no iterations of it: there each of the
+-- rounds has that bound by itself.
+local function end_of(self, one, done)
+  local skill, root = self.skill, self.books.state.root
+  local most = one.max_rounds or skill.mode == "hybrid" and skill.limits.max_iterations
+  if most and done >= most then
     return "it has gone round as often as it may"
   elseif one.over and all_hold(one.over, root) then
     return texts(one.over) .. " holds"
@@ -98,7 +101,7 @@ local function behind(self)
     local known = books.rounds and books.rounds[one.key]
     if one.ends == self.at and not (known and known.over) then
       local done = known and known.n or 1
-      local why = end_of(one, done, books.state.root)
+      local why = end_of(self, one, done)
         or nothing_ran(self, one) and "none of its phases ran" or nil
       if why then
         return { t = "rounds", key = one.key, n = done, over = true, why = why }, self.at

@@ -138,11 +138,34 @@ local function move_old_keys(config, found)
   end
 end
 
+-- Keys that stand deeper, by their name: what a key at the top that nobody knows may have been meant for.
+local function deeper()
+  local out = {}
+  for _, name in ipairs(limits.names()) do
+    out[name] = "x_skillrt.limits." .. name
+  end
+  for name in ("agents agent_decides strategy interaction_mode initial_state hybrid records"):gmatch "%S+" do
+    out[name] = "x_skillrt." .. name
+  end
+  return out
+end
+
+-- " (did you mean x_skillrt.limits.max_iterations?)", where the key or one like it is known there.
+local function meant(key)
+  local hint = names.meant(key, KNOWN)
+  if hint ~= "" then
+    return hint
+  end
+  local known = deeper()
+  local near = known[key] and key or names.nearest(key, known)
+  return near and (" (did you mean %s?)"):format(known[near]) or ""
+end
+
 local function warn_unknown(config, found)
   for _, key in ipairs(fields.sorted_keys(config)) do
     if not KNOWN[key] and not tostring(key):find "^[xX][_-]" then
       found:warn("unknown-key", tostring(key), "is no key of a skill-config; it is kept and used by nothing%s",
-        names.meant(tostring(key), KNOWN))
+        meant(tostring(key)))
     end
   end
 end

@@ -150,4 +150,15 @@ describe("a skill-config as a skill", function()
     local _, _, _, findings = load_config.skill(raw, { agents = ANY })
     assert.equal("config.unknown-key", findings[1].code)
   end)
+
+  it("offers for a key at the top the one that it was meant for, also where that stands deeper", function()
+    for key, meant in pairs { max_iteration = "x_skillrt.limits.max_iterations", agentz = "x_skillrt.agents",
+      max_errors = "x_skillrt.limits.max_errors", descripton = "description" } do
+      local raw = config_of "data-import"
+      raw[key] = key == "descripton" and "x" or 5
+      local _, _, _, findings = load_config.skill(raw, { agents = ANY })
+      local told = require("skillrt.base.json").encode(findings):gsub('\\"', "")
+      assert.truthy(told:find("did you mean " .. meant, 1, true), told)
+    end
+  end)
 end)
