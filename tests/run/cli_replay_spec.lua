@@ -240,6 +240,28 @@ describe("skillrt replay", function()
     assert.matches("^same: 2 steps, 4 calls answered", run.out)
   end)
 
+  it("gives what came at one time in the order in which it came: what was due then is no earlier", function()
+    folder.file("ties.lua", [[
+      return require("skillrt").skill { name = "ties", actions = { { id = "a", run = function(_, ctx)
+        local order = {}
+        local function command(name, seconds)
+          return function()
+            ctx.await { kind = "command", argv = { "sleep", seconds }, idempotent = true }
+            order[#order + 1] = name
+            for _ = 1, name == "first" and 4e7 or 0 do end -- the others come meanwhile
+          end
+        end
+        ctx.all { command("first", "0"), command("second", "0.04"), command("third", "0.06"), function()
+          ctx.sleep(0.08)
+          order[#order + 1] = "sleep"
+        end }
+        return { order = order }
+      end } } }]])
+    assert.equal(0, kit.run(folder, { "ties.lua", "--work-dir", "ties", "--quiet" }).code)
+    local same = kit.run(folder, { "replay", "ties" })
+    assert.equal(0, same.code, same.out .. same.err)
+  end)
+
   it("replays a model that uses tools, without its server and without its key; a tool is not performed again", function()
     local server = R.server "/echo\n"
     local script = [[

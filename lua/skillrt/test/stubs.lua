@@ -26,7 +26,8 @@ function M.described(world, call)
   return {
     agent = by.agent, agent_kind = by.kind, kind = call.kind, to = call.to, id = call.step.id, step = call.step.number,
     attempt = call.attempt, place = call.place, prompt = request.prompt or request.stdin or body or "",
-    argv = request.argv, stdin = request.stdin, url = request.url, method = request.method, headers = request.headers,
+    argv = request.argv, stdin = request.stdin, message = request.message, url = request.url,
+    method = request.method, headers = request.headers,
     body = body, label = request.label, item = by.task and by.task.item, name = request.name,
     schema = by.task and by.task.schema, timeout = request.timeout,
   }
