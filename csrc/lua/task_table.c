@@ -160,6 +160,9 @@ static void read_session(lua_State *L, int at, struct task *task) {
   lua_getfield(L, at, "epoch");
   task->epoch = luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);
+  lua_getfield(L, at, "fed_at");
+  task->fed_at = (size_t)luaL_optinteger(L, -1, 0);
+  lua_pop(L, 1);
   task->begins = flag_field(L, at, "begins");
   list_field(L, at, "fed", task, &task->fed);
   list_field(L, at, "fed_ids", task, &task->fed_ids);

@@ -17,6 +17,7 @@ struct waiting {
   struct exchange *exchange; /* NULL, as `task`: of a message that was fed, its answer is dropped */
   const struct task *task;
   const char *reply_id; /* NULL: the next message is the answer */
+  size_t fed_at;        /* which of those that were fed, from 1 on; 0: none */
   uint64_t deadline;    /* loop time */
   int64_t started_ns;
 };
@@ -93,7 +94,9 @@ void program_retire(struct program *); /* its input ends, and soon itself */
 bool program_feed(struct program *, const struct task *, struct error *);
 /* One of these answers has come: behind the last what was held follows. */
 bool feed_go_on(struct program *, struct error *);
-/* Sends a message and waits for its answer. */
+/* Sends a message, where it was not fed, and waits for its answer. */
 bool program_ask(struct program *, struct exchange *, const struct task *, struct error *);
+/* Whether its message is on its way: else it is held, and must not leave. */
+bool waiting_left(const struct waiting *);
 
 #endif

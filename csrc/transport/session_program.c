@@ -147,7 +147,7 @@ void program_arm(struct program *p) {
 /* Without its answer those of others would be taken for it. */
 static void give_up(struct program *p, struct waiting **at, enum reply_status status,
                     const char *why) {
-  bool is_fed = p->is_open && p->feeding == 0; /* else it was held, and must not leave */
+  bool is_fed = waiting_left(*at);
   struct reply reply = {.status = status, .sent = is_fed};
   struct error e;
   bool out_of_step = !(*at)->reply_id || !is_fed;
@@ -201,9 +201,10 @@ void program_give_up(struct program *p, struct exchange *exchange, enum reply_st
 
 /* ---- its life ---- */
 
-static void reply_of_end(const struct program *p, const struct reply *end, struct reply *to) {
+static void reply_of_end(const struct waiting *w, const struct reply *end, struct reply *to) {
+  const struct program *p = w->program;
   *to = (struct reply){.status = end->status,
-                       .sent = end->sent && p->is_open && p->feeding == 0,
+                       .sent = end->sent && waiting_left(w),
                        .code = end->code,
                        .extra = end->extra};
   if (p->verdict != REPLY_OK) {
@@ -249,7 +250,7 @@ static void on_end(struct exchange *exchange, const struct reply *end) {
   input_close(p);
   while (p->first) {
     struct reply reply;
-    reply_of_end(p, end, &reply);
+    reply_of_end(p->first, end, &reply);
     program_answer(&p->first, &reply);
   }
   uv_close((uv_handle_t *)&p->timer, on_closed);

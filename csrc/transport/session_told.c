@@ -1,8 +1,10 @@
 /* session_told.c: what a program of a session is told: messages, and before the first of them those
  * that the program before it had been told.
  *
- * While it is fed, others' messages are held: the first leaves behind the last answer. Knows who
- * waits for answers; what comes of them says session_program.c. Called by session.c. */
+ * While it is fed, others' messages are held: the first leaves behind the last answer. One that was
+ * said before and not answered is fed in its place; its answer is not dropped, as its exchange
+ * comes for it before the loop turns. Knows who waits for answers; what comes of them says
+ * session_program.c. Called by session.c. */
 #include <string.h>
 
 #include "transport/session_inside.h"
@@ -45,6 +47,7 @@ bool program_feed(struct program *p, const struct task *task, struct error *e) {
   for (size_t i = 0; i < task->fed.count; i++) {
     const char *message = task->fed.items[i], *id = p->task.fed_ids.items[i];
     as.reply_id = *id ? id : NULL;
+    as.fed_at = i + 1;
     if (!say(p, p->is_open ? &p->out : &p->fed, (struct span){message, strlen(message)}, &as, e)) {
       program_end(p, REPLY_BROKEN, e);
       return false;
@@ -55,10 +58,22 @@ bool program_feed(struct program *p, const struct task *task, struct error *e) {
 }
 
 bool feed_go_on(struct program *p, struct error *e) {
-  if (--p->feeding > 0) return true;
+  if (--p->feeding > 0 || !p->is_open) return true;
   bool ok = buffer_append(&p->out, p->held.data, p->held.length, e);
   buffer_clear(&p->held);
   return ok;
+}
+
+bool waiting_left(const struct waiting *w) {
+  const struct program *p = w->program;
+  return p->is_open && (p->feeding == 0 || (w->exchange && w->fed_at > 0));
+}
+
+static struct waiting *find_fed(const struct program *p, size_t fed_at) {
+  struct waiting *w = p->first;
+  while (fed_at && w && (w->exchange || w->fed_at != fed_at))
+    w = w->next;
+  return fed_at ? w : NULL;
 }
 
 bool program_ask(struct program *p, struct exchange *exchange, const struct task *task,
@@ -67,6 +82,16 @@ bool program_ask(struct program *p, struct exchange *exchange, const struct task
                        .task = task,
                        .reply_id = task->reply_id,
                        .deadline = deadline_of(p, task)};
+  struct waiting *fed = find_fed(p, task->fed_at);
+  if (fed) {
+    fed->exchange = exchange;
+    fed->task = task;
+    fed->reply_id = task->reply_id;
+    fed->deadline = as.deadline;
+    exchange->handle = p;
+    program_arm(p);
+    return feed_go_on(p, e);
+  }
   bool leaves = p->is_open && p->feeding == 0;
   return say(p, leaves ? &p->out : &p->held, buffer_span(&task->body), &as, e);
 }

@@ -51,6 +51,7 @@ struct task {
   struct strings fed;     /* session: what a program that is started is told first */
   struct strings fed_ids; /* session: the ids of these messages as `reply_id`; "": the next message
                              is the answer */
+  size_t fed_at;          /* session: the message is this one of those that were fed; 0: none */
   bool streams;           /* process: output is handed on and not kept, of errors the end */
   int input;              /* process: a descriptor instead of `body`, taken over; 0: none */
   char *method;           /* http: NULL = POST */

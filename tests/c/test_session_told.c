@@ -128,6 +128,30 @@ static void test_numbers(void) {
     opening[0] = NULL;
     teardown();
   }
+  TEST("what is fed in its place is answered to who comes for it, and has left") {
+    setup();
+    feed = (const char *const[]){"{\"id\":1,\"do\":\"hold\"}", "{\"id\":2,\"do\":\"free\"}"};
+    feed_ids = (const char *const[]){"1", "2"};
+    fed_at = 1;
+    CHECK(tell_epoch(0, 1, true, "{\"id\":1,\"do\":\"hold\"}"));
+    fed_at = 0;
+    CHECK(tell_epoch(1, 1, false, "{\"id\":3,\"do\":\"die\"}"));
+    capture_wait(&got[0], &loop);
+    capture_wait(&got[1], &loop);
+    CHECK_STR(got[0].body, "{\"id\":1,\"first\":true}");
+    CHECK(got[1].reply.status == REPLY_BROKEN && got[1].reply.sent);
+    feed = (const char *const[]){"{\"id\":1,\"do\":\"die\"}", "{\"id\":2,\"do\":\"echo\"}"};
+    fed_at = 1;
+    CHECK(tell_epoch(0, 2, true, "{\"id\":1,\"do\":\"die\"}"));
+    fed_at = 0;
+    CHECK(tell_epoch(1, 2, false, "{\"id\":3,\"do\":\"echo\"}"));
+    capture_wait(&got[0], &loop);
+    capture_wait(&got[1], &loop);
+    CHECK(got[0].replies == 1 && got[0].reply.sent);
+    CHECK(got[1].replies == 1 && !got[1].reply.sent);
+    feed = feed_ids = NULL;
+    teardown();
+  }
   TEST("what was held behind what is fed has not left where that is not answered") {
     setup();
     patience = 100;

@@ -33,6 +33,7 @@ local acts = {
   hold = function(id) held = id end,
   free = function(id)
     send(('{"id":%s,"second":true}'):format(id))
+    os.execute "sleep 0.05" -- so that it is recorded by itself
     send(('{"id":%s,"first":true}'):format(held))
   end,
   note = function(id)

@@ -21,6 +21,7 @@ static int settled;
 static int64_t number; /* of the program that is told; 0: any */
 static bool to_begin;
 static const char *const *feed, *const *feed_ids; /* two of them, or NULL */
+static size_t fed_at;
 static int64_t pids[8];
 static int starts;
 
@@ -102,6 +103,7 @@ static bool tell(int i, const char *mode, const char *id, const char *message) {
   task->total_ms = patience;
   task->epoch = number;
   task->begins = to_begin;
+  task->fed_at = fed_at;
   for (int n = 0; feed && n < 2; n++) {
     add(&task->fed, feed[n]);
     add(&task->fed_ids, feed_ids[n]);

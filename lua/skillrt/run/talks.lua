@@ -29,20 +29,48 @@ local function sweep(calls, kept)
   kept.most = math.max(KEPT_LEAST, 2 * kept.count)
 end
 
--- What a new program of the session is told: answered messages of steps that are open, as they were sent.
-local function feed(calls, request, task)
+-- The place of a call's message among all, where it was said before.
+local function said_before(call)
+  local open = call.step.calls[call.place]
+  return open and open.said
+end
+
+-- Messages that are said again, of this call and of those that leave with it, by their places: what was answered
+-- behind them may need them.
+local function again(calls, call, name)
+  local found = {}
+  for _, other in pairs(calls.numbers.under_way) do
+    local request = (other == call or other.leaving) and other.request
+    local said = request and request.session == name and request.again == "feed" and said_before(other)
+    if said then
+      found[said] = { message = request.message, id = request.id, call = other }
+    end
+  end
+  return found
+end
+
+-- What a new program of the session is told: messages of steps that are open, as they were sent and in that order.
+-- What was answered is answered to nobody.
+local function feed(calls, call, request, task)
   local kept, order, messages, ids = calls.fed[request.session], {}, {}, {}
   if request.again ~= "feed" or not kept then
     return
   end
   sweep(calls, kept)
-  for said in pairs(kept.by_said) do
+  local told = again(calls, call, request.session)
+  for said, entry in pairs(kept.by_said) do
+    told[said] = entry
+  end
+  for said in pairs(told) do
     order[#order + 1] = said
   end
   table.sort(order)
   for i, said in ipairs(order) do
-    local entry = kept.by_said[said]
+    local entry = told[said]
     messages[i], ids[i] = entry.message, entry.id ~= nil and json.encode(entry.id) or ""
+    if entry.call then
+      entry.call.fed_in, entry.call.fed_at = calls.talks[request.session], i
+    end
   end
   task.fed, task.fed_ids = messages, ids
 end
@@ -66,9 +94,10 @@ function M.address(calls, call, task)
   elseif not call.epoch then
     call.epoch = 1 + math.max(books.epochs and books.epochs[name] or 0, calls.begun[name] or 0)
     call.begins, calls.talks[name], calls.begun[name] = true, call.epoch, call.epoch
-    feed(calls, request, task)
+    feed(calls, call, request, task)
   end
   task.epoch, task.begins, calls.hears[name] = call.epoch, call.begins, request.heard
+  task.fed_at, call.fed_at = call.fed_in == call.epoch and call.fed_at or nil, nil
 end
 
 ---What the record of such a call says beside what all say.
@@ -77,7 +106,8 @@ end
 ---@param entry table
 function M.record(calls, call, entry)
   if is_kept(call.request) then
-    entry.session, entry.epoch, entry.said = call.request.session, call.epoch, (calls.run.books.said or 0) + 1
+    entry.session, entry.epoch, entry.said = call.request.session, call.epoch,
+      said_before(call) or (calls.run.books.said or 0) + 1
   end
 end
 

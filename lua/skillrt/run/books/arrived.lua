@@ -60,7 +60,7 @@ function M.talked(books, step, record)
   if record.epoch > (books.epochs[name] or 0) then
     books.epochs[name], books.talking[name] = record.epoch, record.epoch
   end
-  books.said = record.said
+  books.said = math.max(books.said or 0, record.said)
   require("skillrt.run.books").own(step, "talks")[name] = record.epoch
 end
 
