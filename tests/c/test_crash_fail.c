@@ -123,6 +123,10 @@ int main(void) {
   TEST("a function that waits survives every failing call") {
     everywhere("await", NULL, none, CALLS);
   }
+  TEST("programs one talks to survive every failing call, and failing allocations") {
+    everywhere("sessions", NULL, none, CALLS);
+    everywhere("sessions", NULL, none, ALLOCATIONS, 100);
+  }
   TEST("a run that keeps all its books now and then survives every failing call") {
     everywhere("autonomous with books", NULL, none, CALLS);
     everywhere("parallel with books", NULL, printed, CALLS);

@@ -109,6 +109,11 @@ int main(void) {
     static const char *const files[] = {NULL};
     everywhere("await", NULL, files);
   }
+  TEST("programs one talks to, of a run killed anywhere, are told no more and no less (F41)") {
+    static const char *const files[] = {NULL};
+    everywhere("sessions", NULL, files);
+    everywhere("sessions with books", NULL, files);
+  }
   TEST("a run that keeps all its books now and then, killed anywhere, goes on from them (F41)") {
     static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};
     static const char *const none[] = {NULL};

@@ -46,6 +46,9 @@ int main(void) {
   TEST("a function that waits may be stopped at any moment") {
     everywhere("await", POINTS);
   }
+  TEST("a run that talks to programs may be stopped at any moment (R87)") {
+    everywhere("sessions", POINTS);
+  }
   TEST("a run that keeps all its books now and then may be stopped at any moment (R87)") {
     everywhere("autonomous with books", POINTS_WITH_BOOKS);
     everywhere("parallel with books", POINTS_WITH_BOOKS);

@@ -52,6 +52,27 @@ local function misjudged(state, records)
   return claimed and found ~= claimed and ("the journal says %s, the step says %s"):format(found, claimed) or nil
 end
 
+-- What leaves and may act, where nobody said that it may be made again.
+local ACTS = { http = true, command = true, session = true }
+
+-- A call that may have been executed, and left again though nobody was asked; gives what is wrong.
+local function left_twice(records)
+  local out = {}
+  for _, entry in ipairs(records) do
+    local name = entry.step and ("%d/%s"):format(entry.step, entry.c or "")
+    if entry.t == "call" and ACTS[entry.kind] and not entry.idem then
+      if out[name] then
+        return ("call %s of step %d left twice, unasked"):format(entry.c, entry.step)
+      end
+      out[name] = true
+    elseif entry.t == "doubt" or entry.t == "result" or entry.t == "attempt" then
+      out[name] = nil
+    elseif entry.t == "drop" or entry.t == "fail" then
+      out = {}
+    end
+  end
+end
+
 local function by_id(list)
   table.sort(list, function(a, b)
     return a.id < b.id
@@ -103,7 +124,7 @@ return function(directory, reported, any_order)
     end
   end
   local state = views.state(books)
-  local wrong = misjudged(state, there.list)
+  local wrong = misjudged(state, there.list) or left_twice(there.list)
   if wrong then
     return wrong, lost, duplicated, kept
   end
