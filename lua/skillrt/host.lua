@@ -226,7 +226,8 @@ end
 ---@param hosted skillrt.Hosted|string
 ---@return string  more about why it stopped
 function M.message(hosted)
-  return books_of(hosted).message or ""
+  local trouble = type(hosted) == "table" and hosted.policy.trouble
+  return books_of(hosted).message or trouble or ""
 end
 
 ---@param hosted skillrt.Hosted|string

@@ -1,5 +1,6 @@
 /* test_host_logs.c: the log and the traces of runs that a program embeds (skillrt.h), alone and in
- * a host: lines in a file, spans at a collector on loopback, and nothing on the terminal. */
+ * a host: lines in a file, spans at a collector on loopback, and nothing on the terminal; and the
+ * records that a run leaves in its folder. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,55 @@ static void check_refused(void) {
   free(there);
 }
 
+static struct skillrt *open_recorded(struct skillrt_host *host, const char *work_dir,
+                                     const char *code) {
+  char path[400], text[600];
+  snprintf(path, sizeof path, "%s", scratch_path(&folder, work_dir));
+  snprintf(text, sizeof text,
+           "return require 'skillrt'.skill { name = 'recorded', records = 'en', limits = { "
+           "max_retries = 0 },\n  phases = { { id = 'look', run = function() %s end } } }\n",
+           code);
+  struct skillrt_options options = {.size = sizeof options,
+                                    .host = host,
+                                    .script = "recorded",
+                                    .script_text = text,
+                                    .script_size = strlen(text),
+                                    .work_dir = path};
+  struct skillrt *run = skillrt_open(&options, error, sizeof error);
+  if (!run) printf("# %s\n", error);
+  CHECK(run);
+  return run;
+}
+
+static bool says(const char *file, const char *word) {
+  char *text = scratch_read(&folder, file, &(size_t){0});
+  bool found = text && strstr(text, word);
+  free(text);
+  return found;
+}
+
+static void check_records(void) {
+  struct skillrt_host_options options = {.size = sizeof options, .never_block = true, .park_ms = 1};
+  struct skillrt_host *host = skillrt_host_open(&options, error, sizeof error);
+  struct skillrt *good = open_recorded(host, "good", "return 'x'");
+  struct skillrt *bad = open_recorded(host, "bad", "return nil, 'no luck'");
+  struct pollfd fd = {.fd = skillrt_host_fd(host), .events = POLLIN};
+  while (skillrt_host_step(host) > 0)
+    poll(&fd, 1, skillrt_host_timeout_ms(host));
+  CHECK_STR(skillrt_status(good), "completed");
+  CHECK_STR(skillrt_status(bad), "failed");
+  CHECK(says("good/execution-record.md", "look") && says("good/execution-record.md", "completed"));
+  CHECK(!says("good/error-report.md", ""));
+  CHECK(says("bad/execution-record.md", "no luck") && says("bad/error-report.md", "no luck"));
+  skillrt_host_close(host);
+  mkdir(scratch_path(&folder, "taken"), 0700);
+  mkdir(scratch_path(&folder, "taken/execution-record.md"), 0700);
+  struct skillrt *taken = open_recorded(NULL, "taken", "return 'x'");
+  step_to_the_end(taken);
+  CHECK(strstr(skillrt_message(taken), "execution-record.md"));
+  skillrt_close(taken);
+}
+
 int main(void) {
   const char *build = getenv("SKILLRT_BUILD");
   scratch_make(&folder);
@@ -146,6 +196,9 @@ int main(void) {
   }
   TEST("a log that cannot be written is refused when the run is opened") {
     check_refused();
+  }
+  TEST("a run of a host leaves its records behind when it is over, or says why not (R185, R189)") {
+    check_records();
   }
   http_server_stop(server);
   scratch_remove(&folder);

@@ -71,9 +71,7 @@ function M.new(run, session, options)
   self.known_views = {}
   self.newest = not session.edited and snapshot.ENDING or nil
   if self.watcher and self.watcher.tick then
-    function self.tick()
-      self.watcher.tick()
-    end
+    function self.tick() self.watcher.tick() end
   end
   return self
 end
@@ -369,6 +367,9 @@ function Policy:durable(seq)
   self.journal:durable(seq)
   if self.inbox and self.inbox.taken[1] then
     self.inbox:durable()
+  end
+  if self.skill.records then
+    require("skillrt.run.records").leave(self)
   end
 end
 

@@ -2,7 +2,7 @@
 -- it failed error-report.md, in the language that the skill's `records` names.
 --
 -- Views of the journal, written when the run is over and never before. They link to nothing, as the companion
--- documents of the protocol are no part of a run (R192). Called by runner.lua, and by the command report.
+-- documents of the protocol are no part of a run (R192). Called by policy.lua, and by the command report.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -186,6 +186,15 @@ function M.write(dir, lang)
     end
   end
   return true
+end
+
+---A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result.
+---@param policy skillrt.Policy
+function M.leave(policy)
+  if OVER[policy.books.status] and not policy.run.keeps_nothing and not policy.has_left then
+    policy.has_left = true
+    policy.trouble = select(2, M.write(policy.work_dir, policy.skill.records))
+  end
 end
 
 return M

@@ -105,7 +105,7 @@ local function result_of(run, self)
     steps = self.lost and self.durable_steps or books.finished,
     work_dir = self.work_dir,
     in_memory = self.skill.context == "memory",
-    trouble = message,
+    trouble = message or self.trouble,
     interrupted = status == "paused" and self.stopping ~= nil and not message and not limits.ended_by(reason),
     limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
@@ -172,10 +172,6 @@ local function finish(run, report, self)
     self:forget()
   end
   local result = result_of(run, self)
-  if self.skill.records and not result.in_memory then
-    local ok, message = require("skillrt.run.records").write(self.work_dir, self.skill.records)
-    result.trouble = result.trouble or not ok and message or nil
-  end
   M.last = result
   if self.watcher and self.watcher.closed then
     self.watcher.closed(result)
