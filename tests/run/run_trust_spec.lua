@@ -94,4 +94,17 @@ describe("a run", function()
       assert.is_nil(kept:find(secret, 1, true), secret .. " is in the journal")
     end
   end)
+
+  it("keeps none of a URL that a function asks, either", function()
+    local server = R.server("/say/done\n")
+    local url = server.url:gsub("//", "//me:pa55word@") .. "/plan?key=s3cret"
+    local result = assert(R.run({ actions = { { id = "one", run = function(_, ctx)
+      assert(ctx.await { kind = "http", url = url, idempotent = true })
+    end } } }, { work_dir = dir }))
+    server.stop()
+    assert.equal("completed", result.status, result.message)
+    local kept = R.read(dir .. "/journal/00000001.sj")
+    assert.truthy(kept:find("/plan", 1, true))
+    assert.same({}, { kept:match "pa55word", kept:match "s3cret" })
+  end)
 end)
