@@ -61,12 +61,12 @@ describe("limits.usage", function()
   after_each(R.clean)
 
   -- Calls that reserve 40 each and then say that they used so much.
-  local function using(count, used, options)
+  local function using(count, used, options, argv)
     return { id = "m", run = function(_, ctx)
       local list = {}
       for i = 1, count do list[i] = i end
       ctx.map(list, function()
-        assert(ctx.await(echo { usage = { tokens = 40 } }))
+        assert(ctx.await(echo { usage = { tokens = 40 }, argv = argv }))
         ctx.used { tokens = used }
       end, options)
       return { done = true }
@@ -75,7 +75,7 @@ describe("limits.usage", function()
 
   it("is reserved before a call leaves: calls side by side cannot overshoot together", function()
     local most, out = 0, 0
-    local definition = { limits = { usage = { tokens = 100 } }, actions = { using(8, 40) } }
+    local definition = { limits = { usage = { tokens = 100 } }, actions = { using(8, 40, nil, { "sleep", "0.3" }) } }
     local result = assert(R.run(definition))
     for _, record in ipairs(R.records(result.work_dir)) do
       out = out + (record.t == "call" and 1 or record.t == "result" and -1 or 0)
