@@ -103,6 +103,22 @@ describe("a script with a server of MCP", function()
     end
   end)
 
+  it("fills in what a form has where nothing else is said, and leaves out what it would not take itself", function()
+    local asked = {}
+    local function form(_, ctx) return { text = (ctx.tool("mcp__our__wonder", { about = "defaults" }, { idempotent = true })) } end
+    local result, dir = run(form)
+    for _, answer in ipairs { "accept", "-", "-", "-", "-", "-" } do
+      assert.equal("paused", result.status, result.message)
+      asked[#asked + 1] = result.question.question
+      if result.question.options and answer == "-" then asked[#asked] = result.question.options[3].description end
+      result = assert(skillrt.resume(dir, { skill = R.skill(definition(form)), answer = answer }))
+    end
+    assert.same({ 'age ("-": leave it out)', 'name ("-": Bo)', 'size ("-": 9.5)', "false", 'tags ("-": ["a"])' },
+      { table.unpack(asked, 2) })
+    assert.same({ action = "accept", content = { name = "Bo", size = 9.5, sure = false, tags = { "a" } } },
+      json.decode(result.state.text))
+  end)
+
   it("shows a person the page that it wants opened, whole", function()
     local function login(_, ctx) return { text = (ctx.tool("mcp__our__wonder", { about = "url" }, { idempotent = true })) } end
     local result, dir = run(login)

@@ -91,10 +91,17 @@ end
 
 function CALL.wonder(arguments, id)
   local method = ({ ping = "ping", roots = "roots/list", form = "elicitation/create", url = "elicitation/create",
-    sample = "sampling/createMessage" })[arguments.about]
+    defaults = "elicitation/create", sample = "sampling/createMessage" })[arguments.about]
   local form = { type = "object", required = list { "name" },
     properties = { name = { type = "string" }, age = { type = "integer", minimum = 1 } } }
-  local params = arguments.about == "form" and { message = "Who are you?", requestedSchema = form }
+  if arguments.about == "defaults" then
+    form = { type = "object", required = list { "name" }, properties = { name = { type = "string", default = "Bo" },
+      age = { type = "integer", minimum = 1, default = 0 }, size = { type = "number", default = 9.5 },
+      sure = { type = "boolean", default = false }, tags = { type = "array", default = list { "a" },
+        items = { type = "string", enum = list { "a", "b" } } } } }
+  end
+  local asks_form = arguments.about == "form" or arguments.about == "defaults"
+  local params = asks_form and { message = "Who are you?", requestedSchema = form }
     or arguments.about == "url" and { mode = "url", message = "Log in", url = "https://example.org/login",
       elicitationId = tostring({}) } -- another each time
     or arguments.about == "sample" and { maxTokens = 100, systemPrompt = "be short",

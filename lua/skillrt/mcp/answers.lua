@@ -39,8 +39,8 @@ end
 
 -- ---- elicitation ----
 
--- One field's question; the ids of options are texts.
-local function question_of(client, name, field, is_needed)
+-- One field's question; the ids of options are texts. `spared`: what "-" stands for, where it may be answered.
+local function question_of(client, name, field, spared)
   local about = field.description and ": " .. words(field.description, 500) or ""
   local options
   local enum = field.enum or field.type == "boolean" and { "true", "false" }
@@ -54,10 +54,10 @@ local function question_of(client, name, field, is_needed)
     options = options or {}
     options[i] = { id = tostring(one) }
   end
-  if options and not is_needed then
-    options[#options + 1] = { id = "-", description = "leave it out" }
+  if options and spared then
+    options[#options + 1] = { id = "-", description = spared }
   end
-  local hint = not options and not is_needed and ' ("-": leave it out)' or ""
+  local hint = not options and spared and (' ("-": %s)'):format(spared) or ""
   return { header = "mcp " .. client.server.name, options = options,
     question = ("%s%s%s"):format(words(field.title or name, 200), about, hint) }
 end
@@ -90,17 +90,25 @@ local function filled(client, form)
     if i > MAX_FIELDS or type(field) ~= "table" then
       return nil
     end
-    local question = question_of(client, name, field, needed[name])
+    local given = field.default
+    if given ~= nil and not json_schema.judge(judged[name] or {}, given, name) then
+      given = nil
+    end
+    local spared = given ~= nil and words(type(given) == "table" and json.encode(given) or tostring(given), 200)
+      or not needed[name] and "leave it out" or nil
+    local question = question_of(client, name, field, spared)
     for try = 1, MAX_TRIES do
       local answer = client.ctx.ask(question)
       if answer == nil or try == MAX_TRIES then
         return nil
       end
+      if answer == "-" and spared then
+        content[name] = given
+        break
+      end
       local value = value_of(field, tostring(answer))
       local ok, why = json_schema.judge(judged[name] or {}, value, names.show(name))
-      if answer == "-" and not needed[name] then
-        break
-      elseif ok then
+      if ok then
         content[name] = value
         break
       end
