@@ -278,6 +278,26 @@ describe("a state that a check finds damaged", function()
     assert.equal(1, result.state.error_count)
   end)
 
+  it("puts aside what the spoilt steps gave when the run goes on, and finds none of it", function()
+    local dir, spoils, found = R.folder() .. "/run", true, nil
+    local function one()
+      return skillrt.skill { name = "gives", mode = "sequential", state = { n = 0 }, invariants = { "n <= 3" }, phases = {
+        { id = "first", checkpoint = true, run = function() return "one", { n = 1 } end },
+        { id = "gives", output = "given.md", run = function()
+          found = io.open(dir .. "/given.md") and "found"
+          return "text", { n = spoils and 9 or 2 }
+        end },
+      } }
+    end
+    local result = assert(one():run { work_dir = dir })
+    assert.same({ "paused", "rolled_back" }, { result.status, result.reason })
+    spoils = false
+    assert.equal("completed", assert(skillrt.resume(dir, { skill = one() })).status)
+    assert.is_nil(found)
+    assert.equal("text", R.read(dir .. "/given.md"))
+    assert.equal("text", R.read(dir .. "/given.md.rolled-back-" .. R.records(dir, "rollback")[1].to))
+  end)
+
   it("does so max_errors times, and fails then", function()
     local dir = run(spoiled())
     local result

@@ -1,11 +1,12 @@
 -- run/rolled_files.lua: files that tools wrote, as they were at a place of a run: worked out backwards from what they
--- are now, by what the journal tells of each write.
+-- are now, by what the journal tells of each write; and outputs that came later, put aside.
 --
--- What anybody else has changed since is never touched, but named. Knows records, no books. Called by travel.lua,
--- sound.lua, and when a run goes on whose rollback was interrupted.
+-- What anybody else has changed since is never touched, but named. Called by travel.lua, sound.lua, and when a run
+-- goes on whose rollback was interrupted: all that is done is in its record before.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local output_files = require("skillrt.run.output_files")
 local reading = require("skillrt.run.runner.reading")
 local record = require("skillrt.base.record")
 
@@ -134,6 +135,75 @@ function M.tell(entry, changes)
   end
 end
 
+-- What an output file holds now: its digest; LARGE: more than is looked at; nil: none is there, or why it cannot be
+-- read.
+local LARGE <const> = "large"
+local function held(dir, name)
+  local text, message, code = files.kept(dir, name, LONGEST)
+  if text or code == "limit" then
+    return text and core.sha256(text) or LARGE
+  end
+  return nil, code ~= "missing" and code ~= "invalid" and message or nil -- a link is none of ours
+end
+
+-- What the books say that an output file holds, as a value; nil: they know of none.
+local function output_of(books, name)
+  local id = books.outputs[name]
+  return id and books.state.root.outputs[id]
+end
+
+-- The files of the newest rollback that were to be put aside.
+local function pending(dir)
+  local aside = {}
+  assert(reading.each(dir, function(entry)
+    aside = entry.t == "rollback" and entry.aside or {}
+  end, { '"t":"rollback"' }))
+  return aside
+end
+
+---Adds to the record of a rollback which output files are put aside, by what they hold now: those that are not what
+---they were there, and those that a rollback which was interrupted has left.
+---@param entry table  the record
+---@param dir string
+---@param books skillrt.Books  as they are
+---@param there skillrt.Books
+function M.tell_outputs(entry, dir, books, there)
+  local aside = {}
+  for name in pairs(books.outputs) do
+    if core.json.encode(output_of(books, name)) ~= core.json.encode(output_of(there, name)) then
+      local digest, message = held(dir, name)
+      if message then
+        error({ message = message, code = "system" }, 0)
+      end
+      aside[name] = digest
+    end
+  end
+  for name, digest in pairs(books.rolled and pending(dir) or {}) do
+    local wanted = output_of(there, name)
+    if wanted == nil or digest_of(output_files.text_of(name, wanted)) ~= digest then
+      aside[name] = aside[name] or digest
+    end
+  end
+  entry.aside = next(aside) and aside or nil
+end
+
+---@param dir string
+---@param aside table<string, string>|nil  of the record of a rollback
+---@param seq integer
+---@return string? message  why one could not be
+function M.put_aside(dir, aside, seq)
+  for name, digest in pairs(aside or {}) do
+    local to = ("%s.rolled-back-%d"):format(name, seq)
+    local now, message = held(dir, name)
+    if now == digest and not (digest == LARGE and files.stat(dir, to)) then
+      message = select(2, files.rename(files.join(dir, name), files.join(dir, to)))
+    end
+    if message then
+      return message
+    end
+  end
+end
+
 ---@param changes table[]
 ---@return string[] paths  those that were written or taken away
 ---@return string? message  why one could not be
@@ -145,7 +215,7 @@ function M.apply(changes)
     if change.to then
       message = select(2, files.put(change.root, change.name, change.to))
     else
-      message = select(2, os.remove(path))
+      message = select(2, files.remove(path))
     end
     if message then
       return paths, message
@@ -159,8 +229,10 @@ end
 ---@param policy skillrt.Policy
 ---@param seq integer
 function M.finish(policy, seq)
-  local changes, left, code = M.plan(policy.run.work_dir, seq)
+  local dir = policy.run.work_dir
+  local changes, left, code = M.plan(dir, seq)
   local written, message = M.apply(changes or {})
+  message = message or M.put_aside(dir, pending(dir), seq)
   if not changes or message then
     error({ message = message or left, code = code or "system" }, 0)
   end

@@ -40,6 +40,7 @@ function M.record(policy)
   record.to, record.name = seq, name
   local rolled_files = require("skillrt.run.rolled_files")
   rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on
+  rolled_files.tell_outputs(record, dir, policy.books, there)
   return record
 end
 

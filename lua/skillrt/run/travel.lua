@@ -84,30 +84,6 @@ local function stop(reason, message)
   return { t = "stop", status = "paused", reason = reason, message = message }
 end
 
--- Outputs that are not what they were are put aside under a name that tells of it, and written as they were.
-local function restore_files(dir, books, now, seq)
-  for file in pairs(now) do
-    local id = books.outputs[file]
-    if not id or core.json.encode(books.state.root.outputs[id]) ~= core.json.encode(now[file]) then
-      if files.stat(dir, file) then
-        files.rename(files.join(dir, file), files.join(dir, ("%s.rolled-back-%d"):format(file, seq)))
-      end
-    end
-  end
-  local run = { books = books, work_dir = dir }
-  return output_files.restore(run)
-end
-
--- What each output file holds by the books.
-local function outputs_of(books)
-  local now = {}
-  for file, id in pairs(books.outputs) do
-    local value = books.state.root.outputs[id]
-    now[file] = value == nil and false or value
-  end
-  return now
-end
-
 ---Takes a run back to where it stood behind a record; it is paused then, and goes on from there by `resume`.
 ---@param dir string
 ---@param place string  a record's number, or a checkpoint's name
@@ -131,16 +107,17 @@ function M.rollback(dir, place)
   if not changes then
     return nil, left, trouble
   end
-  local before
+  local aside
   local name = math.tointeger(tonumber(place)) == nil and place or nil
   local books, message, code = write(dir, "resume", first, function(books)
     if books.mode ~= first.mode or not there.state then
       refuse("invalid", "%s: record %d lies before the run began", dir, seq)
     end
-    before = outputs_of(books)
     local entry = moments.record(there)
     entry.to, entry.name = seq, name
     rolled_files.tell(entry, changes)
+    rolled_files.tell_outputs(entry, dir, books, there)
+    aside = entry.aside
     return {
       { t = "resume", by = "skillrt " .. core.version },
       entry,
@@ -150,8 +127,11 @@ function M.rollback(dir, place)
   if not books then
     return nil, message, code
   end
-  local written, problem = restore_files(dir, books, before, seq)
-  local others
+  local others, written
+  local problem = rolled_files.put_aside(dir, aside, seq)
+  if not problem then
+    written, problem = output_files.restore({ books = books, work_dir = dir })
+  end
   if not problem then
     others, problem = rolled_files.apply(changes)
   end

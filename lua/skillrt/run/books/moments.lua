@@ -95,7 +95,7 @@ function M.rollback(self, record, close_step)
   self.state:set("current_action", nil)
   self.state:set("current_phase", nil)
   self.rollbacks = (self.rollbacks or 0) + 1
-  self.rolled = record.files and record.to
+  self.rolled = (record.files or record.aside) and record.to
 end
 
 return M
