@@ -29,7 +29,8 @@ struct http_server {
   int stop[2]; /* a pipe: readable once the server stops */
   pthread_t thread;
   pthread_mutex_t lock;
-  struct connection connections[MAX_CONNECTIONS];
+  struct connection connections[MAX_CONNECTIONS]; /* at once */
+  int used;                                       /* of them: begun, and maybe over */
   struct http_counts counts;
   char *keys[MAX_KEYS];
   FILE *log;
@@ -237,6 +238,17 @@ static void *serve(void *data) {
 
 /* --- the server --------------------------------------------------------------------- */
 
+/* A place for one more: of one that is over, else a fresh one; NULL: there is none. */
+static struct connection *free_place(struct http_server *server) {
+  for (int i = 0; i < server->used; i++) {
+    struct connection *connection = &server->connections[i];
+    if (connection->fd >= 0) continue;
+    pthread_join(connection->thread, NULL); /* it only returns */
+    return connection;
+  }
+  return server->used < MAX_CONNECTIONS ? &server->connections[server->used++] : NULL;
+}
+
 static void *listen_on(void *data) {
   struct http_server *server = data;
   struct pollfd wait[2] = {{.fd = server->stop[0], .events = POLLIN},
@@ -246,11 +258,10 @@ static void *listen_on(void *data) {
     if (fd < 0) continue;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     pthread_mutex_lock(&server->lock);
-    int number = server->counts.connections;
-    struct connection *connection = number < MAX_CONNECTIONS ? &server->connections[number] : NULL;
+    struct connection *connection = free_place(server);
     if (connection) {
-      server->counts.connections++;
-      *connection = (struct connection){.server = server, .fd = fd, .number = number + 1};
+      int number = ++server->counts.connections;
+      *connection = (struct connection){.server = server, .fd = fd, .number = number};
       if (pthread_create(&connection->thread, NULL, serve, connection) != 0) abort();
     } else {
       close(fd);
@@ -307,7 +318,7 @@ void http_server_stop(struct http_server *server) {
   if (!server) return;
   close(server->stop[1]); /* everybody who waits sees the end of the pipe */
   pthread_join(server->thread, NULL);
-  for (int i = 0; i < server->counts.connections; i++) {
+  for (int i = 0; i < server->used; i++) {
     pthread_mutex_lock(&server->lock);
     if (server->connections[i].fd >= 0) shutdown(server->connections[i].fd, SHUT_RDWR);
     pthread_mutex_unlock(&server->lock);
