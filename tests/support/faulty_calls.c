@@ -101,9 +101,9 @@ static int faulty_open_below(const struct sys *sys, int folder, const char *name
 static int faulty_close(const struct sys *sys, int fd) {
   struct faulty *f = self_of(sys);
   pthread_mutex_lock(&f->mutex);
+  faulty_forget_socket(f, fd);
   int result = f->below->close(f->below, fd);
   f->files--;
-  if (fd >= 0 && fd < FAULTY_FILES_MAX) f->sockets[fd] = false;
   leave(f);
   return result;
 }
@@ -331,10 +331,8 @@ static int faulty_socket(const struct sys *sys, int domain, int type, int protoc
   if (enter(f, FAULTY_SOCKET, &result) != FAIL) {
     result = f->below->socket(f->below, domain, type, protocol);
     f->files += result >= 0;
-    if (result >= 0 && result < FAULTY_FILES_MAX) {
-      if (f->sockets[result]) f->files--; /* closed by libcurl itself: its number is new again */
-      f->sockets[result] = true;
-    }
+    faulty_forget_socket(f, result);
+    if (result >= 0 && result < FAULTY_FILES_MAX) f->sockets[result] = faulty_socket_at(result);
   }
   leave(f);
   return result;

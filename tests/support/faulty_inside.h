@@ -3,6 +3,7 @@
 #define SKILLRT_TESTS_FAULTY_INSIDE_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "support/faulty_power.h"
 #include "support/faulty_sys.h"
@@ -27,12 +28,18 @@ struct faulty {
   size_t bytes, blocks;
   int files;
   unsigned boot;                      /* a power cut begins the next */
-  bool sockets[FAULTY_FILES_MAX];     /* by descriptor: made by socket, not closed through us */
+  ino_t sockets[FAULTY_FILES_MAX];    /* by descriptor: which socket it was made for; 0: closed */
   int64_t reserved[FAULTY_FILES_MAX]; /* per descriptor: bytes that fit though the disk is full */
   struct faulty_power *power;
 };
 
 /* Fills the table of calls; `below` is set. */
 void faulty_calls_fill(struct faulty *);
+
+/* Which socket a descriptor is; 0: none. */
+ino_t faulty_socket_at(int fd);
+
+/* A number is about to be closed, or is new: one that libcurl closed itself is counted now. */
+void faulty_forget_socket(struct faulty *, int fd);
 
 #endif

@@ -2,10 +2,10 @@
  * Must not know what is under test. Called by C tests. */
 #include "support/faulty_sys.h"
 
-#include <fcntl.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "support/faulty_inside.h"
 
@@ -88,12 +88,23 @@ size_t faulty_allocations(const struct faulty *f) {
   return f->blocks;
 }
 
-/* libcurl closes a socket itself, not through us, where it runs out of memory while connecting:
- * one that is gone is not left open. */
+ino_t faulty_socket_at(int fd) {
+  struct stat found;
+  return fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode) ? found.st_ino : 0;
+}
+
+void faulty_forget_socket(struct faulty *f, int fd) {
+  if (fd < 0 || fd >= FAULTY_FILES_MAX || !f->sockets[fd]) return;
+  if (faulty_socket_at(fd) != f->sockets[fd]) f->files--;
+  f->sockets[fd] = 0;
+}
+
+/* libcurl closes a socket itself, not through us, where it is given up while connecting: one that
+ * is gone is not left open, also where its number is another's by now, as a server's in here. */
 int faulty_open_files(const struct faulty *f) {
   int open = f->files;
   for (int fd = 0; fd < FAULTY_FILES_MAX; fd++)
-    if (f->sockets[fd] && fcntl(fd, F_GETFD) < 0) open--;
+    if (f->sockets[fd] && faulty_socket_at(fd) != f->sockets[fd]) open--;
   return open;
 }
 
