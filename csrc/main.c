@@ -86,6 +86,7 @@ static void close_at_end(lua_State *L) {
 #else
   (void)last_allocate;
 #endif
+  signals_end_ticks();
   lua_close(L);
 }
 

@@ -168,6 +168,11 @@ static void start_ticks(void) {
   setitimer(ITIMER_VIRTUAL, &ticks, NULL);
 }
 
+void signals_end_ticks(void) {
+  const struct itimerval none = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_VIRTUAL, &none, NULL);
+}
+
 static void on_tick(int signal) {
   int kept = errno;
   if (on_first_thread(signal)) limits_tick(the_limits);

@@ -12,6 +12,8 @@ void signals_prepare(void);
 const struct sys *signals_world(void);
 /* From here on signals stop what these limits bound. */
 void signals_install(struct limits *);
+/* No run is left whose Lua is to be stopped: what bounds it may go. */
+void signals_end_ticks(void);
 /* The signal that stopped us; 0: none came. */
 int signals_first(void);
 
