@@ -127,7 +127,8 @@ local function repeats(action)
   if action.max_runs == math.huge then
     return "repeats"
   end
-  return action.max_runs > 1 and ("at most %d times"):format(action.max_runs) or nil
+  local most = math.tointeger(action.max_runs) or ("%g"):format(action.max_runs) -- a config may say 1e308
+  return action.max_runs > 1 and ("at most %s times"):format(most) or nil
 end
 
 local function add_actions(graph, space, model)

@@ -154,6 +154,16 @@ describe("generate", function()
     assert.is_nil(folder(nasty_config())["SKILL.md"].once)
   end)
 
+  it("draws an action that may run as often as no integer says", function()
+    local config = nasty_config()
+    for _, one in ipairs(config.autonomous_config.actions) do
+      config.x_skillrt = config.x_skillrt or {}
+      config.x_skillrt.actions = config.x_skillrt.actions or {}
+      config.x_skillrt.actions[one.id] = { max_runs = 1e308 }
+    end
+    assert.truthy(folder(config)["SKILL.md"])
+  end)
+
   it("gives files sorted by path, each once", function()
     local config = nasty_config()
     config.templates = config.templates or {}
