@@ -5,6 +5,7 @@
 
 local names = require("skillrt.base.names")
 local sets = require("skillrt.skill.tool_sets")
+local text_of = require("skillrt.base.text")
 
 local M = {}
 
@@ -22,8 +23,8 @@ end
 ---@param text string|nil
 ---@return string|nil name
 function M.reported(text)
-  local last = type(text) == "string" and text:sub(-400):match("([^\n]*)%s*$")
-  return last and last:match("^<<phase: ([%w._-]+)>>%s*$") or nil
+  local last = type(text) == "string" and text_of.behind_last(text_of.trim_end(text), "\n")
+  return last and last:match("^<<phase: ([%w._-]+)>>$") or nil
 end
 
 ---What the runtime writes into the state with a switch; nil: nothing.
