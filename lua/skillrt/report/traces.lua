@@ -77,9 +77,10 @@ end
 -- What runs of a host sent last: it goes on while the host does.
 local left = {}
 
-local function sweep(wait)
+-- Those of a list that are under way, waited for or not; `over` hears of the others before they are closed.
+local function under_way(list, wait, over)
   local open = {}
-  for _, sent in ipairs(left) do
+  for _, sent in ipairs(list) do
     if wait then
       sent.run:wait()
     end
@@ -87,9 +88,16 @@ local function sweep(wait)
       open[#open + 1] = sent
     else
       sent.run:close()
+      if over then
+        over(sent)
+      end
     end
   end
-  left = open
+  return open
+end
+
+local function sweep(wait)
+  left = under_way(left, wait)
 end
 
 ---What is still under way of runs of a host is waited for.
@@ -105,19 +113,9 @@ function M.new(settings, in_host)
   local last, self = core.mono_ns() // 1000000, {}
 
   local function settle(wait)
-    local open = {}
-    for _, sent in ipairs(out) do
-      if wait then
-        sent.run:wait()
-      end
-      if sent.run:status() == "" then
-        open[#open + 1] = sent
-      else
-        sent.run:close()
-        lost, why = lost + (sent.ok and 0 or sent.count), sent.ok and why or sent.message or why or "it was stopped"
-      end
-    end
-    out = open
+    out = under_way(out, wait, function(sent)
+      lost, why = lost + (sent.ok and 0 or sent.count), sent.ok and why or sent.message or why or "it was stopped"
+    end)
   end
 
   local function send()
