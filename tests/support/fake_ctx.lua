@@ -123,4 +123,17 @@ function M.environment(variables)
   return environment
 end
 
+---Lets a ctx perform functions of this process at once; all else is answered from its list.
+function M.performs(ctx)
+  local await = ctx.await
+  ctx.await = function(request)
+    if request.kind ~= "local" then
+      return await(request)
+    end
+    local value, message = request.run()
+    return value and { value = value } or nil, message
+  end
+  return ctx
+end
+
 return M

@@ -36,13 +36,7 @@ describe("no tool leaves its folders", function()
     base = R.folder()
     sh "mkdir -p in/r out/r outside run skill && echo the-secret > outside/f && echo mine > in/r/f && echo mine > out/r/f"
     sh "ln -s ../outside in/r3 && ln -s ../outside out/r3"
-    ctx = F.new {}
-    local await = ctx.await
-    ctx.await = function(request)
-      if request.kind ~= "local" then return await(request) end
-      local value, message = request.run()
-      return value and { value = value } or nil, message
-    end
+    ctx = F.performs(F.new {})
     task = F.task(ctx, { work_dir = base .. "/run", dir = base .. "/skill", project_dir = base })
   end)
   after_each(R.clean)

@@ -38,13 +38,7 @@ describe("tools for files", function()
       sh(("ln -s ../secret %s/link; ln -s .. %s/up; ln -s /etc %s/abs; mkfifo %s/fifo; ln -s /dev/zero %s/device"):format(
         folder, folder, folder, folder, folder))
     end
-    ctx = F.new {}
-    local await = ctx.await
-    ctx.await = function(request)
-      if request.kind ~= "local" then return await(request) end
-      local value, message = request.run()
-      return value and { value = value } or nil, message
-    end
+    ctx = F.performs(F.new {})
     task = F.task(ctx, { work_dir = base .. "/run", dir = base .. "/skill", project_dir = base })
   end)
   after_each(R.clean)
