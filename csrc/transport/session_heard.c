@@ -26,7 +26,6 @@ static void tell(struct program *p, struct span message) {
   if (!ours->event || message.length == 0 || repeats) return;
   snprintf(source, sizeof source, "session:%s", p->task.target);
   ours->event(ours->data, source, message);
-  p->told = p->task.takes_questions;
 }
 
 /* The opening, or what is fed, was answered: more may leave. */
@@ -53,22 +52,13 @@ static void take_message(struct program *p, struct span message) {
   }
 }
 
-/* The engine hears of answers before it hears of what was told: an answer behind something that was
- * told is kept for the next turn of the loop. */
 void heard_take(struct program *p) {
   struct error e;
   struct span message;
   size_t used;
   enum message_found found = MESSAGE_NONE;
-  p->paused = false;
   while (p->state != PROGRAM_GONE &&
          (found = message_next(&p->in, p->framed, &message, &used)) == MESSAGE_WHOLE) {
-    if (p->told && *find_answered(p, message)) {
-      p->told = false;
-      p->paused = true;
-      program_arm(p);
-      return;
-    }
     take_message(p, message);
     buffer_drop(&p->in, used);
   }

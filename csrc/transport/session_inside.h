@@ -39,9 +39,7 @@ struct program {
   struct buffer questions; /* what it asked when nobody took questions, in frames */
   size_t opened;           /* how much of the opening was said */
   bool is_open;
-  bool told;   /* something was, since the last answer */
-  bool paused; /* an answer waits until what was told before it is heard of */
-  int in_fd;   /* where we write; -1: closed */
+  int in_fd; /* where we write; -1: closed */
   uv_poll_t writable;
   uv_timer_t timer;
   unsigned handles;

@@ -135,7 +135,7 @@ static void on_timer(uv_timer_t *timer);
 void program_arm(struct program *p) {
   uint64_t next = p->state == PROGRAM_CLOSING ? p->close_until : UINT64_MAX;
   uint64_t now = uv_now(p->owner->loop);
-  if (p->paused || *question_taker(p)) next = now + 1; /* at 0 it rings in this very turn */
+  if (*question_taker(p)) next = now + 1; /* at 0 it rings in this very turn */
   for (const struct waiting *w = p->first; w; w = w->next)
     if (w->deadline < next) next = w->deadline;
   if (next == UINT64_MAX)
@@ -180,7 +180,6 @@ static void on_timer(uv_timer_t *timer) {
     if (p->state != PROGRAM_GONE) program_arm(p);
     return;
   }
-  if (p->paused) heard_take(p);
   at = &p->first;
   while (*at && (*at)->deadline > now)
     at = &(*at)->next;
@@ -240,9 +239,7 @@ static void on_end(struct exchange *exchange, const struct reply *end) {
   struct program *p = exchange->owner;
   struct session *s = p->owner;
   bool closing = p->state == PROGRAM_CLOSING;
-  while (p->paused)
-    heard_take(p); /* it was said before the end */
-  s->living++;     /* a done call may close us */
+  s->living++; /* a done call may close us */
   tell_end(p, end);
   p->state = PROGRAM_GONE;
   *p->link = p->next;
