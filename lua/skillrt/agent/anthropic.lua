@@ -128,21 +128,44 @@ function wire.turned(turn, last)
   return { { role = role, content = json.array(content) } }, merged
 end
 
+-- A list with the mark of the provider's cache in its last member.
+local function marked(list)
+  local copy = table.move(list, 1, #list, 1, {})
+  local last = { cache_control = { type = "ephemeral" } }
+  for key, value in pairs(copy[#copy]) do
+    last[key] = value
+  end
+  copy[#copy] = last
+  return json.array(copy)
+end
+
 ---What was sent before is read from the cache: a message with a mark at its end.
 ---@param agent table
 ---@param message table
 ---@return table
 function wire.mark(agent, message)
-  if not agent.cache then
-    return message
+  return agent.cache and { role = message.role, content = marked(message.content) } or message
+end
+
+---Tools and system prompt stand before all messages: with a mark behind them other talks read them from the cache.
+---@param agent table
+---@param body table  of wire.body
+---@return table|nil  a copy; nil: there is nothing to mark
+function wire.mark_head(agent, body)
+  local extra = agent.extra or {}
+  if not agent.cache or extra.tools or extra.system or not (body.tools or body.system) then
+    return nil
   end
-  local blocks = table.move(message.content, 1, #message.content, 1, {})
-  local block = { cache_control = { type = "ephemeral" } }
-  for key, value in pairs(blocks[#blocks]) do
-    block[key] = value
+  local copy = {}
+  for key, value in pairs(body) do
+    copy[key] = value
   end
-  blocks[#blocks] = block
-  return { role = message.role, content = json.array(blocks) }
+  if body.system then
+    copy.system = marked({ text_block(body.system) })
+  else
+    copy.tools = marked(body.tools)
+  end
+  return copy
 end
 
 local function tools_of(want, answers_by_tool)

@@ -42,6 +42,7 @@ local M = {}
 ---@field opening (fun(agent: table): table[])?  messages before all turns
 ---@field turned fun(turn: skillrt.Turn, last: table|nil): table[], boolean?  messages; the first instead of the last
 ---@field mark (fun(agent: table, message: table): table)?  the first and the last, for a cache
+---@field mark_head (fun(agent: table, body: table): table|nil)?  all before the messages, for a cache
 ---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
 ---@field show fun(data: string): string?  what an event adds to the text
 ---@field joins string[]  fields of events whose texts are pieces of one: joined as they come

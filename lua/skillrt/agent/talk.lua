@@ -113,7 +113,16 @@ local function sent(self, head, tail)
   return table.concat(parts, ",")
 end
 
----The body of the next request, and what is declared of it.
+-- The head with a mark of the provider's cache, made once for each that is declared.
+local function marked(self, body, head)
+  if self.head ~= head then
+    local copy = self.wire.mark_head and self.wire.mark_head(self.agent, body)
+    self.head, self.marked_head = head, copy and encoded(copy) or head
+  end
+  return self.marked_head
+end
+
+---The body of the next request, and what is declared of it, without marks.
 ---@param want table  { tools, schema, model, effort }
 ---@return string body
 ---@return skillrt.Chain declared
@@ -122,11 +131,11 @@ function Talk:body(want)
   if body[field] == nil then -- else the agent's `extra` says it
     body[field] = SLOT
   end
-  local head = encoded(body)
-  local slot = ('"%s":"%s"'):format(field, SLOT)
+  local declared = encoded(body)
+  local head, slot = marked(self, body, declared), ('"%s":"%s"'):format(field, SLOT)
   local at = head:find(slot, 1, true)
   local text = at and sent(self, ('%s"%s":['):format(head:sub(1, at - 1), field), "]" .. head:sub(at + #slot)) or head
-  return text, { head = head, texts = self.texts, hashes = self.hashes }
+  return text, { head = declared, texts = self.texts, hashes = self.hashes }
 end
 
 return M

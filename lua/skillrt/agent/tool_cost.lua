@@ -34,11 +34,11 @@ end
 ---@field rest integer      tokens of all else that is sent
 ---@field output integer
 
-local LEAST <const> = 1024 -- tokens of a prefix that a provider keeps by itself
+local LEAST <const> = 1024 -- tokens of a prefix that a provider keeps
 
----What exchanges cost, one after the other, within the time that a cache holds. A provider that has a price for
----writing keeps what was marked: the talk so far, where the list of tools is the same. One that has none keeps every
----prefix: the tools are read again by another talk, too.
+---What exchanges cost, one after the other, within the time that a cache holds: the talk so far is read again where
+---the list of tools is the same, and the tools by another talk, too (a provider that has a price for writing is given
+---marks behind both, others keep any prefix).
 ---@param exchanges skillrt.tool_cost.Exchange[]
 ---@param model string
 ---@param prices table?  of the agent
@@ -51,7 +51,7 @@ function M.cost(exchanges, model, prices)
     local whole, last, read = one.tools + one.rest, before[one.talk], 0
     if last and last.list == one.list then
       read = math.min(last.whole, whole)
-    elseif not marked and seen[one.list] and one.tools >= LEAST then
+    elseif seen[one.list] and one.tools >= LEAST then
       read = one.tools
     end
     before[one.talk], seen[one.list] = { list = one.list, whole = whole }, true

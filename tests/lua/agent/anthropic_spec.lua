@@ -57,6 +57,24 @@ describe("a model behind the Messages API", function()
     assert.is_true(request.idempotent)
   end)
 
+  it("marks where its tools and its system prompt end, that another talk reads them from the cache, and declares no mark", function()
+    local tools = { look = { run = function() return "seen" end }, make = { run = function() return "made" end } }
+    local mark = { type = "ephemeral" }
+    for _, case in ipairs { { {}, nil, mark }, { { system = "You are terse." }, mark, nil }, { { cache = false } } } do
+      local definition, in_system, in_tools = case[1], case[2], case[3]
+      definition.tools = { "look", "make" }
+      local outcome, _, _, ctx = perform({ P.anthropic(GOOD) }, definition, { tools = tools })
+      assert.same({ ok = true }, outcome.updates)
+      local body, request = sent(ctx)
+      assert.is_nil(body.tools[1].cache_control)
+      assert.same(in_tools, body.tools[#body.tools].cache_control)
+      if definition.system and in_system then
+        assert.same({ { type = "text", text = definition.system, cache_control = in_system } }, body.system)
+      end
+      assert.is_nil(request.declared.body.head:find("cache_control", 1, true))
+    end
+  end)
+
   it("takes its key from a file that nobody else can read, and holds the key alone", function()
     local path = os.tmpname()
     local function tried(text, mode)
