@@ -13,7 +13,7 @@ enum {
   TURN_NS = 10 * 1000 * 1000,
   TURN_ITERATIONS = 1000,
   EVENTS_MAX = 4 << 20,
-  EVENTS_SPARE = 64 << 10 /* for what tells that more came, and that a program ended */
+  EVENTS_SPARE = 64 << 10 /* for notices */
 };
 
 bool engine_new(const struct engine_options *options, struct engine **to, struct error *error) {
@@ -129,15 +129,21 @@ void engine_stop(struct engine *e, const char *why) {
   engine_wake(e);
 }
 
-bool engine_event(struct engine *e, const char *source, struct span bytes, struct error *error) {
+static bool hear(struct engine *e, size_t maximum, const char *source, struct span bytes,
+                 struct error *error) {
   if (e->state > RUN_CANCELED)
     return error_set(error, ERROR_STOPPED, "%.64s: the run is ending", source);
-  bool is_told = strcmp(source, "missed") == 0 || strncmp(source, "ended:", 6) == 0;
-  if (!notes_push(&e->events, EVENTS_MAX + (is_told ? EVENTS_SPARE : 0), ++e->came, source, bytes,
-                  error))
-    return false;
+  if (!notes_push(&e->events, maximum, ++e->came, source, bytes, error)) return false;
   engine_wake(e);
   return true;
+}
+
+bool engine_event(struct engine *e, const char *source, struct span bytes, struct error *error) {
+  return hear(e, EVENTS_MAX, source, bytes, error);
+}
+
+bool engine_notice(struct engine *e, const char *source, struct span bytes, struct error *error) {
+  return hear(e, EVENTS_MAX + EVENTS_SPARE, source, bytes, error);
 }
 
 void engine_tick(struct engine *e) {

@@ -58,7 +58,10 @@ enum engine_phase engine_turn(struct engine *);
 void engine_stop(struct engine *, const char *why);
 /* Hands a copy to the policy's event with the next turn. False: ERROR_LIMIT where 4 MiB wait
  * already, ERROR_STOPPED where the run is ending, ERROR_MEMORY; then nobody will hear of it. */
-bool engine_event(struct engine *, const char *source, struct span bytes, struct error *);
+typedef bool engine_hears(struct engine *, const char *source, struct span bytes, struct error *);
+engine_hears engine_event;
+/* The same for what is short, seldom and must be heard: 64 KiB more are kept for it. */
+engine_hears engine_notice;
 /* The policy's tick comes with the next turn. */
 void engine_tick(struct engine *);
 /* Valid once ENGINE_STOPPED. `error` is filled where the engine itself failed. */

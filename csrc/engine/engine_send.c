@@ -114,7 +114,7 @@ static void on_started(struct exchange *exchange, int64_t pid, const char *start
   if (slot->state != SLOT_SENT) return;
   snprintf(source, sizeof source, "started:%" PRIu64, slot->number);
   int length = snprintf(text, sizeof text, "%" PRId64 " %s", pid, start);
-  engine_event(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
+  engine_notice(slot->engine, source, (struct span){text, (size_t)length}, &ignored);
 }
 
 /* ---- ways out ---- */

@@ -131,14 +131,21 @@ static void wake(void *data) {
 
 /* A run that is ending does not hear of it; one that has not taken what came before hears that more
  * came. */
-static void arrived(void *data, const char *source, struct span bytes) {
-  struct runtime *r = data;
+static void arrive(struct runtime *r, engine_hears *hears, const char *source, struct span bytes) {
   struct error error;
   if (!r->engine) return;
-  if (engine_event(r->engine, source, bytes, &error))
+  if (hears(r->engine, source, bytes, &error))
     r->missed = false;
   else if (error.code == ERROR_LIMIT && !r->missed)
-    r->missed = engine_event(r->engine, "missed", (struct span){source, strlen(source)}, &error);
+    r->missed = engine_notice(r->engine, "missed", (struct span){source, strlen(source)}, &error);
+}
+
+static void arrived(void *data, const char *source, struct span bytes) {
+  arrive(data, engine_event, source, bytes);
+}
+
+static void noticed(void *data, const char *source, struct span bytes) {
+  arrive(data, engine_notice, source, bytes);
 }
 
 static void inbox_changed(void *data) {
@@ -288,10 +295,12 @@ void runtime_stop(struct runtime *r, const char *why) {
 void runtime_belongs(struct runtime *r, void *user, void (*stopped)(void *user)) {
   r->user = user;
   r->told = stopped;
-  transports_tell(
-      r->programs,
-      &(struct transport_owner){
-          .data = r, .settled = wake, .event = arrived, .user = user, .door = loop_door(r->loop)});
+  transports_tell(r->programs, &(struct transport_owner){.data = r,
+                                                         .settled = wake,
+                                                         .event = arrived,
+                                                         .notice = noticed,
+                                                         .user = user,
+                                                         .door = loop_door(r->loop)});
 }
 
 bool runtime_event(struct runtime *r, const char *source, struct span bytes, struct error *error) {

@@ -226,12 +226,12 @@ static void tell_end(const struct program *p, const struct reply *end) {
   bool by_us = p->verdict != REPLY_OK;
   char how = by_us ? 'w' : end->status == REPLY_KILLED ? 's' : 'c';
   struct span bytes = by_us ? (struct span){p->why.text, strlen(p->why.text)} : end->extra;
-  if (!ours->event || p->state == PROGRAM_CLOSING) return;
+  if (!ours->notice || p->state == PROGRAM_CLOSING) return;
   if (bytes.length > ERRORS_TOLD)
     bytes = (struct span){bytes.data + bytes.length - ERRORS_TOLD, ERRORS_TOLD};
   snprintf(source, sizeof source, "ended:%" PRId64 ":%c%d:%s", p->epoch, how, end->code,
            p->task.target);
-  ours->event(ours->data, source, bytes);
+  ours->notice(ours->data, source, bytes);
 }
 
 /* The process transport's reply: the program has ended, or SIGTERM is on its way. */

@@ -124,10 +124,12 @@ struct exchange {
 struct transport_owner {
   void *data;
   void (*settled)(void *data); /* `ending` is over */
-  /* A message nobody asked for; `source` is "session:<name>". Or the end of such a program,
-   * "ended:<epoch>:<how>:<name>": c and its exit code or s and a signal, with the end of its
-   * errors; w: with why it was ended. Both are borrowed. */
+  /* A message nobody asked for; `source` is "session:<name>". Both are borrowed. */
   void (*event)(void *data, const char *source, struct span bytes);
+  /* The same for what must be heard whatever else came, as the end of such a program:
+   * "ended:<epoch>:<how>:<name>": c and its exit code or s and a signal, with the end of its
+   * errors; w: with why it was ended. */
+  void (*notice)(void *data, const char *source, struct span bytes);
   void *user;             /* whose run it is; for functions of a host, as the next */
   struct host_door *door; /* see host.h */
 };

@@ -163,11 +163,38 @@ static void events(void) {
     CHECK_STR(error.text, "inbox: more than 4194304 bytes wait to be told");
     CHECK(!engine_event(h.engine, "inbox", (struct span){bytes, SIZE_MAX / 2}, &error));
     CHECK(!engine_event(h.engine, "session:one", span, &error));
-    CHECK(engine_event(h.engine, "missed", (struct span){"session:one", 11}, &error));
-    CHECK(engine_event(h.engine, "ended:1:c0:one", (struct span){bytes, 4096}, &error));
     CHECK(fake_host_turn(&h) == ENGINE_WAITING);
     CHECK(engine_event(h.engine, "inbox", span, &error));
     free(bytes);
+    teardown();
+  }
+  TEST("there is room for a notice where there is none for an event, whatever either is named") {
+    setup_under_way(1, 1);
+    static char large[(4 << 20) - 1000];
+    struct span end = {large, 4096};
+    CHECK(engine_event(h.engine, "inbox", (struct span){large, sizeof large}, &error));
+    CHECK(!engine_event(h.engine, "missed", end, &error) && error.code == ERROR_LIMIT);
+    CHECK(!engine_event(h.engine, "ended:1:c0:one", end, &error));
+    CHECK(engine_notice(h.engine, "missed", end, &error));
+    CHECK(engine_notice(h.engine, "one", end, &error));
+    int notices = 2;
+    while (notices < 100 && engine_notice(h.engine, "one", end, &error))
+      notices++;
+    CHECK(notices >= 15 && notices < 20 && error.code == ERROR_LIMIT); /* 64 KiB of them */
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+    CHECK(fake_log_count(&h.log, "event(one,") == notices - 1);
+    teardown();
+  }
+  TEST("that a program was started is a notice") {
+    setup_verbose(1, 1);
+    h.policy.policy.starts = true;
+    CHECK(fake_host_open(&h) && fake_host_turn(&h) == ENGINE_WAITING && h.outside.first);
+    static char large[(4 << 20) - 60];
+    CHECK(engine_event(h.engine, "inbox", (struct span){large, sizeof large}, &error));
+    struct exchange *exchange = h.outside.first->exchange;
+    exchange->started(exchange, 77, "boot");
+    CHECK(fake_host_turn(&h) == ENGINE_WAITING);
+    CHECK(fake_log_count(&h.log, "event(started:1,77 boot)") == 1);
     teardown();
   }
 }

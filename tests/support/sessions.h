@@ -49,8 +49,8 @@ static void setup(void) {
   settled = starts = 0;
   scratch_make(&folder);
   if (uv_loop_init(&loop) != 0 || !session_open(&world.sys, &loop, &transport, &e)) abort();
-  transport->owner =
-      (struct transport_owner){.data = &loop, .settled = note_settled, .event = note_event};
+  transport->owner = (struct transport_owner){
+      .data = &loop, .settled = note_settled, .event = note_event, .notice = note_event};
   for (int i = 0; i < CALLS; i++) {
     task_init(&tasks[i], sys_real());
     capture_init(&got[i], transport);
