@@ -132,4 +132,36 @@ describe("a tool loop", function()
     assert.matches("must fit the pattern", results[2][2])
     for _, name in ipairs { "ran", "ran2", "ran3", "x" } do assert.is_false(R.exists(project .. "/" .. name), name) end
   end)
+
+  it("shows no file outside a repository, and reads none by a filter, a transport or a folder that looks like one", function()
+    local wire, base = WIRES.anthropic, R.folder()
+    local function sh(text) assert(os.execute(("cd '%s' && { %s; } >/dev/null"):format(base, text))) end
+    sh "echo hidden > secret; mkdir in out bare; cd in; git init -q .; git config user.email a@b; git config user.name n"
+    sh "cd in; echo one > f; git add f; git commit -qm first; echo two > f; echo '* filter=e' > .gitattributes"
+    sh("cd in; git config filter.e.clean 'touch " .. base .. "/ran; cat'; git config filter.e.required true")
+    sh("cd in; mkdir ../gone; mv .git/objects/?? ../gone; git config remote.o.url 'ext::touch " .. base .. "/ran2'; "
+      .. "git config remote.o.promisor true; git config protocol.ext.allow always; cp -r .git ../lacks; mv ../gone/* .git/objects")
+    sh "mkdir lazy; mv lacks lazy/.git; cp in/f lazy"
+    sh("cp -r in/.git/. bare; cd bare; git config core.bare false; git config core.worktree '" .. base .. "/bare'; echo x > f; "
+      .. "cp ../in/.gitattributes .")
+    for place, texts in pairs { ["in"] = { "outside repository", "outside repository", "-one\n+two" }, out = { "Not a git", "Not a git" },
+      bare = { "ot a git repository", "ot a git repository", "ot a git repository" }, lazy = { "", "", "" } } do
+      local calls = {}
+      for i, paths in ipairs { { "/dev/null", base .. "/secret" }, { "../secret", "../secret" }, { "f", "f" } } do
+        calls[i] = { id = "g" .. i, name = "git_diff", input = { paths = json.array(paths) } }
+      end
+      calls[4] = { id = "g4", name = "git_diff", input = { ref = "x/../../secret", paths = json.array { "/dev/null" } } }
+      calls[5] = { id = "g5", name = "git_diff", input = { ref = "HEAD" } }
+      local asked = #server.log()
+      local result = run({ tools = { git_diff = { cwd = base .. "/" .. place } }, agents = { model = wire.agent(server.url .. "/plan") } },
+        { ("/status/500\n"):rep(asked) .. raw(wire.asks(calls)), raw(wire.says(GOOD)) })
+      assert.equal("completed", result.status, result.message)
+      local results = wire.results(select(2, server.request(asked + 2)))
+      for i, one in ipairs(results) do
+        assert.is_nil(one[2]:find("hidden", 1, true), place .. i)
+        assert.truthy(one[2]:find((texts[i] or ""):gsub("\\n", "\n"), 1, true), place .. i .. one[2])
+      end
+    end
+    assert.same({ false, false }, { R.exists(base .. "/ran"), R.exists(base .. "/ran2") })
+  end)
 end)

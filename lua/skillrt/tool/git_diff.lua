@@ -1,7 +1,8 @@
 -- tool/git_diff.lua: the tool `git_diff`: what has changed in a git repository, as a patch. It changes
--- nothing, and runs no diff program, hook or monitor that a repository names.
+-- nothing, and runs no diff program, filter, hook, monitor or transport that a repository names.
 
 local command = require("skillrt.tool.command")
+local names = require("skillrt.base.names")
 local roots_of = require("skillrt.tool.roots")
 
 local M = {}
@@ -20,9 +21,42 @@ local INPUT <const> = {
   additionalProperties = false,
 }
 
+-- A folder that merely looks like a bare repository is none; what a partial clone lacks is not fetched.
 local SAFE <const> = { "git", "--no-pager", "--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false",
-  "-c", "core.hooksPath=/dev/null", "diff", "--no-ext-diff", "--no-textconv", "--no-color",
-  "--ignore-submodules=all" }
+  "-c", "core.hooksPath=/dev/null", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never",
+  "-c", "protocol.ext.allow=never", "-c", "protocol.file.allow=never", "-c", "protocol.ssh.allow=never",
+  "-c", "protocol.git.allow=never", "-c", "protocol.http.allow=never", "-c", "protocol.https.allow=never" }
+local DIFF <const> = { "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all" }
+
+-- Without this git would show two files of anywhere (its --no-index): where it is given two paths, and one of them, or
+-- the folder, lies in no repository. So it is given three.
+local function add_paths(argv, paths)
+  argv[#argv + 1] = "--"
+  table.move(paths, 1, #paths, #argv + 1, argv)
+  for _ = 1, #paths > 0 and 3 - #paths or 0 do
+    argv[#argv + 1] = paths[1]
+  end
+end
+
+-- Switches off the programs through which the repository's own configuration has its files read (filter.NAME.clean).
+local function add_filters(tool, ctx, argv, cwd)
+  local asked = table.move(SAFE, 1, #SAFE, 1, {})
+  table.move({ "config", "-z", "--name-only", "--show-scope", "--get-regexp", "^filter[.]" }, 1, 6, #asked + 1, asked)
+  local reply, message, _, bad = ctx.await({ kind = "command", argv = asked, cwd = cwd, timeout = tool.timeout,
+    acts = false, idempotent = true })
+  reply = reply or bad
+  if not reply or reply.status ~= "ok" then
+    return message
+  end
+  for scope, key in (reply.stdout or ""):gmatch("([^\0]*)\0([^\0]*)\0") do
+    if scope == "local" or scope == "worktree" then
+      if key:find("=", 1, true) then
+        return ("the repository names a filter %s, which cannot be switched off"):format(names.show(key))
+      end
+      argv[#argv + 1], argv[#argv + 2] = "-c", key .. "="
+    end
+  end
+end
 
 local function perform(tool, ctx, arguments, task)
   local cwd, message = roots_of.folder(tool.cwd or ".", task)
@@ -30,11 +64,15 @@ local function perform(tool, ctx, arguments, task)
     return nil, message
   end
   local argv = table.move(SAFE, 1, #SAFE, 1, {})
+  message = add_filters(tool, ctx, argv, cwd)
+  if message then
+    return nil, message
+  end
+  table.move(DIFF, 1, #DIFF, #argv + 1, argv)
   argv[#argv + 1] = arguments.stat and "--stat" or nil
   argv[#argv + 1] = arguments.staged and "--cached" or nil
   argv[#argv + 1] = arguments.ref
-  argv[#argv + 1] = "--"
-  table.move(arguments.paths or {}, 1, #(arguments.paths or {}), #argv + 1, argv)
+  add_paths(argv, arguments.paths or {})
   local text
   text, message = command.run(ctx, tool, argv, { cwd = cwd, timeout = tool.timeout })
   return text == "(no output)" and "(no change)" or text, message
