@@ -242,6 +242,11 @@ function Execution:stop_branches(is_meant)
       ending[#ending + 1] = branch
     end
   end
+  table.sort(ending, function(a, b) -- what they close is closed in one order, whoever runs again
+    return a.prefix < b.prefix
+  end)
+  local drawing = drawn.step
+  drawn.step = self.step
   for _, branch in ipairs(ending) do
     branch.dead = true
     self.by_thread[branch.thread] = nil
@@ -249,6 +254,7 @@ function Execution:stop_branches(is_meant)
       coroutine.close(branch.thread)
     end
   end
+  drawn.step = drawing
   local calls = {}
   for _, call in pairs(self.calls) do
     if call.branch.dead and is_meant(call.branch) then

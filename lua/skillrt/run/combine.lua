@@ -5,6 +5,7 @@
 -- function's values are told from a failure; calls nothing and records nothing but rounds. Used by ctx.lua.
 
 local branches = require("skillrt.run.branches")
+local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local places = require("skillrt.run.places")
@@ -217,7 +218,9 @@ function M.gather(execution, branch, fn, options)
   end
   fn(function(key, perform, ...)
     local part = parts_of({ key }, function() return key end, "gather")[1]
-    if begun[part] then
+    if scope.over or drawn.step ~= execution.step then
+      error("ctx.gather: it is over: no branch begins in it", 2)
+    elseif begun[part] then
       error(("ctx.gather: a branch %s was begun before"):format(names.show(key)), 2)
     end
     begun[part], open = true, open + 1
@@ -306,7 +309,9 @@ function M.spawn(execution, branch, fn, ...)
   ---Waits for what it returns.
   function handle.await()
     local me = execution:current()
-    if waiting then
+    if not me then
+      error("ctx.spawn: its handle is awaited in a function of its step, not in a coroutine of your own", 2)
+    elseif waiting then
       error("ctx.spawn: the handle is awaited already", 2)
     end
     waiting, scope.branch = true, me
@@ -321,7 +326,9 @@ function M.spawn(execution, branch, fn, ...)
   end
   ---Ends it: what has not left is dropped.
   function handle.cancel()
-    if not scope.over then
+    if drawn.step ~= execution.step then
+      error("ctx.spawn: its handle belongs to another step", 2)
+    elseif not scope.over then
       scope.over = true
       execution:stop_under(scope)
     end

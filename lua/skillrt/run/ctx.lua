@@ -8,6 +8,7 @@
 local awaited = require("skillrt.run.awaited")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.combine")
+local drawn = require("skillrt.base.drawn")
 local kept = require("skillrt.run.kept")
 local people = require("skillrt.run.people")
 local shared = require("skillrt.run.shared")
@@ -156,6 +157,9 @@ end
 
 -- The execution and the branch that calls; a coroutine of the script's own is none.
 local function here(steps, step, what)
+  if drawn.step ~= step then
+    error(kept.OTHERS, 3)
+  end
   local execution = steps:execution_of(step)
   local branch = execution:current()
   if not branch then

@@ -11,14 +11,21 @@ local record = require("skillrt.base.record")
 
 local M = {}
 
+---What is said to who uses the ctx of a step that does not run.
+M.OTHERS = "ctx: its step is over, or does not run now: a function uses the ctx that it was given"
+
 ---A step begins anew: what it draws is given back from the first value on.
 ---@param step skillrt.Step
 function M.begin(step)
   step.cursors, step.fresh, step.read, step.chances = nil, nil, nil, nil
 end
 
--- Where a step is now: the place of the last call of the branch that runs; and that branch.
+-- Where a step is now: the place of the last call of the branch that runs; and that branch. What another step
+-- draws or says by it could not be given back.
 local function place_of(step)
+  if drawn.step ~= step then
+    error(M.OTHERS, 4)
+  end
   local execution = step.execution
   local branch = execution and execution.now
   if branch then

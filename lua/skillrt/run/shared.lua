@@ -3,7 +3,9 @@
 --
 -- Knows the state, no journal. Used by ctx.lua.
 
+local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
+local kept = require("skillrt.run.kept")
 local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
 
@@ -30,6 +32,9 @@ function M.of(step)
   end
   ---Sets a value; it is kept together with the step's result.
   function context.set(key, value)
+    if drawn.step ~= step then
+      error(kept.OTHERS, 2)
+    end
     local id, problem = names.id(key)
     if not id then
       error("context.set: the key " .. problem, 2)
