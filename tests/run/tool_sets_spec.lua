@@ -259,6 +259,47 @@ describe("a run with tool sets", function()
     assert.is_true(#list > 2 and #list < 40)
   end)
 
+  it("tells by itself which files the tools of the runtime wrote in each phase, once each, also after a resume (R115, F58)", function()
+    local project = R.folder()
+    local function made()
+      return skill_of { switching = { by = "report" }, roots = { write = { project } },
+        tools = { write_file = true, edit = true },
+        tool_sets = { { name = "one", tools = {} }, { name = "two", tools = {} }, { name = "three", tools = {} } }, bind = {},
+        actions = { { id = "a", agent = "model", prompt = "p p", priority = 9 },
+          { id = "b", tool_set = "two", priority = 8, run = function(_, ctx)
+            assert(ctx.tool("write_file", { path = project .. "/by-script", content = "s" }))
+            return { files = { "told.c", project .. "/by-script" } }
+          end },
+          { id = "c", agent = "model", prompt = "p p", tool_set = "three" } } }
+    end
+    local function write(path) return { "write_file", { path = project .. "/" .. path, content = "x" } } end
+    local plan = { calls(write "b.c", write "a.c", { "edit", { path = project .. "/b.c", old = "x", new = "y" } },
+      { "edit", { path = project .. "/a.c", old = "not there", new = "y" } }, write "../outside"),
+      calls({ "switch_phase", { phase = "two", summary = { files = { "said.c" } } } }), calls(write "./in two.c"), says(),
+      says() }
+    local function files_of(n)
+      local text = select(2, server.request(n)).messages[1].content[1].text
+      local out = {}
+      for i, one in ipairs(assert(json.decode(text:match "BEGIN UNTRUSTED PHASES BEFORE%D-%b()\n(.-)\nEND UNTRUSTED"))) do
+        out[i] = one.phase .. ": " .. table.concat(one.files, " "):gsub(project:gsub("%p", "%%%0") .. "/", "")
+      end
+      return table.concat(out, "; ")
+    end
+    local wanted = "one: b.c a.c said.c; two: in two.c; two: by-script told.c"
+    local result, dir = run(made(), plan)
+    assert.equal("completed", result.status, result.message)
+    assert.equal(wanted, files_of(5))
+    for keep = 2, #R.records(dir) - 1 do
+      local cut, answered = R.folder() .. "/cut", 0
+      R.cut(dir, cut, keep)
+      for _, record in ipairs(R.records(cut, "result")) do answered = answered + (record.reply and 1 or 0) end
+      local before = #server.log()
+      server.plan(("/status/500\n"):rep(before) .. table.concat(plan, "\n", answered + 1) .. "\n")
+      assert.equal("completed", assert(skillrt.resume(cut, { skill = R.skill(made()) })).status, keep)
+      if answered < 5 then assert.equal(wanted, files_of(#server.log()), keep) end
+    end
+  end)
+
   it("is in the same set after a kill at every record, calls no tool again, and records no switch twice (F52)", function()
     local ran = 0
     local counted = { description = "c", run = function() ran = ran + 1 return "ran " .. ran end }

@@ -335,6 +335,9 @@ local function of_calls(self, record, seq)
     keep_values(step, record.rec)
   end
   calls[kind](step, record, seq)
+  if record.wrote then
+    phased.wrote(self, step, record.wrote)
+  end
   if record.epoch then
     arrived.talked(self, step, record)
   end

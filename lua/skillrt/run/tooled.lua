@@ -35,12 +35,13 @@ local function emit(journal, step, entry)
   end
 end
 
----What `fn(place)` gives, kept under its place. It gives a value, always: a failure of a tool is an answer, too.
+---What `fn(place)` gives, kept under its place. It gives a value, always: a failure of a tool is an answer, too; and
+---the file that it has written.
 ---@param journal skillrt.Journal
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
 ---@param use skillrt.ToolUse
----@param fn fun(place: string): any
+---@param fn fun(place: string): any, string?
 ---@return any value
 function M.perform(journal, execution, branch, use, fn)
   local step, place = execution.step, execution:place(branch)
@@ -58,12 +59,13 @@ function M.perform(journal, execution, branch, use, fn)
       input = use.shown and record.printable(use.shown), absent = use.absent,
       refused = use.refused and record.printable(use.refused) })
   end
-  local value
+  local value, wrote
   do
     local _ <close> = below(branch, place)
-    value = fn(place)
+    value, wrote = fn(place)
   end
-  emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value })
+  emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value,
+    wrote = wrote or nil })
   execution.taken[place] = true
   execution.delivered = 0 -- the list of places is shorter now
   return value

@@ -22,6 +22,7 @@ local M = {}
 ---@field max_result integer?   bytes of what it gives that the model is told at once
 ---@field outside boolean?      what it gives was written by others: it is marked as data
 ---@field source string         "skill", "built in", or who else gave it: "mcp:NAME"
+---@field wrote (fun(tool: skillrt.Tool, task: table, arguments: table): string?)?  the file that a use has written
 ---@field perform fun(tool: skillrt.Tool, ctx: table, arguments: table, task: table): string|nil, string?
 
 ---What every tool may say of itself.

@@ -101,7 +101,8 @@ local function use(self, one)
       return { text = why, is_error = true }
     end
     local text, message = result_of.guarded(one.tool, self.ctx, one.call.input, self.task)
-    return result_of.bounded(self, one.tool, place, text, message)
+    return result_of.bounded(self, one.tool, place, text, message),
+      text and one.tool.wrote and one.tool:wrote(self.task, one.call.input)
   end)
 end
 

@@ -5,6 +5,7 @@
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
 local roots_of = require("skillrt.tool.roots")
 
 local M = {}
@@ -43,7 +44,15 @@ local function place_of(tool, task, path)
   elseif is_of_run(place, task) then
     return nil, path .. ": is a file of the run itself"
   end
-  return place
+  return place, nil, roots.base
+end
+
+-- What was written, for people: below where relative paths begin, or as it is called from anywhere.
+local function wrote(tool, task, arguments)
+  local place, _, base = place_of(tool, task, arguments.path)
+  local path = place and files.join(place.root.path:gsub("(.)/+$", "%1"), place.name)
+  base = base and base .. "/"
+  return path and record.printable(base and path:sub(1, #base) == base and path:sub(#base + 1) or path)
 end
 
 -- As durable as the record that tells of it will be.
@@ -181,7 +190,7 @@ TOOLS.edit = {
 function M.make(given, _, name)
   local one = TOOLS[name]
   given.description, given.input = given.description or one.description, one.input
-  given.perform, given.source = one.perform, "built in"
+  given.perform, given.source, given.wrote = one.perform, "built in", wrote
   given.acts, given.idempotent, given.alone = true, true, true
   return given
 end

@@ -69,6 +69,17 @@ describe("the books of a run with tool sets", function()
     assert.truthy(utf8.len(text))
   end)
 
+  it("hold each file once, in order, and say where there are more (F58)", function()
+    local books = apply(begun(), start(1, "generation"))
+    for i = 1, 20 do
+      for _ = 1, 2 do
+        apply(books, { t = "tool", step = 1, c = tostring(i), name = "write_file", digest = "d" },
+          { t = "result", step = 1, c = tostring(i), digest = "d", value = { text = "" }, wrote = "f" .. i })
+      end
+    end
+    assert.same("f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 and more", table.concat(books.phases[1].files, " "))
+  end)
+
   it("do not enter a set that was refused or only advised", function()
     local books = apply(begun(), start(1, "analysis"), { t = "switch", step = 1, from = "analysis", to = "x", by = "tool",
       refused = "no" }, { t = "switch", step = 1, from = "analysis", to = "repair", by = "calls", advised = true })

@@ -88,6 +88,9 @@ describe("tools for files", function()
 
   it("write whole files, and edit what stands there once; modes stay", function()
     assert.equal("written: out/new/c.txt, 3 bytes", (use("write_file", { path = "out/new/c.txt", content = "abc" })))
+    local one = assert(tool.check("edit", { roots = { write = { base .. "/out", "/elsewhere" } } }, "s"))
+    assert.equal("out/new/c.txt", one:wrote(task, { path = base .. "/out/new/c.txt" }), "as people call it")
+    assert.equal("/elsewhere/x", one:wrote(task, { path = "/elsewhere/x" }))
     assert.equal("abc", R.read(base .. "/out/new/c.txt"))
     sh "chmod 755 out/b.txt"
     assert.equal("edited: out/b.txt", (use("edit", { path = "out/b.txt", old = "one", new = "1" })))

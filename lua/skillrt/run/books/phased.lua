@@ -19,8 +19,15 @@ local function add(one, field, text)
   if #text > LONGEST then
     text = text:sub(1, (utf8.offset(text, 0, LONGEST) or LONGEST) - 1) .. " ..."
   end
+  for i = field == "files" and #list or 0, 1, -1 do
+    if list[i] == text then
+      return
+    end
+  end
   if #list < MOST_TEXTS then
     list[#list + 1] = text
+  elseif not list[MOST_TEXTS + 1] then
+    list[MOST_TEXTS + 1] = "and more"
   end
 end
 
@@ -92,6 +99,17 @@ function M.over(self, step, record)
   end
   if record.t == "fail" then
     add(one, "errors", record.message or record.class or "failed")
+  end
+end
+
+---A tool of the runtime's has written a file.
+---@param self skillrt.Books
+---@param step skillrt.Step
+---@param path string
+function M.wrote(self, step, path)
+  local one = entry_of(self, step)
+  if one then
+    add(one, "files", path)
   end
 end
 

@@ -51,7 +51,8 @@ local function use(ctx, task, tool, arguments)
     if ok then
       given, message = result_of.guarded(tool, ctx, arguments, task)
     end
-    return { text = given, message = not given and tostring(message or why) or nil }
+    return { text = given, message = not given and tostring(message or why) or nil },
+      given and tool.wrote and tool:wrote(task, arguments)
   end)
   return said.text, said.message, not said.text and "permanent" or nil
 end
