@@ -199,6 +199,83 @@ describe("a model with the tools of a server of MCP", function()
     assert.matches("there is no tool .*mcp__our__act", said[2])
   end)
 
+  -- A skill whose talk is in a set, which binds names to tools of the server.
+  local function phased(one, more)
+    local definition = skill({ our = one }, more)
+    definition.tool_sets = { { name = "look", tools = { "Reader", "mcp__our__change", "Later" }, optional = { "Later" } },
+      { name = "mend", tools = { "Actor", "mcp__our__odd" }, optional = { "mcp__our__odd" } } }
+    definition.bind = { Reader = { "mcp__our__echo" }, Actor = "mcp__our__act", Later = "mcp__our__newer" }
+    return definition
+  end
+
+  local function run(definition, plan)
+    web.plan(table.concat(plan, "\n") .. "\n" .. raw(P.anthropic(GOOD)) .. "\n")
+    local dir = R.folder() .. "/run"
+    return assert(R.run(definition, { work_dir = dir })), dir
+  end
+
+  it("has the new list in a set, too: what it binds has come, what is gone is called in vain (R106)", function()
+    local plan = { asks { { "mcp__our__change", {} } }, asks { { "mcp__our__newer", {} }, { "mcp__our__odd", {} },
+      { "mcp__our__act", {} } } }
+    for _, more in ipairs { {}, { tools = { "mcp__our" } }, { tools = { "mcp__our__*" } } } do
+      web.stop()
+      web = R.server "/echo\n"
+      local result = run(phased(server("grows", { trusted = true }), more), plan)
+      assert.equal("completed", result.status, result.message)
+      assert.equal("mcp__our__echo mcp__our__change read ask_user", sent(1))
+      assert.equal("mcp__our__echo mcp__our__change read ask_user mcp__our__newer", sent(2))
+      local said = told(3)
+      assert.matches("\nnew\n", said[1])
+      assert.matches("there is no tool .*mcp__our__odd", said[2])
+      assert.matches("mcp__our__act was not available; it is from now on", said[3])
+    end
+  end)
+
+  it("is not told to go on where a set loses a tool that it needs; optional ones may go", function()
+    local result = run(phased(server("loses", { trusted = true })), { asks { { "mcp__our__change", {} } } })
+    assert.equal("failed", result.status)
+    assert.matches('tool set mend: there is no tool "mcp__our__act" %(for Actor%)', result.state.errors[1].message)
+    assert.equal(1, #web.log())
+  end)
+
+  it("is asked about in the middle of a talk where the list is pinned, whatever chooses the tools; the answer holds", function()
+    for _, kind in ipairs { "plain", "phased", "finding" } do
+      for _, answer in ipairs { "yes", "no" } do
+        web.stop()
+        web = R.server "/echo\n"
+        local one = server("grows", { env = { OF = kind .. answer } }) -- each is a declaration of its own
+        local definition = kind == "phased" and phased(one) or skill({ our = one }, { find_tools = kind == "finding" or nil,
+          tools = { "mcp__our" } })
+        local result, dir = run(definition, { asks { { "mcp__our__change", {} } } })
+        assert.equal("paused", result.status, kind)
+        assert.matches('"newer" is new, and says "Came later"; "odd" is gone', result.question.question, kind)
+        assert.equal(1, #web.log())
+        local resumed = assert(skillrt.resume(dir, { skill = R.skill(definition), answer = answer }))
+        if answer == "no" and kind == "phased" then
+          assert.equal("failed", resumed.status)
+          assert.matches("tool set look: there is no tool", json.encode(resumed.state.errors))
+        else
+          assert.equal("completed", resumed.status, resumed.message)
+          assert.equal(answer == "yes", sent(2):find("mcp__our__newer", 1, true) ~= nil, kind .. sent(2))
+        end
+      end
+    end
+  end)
+
+  it("is searched anew by an agent that finds its tools by words", function()
+    local result = run(skill({ our = server("grows", { trusted = true }) }, { find_tools = true, tools = { "mcp__our__change" } }), {
+      asks { { "find_tool", { words = "odd schema" } }, { "mcp__our__change", {} } }, asks { { "mcp__our__odd", {} },
+        { "find_tool", { words = "came later" } } }, asks { { "mcp__our__newer", {} } } })
+    assert.equal("completed", result.status, result.message)
+    assert.equal("find_tool mcp__our__change read ask_user", sent(1))
+    assert.matches("Searches 13 more tools", select(2, web.request(1)).tools[1].description)
+    assert.is_nil(sent(2):find "odd", "it is gone")
+    assert.matches("there is no tool .*mcp__our__odd", told(3)[1])
+    assert.matches("mcp__our__newer: Came later", told(3)[2])
+    assert.matches("mcp__our__newer$", sent(3))
+    assert.matches("\nnew\n", told(4)[1])
+  end)
+
   it("fails where the list has no end, and goes on without a tool that is there twice or has no name", function()
     local result = talk({}, { our = server "endless" })
     assert.equal("failed", result.status)

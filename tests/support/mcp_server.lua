@@ -120,6 +120,12 @@ function CALL.slow(_, id, token)
 end
 
 function CALL.change()
+  if mode == "grows" or mode == "loses" then
+    TOOLS[#TOOLS + 1] = { name = "newer", description = "Came later", inputSchema = { type = "object" } }
+    table.remove(TOOLS, mode == "loses" and 2 or 3) -- act; odd
+    send { method = "notifications/tools/list_changed" }
+    return text("changed")
+  end
   TOOLS = { TOOLS[1], { name = "new", description = "Came later", inputSchema = { type = "object" } } }
   send { method = "notifications/tools/list_changed" }
   return text("changed")
@@ -128,6 +134,7 @@ end
 CALL["new"] = function()
   return text("new")
 end
+CALL.newer = CALL["new"]
 
 function CALL.never() end
 

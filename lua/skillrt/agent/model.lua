@@ -290,9 +290,12 @@ function M.perform(agent, ctx, task)
   local talk = talk_of.new(agent)
   talk:add({ role = "user", text = prompt.text(task) })
   for _ = 1, agent.max_turns do
-    want.tools = loop:tools()
-    local reply
-    local good, message, class = compact.look(agent, ctx, talk, function(turns)
+    local reply, good, message, class
+    want.tools, message = loop:tools()
+    if not want.tools then
+      return failed(message, "permanent")
+    end
+    good, message, class = compact.look(agent, ctx, talk, function(turns)
       return aside(agent, ctx, task, want, used, turns)
     end)
     if good then

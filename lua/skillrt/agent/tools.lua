@@ -35,14 +35,15 @@ local function add_own(agent, ctx, task, registry)
   end
 end
 
--- Which of the skill's tools the agent is given: those it names, else those its step names, else all.
+-- Which tools the agent is given: those it names, else those its step names, else all.
 local function named(list, registry)
   if not list then
     return registry:names()
   end
   local out = {}
   for _, name in ipairs(list) do
-    out[#out + 1] = registry:find(name) and name or nil
+    local found = registry:named(name)
+    table.move(found, 1, #found, #out + 1, out)
   end
   for _, name in ipairs({ "read", "ask_user" }) do
     out[#out + 1] = registry:find(name) and name or nil
@@ -54,41 +55,60 @@ local ALWAYS <const> = { "read", "ask_user", "switch_phase" }
 
 -- The loop of a talk that is in a phase: its set is present, and what the sets hold together may come to be.
 local function phased_loop(agent, ctx, task, registry)
-  local skill, allowed = task.phased.skill, nil
+  local allowed = nil
   for _, name in ipairs(agent.tools or {}) do
     allowed = allowed or {}
     allowed[name] = true
   end
-  local switching_of = require("skillrt.tool.switching")
-  local switching = switching_of.new(ctx, task.phased, registry, ALWAYS, allowed)
+  local switching = require("skillrt.tool.switching").new(ctx, task.phased, registry, ALWAYS, allowed)
   if require("skillrt.skill.switches").REPORTS[task.phased.switching.by] then
     assert(registry:add(switching:tool()))
   end
-  local missing = sets.missing(skill, function(name) return switching_of.found(registry, name)[1] end)
-  if missing then
-    return nil, missing
+  local list, known = switching:offered()
+  if not list then
+    return nil, known
   end
-  local union = sets.union(skill)
-  local presence = presence_of.new(registry, { names = switching:present(task.phased.names),
-    known = (union or allowed) and switching:present(union), on_absent = agent.on_absent })
+  local presence = presence_of.new(registry, { names = list, known = known, on_absent = agent.on_absent })
   switching.presence, presence.switching = presence, switching
-  return loop_of.new(ctx, task, presence, agent)
+  return loop_of.new(ctx, task, presence, agent), nil, function()
+    list, known = switching:offered()
+    if not list then
+      return known
+    end
+    presence:renew(known, list)
+  end
 end
 
 -- The loop of a talk that finds most of its tools by words: those its agent names are present, and the search.
 local function finding_loop(agent, ctx, task, registry)
-  local find, known = require("skillrt.tool.find_tool"), named(task.tools, registry)
+  local find = require("skillrt.tool.find_tool")
   if registry:find(find.TOOL) then
     return nil, ("find_tools: there is a tool %s of the skill's own; give it another name"):format(find.TOOL)
   end
-  assert(registry:add(find.make(registry, table.move(known, 1, #known, 1, {}))))
-  known[#known + 1] = find.TOOL
-  local list = table.move(agent.tools or {}, 1, #(agent.tools or {}), 2, { find.TOOL })
-  for _, name in ipairs({ "read", "ask_user" }) do
-    list[#list + 1] = registry:find(name) and name or nil
+  local function offered()
+    registry:remove(find.TOOL)
+    local known, list = named(task.tools, registry), { find.TOOL }
+    assert(registry:add(find.make(registry, table.move(known, 1, #known, 1, {}))))
+    known[#known + 1] = find.TOOL
+    local own = named(agent.tools or {}, registry)
+    return table.move(own, 1, #own, 2, list), known
   end
-  return loop_of.new(ctx, task, presence_of.new(registry, { names = list, known = known, on_absent = agent.on_absent }),
-    agent)
+  local list, known = offered()
+  local presence = presence_of.new(registry, { names = list, known = known, on_absent = agent.on_absent })
+  return loop_of.new(ctx, task, presence, agent), nil, function()
+    list, known = offered()
+    presence:renew(known, list)
+  end
+end
+
+-- The loop of a talk whose tools are all present.
+local function plain_loop(agent, ctx, task, registry, given)
+  local list = named(given, registry)
+  local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })
+  return loop_of.new(ctx, task, presence, agent), nil, function()
+    list = named(given, registry)
+    presence:renew(list, list)
+  end
 end
 
 ---What performs the tool calls of a talk.
@@ -109,23 +129,22 @@ function M.loop(agent, ctx, task)
   local list = agent.tools or is_phased and sets.union(task.phased.skill) or not is_phased and task.tools or nil
   local renew
   if task.mcp then
-    local message
-    list, message, renew = require("skillrt.mcp").add(ctx, task, registry, not agent.find_tools and list or nil)
-    if not list then
+    local of = list
+    if agent.find_tools then -- it may find what its step may use
+      of = task.tools
+    end
+    local ok, message
+    ok, message, renew = require("skillrt.mcp").add(ctx, task, registry, of)
+    if not ok then
       return nil, message
     end
   end
-  if agent.find_tools then
-    return finding_loop(agent, ctx, task, registry)
+  local loop_for = agent.find_tools and finding_loop or is_phased and phased_loop or plain_loop
+  local loop, message, renewed = loop_for(agent, ctx, task, registry, list)
+  if loop then
+    loop.renew, loop.renewed = renew, renewed
   end
-  if is_phased then
-    return phased_loop(agent, ctx, task, registry)
-  end
-  list = named(list, registry)
-  local presence = presence_of.new(registry, { names = list, known = list, on_absent = agent.on_absent })
-  local loop = loop_of.new(ctx, task, presence, agent)
-  loop.renew = renew
-  return loop
+  return loop, message
 end
 
 return M

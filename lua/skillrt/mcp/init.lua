@@ -51,69 +51,49 @@ local function changed(client)
   return client.ctx.drawn(function() return client.live.changed end)
 end
 
--- Lists a server's tools anew where it said that they changed, before the next request of a talk carries them.
-local function renewed(one, registry, presence)
+-- Lists a server's tools anew where it said that they changed: whether it did.
+local function renewed(one, registry)
   local count = changed(one.client)
   if count == one.count then
-    return
+    return false
   end
   for _, name in ipairs(one.added) do
     registry:remove(name)
-    presence:offer(name, false)
   end
   local added, message = tools.add(one.client, registry)
   if not added then
     one.client.ctx.log(message) -- it goes on without them
   end
   one.added, one.count = added or {}, count
-  for _, name in ipairs(one.added) do
-    presence:offer(name, one.whole or one.named[name] == true)
-  end
+  return true
 end
 
--- The names of a list with "mcp__SERVER" and "mcp__SERVER__*" written out; what of a server is named.
-local function written_out(list, servers)
-  local out = {}
-  for _, name in ipairs(list) do
-    local server, tool = tools.split(name)
-    local one = server and servers[server]
-    if one and (tool == nil or tool == "*") then
-      table.move(one.added, 1, #one.added, #out + 1, out)
-      one.whole = true
-    else
-      out[#out + 1] = name
-      if one then
-        one.named[name] = true
-      end
-    end
-  end
-  return out
-end
-
----Adds the tools of servers to those of a talk; gives the list with "mcp__SERVER" and "mcp__SERVER__*" written out.
+---Adds the tools of servers to those of a talk.
 ---@param ctx table
 ---@param task table
 ---@param registry skillrt.Registry
----@param list string[]?  the names that the agent is given; nil: all
----@return string[]|nil list
+---@param list string[]?  names of tools: of the servers that they name; nil: of all
+---@return true|nil ok
 ---@return string? message
----@return (fun(presence: skillrt.Presence))|nil renew  to be called before each request
+---@return (fun(): boolean)|nil renew  to be called before each request: whether the registry holds other tools since
 function M.add(ctx, task, registry, list)
-  local servers, order = {}, wanted(list, task.mcp.servers)
-  for _, name in ipairs(order) do
+  local servers = {}
+  for i, name in ipairs(wanted(list, task.mcp.servers)) do
     local client = M.client(ctx, name, task)
-    local one = { client = client, count = changed(client), named = {}, whole = list == nil }
+    local one = { client = client, count = changed(client) }
     local message
     one.added, message = tools.add(client, registry)
     if not one.added then
       return nil, message
     end
-    servers[name] = one
+    servers[i] = one
   end
-  return list and written_out(list, servers) or registry:names(), nil, order[1] and function(presence)
-    for _, name in ipairs(order) do
-      renewed(servers[name], registry, presence)
+  return true, nil, servers[1] and function()
+    local is_other = false
+    for _, one in ipairs(servers) do
+      is_other = renewed(one, registry) or is_other
     end
+    return is_other
   end or nil
 end
 

@@ -32,6 +32,8 @@ local M = {}
 ---@field max_tool_result integer     bytes that the model is told at once
 
 ---@class skillrt.ToolLoop
+---@field renew (fun(): boolean)|nil  looks whether there are other tools than before
+---@field renewed fun(): string?  what follows from that; why the talk cannot go on
 local Loop = {}
 Loop.__index = Loop
 
@@ -44,13 +46,12 @@ function M.new(ctx, task, presence, settings)
   return setmetatable({ ctx = ctx, task = task, presence = presence, settings = settings, count = 0, seen = {} }, Loop)
 end
 
----What the next request carries.
----@return skillrt.Tool[]
+---What the next request carries; nil: why there is none.
+---@return skillrt.Tool[]|nil tools
+---@return string? message
 function Loop:tools()
-  if self.renew then
-    self.renew(self.presence)
-  end
-  return self.presence:tools()
+  local message = self.renew and self.renew() and self.renewed()
+  return not message and self.presence:tools() or nil, message or nil
 end
 
 ---What the model says besides its calls: what it is told of it, if it goes to another phase.

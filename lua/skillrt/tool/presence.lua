@@ -21,18 +21,21 @@ M.ON_ABSENT = { "widen", "refuse", "all" }
 local Presence = {}
 Presence.__index = Presence
 
+local function set_of(list)
+  local out = {}
+  for _, name in ipairs(list) do
+    out[name] = true
+  end
+  return out
+end
+
 ---@param registry skillrt.Registry
 ---@param settings { names: string[]?, known: string[]?, on_absent: string? }?  names nil: all of `known`
 ---@return skillrt.Presence
 function M.new(registry, settings)
   settings = settings or {}
   local self = setmetatable({ registry = registry, on_absent = settings.on_absent or "widen", absent = 0 }, Presence)
-  if settings.known then
-    self.known = {}
-    for _, name in ipairs(settings.known) do
-      self.known[name] = true
-    end
-  end
+  self.known = settings.known and set_of(settings.known)
   self:change(settings.names)
   return self
 end
@@ -41,7 +44,8 @@ end
 ---@param list string[]?
 function Presence:change(list)
   self.order, self.is_present, self.sent = {}, {}, nil
-  for _, name in ipairs(list and list[1] and list or self.registry:names()) do
+  self.is_all = not (list and list[1])
+  for _, name in ipairs(self.is_all and self.registry:names() or list) do
     self:add(name)
   end
 end
@@ -54,15 +58,12 @@ function Presence:add(name)
   end
 end
 
----A tool more in the sets, or one less: who offers it has changed its list.
----@param name string
----@param is_there boolean
-function Presence:offer(name, is_there)
-  if self.known then
-    self.known[name] = is_there or nil
-  end
-  self.sent = nil
-  if is_there then
+---There are other tools than before: what may be present now, and what is from now on, beside what is already.
+---@param known string[]|nil
+---@param list string[]?  nil: all
+function Presence:renew(known, list)
+  self.known, self.sent = known and set_of(known), nil
+  for _, name in ipairs(self.is_all and self.registry:names() or list or self.registry:names()) do
     self:add(name)
   end
 end

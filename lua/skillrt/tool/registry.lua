@@ -51,6 +51,21 @@ function Registry:find(name)
   return self.by_name[name]
 end
 
+---The tools of a name: one, or those of a server as mcp__SERVER and mcp__SERVER__*.
+---@param name string
+---@return string[]
+function Registry:named(name)
+  local out, server = { self.by_name[name] and name or nil }, name:match("^mcp__[^*]*")
+  if out[1] or not server then
+    return out
+  end
+  server = name:find("*", 1, true) and server or server .. "__"
+  for _, one in ipairs(self.order) do
+    out[#out + 1] = one:sub(1, #server) == server and one or nil
+  end
+  return out
+end
+
 ---@return string[]
 function Registry:names()
   return table.move(self.order, 1, #self.order, 1, {})

@@ -30,20 +30,13 @@ function M.new(ctx, phased, registry, always, allowed)
     current = phased.set.name, recent = {} }, Switching)
 end
 
----The tools of a name: one, or those of a server as mcp__SERVER and mcp__SERVER__*.
----@param registry skillrt.Registry
+---Whether the agent is given a tool in any set.
 ---@param name string
----@return string[]
-function M.found(registry, name)
-  local out, server = { registry:find(name) and name or nil }, name:match("^mcp__[^*]*")
-  if out[1] or not server then
-    return out
-  end
-  server = name:find("*", 1, true) and server or server .. "__"
-  for _, one in ipairs(registry:names()) do
-    out[#out + 1] = one:sub(1, #server) == server and one or nil
-  end
-  return out
+---@return boolean
+function Switching:may(name)
+  local allowed = self.allowed
+  local server = allowed and name:match("^mcp__.-__")
+  return not allowed or allowed[name] or server and (allowed[server:sub(1, -3)] or allowed[server .. "*"]) or false
 end
 
 ---The names that are present where these are a set's; nil: all.
@@ -52,14 +45,37 @@ end
 function Switching:present(list)
   local out = {}
   for _, name in ipairs(list or self.registry:names()) do
-    for _, one in ipairs(M.found(self.registry, name)) do
-      out[#out + 1] = (not self.allowed or self.allowed[one] or self.allowed[name]) and one or nil
+    for _, one in ipairs(self.registry:named(name)) do
+      out[#out + 1] = self:may(one) and one or nil
     end
   end
   for _, name in ipairs(self.always) do
     out[#out + 1] = self.registry:find(name) and name or nil
   end
   return out
+end
+
+-- The names of the active set's tools; nil: all.
+local function active(self)
+  local skill = self.phased.skill
+  if self.phased.whole then
+    return sets.union(skill)
+  end
+  return sets.names(skill, sets.find(skill, self.current))
+end
+
+---What may be present, and what is in the active set; nil and what a set lacks.
+---@return string[]|nil present
+---@return string[]|string known_or_message  nil: all
+function Switching:offered()
+  local missing = sets.missing(self.phased.skill, function(name)
+    return self.registry:named(name)[1] or name:find("^mcp__") and not self:may(name) -- not asked for, then
+  end)
+  if missing then
+    return nil, missing
+  end
+  local union = sets.union(self.phased.skill)
+  return self:present(active(self)), (union or self.allowed) and self:present(union)
 end
 
 -- Makes a set the active one.
@@ -71,9 +87,7 @@ local function enter(self, set, by, more)
   end
   self.ctx.mark(entry)
   self.current = set.name
-  local skill = self.phased.skill
-  local list = self.phased.whole and sets.union(skill) or not self.phased.whole and sets.names(skill, set) or nil
-  self.presence:change(self:present(list))
+  self.presence:change(self:present(active(self)))
 end
 
 -- What the model is told where it wants to go there.
