@@ -192,6 +192,16 @@ describe("a model with tools", function()
     assert.matches("^%(You made this very call 2 times now", told(3)[1].content)
   end)
 
+  it("is noticed, too, where the same result is so long that each lies in a file of its own", function()
+    local tool = { description = "x", outside = true, run = function() return ("as before "):rep(50) end, max_result = 100 }
+    local plan = {}
+    for i = 1, 5 do plan[i] = asks { { "add", {} } } end
+    local result = run({ add = tool }, plan, { max_repeats = 3 })
+    assert.equal("failed", result.status)
+    assert.matches("made the same call of \"add\" 4 times", result.message)
+    assert.matches("^%(You made this very call 2 times now.*all of it is in", told(3)[1].content)
+  end)
+
   it("comes to an end by its limits: calls of a talk, exchanges; they are taken before anything runs", function()
     local ran = 0
     local tool = { description = "x", input = { type = "object" }, run = function(input) ran = ran + 1 return input end }

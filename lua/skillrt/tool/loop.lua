@@ -148,7 +148,7 @@ end
 -- The same call with the same result is noticed, told, and in the end no longer played.
 local function noticed(self, one)
   local text = one.result.text
-  local digest, known = files.digest(text), self.seen[one.key]
+  local digest, known = one.result.digest or files.digest(text), self.seen[one.key]
   local times = known and known.digest == digest and known.times + 1 or 1
   self.seen[one.key] = { digest = digest, times = times }
   if times > self.settings.max_repeats then

@@ -61,17 +61,18 @@ end
 ---@param place string
 ---@param text string|nil
 ---@param message string|nil
----@return { text: string, is_error: boolean? }
+---@return { text: string, is_error: boolean?, digest: string? }  digest: of the whole, where that is longer
 function M.bounded(loop, tool, place, text, message)
-  local told = record.printable(text or message or "failed without saying why")
+  local told, digest = record.printable(text or message or "failed without saying why"), nil
   local most = tool.max_result or loop.settings.max_tool_result
   if #told > most then
+    digest = files.digest(told):sub(1, 32)
     told = cut(loop, told, most, place)
   end
   if tool.outside then
     told = untrusted.marked(told, "RESULT")
   end
-  return { text = told, is_error = text == nil or nil }
+  return { text = told, is_error = text == nil or nil, digest = digest }
 end
 
 return M
