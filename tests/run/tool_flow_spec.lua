@@ -114,6 +114,12 @@ describe("the flow of an agent.yml", function()
     assert.equal("analysis generation verification repair verification repair verification action-give-up", steps(dir))
   end)
 
+  it("counts what is counted, also beside fields that are written at any time, whatever the step gives (F51)", function()
+    local result = assert(R.run { state = { n = 5, phase = "x" }, tool_sets = { { name = "all" } }, actions = { { id = "a",
+      keeps = { counts = "n", writes = { "phase" } }, run = R.sets { n = 99, phase = "mine", ok = true } } } })
+    assert.same({ "completed", 6, "x", true }, { result.status, result.state.n, result.state.phase, result.state.ok })
+  end)
+
   it("does not take a verification that says nothing of success for one (R109)", function()
     local result = assert(loaded(R.folder(), 2, function() return {} end):run {
       work_dir = R.folder() .. "/run", limits = { max_errors = 1, max_retries = 0 } })

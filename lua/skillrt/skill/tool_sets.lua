@@ -304,8 +304,10 @@ local function check_step(skill, one)
         skill.kept[key] = true
       end
     end
-    for _, key in ipairs(keeps.writes or { keeps.counts }) do
-      skill.kept[key] = true
+    for _, list in ipairs({ keeps.writes or {}, { keeps.counts } }) do
+      for _, key in ipairs(list) do
+        skill.kept[key] = true
+      end
     end
     for _, effect in ipairs(one.effects) do
       effect.check = skill.kept[effect.key] and function() return true end or effect.check -- it sees to it itself
