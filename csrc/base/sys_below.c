@@ -34,7 +34,10 @@ int sys_walk_below(int folder, const char *name, int flags) {
   for (;;) {
     size_t size = strcspn(name, "/");
     const char *rest = name + size + strspn(name + size, "/");
-    if (size > NAME_MAX) size = NAME_MAX; /* the kernel says that it is too long */
+    if (size > NAME_MAX) { /* cut short it would be the name of another file */
+      if (at != folder) close(at);
+      return -ENAMETOOLONG;
+    }
     memcpy(part, name, size);
     part[size] = '\0';
     int next = open_part(at, part, *rest ? O_PATH | O_DIRECTORY : flags);

@@ -2,6 +2,7 @@
  * written so survives a power cut. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -127,6 +128,25 @@ static void test_walk(struct scratch *s) {
   }
 }
 
+/* The longest name there may be, and one that begins with it. */
+static void test_walk_long(struct scratch *s) {
+  char name[NAME_MAX + 2];
+  memset(name, 'x', sizeof name);
+  TEST("a name that is too long is none, by a walk either, though the beginning of it is one") {
+    int folder = open(scratch_path(s, "run"), O_RDONLY | O_DIRECTORY);
+    name[NAME_MAX] = '\0';
+    close(openat(folder, name, O_WRONLY | O_CREAT, 0600));
+    int walked = sys_walk_below(folder, name, O_RDONLY);
+    CHECK(walked >= 0);
+    close(walked);
+    name[NAME_MAX] = 'x';
+    name[NAME_MAX + 1] = '\0';
+    CHECK(sys_walk_below(folder, name, O_RDONLY) == -ENAMETOOLONG);
+    CHECK(sys_real_open_below(sys_real(), folder, name, O_RDONLY) == -ENAMETOOLONG);
+    close(folder);
+  }
+}
+
 /* Descriptor 0 is one like any other: a parent may have closed it. */
 static void test_walk_from_zero(struct scratch *s) {
   TEST("a walk goes on where a folder on the way has the number of a closed standard input") {
@@ -185,6 +205,7 @@ int main(void) {
   test_links(&s);
   test_walk(&s);
   test_walk_from_zero(&s);
+  test_walk_long(&s);
   test_harm(&s);
   scratch_remove(&s);
   return check_finish();
