@@ -2,7 +2,7 @@
 --
 -- Run from the tree: lua5.4 bench/template.lua. Prints MB/s and the ratio; needs no build.
 package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
-local template = require "skillrt.template"
+local template = require "skillrt.base.template"
 
 local ROUNDS = 5
 

@@ -59,13 +59,13 @@ lua_floors() {
     function put(level, names,  list, i) { split(names, list, " "); for (i in list) floor[list[i]] = level }
     BEGIN {
       put(1, "base")
-      put(2, "expr template")
-      put(3, "agent skill tool mcp")
-      put(4, "mode workflow")
+      put(2, "expr")
+      put(3, "agent skill tool")
+      put(4, "mode")
       put(5, "run")
       put(6, "document")
       put(7, "report")
-      put(8, "cli host init replay test")
+      put(8, "cli init test")
       # who may see the core: below the doors, only these
       split("base run report", list, " "); for (i in list) sees_core[list[i]] = 1
     }

@@ -40,7 +40,7 @@ return function(measure)
   local clock = require("skillrt.core").mono_ns
   local generate = require("skillrt.document.generate").generate
   local json = require "skillrt.base.json"
-  local template = require "skillrt.template"
+  local template = require "skillrt.base.template"
 
   local function rendering()
     local text = "| {{id}} | {{priority}} | {{name}} | {{description}} |\n"

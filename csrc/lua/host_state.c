@@ -1,4 +1,4 @@
-/* host_state.c: see host_state.h. Knows the module skillrt.host by name, and no run. */
+/* host_state.c: see host_state.h. Knows the module skillrt.cli.host by name, and no run. */
 #include "lua/host_state.h"
 
 #include <lauxlib.h>
@@ -47,7 +47,7 @@ static int open_body(lua_State *L) {
   limits_poll(limits_of(L));
   bind_loop_lend(L, opening->loop);
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "skillrt.host");
+  lua_pushliteral(L, "skillrt.cli.host");
   lua_call(L, 1, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &module_key);
   return 0;

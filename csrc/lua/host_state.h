@@ -26,7 +26,7 @@ void host_state_close(struct host_state *);
 /* Calls `body` with `data` as its argument, a light userdata. What it raises is the error; what it
  * pushes is dropped. */
 bool host_state_call(struct host_state *, lua_CFunction body, void *data, struct error *);
-/* Inside of it: pushes the function `name` of lua/skillrt/host.lua. */
+/* Inside of it: pushes the function `name` of lua/skillrt/cli/host.lua. */
 void host_state_push(lua_State *, const char *name);
 
 #endif

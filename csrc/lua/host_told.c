@@ -1,6 +1,6 @@
 /* host_told.c: what a host asks of a run, and gives it, while it is open or back in its books.
  *
- * Everything that could raise happens inside a protected call of lua/skillrt/host.lua. */
+ * Everything that could raise happens inside a protected call of lua/skillrt/cli/host.lua. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,8 +79,8 @@ struct wish {
   size_t size;
 };
 
-/* Calls the function of that name in skillrt.host with what that gave for the run, or, where the
- * run is not open, with its folder; a text stays until the next call. */
+/* Calls the function of that name in skillrt.cli.host with what that gave for the run, or, where
+ * the run is not open, with its folder; a text stays until the next call. */
 static int wish_body(lua_State *L) {
   struct wish *wish = lua_touserdata(L, 1);
   struct skillrt *run = wish->run;

@@ -59,8 +59,8 @@ struct skillrt {
   struct runtime *runtime;
   struct interrupt interrupt; /* what stops its Lua functions */
   struct loop_member member;  /* turned when a stop was asked for */
-  int held;                   /* registry reference: what skillrt.host gave, with the run in it */
-  int told;                   /* and the text that was given out last */
+  int held; /* registry reference: what skillrt.cli.host gave, with the run in it */
+  int told; /* and the text that was given out last */
   char *work_dir;
   char status[16], reason[64];  /* unless OPEN */
   char *trouble;                /* why it cannot be opened again, or NULL */
@@ -78,7 +78,7 @@ struct skillrt {
  * the size was forgotten. */
 bool hosted_options(void *to, size_t all, const void *from, const char *name, char *error,
                     size_t size);
-/* Pushes the options of the run as a table, for skillrt.host. Raises. */
+/* Pushes the options of the run as a table, for skillrt.cli.host. Raises. */
 void hosted_push(lua_State *, struct skillrt *);
 /* Of the caller's options those stay, as copies, that the run is opened again with; its work_dir is
  * known by now. */

@@ -2,7 +2,7 @@
  * its own.
  *
  * Everything that could raise happens inside a protected call. The Lua side is
- * lua/skillrt/host.lua, which opens the run and hands back the core's userdata. */
+ * lua/skillrt/cli/host.lua, which opens the run and hands back the core's userdata. */
 #include <lauxlib.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@ local MODULES = {
   expr = "skillrt.expr",
   json = "skillrt.base.json",
   strategy = "skillrt.skill.strategy",
-  template = "skillrt.template",
+  template = "skillrt.base.template",
 }
 
 local function the_runner()
@@ -154,7 +154,7 @@ return setmetatable(M, {
     elseif key == "workflow" then
       local new = require("skillrt.skill").at(2) -- it knows the script's line
       return function(given)
-        return require("skillrt.workflow").of(given, new)
+        return require("skillrt.skill.workflow").of(given, new)
       end
     elseif key == "chosen_agent" then
       return require("skillrt.document.load.config_agents").ambient

@@ -1,10 +1,10 @@
-/* fuzz_template.c: libFuzzer feeds templates to lua/skillrt/template/init.lua (lua_host.h).
+/* fuzz_template.c: libFuzzer feeds templates to lua/skillrt/base/template/init.lua (lua_host.h).
  * The input is up to three texts with a zero byte between: the template and the partials p and q.
  * Render must never raise and never run out of its limits. */
 #include "lua_host.h"
 
 static const char driver[] =
-    "local template = require 'skillrt.template'\n"
+    "local template = require 'skillrt.base.template'\n"
     "local data = { x = '{{x}} $&', l = { 1, 'b', { x = 2 } }, o = { y = 'in' }, n = false, d = "
     "'q',\n"
     "  f = function(raw, render) return render and render(raw) or '{{x}}' end }\n"

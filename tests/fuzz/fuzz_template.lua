@@ -6,7 +6,7 @@
 package.path = "./lua/?.lua;./lua/?/init.lua;./?.lua;" .. package.path
 package.cpath = ("%s/lib/?.so;"):format(os.getenv "SKILLRT_BUILD" or "build/release") .. package.cpath
 local fuzz = require "tests.support.fuzz_texts"
-local template = require "skillrt.template"
+local template = require "skillrt.base.template"
 
 local LIMITS = { max_steps = 50000, max_bytes = 1 << 20, max_depth = 40 }
 local SLOW = 3

@@ -1,6 +1,6 @@
 -- mcp_file_spec.lua: servers of MCP as a folder's .mcp.json declares them, in the form that other programs have.
 local kit = require "tests.support.cli_kit"
-local server = require "skillrt.mcp.server"
+local server = require "skillrt.tool.mcp.server"
 
 local function put(folder, text)
   os.execute("mkdir -p " .. folder.path .. "/s")

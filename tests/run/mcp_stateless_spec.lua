@@ -3,7 +3,7 @@
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
-local stateless = require "skillrt.mcp.stateless"
+local stateless = require "skillrt.tool.mcp.stateless"
 
 local META <const> = "io.modelcontextprotocol/"
 local folder

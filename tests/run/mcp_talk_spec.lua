@@ -145,7 +145,7 @@ describe("a model with the tools of a server of MCP", function()
   end)
 
   it("is told what a tool that may act says of itself only where the skill trusts its server", function()
-    local tools = require "skillrt.mcp.tools"
+    local tools = require "skillrt.tool.mcp.tools"
     local listed = { name = "x", inputSchema = { type = "object" },
       annotations = { readOnlyHint = true, idempotentHint = true, destructiveHint = false } }
     local one = { name = "s", trusted = false }

@@ -134,7 +134,7 @@ function M.loop(agent, ctx, task)
       of = task.tools
     end
     local ok, message
-    ok, message, renew = require("skillrt.mcp").add(ctx, task, registry, of)
+    ok, message, renew = require("skillrt.tool.mcp").add(ctx, task, registry, of)
     if not ok then
       return nil, message
     end

@@ -6,7 +6,7 @@
 
 local M = {}
 
----Whether objects that are made now are some of many: set by host.lua.
+---Whether objects that are made now are some of many: set by cli/host.lua.
 M.many = false
 
 ---@generic T

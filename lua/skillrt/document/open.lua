@@ -20,7 +20,7 @@ function M.load(path, options)
   end
   if path:find("%.m?js$") and files.stat(path) then
     local agent = options and options.agent and require("skillrt.document.load.config_agents").from_text(options.agent)
-    return require("skillrt.workflow").load(path, { agent = agent })
+    return require("skillrt.skill.workflow").load(path, { agent = agent })
   end
   local info = files.stat(path)
   local ours = info and (files.is_folder(path) or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))

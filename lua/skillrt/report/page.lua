@@ -9,7 +9,7 @@ local core = require("skillrt.core")
 local data_of = require("skillrt.report.page_data")
 local iso = require("skillrt.run.books").iso
 local story_of = require("skillrt.run.story")
-local template = require("skillrt.template")
+local template = require("skillrt.base.template")
 local text_of = require("skillrt.report.text")
 
 local M = {}

@@ -1,6 +1,6 @@
 -- report/unseen.lua: what a program that embeds skillrt has written of a run: its log and traces, which nobody sees.
 --
--- A watcher as in run/journal.lua that prints nothing and waits for nothing. Called by host.lua.
+-- A watcher as in run/journal.lua that prints nothing and waits for nothing. Called by cli/host.lua.
 
 local both = require("skillrt.report.both")
 

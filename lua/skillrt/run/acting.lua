@@ -12,7 +12,7 @@ local record = require("skillrt.base.record")
 local M = {}
 
 ---@class skillrt.World  what stands in place of the transports, and lets time go by: of tests (test/world.lua), of
----replays (replay/world.lua)
+---replays (test/replay/world.lua)
 ---@field takes fun(world, call: skillrt.Call): boolean  it answers the call: nothing leaves
 ---@field perform fun(world, call: skillrt.Call): table|nil, table|nil  its intent is durable: a reply; or what a record
 ---       of a result says; or nothing yet: then `given` is called later

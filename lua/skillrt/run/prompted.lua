@@ -142,7 +142,7 @@ end
 
 -- The same in a worktree of its own.
 local function ask_apart(run, step, ctx, options, perform)
-  local worktree = require("skillrt.workflow.worktree")
+  local worktree = require("skillrt.skill.workflow.worktree")
   local wish = type(options.isolation) == "table" and options.isolation or {}
   local path = worktree_path(run, step, ctx)
   local base = wish.commit and wish

@@ -10,7 +10,7 @@ local json = require("skillrt.base.json")
 local retry = require("skillrt.skill.retry")
 local story_of = require("skillrt.run.story")
 local suggested = require("skillrt.run.suggested")
-local template = require("skillrt.template")
+local template = require("skillrt.base.template")
 
 local M = {}
 

@@ -211,7 +211,7 @@ end
 function M.check_skill(skill, where)
   local tools, message = skill.tools, nil
   if skill.mcp ~= nil then
-    skill.mcp, message = require("skillrt.mcp.server").check_all(skill.mcp, where, skill.dir or ".", skill.agents)
+    skill.mcp, message = require("skillrt.tool.mcp.server").check_all(skill.mcp, where, skill.dir or ".", skill.agents)
   end
   if tools and not message then
     tools, message = M.check_all(tools, where, skill.roots, skill.agents, skill.mcp)

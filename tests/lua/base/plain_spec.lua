@@ -5,7 +5,7 @@ local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 local plain = require "skillrt.base.plain"
 local record = require "skillrt.base.record"
-local render = require "skillrt.template"
+local render = require "skillrt.base.template"
 local state = require "skillrt.skill.state"
 local when = require "skillrt.skill.when"
 

@@ -16,7 +16,7 @@ local outline = require "skillrt.base.outline"
 local route = require "skillrt.document.load.machine.route"
 local state_md = require "skillrt.document.load.state_md"
 local tables = require "skillrt.document.load.tables"
-local template = require "skillrt.template"
+local template = require "skillrt.base.template"
 local text = require "skillrt.base.text"
 local values = require "skillrt.document.check.reach.values"
 

@@ -86,7 +86,7 @@ function M.run(args)
   end
   local found
   if first then
-    found, message, code = require("skillrt.replay").of(args.dir, args.skill)
+    found, message, code = require("skillrt.test.replay").of(args.dir, args.skill)
   end
   if not found then
     return ending.refused(message, code, nil, args.dir)

@@ -76,7 +76,7 @@ end
 ---@param name string
 ---@return string|nil path
 function M.saved(name)
-  return require("skillrt.workflow").saved(name)
+  return require("skillrt.skill.workflow").saved(name)
 end
 
 ---A script that is not there may be a command that was misspelt.

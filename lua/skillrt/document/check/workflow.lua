@@ -8,8 +8,8 @@ local json_schema = require "skillrt.base.json_schema"
 local limits = require "skillrt.skill.limits"
 local runner = require "skillrt.run.runner"
 local skill = require "skillrt.skill"
-local script = require "skillrt.workflow.script"
-local workflow = require "skillrt.workflow"
+local script = require "skillrt.skill.workflow.script"
+local workflow = require "skillrt.skill.workflow"
 
 local M = {}
 

@@ -65,7 +65,7 @@ function parts.tool(run, step, ctx, steps)
     if tool then
       return use(ctx, task, tool, arguments or {})
     elseif task.mcp and type(name) == "string" and name:find("^mcp__") then
-      return require("skillrt.mcp").call(ctx, task, name, arguments or {}, options)
+      return require("skillrt.tool.mcp").call(ctx, task, name, arguments or {}, options)
     end
     error(("ctx.tool: there is no tool %s%s"):format(names.show(name), names.suggest(name, run.skill.tools or {})), 2)
   end
@@ -75,7 +75,7 @@ end
 function parts.mcp(run, step, ctx, steps)
   return function(name)
     local task = task_of.new(run, step, steps:definition_of(step))
-    local client, message = require("skillrt.mcp").client(ctx, name, { mcp = task.mcp or { servers = {} } })
+    local client, message = require("skillrt.tool.mcp").client(ctx, name, { mcp = task.mcp or { servers = {} } })
     if not client then
       error("ctx.mcp: " .. message, 2)
     end

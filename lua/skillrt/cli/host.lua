@@ -1,0 +1,324 @@
+-- cli/host.lua: what the C library (skillrt.h) asks of Lua: open a run, say what became of it.
+--
+-- A host steps the run itself; nothing here waits or prints. One Lua state may hold many runs.
+-- Called by csrc/lua/skillrt.c.
+
+local asked = require("skillrt.run.books.asked")
+local again = require("skillrt.document.reopen")
+local agent_of = require("skillrt.cli.agent")
+local amounts_of = require("skillrt.cli.settings").amounts
+local core = require("skillrt.core")
+local inbox = require("skillrt.run.inbox")
+local json = require("skillrt.base.json")
+local loaded = require("skillrt.cli.loaded")
+local look = require("skillrt.run.look")
+local names = require("skillrt.base.names")
+local open = require("skillrt.document.open")
+local questions = require("skillrt.run.questions")
+local runner = require("skillrt.run.runner")
+local single = require("skillrt.base.single")
+local script_of = require("skillrt.document.script")
+local skill_of = require("skillrt.skill")
+local trust = require("skillrt.document.trust")
+local views = require("skillrt.run.views")
+
+local M = {}
+
+-- A question as the host has it.
+local function shown(entry)
+  return {
+    question = entry.q,
+    text = entry.question.question,
+    options = entry.question.options,
+    schema = entry.question.schema,
+    nonce = entry.nonce,
+    due = entry.due,
+    step = entry.step,
+  }
+end
+
+-- Hands each record and question to the host, once it is durable, and what running calls say.
+local function watcher_for(on_record, on_progress, on_question)
+  local waiting = {}
+  local function nothing() end
+  local watcher = { progress = on_progress, observe = nothing, flush = nothing }
+  if on_record or on_question then
+    function watcher.observe(entry)
+      if on_record then
+        waiting[#waiting + 1] = { on_record, json.encode(entry) }
+      end
+      if on_question and entry.q and entry.question then
+        waiting[#waiting + 1] = { on_question, json.encode(shown(entry)) }
+      end
+    end
+    function watcher.flush()
+      local list = waiting
+      waiting = {}
+      for _, told in ipairs(list) do
+        told[1](told[2])
+      end
+    end
+    function watcher.forget()
+      waiting = {}
+    end
+  end
+  return watcher
+end
+
+-- What reads the script: a file, or the text that the host gave.
+local function loader(options)
+  return function(path, more)
+    local skill, message, code, findings
+    if options.script_text then
+      skill, message, code = script_of.run_text(options.script_text, path, more and more.drawn)
+    else
+      skill, message, code, findings = open.load(path, more)
+    end
+    if not skill then
+      return nil, message, code
+    elseif not skill_of.is(skill) then
+      return nil, path .. ": ran its skill itself; a script for a host must return the skill"
+    end
+    return skill, nil, nil, findings
+  end
+end
+
+local GIVEN <const> = { "work_dir", "http_module", "strategy", "durability", "context", "args", "wait", "interrupt",
+  "park_ms", "shift" }
+local AGAIN <const> = { "script", "answer", "accept_changes", "accept_edits", "retry", "from", "decide", "yes" }
+
+-- Amounts as the command line takes them; `name` is of the option.
+local function take_amounts(options, settings, name)
+  local amounts, message = amounts_of(options[name], name .. ":")
+  settings[name] = amounts
+  return not message, message
+end
+
+-- The options of a run as the runner has them; nil and a message.
+local function settings_of(options)
+  local settings = {}
+  for _, name in ipairs(GIVEN) do
+    settings[name] = options[name]
+  end
+  local message, ok
+  if options.on_record or options.on_progress or options.on_question then
+    settings.watcher = watcher_for(options.on_record, options.on_progress, options.on_question)
+  end
+  if options.log or options.traces then
+    settings.watcher, message = require("skillrt.report.unseen").new(options, settings.watcher)
+    if not settings.watcher then
+      return nil, message
+    end
+  end
+  if options.input_json then
+    settings.input, message = json.decode(options.input_json)
+    if type(settings.input) ~= "table" or json.is_array(settings.input) then
+      return nil, "input_json: " .. (message or "must be an object")
+    end
+  end
+  settings.agent, message = agent_of.read(options.agent, options.agent_env)
+  if message then
+    return nil, (message:gsub("%-%-agent%-env", "agent_env"):gsub("%-%-", ""))
+  end
+  settings.agent = options.dry_run and { kind = "dry" } or settings.agent
+  for _, name in ipairs { "limits", "add" } do
+    ok, message = take_amounts(options, settings, name)
+    if not ok then
+      return nil, message
+    end
+  end
+  return settings
+end
+
+local function take_up(options, settings)
+  if not options.work_dir then
+    return nil, "work_dir: must name the directory of the run that is to go on"
+  elseif settings.limits then
+    return nil, "limits: a run keeps those that it began with; add raises them"
+  end
+  for _, name in ipairs(AGAIN) do
+    settings[name] = options[name] or nil
+  end
+  if options.script_text then
+    settings.script = options.script or "script"
+  end
+  local skill, message, code = again.skill_for(options.work_dir, settings, loader(options))
+  if not skill then
+    return nil, message, code
+  end
+  return runner.take_up(skill, settings)
+end
+
+-- Whether a person has said that the code of a folder may run; a host that asks for nothing has said so itself.
+local function check_trust(options)
+  local wanted = options.trust
+  local code = wanted and options.script and trust.code(options.script)
+  if wanted and wanted ~= "known" and wanted ~= "remember" then
+    return nil, ('trust: is "known" or "remember", not %s'):format(names.show(wanted)), "invalid"
+  elseif not code or trust.is_trusted(code) then
+    return true
+  elseif wanted == "remember" then
+    return trust.remember(code, options.script)
+  end
+  local text = "%s: holds code that nobody has said may run here:\n%s\n"
+    .. 'look at it, then open it once with trust = "remember"'
+  return nil, text:format(options.script, table.concat(trust.lines(code), "\n")), "changed"
+end
+
+local function begin(options, settings)
+  if not (options.script or options.script_text) then
+    return nil, "script: must name a script, a folder or a configuration"
+  elseif settings.add then
+    return nil, "add: raises the limits of a run that goes on; a new one is given limits"
+  end
+  local ok, why, kind = check_trust(options)
+  if not ok then
+    return nil, why, kind
+  end
+  local skill, message, code, findings = loader(options)(options.script or "script", { agent = settings.agent })
+  if not skill then
+    return nil, message, code
+  end
+  local refused = type(findings) == "table" and loaded.refused(findings, options.strict)
+  if refused then
+    return nil, (refused:gsub("^%-%-", "")), "invalid"
+  end
+  return runner.begin(skill, settings)
+end
+
+---@class skillrt.Hosted  an open run; one that is back in its books is known by its folder
+---@field run userdata        the core's
+---@field policy skillrt.Policy
+---@field work_dir string     absolute
+
+---@param options table  the fields of struct skillrt_options
+---@return skillrt.Hosted|nil hosted
+---@return string? message
+---@return string? code
+function M.open(options)
+  single.many = options.shared
+  local settings, problem = settings_of(options)
+  if not settings then
+    return nil, problem
+  end
+  local run, report, policy = (options.resume and take_up or begin)(options, settings)
+  if not run then
+    return nil, report --[[@as string]], policy --[[@as string]]
+  end
+  return { run = run, policy = policy, work_dir = policy.work_dir }
+end
+
+---When a run that has paused to wait goes on by itself.
+---@param hosted skillrt.Hosted
+---@return integer|nil utc  ms
+function M.due(hosted)
+  return hosted.policy.due_at
+end
+
+-- What is known of a run, open or not.
+local function books_of(hosted)
+  if type(hosted) == "string" then
+    return assert(look.books(hosted))
+  end
+  return hosted.policy.books
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string  more about why it stopped
+function M.message(hosted)
+  local trouble = type(hosted) == "table" and hosted.policy.trouble
+  return books_of(hosted).message or trouble or ""
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string  the present state as compact JSON
+function M.state_json(hosted)
+  return assert(json.encode(views.state(books_of(hosted))))
+end
+
+---@param hosted skillrt.Hosted|string
+---@return string  the open questions
+function M.questions_json(hosted)
+  local list = json.array({})
+  for i, question in ipairs(asked.list(books_of(hosted))) do
+    list[i] = shown(question)
+  end
+  return assert(json.encode(list))
+end
+
+-- What comes from outside, handed to a run that goes on; for one that has stopped, is about to, or is back in its
+-- books it lies in its inbox.
+local function hand_over(hosted, kind, entry)
+  if type(hosted) == "string" then
+    return inbox.put(hosted, entry, true)
+  end
+  local run, policy = hosted.run, hosted.policy
+  if run:status() == "" then
+    local ok, message, code = run:event(kind, assert(json.encode(entry)))
+    if ok or code ~= "stopped" or policy.run.keeps_nothing then
+      return ok, message
+    end
+  elseif policy.run.keeps_nothing then
+    return nil, ("%s: the run has stopped, and kept nothing to go on from"):format(policy.books.run_id)
+  end
+  local name, why = inbox.put(policy.work_dir, entry)
+  return name and true, why or "lies"
+end
+
+local function decoded(text, what)
+  local value, problem = json.decode(text)
+  if value == nil then
+    return nil, ("%s: not JSON: %s"):format(what, problem)
+  end
+  return value
+end
+
+---@param hosted skillrt.Hosted|string
+---@param name string
+---@param text string|nil  JSON
+---@param id string|nil
+---@return boolean|string|nil ok
+---@return string? message  or "lies": in the inbox, for when the run goes on
+function M.event(hosted, name, text, id)
+  local problem = names.problem_of_event(name)
+  if problem then
+    return nil, problem
+  end
+  local value, why = decoded(text or "true", name)
+  if value == nil then
+    return nil, why
+  end
+  return hand_over(hosted, "event", { event = name, value = value, id = id })
+end
+
+---@param hosted skillrt.Hosted|string
+---@param number string
+---@param text string  JSON
+---@param nonce string|nil
+---@return boolean|string|nil ok
+---@return string? message  as of event
+function M.answer(hosted, number, text, nonce)
+  local value, why = decoded(text, "answer")
+  if value == nil then
+    return nil, why
+  end
+  local answer = { question = tonumber(number), value = value, nonce = nonce }
+  local found
+  found, why = questions.find(books_of(hosted), answer)
+  if not found then
+    return nil, why
+  end
+  return hand_over(hosted, "answer", { answer = value, question = answer.question, nonce = nonce })
+end
+
+---The last of this Lua state: what was sent beside runs is waited for.
+function M.close()
+  local traces = package.loaded["skillrt.report.traces"]
+  if traces then
+    traces.close()
+  end
+end
+
+M.version = core.version
+
+return M

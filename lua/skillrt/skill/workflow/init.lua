@@ -1,0 +1,190 @@
+-- skill/workflow/init.lua: a workflow as a skill: a function of Lua over ctx, or a JavaScript file as coding agents
+-- have them (docs/workflows.md).
+--
+-- One action performs it; what it returns is `result` in the state. An agent that gave nothing is counted, and
+-- the run that had one does not end as if all were well. Knows skills and scripts, no run.
+
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local skill = require("skillrt.skill")
+
+local M = {}
+
+---The largest script, in bytes.
+M.MAX_SCRIPT = 1024 * 1024
+
+local REST_SECONDS <const> = 60
+
+-- Agents that gave nothing are no success, whatever the script made of it.
+local function has_failed(state)
+  local agents = state.agents
+  return agents ~= nil and agents.failed ~= nil and #agents.failed > 0
+end
+
+-- Where scripts are kept by their names: a project's, then a person's own.
+local function kept_in()
+  return { ".claude/workflows", files.join(os.getenv("HOME") or ".", ".claude/workflows") }
+end
+
+---The script that is kept under a name; nil: there is none.
+---@param name string
+---@return string|nil path
+function M.saved(name)
+  for _, folder in ipairs(name:find("^[%w][%w._-]*$") and kept_in() or {}) do
+    local path = files.join(folder, name .. ".js")
+    if files.stat(path) then
+      return path
+    end
+  end
+end
+
+---Where another script may lie: a path from the script's folder; a name in the project's, then in one's own.
+---@param dir string
+---@return fun(name: string): { source: string, name: string, path: string }|nil, string?
+function M.found_by(dir)
+  return function(name)
+    local paths = {}
+    if name:find("/", 1, true) or name:find("%.m?js$") then
+      paths[1] = files.join(dir, name)
+    else
+      for _, folder in ipairs({ dir, files.join(dir, ".claude/workflows"), table.unpack(kept_in()) }) do
+        paths[#paths + 1] = files.join(folder, name .. ".js")
+      end
+    end
+    for _, path in ipairs(paths) do
+      local text = files.read(path, M.MAX_SCRIPT)
+      if text then
+        return { source = text, name = path:match("[^/]+$"), path = path }
+      end
+    end
+    return nil, ("workflow %s: no such script; looked for %s"):format(names.show(name), table.concat(paths, ", "))
+  end
+end
+
+-- What a script says of an agent, as ctx.agent takes it.
+local function options_of(given)
+  local out = {}
+  for name, value in pairs(given) do
+    out[name] = value ~= json.null and value or nil
+  end
+  out.agent_type, out.agentType = out.agentType, nil
+  return out
+end
+
+---What the word behind `--` is to a script: JSON, else a text, as people type it; nil: there is none.
+---@param word string?
+---@return any
+function M.argument(word)
+  local value = word and json.decode(word)
+  if value == nil then
+    value = word
+  end
+  return value
+end
+
+-- The arguments of a script: what stands behind `--`, else the values of --set, else none.
+local function arguments(ctx)
+  if ctx.args[1] then
+    return M.argument(ctx.args[1])
+  end
+  return next(ctx.input) ~= nil and ctx.input or nil
+end
+
+-- A name as skills have them.
+local function id_of(name)
+  local id = name:lower():gsub("[^%w._-]+", "-"):gsub("^[^%w]+", ""):gsub("%.%.+", "."):sub(1, 60)
+  return id ~= "" and id or "workflow"
+end
+
+-- A skill's definition whose one action is this function.
+local function with_action(definition, run)
+  definition.state = definition.state or {}
+  definition.agents = definition.agents or {}
+  definition.terminate = { { when = has_failed, status = "failed", reason = "agents_failed" } }
+  definition.limits = definition.limits or {}
+  definition.limits.max_errors = definition.limits.max_errors or 1 -- a script that failed fails again
+  definition.actions = { { id = "workflow", run = run, max_retries = 0 } }
+  return definition
+end
+
+---A workflow of Lua: `run(ctx, args)` returns its result, any value that JSON can say.
+---@param given function|table  or { name, description, agents, limits, run }
+---@param new fun(definition: table): skillrt.Skill  makes the skill of the script that called
+---@return skillrt.Skill
+function M.of(given, new)
+  local definition = type(given) == "function" and { run = given } or given
+  if type(definition) ~= "table" or type(definition.run) ~= "function" then
+    error("skillrt.workflow: needs a function(ctx, args), or a table with one as its field run", 3)
+  end
+  local copy = {}
+  for name, value in pairs(definition) do
+    copy[name] = value
+  end
+  local run = definition.run
+  copy.run, copy.name = nil, definition.name or "workflow"
+  return new(with_action(copy, function(_, ctx)
+    local result, message, class = run(ctx, arguments(ctx))
+    if result == nil and type(message) == "string" then
+      return nil, message, class
+    end
+    return { result = result == nil and json.null or result }
+  end))
+end
+
+-- What of the meta is there without running the script: its name.
+local function name_in(source)
+  return source:match("name%s*:%s*(['\"])([^'\"]+)%1", (source:find("meta%s*=")))
+end
+
+---A workflow from a JavaScript file.
+---@param path string
+---@param options { agent: any }?
+---@return skillrt.Skill|nil skill
+---@return string? message
+---@return string? code
+function M.load(path, options)
+  local source, message, code = files.read(path, M.MAX_SCRIPT)
+  if not source then
+    return nil, message, code
+  elseif not source:find("export%s+const%s+meta%s*=") then
+    return nil, path .. ": is no workflow script: it must begin with `export const meta = { name, description }`",
+      "invalid"
+  end
+  local file, dir = path:match("[^/]+$"), files.dirname(path)
+  local agent = options and options.agent
+  local _, name = name_in(source)
+  local script = require("skillrt.skill.workflow.script")
+  local made
+  made, message = skill.check(with_action({
+    name = id_of(name or file:gsub("%.m?js$", "")),
+    description = "workflow script " .. file,
+    agents = agent and { default = agent } or {},
+    dir = dir,
+    source = path,
+  }, function(_, ctx)
+    ctx.write("workflow/" .. file, source) -- what people look at, and edit
+    local done, why, class = script.perform(ctx, {
+      source = source,
+      name = file,
+      args = arguments(ctx),
+      max_agents = ctx.limits.max_agents,
+      max_parallel = ctx.limits.max_agents_parallel,
+      budget = function()
+        return ctx.budget("tokens")
+      end,
+      timeout = REST_SECONDS,
+      find = M.found_by(dir),
+      options_of = options_of,
+    })
+    if not done then
+      return nil, why, class
+    end
+    local agents = { asked = done.asked, skipped = done.skipped, failed = json.array(done.failed) }
+    agents.worktrees = done.worktrees[1] and json.array(done.worktrees) or nil
+    return { result = done.value, agents = agents }
+  end))
+  return made, message, not made and "invalid" or nil
+end
+
+return M

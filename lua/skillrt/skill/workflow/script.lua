@@ -1,0 +1,241 @@
+-- skill/workflow/script.lua: performs a workflow script: what it asks for is done by calls of the step, each in a
+-- branch of its own that is named by the place in the script, and told to it as it comes.
+--
+-- So a resume finds each answer by the path of `parallel` and `pipeline` in which it was asked for, whatever
+-- order agents answer in (docs/workflows.md). Knows ctx, no records and no journal.
+
+local json = require("skillrt.base.json")
+local talk_of = require("skillrt.skill.workflow.talk")
+local worktree = require("skillrt.skill.workflow.worktree")
+
+local M = {}
+
+-- A usage limit is waited for so often: until it is over, where that is known, else so long: five hours in all, as
+-- providers' windows are.
+local ROUNDS <const>, PAUSE_S <const>, LEAST_MS <const> = 21, 900, 60000
+
+---@class skillrt.workflow.Performance
+---@field ctx table
+---@field talk skillrt.Talk
+---@field begin fun(key: string, perform: function, ...)
+---@field outcome table|nil   what the script returned or threw
+---@field asked integer       agents
+---@field failed string[]     agents that gave nothing: how they are named, and why
+---@field skipped integer
+local Performance = {}
+Performance.__index = Performance
+
+local function text_of(value)
+  if value == nil then
+    return ""
+  end
+  return assert(json.encode(value))
+end
+
+local function line_of(text, bytes)
+  local line = text:gsub("%s+", " ")
+  return #line > bytes and line:sub(1, utf8.offset(line, 0, bytes) - 1) .. "..." or line
+end
+
+-- How an agent is named to people.
+local function name_of(ask)
+  return ask.options.label or line_of(ask.prompt, 40)
+end
+
+-- Tells the script of an answer, and does what it asks for then.
+function Performance:tell(message)
+  if self.outcome then
+    return true -- it is over, and waits for nothing
+  end
+  message.budget = self.budget and self.budget() or nil
+  local said, why, class = self.talk:say(message)
+  if not said then
+    return nil, why, class
+  end
+  self:take(said)
+  return true
+end
+
+local SERVE = {}
+
+function SERVE.log(self, ask)
+  self.ctx.log(ask.text)
+end
+
+function SERVE.phase(self, ask)
+  self.ctx.phase(ask.text)
+end
+
+-- A branch of the script threw and is null in its results: said, as the script itself may never tell.
+function SERVE.threw(self, ask)
+  self.ctx.log(("%s: null, as it threw: %s"):format(ask.at, line_of(ask.message, 500)))
+end
+
+-- What an agent's failure is for the script: null, or something it throws.
+local function refused(self, ask, message, class)
+  if class == "budget" or (class == "invalid_output" and ask.options.schema) or class == "definition" then
+    return message
+  elseif class == "skipped" then
+    self.skipped = self.skipped + 1
+  else
+    local name = name_of(ask)
+    self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name, ask.at, line_of(message, 200))
+    self.ctx.log(("agent %s failed: %s"):format(name, line_of(message, 500)))
+  end
+end
+
+-- Waits until an agent may be asked again: the run pauses, without a process where nothing else is under way.
+-- What it said of the time counts from when it said so: kept, as a resume reads it at another time.
+local function wait_for_limit(self, ask, message, wait)
+  local ctx, who, why = self.ctx, name_of(ask), line_of(message, 200)
+  if not wait then
+    ctx.log(("agent %s: %s; asked again in %d minutes"):format(who, why, PAUSE_S // 60))
+    return ctx.sleep(PAUSE_S)
+  end
+  local at = ctx.once("the limit is over", function()
+    return ctx.now() + math.max(wait, LEAST_MS)
+  end)
+  ctx.log(("agent %s: %s; asked again at %s"):format(who, why, os.date("!%Y-%m-%dT%H:%M:%SZ", at // 1000)))
+  ctx.sleep_until(at)
+end
+
+local function perform_agent(self, ask)
+  local options = self.options_of(ask.options)
+  if options.isolation == "worktree" then
+    options.isolation = self.base
+  end
+  local value, message, class, kept, wait
+  for round = 1, ROUNDS do
+    value, message, class, kept, wait = self.ctx.agent(ask.prompt, options)
+    if class ~= "rate_limit" or round == ROUNDS then
+      break
+    end -- no failure of the agent's
+    wait_for_limit(self, ask, message, wait)
+  end
+  if kept then
+    self.kept[#self.kept + 1] = ask.options.label or ask.at
+  end
+  local answer = { at = ask.at }
+  if value ~= nil then
+    answer.value = text_of(value)
+  else
+    answer.value, answer.error = "null", refused(self, ask, message, class)
+  end
+  return self:tell({ answer = answer })
+end
+
+function SERVE.agent(self, ask)
+  self.asked = self.asked + 1
+  if self.asked > self.max_agents then
+    local text = "agent: %d were asked for; the limit is %d"
+    return self.begin("/" .. ask.at, self.tell, self,
+      { answer = { at = ask.at, error = text:format(self.asked, self.max_agents) } })
+  end
+  self.begin("/" .. ask.at, perform_agent, self, ask)
+end
+
+function SERVE.question(self, ask)
+  self.begin("/" .. ask.at, function()
+    local value, message = self.ctx.ask(ask.question)
+    return self:tell({ answer = { at = ask.at, value = value ~= nil and text_of(value) or nil, error = message } })
+  end)
+end
+
+function SERVE.workflow(self, ask)
+  self.begin("/" .. ask.at, function()
+    local nested, message = self.find(ask.name)
+    if not nested then
+      return self:tell({ answer = { at = ask.at, error = message } })
+    end
+    return self:tell({ script = { at = ask.at, source = nested.source, name = nested.name, args = text_of(ask.args) } })
+  end)
+end
+
+function Performance:take(said)
+  if said.meta and not self.meta then
+    self.meta = said.meta
+    self.began(said.meta)
+  end
+  for _, ask in ipairs(said.asks or {}) do
+    SERVE[ask.kind](self, ask)
+  end
+  if said.done and said.done ~= json.null then
+    self.outcome = said.done
+  end
+end
+
+-- Where in the script an error was thrown: the first line of the stack that is the script's.
+local function place_of(stack, name)
+  for line in (stack or ""):gmatch("[^\n]+") do
+    local at = line:find(name .. ":", 1, true)
+    if at then
+      return line:sub(at):match("^[^%s)]+")
+    end
+  end
+end
+
+-- Where agents get their worktrees from: the commit the run was begun on, whatever comes to be committed.
+local function worktrees_from(ctx)
+  local base, message = worktree.base(ctx, ".")
+  if not base then
+    ctx.log(message)
+    return "worktree" -- each is told so
+  elseif base.open[1] then
+    ctx.log(("worktrees begin at the commit %s; not committed, and not in them: %s"):format(base.commit:sub(1, 10),
+      table.concat(base.open, ", ")))
+  end
+  return { repository = base.repository, commit = base.commit }
+end
+
+---@class skillrt.workflow.Wish
+---@field source string
+---@field name string            of the file, as it is shown
+---@field args any
+---@field max_agents integer     in all
+---@field max_parallel integer   at once
+---@field timeout number         seconds for the script to come to rest
+---@field find fun(name: string): { source: string, name: string }|nil, string?  another script
+---@field options_of fun(given: table): table   of an agent, as ctx.agent takes them
+---@field budget (fun(): { spent: number, total: number|nil })?
+---@field began (fun(meta: table))?  it could be read, and says this of itself
+
+---Performs a script: gives what it returned, and what became of its agents.
+---@param ctx table
+---@param wish skillrt.workflow.Wish
+---@return table|nil performed  { value, asked, failed, skipped, worktrees }
+---@return string? message
+---@return string? class
+---@return boolean? fault  it is no script that can be run
+function M.perform(ctx, wish)
+  local talk = talk_of.new(ctx, wish.timeout)
+  local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {} }, Performance)
+  self.began = wish.began or function() end
+  self.max_agents, self.find, self.options_of, self.budget = wish.max_agents, wish.find, wish.options_of, wish.budget
+  if wish.source:find("isolation", 1, true) then
+    self.base = worktrees_from(ctx)
+  end
+  local ok, message, class = ctx.gather(function(begin)
+    self.begin = begin
+    begin("start", self.tell, self, { start = { source = wish.source, name = wish.name, args = text_of(wish.args) } })
+  end, { max_parallel = wish.max_parallel })
+  local outcome = self.outcome
+  if not ok then
+    return nil, ("%s: %s"):format(wish.name, message), class
+  elseif not outcome then
+    return nil, wish.name .. ": waits for something that never comes; await only agents and what is made of them",
+      "permanent"
+  elseif outcome.error then
+    local at = not outcome.fault and place_of(outcome.stack, wish.name) or nil
+    local text = outcome.fault and outcome.error or ("%s: %s"):format(at or wish.name, outcome.error)
+    return nil, text, "permanent", outcome.fault
+  end
+  return {
+    value = outcome.value,
+    asked = self.asked,
+    failed = self.failed,
+    skipped = self.skipped,
+    worktrees = self.kept,
+  }
+end
+
+return M

@@ -1,0 +1,93 @@
+-- skill/workflow/talk.lua: what is said to the program in which a workflow script runs (child.js), and what it says.
+--
+-- The script is a function of what it is told: its program may end and begin anew at any time, and is told all
+-- again then. So what it says is kept like any call's result, but made anew where the script was changed
+-- (`pure`). Knows sessions, nothing of agents.
+
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+-- Code is never made of texts; no file, no program, no addon, whatever the script reaches.
+local NODE <const> = {
+  "node", "--no-warnings", "--experimental-vm-modules", "--disallow-code-generation-from-strings",
+  "--max-old-space-size=1024", "--experimental-permission",
+}
+-- In a network of its own, where the system gives one.
+local CONFINED <const> = 'if unshare -nr true 2>/dev/null; then exec unshare -nr "$@"; fi; exec "$@"'
+
+local function argv()
+  local words = { "sh", "-c", CONFINED, "sh" }
+  table.move(NODE, 1, #NODE, #words + 1, words)
+  words[#words + 1] = "-e"
+  words[#words + 1] = files.asset("lua/skillrt/skill/workflow/child.js")
+  return words
+end
+
+---@class skillrt.Talk
+---@field ctx table
+---@field said string[]  every message, to be told again to a program that began anew
+local Talk = {}
+Talk.__index = Talk
+
+---@param ctx table
+---@param timeout number  seconds within which a script must come to rest
+---@return skillrt.Talk
+function M.new(ctx, timeout)
+  return setmetatable({ ctx = ctx, said = {}, timeout = timeout, argv = argv() }, Talk)
+end
+
+local function request(self, text)
+  return {
+    kind = "session",
+    session = ("workflow-%s"):format(self.ctx.step),
+    argv = self.argv,
+    env = {
+      PATH = os.getenv("PATH"),
+      TZ = "UTC",
+      LANG = "C.UTF-8",
+      SKILLRT_REALM = files.asset("lua/skillrt/skill/workflow/realm.js"),
+    },
+    declared = { argv = { "node" }, env = {} },
+    message = text,
+    idempotent = true,
+    pure = true,
+    acts = false,
+    retry = { max = 2 },
+    timeout = self.timeout,
+    max_reply = 64 << 20,
+    shown = "workflow script",
+  }
+end
+
+local function exchange(self, text)
+  local reply, message, class = self.ctx.await(request(self, text))
+  if reply then
+    return json.decode(reply.body)
+  elseif class == "timeout" then
+    message = ("it came to no rest within %g s: a loop without an end?"):format(self.timeout)
+  elseif message:find("node", 1, true) and message:find("not found", 1, true) then
+    message = "workflow scripts run in node, 18 or later, which is not there: install nodejs"
+  end
+  return nil, message, class
+end
+
+---Says one thing to the script; gives what it asks for then: { asks, done, meta }.
+---@param message table
+---@return table|nil said
+---@return string? message
+---@return string? class
+function Talk:say(message)
+  local said = self.said
+  message.n = #said + 1
+  said[message.n] = assert(json.encode(message, { sorted = true }))
+  local told, why, class = exchange(self, said[message.n])
+  if told and told.have then -- it knows nothing of what was said before: it began anew
+    local missing = table.concat(said, ",", told.have + 1, message.n)
+    told, why, class = exchange(self, ('{"n":%d,"since":[%s]}'):format(message.n, missing))
+  end
+  return told, why, class
+end
+
+return M

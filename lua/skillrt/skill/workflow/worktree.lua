@@ -1,0 +1,116 @@
+-- skill/workflow/worktree.lua: a git worktree for one agent: made before it begins, removed when the agent left it as
+-- it was, else kept and named (`isolation`).
+--
+-- Each step of it is a call that may be made again: after a crash the worktree that was there is found again.
+-- It is cut from the commit that the run was begun on, in the repository that the run was begun in. Functions
+-- over ctx; knows git, no agents.
+
+local M = {}
+
+local FIND <const> = [[
+cd "$1" || exit 1
+git rev-parse --show-toplevel HEAD
+git status --porcelain | head -n 20]]
+
+-- `git worktree add` writes its files into the repository one after the other, and any other git command that looks
+-- while it does fails ("failed to read .../commondir"): so what gitrepository-layout(5) asks for is written aside
+-- and renamed into its place. `.git` comes last, so that what has it is whole; the lock keeps it from being pruned
+-- till then. Its name follows from its path: what a crash left is taken up again.
+local MAKE <const> = [[
+[ -e "$1/.git" ] && exit 0
+set -e
+common=$(git -C "$2" rev-parse --path-format=absolute --git-common-dir)
+own=$common/worktrees/skillrt-$(printf %s "$1" | cksum | tr ' ' -)
+mkdir -p "$1" "$common/worktrees"
+path=$(cd "$1" && pwd)
+if [ ! -e "$own" ]; then
+  aside=$(mktemp -d "$common/skillrt-XXXXXX")
+  echo "$path/.git" > "$aside/gitdir"
+  echo ../.. > "$aside/commondir"
+  echo "$3" > "$aside/HEAD"
+  echo "being made by skillrt" > "$aside/locked"
+  chmod 755 "$aside"
+  mv -T "$aside" "$own"
+fi
+GIT_DIR=$own GIT_WORK_TREE=$path git -C "$path" reset --hard --quiet "$3"
+echo "gitdir: $own" > "$path/.git.new"
+mv "$path/.git.new" "$path/.git"
+rm -f "$own/locked"]]
+
+-- What is not committed, and what was committed there, is work. It goes as it came: by a rename.
+local END <const> = [[
+[ -e "$1/.git" ] || { echo removed; exit 0; }
+own=$(git -C "$1" rev-parse --absolute-git-dir) || exit 1
+head=$(git -C "$1" rev-parse HEAD)
+if [ ! -e "$own/locked" ] && [ -z "$(git -C "$1" status --porcelain)" ] && [ "$head" = "$3" ]; then
+  gone=$(mktemp -d "$(git -C "$2" rev-parse --path-format=absolute --git-common-dir)/skillrt-XXXXXX") || exit 1
+  mv "$own" "$gone/" && rm -rf "$1" "$gone" && echo removed
+else
+  echo kept
+fi]]
+
+local function git(ctx, script, ...)
+  local reply, message, class = ctx.await {
+    kind = "command",
+    argv = { "sh", "-c", script, "sh", ... },
+    idempotent = true,
+    retry = { max = 2 },
+    timeout = 300,
+    shown = "git worktree",
+  }
+  if not reply then
+    return nil, "worktree: " .. message, class
+  end
+  return reply.stdout
+end
+
+---@class skillrt.workflow.Base
+---@field repository string  its folder
+---@field commit string
+---@field open string[]      what is not committed there, as `git status` says it
+
+---Where worktrees of a run are cut from.
+---@param ctx table
+---@param folder string
+---@return skillrt.workflow.Base|nil base
+---@return string? message
+---@return string? class
+function M.base(ctx, folder)
+  local told, message, class = git(ctx, FIND, folder)
+  if not told then
+    return nil, message, class
+  end
+  local lines = {}
+  for line in told:gmatch("[^\n]+") do
+    lines[#lines + 1] = line
+  end
+  if #lines < 2 then
+    return nil, ("worktree: %s has no commit to begin from"):format(folder), "permanent"
+  end
+  return { repository = lines[1], commit = lines[2], open = table.move(lines, 3, #lines, 1, {}) }
+end
+
+---Performs something in a worktree of its own.
+---@param ctx table
+---@param base skillrt.workflow.Base
+---@param path string
+---@param perform fun(path: string): any, string?, string?
+---@return any value
+---@return string? message
+---@return string? class
+---@return boolean? kept
+function M.within(ctx, base, path, perform)
+  local made, problem, kind = git(ctx, MAKE, path, base.repository, base.commit)
+  if not made then
+    return nil, problem, kind
+  end
+  local value, message, class = perform(path)
+  local ended, why = git(ctx, END, path, base.repository, base.commit)
+  local kept = not ended or ended:find("kept", 1, true) ~= nil
+  if kept then
+    ctx.log(("worktree kept: %s%s"):format(path, why and (" (%s)"):format(why) or ""))
+  end
+  return value, message, class, kept
+end
+
+return M

@@ -1,0 +1,202 @@
+-- test/replay/init.lua: a run again from its recording, with the same skill or a changed one: in a folder that goes
+-- away, without a network; what is said of it in the end. Nothing is written into the recorded run.
+--
+-- Knows recordings, the runner and who opens skills; no command line. Called by `skillrt replay`.
+
+local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
+local open = require("skillrt.document.open")
+local recording_of = require("skillrt.test.replay.recording")
+local request = require("skillrt.test.replay.request")
+local runner = require("skillrt.run.runner")
+local skill_of = require("skillrt.skill")
+local state = require("skillrt.skill.state")
+local world_of = require("skillrt.test.replay.world")
+
+local M = {}
+
+---@class skillrt.Replay
+---@field same boolean
+---@field divergence table|nil   { step, id, call, recorded, now, why, nearest }
+---@field differences string[]   what steps and the end came to that is not what they came to
+---@field ended table|nil        the recording has no more: { step, id, call }
+---@field notes string[]
+---@field steps integer
+---@field answered integer       calls
+---@field status string
+---@field reason string
+---@field live boolean           the recorded run is under way
+---@field recording skillrt.Recording
+
+-- The skill as it is now; its script draws while it is loaded what it drew then.
+local function load(path, first, options)
+  local own = _G.arg
+  _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = path })
+  runner.commanded = options -- for a script that runs itself
+  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load })
+  runner.commanded, _G.arg = nil, own
+  if not value and code == "no_skill" and runner.last then
+    return runner.last
+  end
+  return value, message, code
+end
+
+-- Keys are in no recording, and nothing leaves: any will do.
+local function with_keys(work, ...)
+  local getenv = os.getenv
+  local _ <close> = setmetatable({}, { __close = function() os.getenv = getenv end }) -- luacheck: ignore
+  function os.getenv(name) -- luacheck: ignore
+    return getenv(name) or (name:find("KEY") or name:find("TOKEN") or name:find("SECRET")) and "not needed" or nil
+  end
+  return work(...)
+end
+
+-- Runs it, and does what people did where it stopped for them.
+local function perform(path, recording, world, folder)
+  local first = recording.first
+  local options = { work_dir = files.join(folder, "run"), run_id = first.run, cwd = first.cwd, input = first.input,
+    args = first.args or {}, strategy = first.strategy, limits = first.limits, durability = "process", world = world,
+    watcher = world.watcher, session = first.session }
+  clock.now = first.at
+  local value, message, code = load(path, first, options)
+  local result = value
+  if skill_of.is(value) then
+    result, message, code = runner.run(value, options)
+  end
+  local left, at = recording.sessions - 1, 1
+  while result and left > 0 and not (world.divergence or world.ended or result.status == "completed") do
+    local all = { work_dir = options.work_dir, world = world, watcher = world.watcher, strategy = first.strategy }
+    local person = recording.operator[at]
+    if result.status ~= "paused" and not person then
+      break
+    elseif result.status == "failed" then
+      at, all.retry, all.from = at + 1, person.retry, person.from
+    end
+    left = left - 1
+    local again = load(path, first, options)
+    if not skill_of.is(again) then
+      break
+    end
+    result, message, code = runner.go_on(again, all)
+  end
+  return result, message, code
+end
+
+local ENDS <const> = { status = true, completed_actions = true, phases_completed = true, phases_skipped = true,
+  errors = true, outputs = true, context = true, input = true }
+
+-- A state without what every run has of its own: times, ids, folders.
+local function comparable(root, world)
+  local json = require("skillrt.base.json")
+  local out = {}
+  for key, value in pairs(root) do
+    out[key] = (not state.is_reserved(key) or ENDS[key]) and value or nil
+  end
+  local text = world:placeless(assert(json.encode(out, { sorted = true })))
+  text = text:gsub('"(%l+_at)":"[^"]*"', '"%1":""'):gsub('"timestamp":"[^"]*"', '"timestamp":""')
+  local value = assert(json.decode(text))
+  if type(value.metrics) == "table" then
+    value.metrics.action_duration = nil
+  end
+  return value
+end
+
+-- How the end differs, where the recording has one.
+local function compare_ends(found, result, world)
+  local recording = found.recording
+  local stop, differences = recording.stop, found.differences
+  if not stop or recording.cut or world.ended then
+    return
+  end
+  local reason = stop.reason
+  if stop.status ~= result.status or reason ~= result.reason then
+    differences[#differences + 1] = ("the end: %s (%s) -> %s (%s)"):format(stop.status, reason, result.status,
+      result.reason)
+  end
+  local was, is, keys = comparable(recording.books.state.root, world), comparable(result.state, world), {}
+  for _, root in ipairs({ was, is }) do
+    for key in pairs(root) do
+      keys[key] = true
+    end
+  end
+  for _, key in ipairs(names.sorted(keys)) do
+    local line = request.line(request.lines_of(was[key]), request.lines_of(is[key]))
+    differences[#differences + 1] = line and ("%s at the end, %s"):format(key, line)
+  end
+end
+
+-- A step of the recording that the run ended without.
+local function missed(recording, world)
+  local all = recording.starts["/"] or {}
+  return all[(world.counts["/"] or 0) + 1]
+end
+
+-- As M.of; `wanted`: only what is asked for at a place, { step, c }.
+local function replayed(dir, path, wanted)
+  local recording, message, code = recording_of.read(dir)
+  if not recording then
+    return nil, message, code
+  end
+  path = path or recording.first.script
+  if not path then
+    return nil, ("%s: its skill came from no script; name one: --skill PATH"):format(dir), "invalid"
+  end
+  local folder = os.tmpname()
+  os.remove(folder)
+  assert(files.make_folders(folder))
+  local _ <close> = setmetatable({}, {
+    __close = function() require("skillrt.document.write.place").remove_tree(folder) end,
+  })
+  local world = world_of.new(recording, dir)
+  world.places = { files.join(folder, "run"), files.join(files.current(), dir) }
+  for _, script in ipairs({ path, recording.first.script }) do -- as messages name them, from wherever it was begun
+    table.insert(world.places, files.join(files.current(), script))
+    table.insert(world.places, script)
+    table.insert(world.places, script:match("[^/]+$"))
+  end
+  world.wanted, world.path = wanted, path
+  local result
+  result, message, code = with_keys(perform, path, recording, world, folder)
+  if wanted then
+    return world
+  end
+  if not result and not world.divergence then
+    return nil, message, code
+  end
+  local found = { recording = recording, divergence = world.divergence, differences = world.differences,
+    ended = world.ended, notes = world.notes, steps = world.steps, answered = world.answered,
+    live = core.holder(dir) ~= nil, status = result and result.status, reason = result and result.reason,
+    placeless = function(text) return world:placeless(text) end }
+  local left = not found.divergence and not found.ended and missed(recording, world)
+  if left and not recording.cut then
+    found.divergence = { step = left.number, id = left.id, recorded = "step " .. left.id, now = "no further step",
+      why = ("the run ended: %s (%s)%s"):format(result.status, result.reason, result.message and ": " .. result.message
+        or "") }
+  elseif not found.divergence then
+    compare_ends(found, result, world)
+  end
+  found.same = not found.divergence and #found.differences == 0
+  return found
+end
+
+---@param dir string
+---@param path string|nil  the skill; nil: the recorded script, as it is now
+---@return skillrt.Replay|nil replay
+---@return string? message
+---@return string? code
+function M.of(dir, path)
+  local found, message, code = replayed(dir, path)
+  local one = found and found.divergence
+  if one and one.near and path and found.recording.first.script then -- the run's own script says what it asked for
+    local ok, before = pcall(replayed, dir, nil, one.near)
+    local asked = ok and before and before.ended
+    local differences = asked and asked.kind and request.differences(asked, one.request,
+      function(text) return found.placeless(before:placeless(text)) end)
+    one.why = differences and differences[1] and table.concat(differences, "; ") or one.why
+  end
+  return found, message, code
+end
+
+return M

@@ -1,0 +1,213 @@
+-- test/replay/recording.lua: a journal as the recording of its run: what each step asked for and was given, what it
+-- drew, in the order in which it came; and what people did to the run in between.
+--
+-- Steps are known by their scope, id and how often that one had begun, so that a changed skill finds its own. Takes no
+-- lock, changes nothing. Knows record shapes, no runs.
+
+local books_of = require("skillrt.run.books")
+local core = require("skillrt.core")
+local record = require("skillrt.base.record")
+
+local M = {}
+
+---@class skillrt.recording.Step
+---@field number integer
+---@field id string
+---@field scope string
+---@field results table<string, table[]>  by place: { entry, seq, digest, call }, in their order
+---@field calls table[]       records of calls that left, in their order
+---@field open table<string, table>  those that are not over, by place
+---@field attempts table[]    what each attempt drew and kept: { values, known }
+---@field fails table<integer, table>  records of failed attempts
+---@field over table|nil      the record that ended it
+
+---@class skillrt.Recording
+---@field first table
+---@field steps skillrt.recording.Step[]
+---@field by_number table<integer, skillrt.recording.Step>
+---@field starts table<string, skillrt.recording.Step[]>  by scope, in the order they began
+---@field scopes table<string, string>  by the id of a sub-run
+---@field adds table<string, number>
+---@field operator table[]    what people did when it had stopped: { retry = true } or { from = phase }
+---@field answers table[]     to a strategy's questions: { question, value }
+---@field sessions integer    how often it was opened
+---@field stop table|nil      how it ended; nil: it is under way, or was ended from outside
+---@field cut table|nil       what no replay goes beyond: { seq, what }
+---@field books skillrt.Books as they were at the end, or at the cut
+---@field last integer        of its records
+
+local BEYOND <const> = { rollback = "it was taken back", abort = "it was aborted by a person",
+  edit = "its state.json was edited", drop = "changes of its code were accepted" }
+
+---The scope of what runs inside a call.
+---@param step { scope: string, id: string, nth: integer }
+---@param place string
+---@return string
+function M.scope_of(step, place)
+  return ("%s%s#%d:%s/"):format(step.scope, step.id, step.nth, place)
+end
+
+-- Whether a call of a step is over, and what a step keeps, by the type of a record.
+local take = {}
+
+function take.start(self, entry, seq)
+  local scope = self.scopes[entry.sub or ""] or "?"
+  local id = entry.action or entry.phase
+  local nth = (self.counts[scope .. id] or 0) + 1
+  self.counts[scope .. id] = nth
+  local step = { number = entry.step, id = id, scope = scope, nth = nth, results = {}, calls = {}, open = {},
+    fails = {}, attempts = { { values = {}, known = {} } }, seq = seq }
+  self.starts[scope] = self.starts[scope] or {}
+  table.insert(self.starts[scope], step)
+  table.insert(self.steps, step)
+  self.by_number[entry.step] = step
+end
+
+function take.call(self, entry, _, step)
+  if entry.kind == "run" then
+    self.scopes[entry.sub] = M.scope_of(step, entry.c)
+  end
+  if not step.open[entry.c] then
+    step.calls[#step.calls + 1] = entry
+  end
+  step.open[entry.c] = entry
+end
+
+function take.result(self, entry, seq, step)
+  local call = step.open[entry.c]
+  if not call then -- of a function of its own, or a tool
+    step.attempts[#step.attempts].known[entry.c] = { digest = entry.digest, result = entry }
+  elseif call.kind ~= "run" then
+    step.results[entry.c] = step.results[entry.c] or {}
+    table.insert(step.results[entry.c], { entry = entry, seq = seq, digest = call.digest, call = call })
+    self.count = self.count + 1
+  end
+  step.open[entry.c] = nil
+end
+
+function take.done(_, entry, _, step)
+  step.over = entry
+end
+
+function take.skip(_, entry, _, step)
+  if step then
+    step.over = entry
+  end
+end
+
+function take.fail(_, entry, _, step)
+  step.fails[entry.attempt] = entry
+  if not entry.retry then
+    step.over = entry
+  end
+end
+
+function take.ask(self, entry)
+  self.asked[entry.q] = not entry.c and entry.question or nil
+end
+
+function take.answer(self, entry)
+  if self.asked[entry.q] then
+    table.insert(self.answers, { question = self.asked[entry.q], value = entry.value })
+  end
+end
+
+function take.resume(self, entry)
+  self.sessions, self.stop = self.sessions + 1, nil
+  self.added = entry.add
+  for name, amount in pairs(entry.add or {}) do
+    self.adds[name] = (self.adds[name] or 0) + amount
+  end
+end
+
+function take.stop(self, entry)
+  if not entry.sub then
+    self.stop = entry
+  end
+end
+
+function take.retry(self)
+  table.insert(self.operator, { retry = true })
+end
+
+function take.rewind(self, entry)
+  if not self.added then
+    table.insert(self.operator, { from = entry.phases[1] })
+  end
+end
+
+-- What a step drew; texts that lie beside the journal are put in.
+local function keep_values(step, rec, blob)
+  local values = step.attempts[#step.attempts].values
+  for place, list in pairs(rec[1] ~= nil and { ["0"] = rec } or rec) do
+    local kept = values[place] or {}
+    values[place] = kept
+    for _, value in ipairs(list) do
+      if type(value) == "table" and value.sha256 then
+        value = { text = assert(blob(value.sha256)) }
+      end
+      kept[#kept + 1] = value
+    end
+  end
+end
+
+-- A further attempt begins with what the books still have of the one before.
+local function next_attempt(self, step)
+  local before, now = step.attempts[#step.attempts], self.books.steps[step.number]
+  local attempt = { values = {}, known = {} }
+  for _, field in ipairs({ "values", "known" }) do
+    for place, value in pairs(before[field]) do
+      local is_kept = now and now[field][place]
+      attempt[field][place] = is_kept and (field == "known" and value or { table.unpack(value) }) or nil
+    end
+  end
+  step.attempts[#step.attempts + 1] = attempt
+end
+
+local function add(self, entry, seq, blob)
+  local step = entry.step and self.by_number[entry.step]
+  if entry.t == "run" and not entry.sub then
+    self.first = entry
+  elseif entry.rec and step then
+    keep_values(step, entry.rec, blob)
+  end
+  if take[entry.t] then
+    take[entry.t](self, entry, seq, step)
+  end
+  books_of.apply(self.books, entry, seq)
+  if entry.t == "fail" and entry.retry and step then
+    next_attempt(self, step)
+  end
+end
+
+---@param dir string
+---@return skillrt.Recording|nil recording
+---@return string? message
+---@return string? code
+function M.read(dir)
+  local self = { steps = {}, by_number = {}, starts = {}, scopes = { [""] = "/" }, adds = {}, operator = {},
+    answers = {}, counts = {}, asked = {}, sessions = 1, count = 0, last = 0, books = books_of.new() }
+  local wishes = {}
+  local report, message, code = core.read(dir, function(payload, seq)
+    local entry, why = record.decode(payload, wishes.blob)
+    if not entry then
+      error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
+    elseif BEYOND[entry.t] then
+      self.cut = { seq = seq, what = BEYOND[entry.t] }
+      return false
+    end
+    self.last = seq
+    add(self, entry, seq, wishes.blob)
+    return true
+  end, wishes)
+  if not report then
+    return nil, message, code
+  elseif not self.first then
+    return nil, ("%s: holds no run"):format(dir), "missing"
+  elseif (self.first.format or 1) < 2 then
+    return nil, ("%s: was written by a skillrt that knew no calls; it cannot be replayed"):format(dir), "newer"
+  end
+  return self
+end
+
+return M

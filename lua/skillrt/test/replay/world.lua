@@ -1,0 +1,400 @@
+-- test/replay/world.lua: the world of a run that is replayed: each call is given what the recording has at its
+-- place, in the order in which it came; nothing leaves. What is asked for in another way than before is the
+-- divergence.
+--
+-- The run is one like any other, over the engine's places, digests and recorded draws (docs/steps.md). Called by
+-- policy, calls and rest as run.world (acting.lua), and as the run's watcher.
+
+local clock = require("skillrt.base.fake_clock")
+local divergence = require("skillrt.test.replay.divergence")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local output_files = require("skillrt.run.output_files")
+local asked_of = require("skillrt.run.books.asked")
+local questions = require("skillrt.run.questions")
+local recording_of = require("skillrt.test.replay.recording")
+local request = require("skillrt.test.replay.request")
+local rest = require("skillrt.run.rest")
+local steady = require("skillrt.run.steady")
+local waits = require("skillrt.run.waits")
+
+---@class skillrt.replay.World
+---@field divergence table|nil  { step, id, call, recorded, now, why }
+---@field differences string[]  what steps gave that is not what they gave
+---@field ended table|nil       the recording has no more: { step, id, call }
+---@field answered integer      calls
+local World = {}
+World.__index = World
+
+---@param recording skillrt.Recording
+---@param dir string   the recording's
+---@return skillrt.replay.World
+function World.new(recording, dir)
+  local self = setmetatable({ recording = recording, dir = dir, of = {}, counts = {}, begun = {},
+    scopes = { [""] = "/" }, checked = {}, taken = {}, loose = {}, differences = {}, notes = {}, answered = 0,
+    steps = 0 }, World)
+  self.watcher = { observe = function(entry, books) self:observe(entry, books) end, flush = function() end }
+  return self
+end
+
+-- What a step gave.
+local GIVEN <const> = { "set", "out", "context" }
+
+-- A message names its script as it is called now: as it was called then, it is the same one.
+local function renamed(self, entry)
+  local known = self.of[entry.step]
+  local was = known and known.fails[entry.attempt]
+  local before = was and type(was.message) == "string" and was.message:match("^([^%s:]+):%d+: ")
+  local own = type(entry.message) == "string" and entry.message:match("^([^%s:]+):%d+: ")
+  if before and own == self.path then
+    entry.message = before .. entry.message:sub(#own + 1)
+  end
+end
+
+function World:opened(run, policy)
+  local journal = policy.journal
+  local emit = journal.emit
+  self.open, policy.run.recorded_in = run, files.join(files.current(), self.dir)
+  function journal.emit(own, entry, simple)
+    if entry.t == "fail" then
+      renamed(self, entry)
+    elseif entry.t == "done" then -- before the books have it: it may be a view of the state
+      self.gave = {}
+      for _, field in ipairs(GIVEN) do
+        self.gave[field] = request.lines_of(entry[field])
+      end
+    end
+    return emit(own, entry, simple)
+  end
+end
+
+local function halt(self)
+  if self.open then
+    self.open:stop()
+  end
+end
+
+---@param found table
+function World:diverge(found)
+  self.divergence = self.divergence or found
+  halt(self)
+end
+
+-- ---- the skill ----
+
+-- Limits are as they came to be; those of time are not counted.
+local function limits_of(skill, adds)
+  local limits = {}
+  for name, value in pairs(skill.limits) do
+    limits[name] = value
+  end
+  limits.run_timeout = nil
+  for full, amount in pairs(adds) do
+    local name, inner = full:match("^([%w_]+)%.?(.*)$")
+    if inner == "" and type(limits[name]) == "number" then
+      limits[name] = limits[name] + amount
+    elseif type(limits[name]) == "table" and limits[name][inner] then
+      limits[name] = setmetatable({ [inner] = limits[name][inner] + amount }, { __index = limits[name] })
+    end
+  end
+  return limits
+end
+
+local function no()
+  return false
+end
+
+---@param skill table
+function World:dress(skill)
+  local agents = {}
+  for name, agent in pairs(skill.agents) do
+    agents[name] = setmetatable({ needs_http = no }, { __index = agent, __metatable = getmetatable(agent) })
+  end
+  skill.agents, skill.limits, skill.durability = agents, limits_of(skill, self.recording.adds), "process"
+end
+
+-- ---- records of the run as it goes ----
+
+-- What a step draws, and what its own functions gave, is as it was.
+local function attach(self, step, number)
+  local known = self.of[step.number]
+  local attempt = known and (known.attempts[number] or known.attempts[#known.attempts])
+  if attempt then
+    step.values = setmetatable(rawget(step, "values") or {}, { __index = attempt.values })
+    step.known = setmetatable(rawget(step, "known") or {}, { __index = attempt.known })
+  end
+end
+
+-- A step that waits for nothing more ends when it ended.
+local function hurry(self, known)
+  for _, list in pairs(known and known.results or {}) do
+    if not self.taken[list[#list]] then
+      return
+    end
+  end
+  if known and known.over then
+    clock.pass(math.max(0, known.over.at - clock.now) / 1000)
+  end
+end
+
+-- What a step gave against what it gave when it was recorded.
+local function compare(self, known, entry)
+  local function differs(what, how)
+    self.differences[#self.differences + 1] = ("step %d (%s): %s, %s"):format(known.number, known.id, what, how)
+  end
+  local over = known.over
+  if not over then
+    return
+  elseif over.t ~= entry.t then
+    return differs("its end", ("%s -> %s"):format(over.t == "done" and "done" or over.message or over.t,
+      entry.t == "done" and "done" or entry.message or entry.t))
+  end
+  for _, field in ipairs(entry.t == "done" and GIVEN or {}) do
+    local line = request.line(self:placeless(request.lines_of(over[field])), self:placeless(self.gave[field]))
+    if line then
+      differs(field == "set" and "updates" or field == "out" and "output" or field, line)
+    end
+  end
+end
+
+local observe = {}
+
+function observe.start(self, entry, books)
+  local scope, id = self.scopes[entry.sub or ""] or "?", entry.action or entry.phase
+  local count = (self.counts[scope] or 0) + 1
+  local nth = (self.begun[scope .. id] or 0) + 1
+  self.counts[scope], self.begun[scope .. id] = count, nth
+  local known = (self.recording.starts[scope] or {})[count]
+  self.steps = self.steps + 1
+  if known and known.id == id then
+    self.of[entry.step] = known
+    attach(self, books.steps[entry.step], 1)
+    hurry(self, known)
+  elseif known or self.recording.stop and not self.recording.cut then
+    self:diverge({ step = entry.step, id = id, recorded = known and "step " .. known.id or "no further step",
+      now = "step " .. id, why = known and "another step is chosen"
+        or ("the recorded run had ended: %s (%s)"):format(self.recording.stop.status, self.recording.stop.reason) })
+  else
+    self.ended = self.ended or { step = entry.step, id = id }
+    halt(self)
+  end
+end
+
+function observe.call(self, entry)
+  local known = self.of[entry.step]
+  if entry.kind == "run" and known then
+    self.scopes[entry.sub] = recording_of.scope_of(known, entry.c)
+  end
+end
+
+function observe.fail(self, entry, books)
+  local known = self.of[entry.step]
+  if known and entry.retry and books.steps[entry.step] then
+    attach(self, books.steps[entry.step], entry.attempt + 1)
+  elseif known then
+    compare(self, known, entry)
+  end
+end
+
+function observe.done(self, entry)
+  if self.of[entry.step] then
+    compare(self, self.of[entry.step], entry)
+  end
+end
+
+function World:observe(entry, books)
+  if observe[entry.t] and not self.divergence then
+    observe[entry.t](self, entry, books)
+  end
+end
+
+-- ---- calls ----
+
+-- What the recording has for a call that is not answered yet.
+local function item_of(self, call)
+  local known = self.of[call.step.number]
+  for _, item in ipairs(known and known.results[call.place] or {}) do
+    if not self.taken[item] then
+      return item, known
+    end
+  end
+  return nil, known
+end
+
+-- The script of a workflow is a function of what it is told: one that changed is asked anew, without a network.
+function World:takes(call)
+  local number = call.step.number
+  if call.request.pure and not self.loose[number] then
+    local item = item_of(self, call)
+    self.loose[number] = not (item and item.digest == call.digest) or nil
+    if self.loose[number] then
+      local text = "step %d (%s): its script is another one, or has gone on: it is asked anew"
+      self.notes[#self.notes + 1] = text:format(number, call.step.id)
+    end
+  end
+  return not (call.request.pure and self.loose[number])
+end
+
+---Texts without the places of this run and of the recorded one, and of their scripts.
+---@param text string
+---@return string
+function World:placeless(text)
+  for _, own in ipairs(self.places) do
+    if #own > 1 and text:find(own, 1, true) then
+      text = text:gsub(own:gsub("%p", "%%%0"), "")
+    end
+  end
+  return text
+end
+
+-- Looks whether a call is asked for as it was recorded.
+local function check(self, call)
+  local item, known = item_of(self, call)
+  local recorded = item and item.call or known and known.open[call.place]
+  if not known or recorded and recorded.digest == call.digest or self.loose[call.step.number] and not recorded then
+    return
+  end
+  local found = divergence.of(self, known, recorded, call)
+  if recorded or known.over then
+    self:diverge(found)
+  elseif not self.beyond then -- the recording may end before it
+    self.beyond = { found = found, known = known }
+  end
+end
+
+-- What is asked for and never answered: behind the end of the recording, unless there is more of the step.
+local function stuck(self, open)
+  local beyond = self.beyond
+  for _, list in pairs(beyond and beyond.known.results or {}) do
+    for _, item in ipairs(list) do
+      local failed = item.entry.failed
+      if not self.taken[item] and not (failed and failed.class == "canceled") then
+        return self:diverge(beyond.found)
+      end
+    end
+  end
+  self.ended = { step = open.step.number, id = open.step.id, call = open.place }
+  halt(self)
+end
+
+---@param call skillrt.Call
+function World:perform(call)
+  local known, wanted = self.of[call.step.number], self.wanted
+  self.checked[call] = true
+  if wanted and known and known.number == wanted.step and call.place == wanted.c then
+    self.ended = call.request -- that was to be seen
+    halt(self)
+  elseif not self.divergence then
+    check(self, call)
+  end
+end
+
+---Whether the recording says when a wait is over.
+---@param call skillrt.Call
+---@return boolean
+function World:holds(call)
+  return item_of(self, call) ~= nil
+end
+
+-- The recorded result that came first, of all that is waited for.
+local function first_item(self, policy)
+  local best, chosen, open
+  for _, step in pairs(policy.books.steps) do
+    for place in pairs(step.calls) do
+      local call = step.execution and step.execution.calls[place]
+      if call and call.kind ~= "run" then
+        if not self.checked[call] then
+          self:perform(call)
+        end
+        local item = item_of(self, call)
+        if item and (not best or item.seq < best.seq) then
+          best, chosen = item, call
+        end
+        open = open or call
+      end
+    end
+  end
+  return best, chosen, open
+end
+
+-- What its agent wrote as the step's output is there before the step looks for it.
+local function put_output(self, policy, call)
+  local known = self.of[call.step.number]
+  local over = known and known.over
+  if not over or over.t ~= "done" or not over.file then
+    return
+  end
+  local dir = call.step.home and call.step.home.run.work_dir or policy.work_dir
+  if over.out ~= nil and over.out ~= json.null then
+    output_files.write(dir, over.file, over.out)
+  else
+    local text = files.kept(self.dir, over.file, 1 << 26)
+    if text then
+      files.keep(dir, over.file, text)
+    end
+  end
+end
+
+local LEFT_OUT <const> = { t = true, step = true, c = true, at = true, rec = true, arrival = true, took = true,
+  q = true, w = true, own = true }
+
+local function deliver(self, policy, item, call)
+  self.taken[item] = true
+  self.answered = self.answered + (call.request.pure and 0 or 1)
+  put_output(self, policy, call)
+  local entry = { q = call.q, w = call.w }
+  for name, value in pairs(item.entry) do
+    entry[name] = not LEFT_OUT[name] and value or entry[name]
+  end
+  if call.kind == "wait" then
+    waits.forget(policy.calls, call)
+  end
+  policy.calls:settle(call, entry)
+  hurry(self, self.of[call.step.number])
+  if call.execution and not call.execution.ended then
+    policy:steps_of(call.step):go_on(call.step)
+  end
+end
+
+-- A strategy's question is answered as it was.
+local function answers(self, policy)
+  for _, one in ipairs(asked_of.list(policy.books)) do
+    for i, answer in ipairs(not one.step and self.recording.answers or {}) do
+      if request.shown(answer.question) == request.shown(one.question) then
+        table.remove(self.recording.answers, i)
+        return questions.take(policy, { question = one.q, value = answer.value, nonce = one.nonce })
+      end
+    end
+  end
+end
+
+---@param policy skillrt.Policy
+---@return boolean moved
+function World:idle(policy)
+  self.work_dir = policy.work_dir
+  if self.divergence or self.ended then
+    return false
+  end
+  local item, call, open = first_item(self, policy)
+  if self.divergence or self.ended then
+    return false
+  end
+  local due = rest.due_at(policy, function(what)
+    return what.place and self:holds(what)
+  end)
+  if due and (not item or steady.utc(due) < item.entry.at) then
+    clock.pass(math.max(0, due - steady.now()) / 1000)
+    return true
+  elseif item then
+    clock.pass(math.max(0, item.entry.at - clock.now) / 1000)
+    deliver(self, policy, item, call)
+    return true
+  elseif answers(self, policy) then
+    return true
+  elseif open then
+    stuck(self, open)
+  end
+  return false
+end
+
+return World

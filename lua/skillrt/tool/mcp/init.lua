@@ -1,0 +1,125 @@
+-- tool/mcp/init.lua: the door to servers of the Model Context Protocol: the client of a server for a step, and what an
+-- agent is given of their tools.
+--
+-- Loaded where a skill has `mcp`. Knows the files beside it.
+
+local client_of = require("skillrt.tool.mcp.client")
+local names = require("skillrt.base.names")
+local tools = require("skillrt.tool.mcp.tools")
+
+local M = {}
+
+---@class skillrt.McpTask  what a task says of servers
+---@field servers table<string, skillrt.McpServer>
+---@field live table<string, skillrt.McpLive>  what this process knows of each
+---@field version string
+
+---@param ctx table
+---@param server skillrt.McpServer|string
+---@param task { mcp: skillrt.McpTask }
+---@return skillrt.McpClient|nil
+---@return string? message
+function M.client(ctx, server, task)
+  local known = task.mcp
+  if type(server) == "string" then
+    local found = known.servers[server]
+    if not found then
+      return nil, ("there is no mcp server %s%s"):format(names.show(server), names.suggest(server, known.servers))
+    end
+    server = found
+  end
+  return client_of.new(ctx, server, known)
+end
+
+-- The servers of which a list names something; all where there is no list.
+local function wanted(list, servers)
+  local out = {}
+  for _, name in ipairs(list or {}) do
+    out[tools.split(name) or ""] = true
+  end
+  local all = names.sorted(servers)
+  for i = #all, 1, -1 do
+    if list and not out[all[i]] then
+      table.remove(all, i)
+    end
+  end
+  return all
+end
+
+-- How often a server said that its tools changed.
+local function changed(client)
+  return client.ctx.drawn(function() return client.live.changed end)
+end
+
+-- Lists a server's tools anew where it said that they changed: whether it did.
+local function renewed(one, registry)
+  local count = changed(one.client)
+  if count == one.count then
+    return false
+  end
+  for _, name in ipairs(one.added) do
+    registry:remove(name)
+  end
+  local added, message = tools.add(one.client, registry)
+  if not added then
+    one.client.ctx.log(message) -- it goes on without them
+  end
+  one.added, one.count = added or {}, count
+  return true
+end
+
+---Adds the tools of servers to those of a talk.
+---@param ctx table
+---@param task table
+---@param registry skillrt.Registry
+---@param list string[]?  names of tools: of the servers that they name; nil: of all
+---@return true|nil ok
+---@return string? message
+---@return (fun(): boolean)|nil renew  to be called before each request: whether the registry holds other tools since
+function M.add(ctx, task, registry, list)
+  local servers = {}
+  for i, name in ipairs(wanted(list, task.mcp.servers)) do
+    local client = M.client(ctx, name, task)
+    local one = { client = client, count = changed(client) }
+    local message
+    one.added, message = tools.add(client, registry)
+    if not one.added then
+      return nil, message
+    end
+    servers[i] = one
+  end
+  return true, nil, servers[1] and function()
+    local is_other = false
+    for _, one in ipairs(servers) do
+      is_other = renewed(one, registry) or is_other
+    end
+    return is_other
+  end or nil
+end
+
+---Calls a tool by its name mcp__SERVER__TOOL, as a script does: no model, no list; what it says of itself is the
+---script's to know.
+---@param ctx table
+---@param task table
+---@param name string
+---@param arguments table
+---@param options table?
+---@return string|nil text
+---@return any result_or_message
+---@return string? class
+function M.call(ctx, task, name, arguments, options)
+  local server, remote = tools.split(name)
+  local client, message = M.client(ctx, server, task)
+  if not client or not remote or remote == "" then
+    return nil, message or ("%s: a tool is named mcp__SERVER__TOOL"):format(name), "definition"
+  end
+  local all = {}
+  for _, list in ipairs({ client.server.tools and client.server.tools[remote] or {}, options or {} }) do
+    for _, key in ipairs({ "timeout", "idempotent", "acts" }) do
+      all[key] = list[key] == nil and all[key] or list[key]
+    end
+  end
+  return tools.call(client, remote, arguments, all)
+end
+
+return M

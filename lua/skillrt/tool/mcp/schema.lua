@@ -1,0 +1,74 @@
+-- tool/mcp/schema.lua: what a server's JSON Schema can be judged by here: keywords that are not known, and values
+-- that say nothing, are left out, so that what is left refuses no argument that the server would take.
+--
+-- The server's own schema is what a model is sent. Pure.
+
+local json = require("skillrt.base.json")
+local schema_check = require("skillrt.base.schema_check")
+local schema_pattern = require("skillrt.base.schema_pattern")
+
+local M = {}
+
+local function is_object(value)
+  return type(value) == "table" and not json.is_array(value)
+end
+
+local relaxed
+
+local function all_of(map, depth)
+  local out = {}
+  for name, inner in pairs(map) do
+    out[name] = relaxed(inner, depth + 1)
+  end
+  return out
+end
+
+local MAPS <const> = { properties = true, ["$defs"] = true, definitions = true }
+local LISTS <const> = { anyOf = true, oneOf = true, allOf = true }
+
+-- One keyword's value; nil: it is left out.
+local function kept(key, value, depth)
+  if MAPS[key] then
+    return is_object(value) and all_of(value, depth) or nil
+  elseif LISTS[key] then
+    return type(value) == "table" and #value > 0 and json.array(all_of(value, depth)) or nil
+  elseif key == "items" or key == "additionalProperties" then
+    return is_object(value) and relaxed(value, depth + 1) or nil
+  elseif key == "pattern" then
+    return type(value) == "string" and schema_pattern.read(value) and value or nil
+  elseif key == "not" or not schema_check.KEYWORDS[key] then
+    return nil -- what `not` forbids must be known exactly
+  end
+  return value
+end
+
+function relaxed(schema, depth)
+  local out = {}
+  if not is_object(schema) or depth > 60 then
+    return out
+  end
+  for key, value in pairs(schema) do
+    local into = key == "oneOf" and not schema.anyOf and "anyOf" or key
+    out[into] = into ~= "oneOf" and kept(key, value, depth) or out[into]
+  end
+  if schema.additionalProperties == false and not schema.patternProperties then
+    out.additionalProperties = false
+  elseif schema.patternProperties then
+    out.additionalProperties = nil
+  end
+  return out
+end
+
+---What arguments are judged by.
+---@param schema any  as a server sent it
+---@return table
+function M.judged(schema)
+  local out = relaxed(schema, 1)
+  out.type = "object"
+  if not schema_check.check(out) then
+    return { type = "object" }
+  end
+  return schema_check.normal(out)
+end
+
+return M

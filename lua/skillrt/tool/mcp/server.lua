@@ -1,0 +1,232 @@
+-- tool/mcp/server.lua: what a skill says of a server of the Model Context Protocol: a program, or a URL; what it may
+-- be told and may ask; how its tools may be used. The same of a file `.mcp.json`, in the form that other programs
+-- have.
+--
+-- Starts nothing. Called by skill/init.lua where a skill has `mcp`.
+
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local schema = require("skillrt.skill.schema")
+
+local M = {}
+
+---@class skillrt.McpServer
+---@field name string
+---@field argv string[]?      a program that is talked to by lines
+---@field env table<string, string>
+---@field cwd string?
+---@field url string?         an endpoint of streamable HTTP
+---@field headers table<string, string>
+---@field protocol string?    "2026-07-28": the handshake is not tried
+---@field timeout number      seconds for an answer
+---@field trusted boolean     what it says of its tools (`readOnlyHint` ...) is believed
+---@field tools table<string, table>?  those that are used, by their own name: what is said of each; nil: all
+---@field approval string?    of its tools that say nothing themselves
+---@field roots string[]?      folders that it is told of, where it asks
+---@field elicitation boolean it may ask a person
+---@field sampling string?    the agent that answers where it asks for a model
+---@field resources boolean   models may read its resources
+---@field max_restarts integer
+---@field max_reply integer   bytes of one message
+---@field digest string       of what is started, or where is sent to
+
+-- What may be said of one tool.
+local OF_TOOL = {
+  approval = { kind = { "text", "function" } },
+  acts = { kind = "boolean" },
+  idempotent = { kind = "boolean" },
+  alone = { kind = "boolean" },
+  max_result = { kind = "positive" },
+  timeout = { kind = "seconds" },
+}
+
+local FIELDS = {
+  command = { kind = "string", list = true },
+  args = { kind = "string", list = true, default = {} },
+  env = { kind = "string", map = true, default = {} },
+  cwd = { kind = "text" },
+  url = { kind = "text" },
+  headers = { kind = "string", map = true, default = {} },
+  protocol = { enum = { "2025-11-25", "2026-07-28" } },
+  type = { enum = { "stdio", "http", "streamable-http" } },
+  timeout = { kind = "seconds", default = 120 },
+  trusted = { kind = "boolean", default = false },
+  tools = { kind = "table" },
+  approval = { kind = { "text", "function" } },
+  roots = { kind = "text", list = true },
+  elicitation = { kind = "boolean", default = true },
+  sampling = { kind = "text" },
+  resources = { kind = "boolean", default = false },
+  max_restarts = { kind = "count", default = 5 },
+  ca_file = { kind = "text" },
+  max_reply = { kind = "positive", default = 16 << 20 },
+}
+
+-- Bytes of what may be a secret: shorter ones stand in every text.
+local LEAST_SECRET <const> = 8
+
+-- What other programs keep in a file `.mcp.json`, and nothing here is done about.
+local THEIRS <const> = { "disabled", "autoApprove", "alwaysAllow", "description" }
+
+-- { "read", "list" } or { read = { approval = "ask" } }
+local function check_tools(given, where)
+  local out = {}
+  for key, value in pairs(given) do
+    local name = math.type(key) == "integer" and value or key
+    local said = type(key) == "string" and value ~= true and value or {}
+    if type(name) ~= "string" then
+      return nil, ("%s: field \"tools\" must hold names of its tools, not %s"):format(where, names.show(name))
+    end
+    local at = ("%s: tool %s"):format(where, names.show(name))
+    local checked, message = schema.record(said, OF_TOOL, at)
+    message = message or require("skillrt.tool.approval").check(checked.approval, at)
+    if message then
+      return nil, message
+    end
+    out[name] = checked
+  end
+  return out
+end
+
+---A server as a skill says it.
+---@param name string
+---@param definition any
+---@param where string
+---@return skillrt.McpServer|nil server
+---@return string? message
+function M.check(name, definition, where)
+  where = ("%s: mcp %s"):format(where, names.show(name))
+  if type(name) ~= "string" or not name:find("^[%w_-]+$") or #name > 32 or name:find("__", 1, true) then
+    return nil, where .. ": a name is letters, digits, - and single _, at most 32"
+  end
+  local server, message = schema.record(definition, FIELDS, where)
+  if not server then
+    return nil, message
+  elseif (server.command == nil) == (server.url == nil) then
+    return nil, where .. ": needs either command (a program) or url"
+  elseif server.url and not server.url:find("^https?://[^%s%c]+$") then
+    return nil, ("%s: url must begin with http:// or https://, not %s"):format(where, names.show(server.url))
+  elseif server.command and (server.command[1] or "") == "" then
+    return nil, where .. ": command names no program"
+  end
+  if server.tools then
+    server.tools, message = check_tools(server.tools, where)
+  end
+  message = message or require("skillrt.tool.approval").check(server.approval, where)
+  if message then
+    return nil, message
+  end
+  server.name = name
+  if server.command then
+    server.argv = table.move(server.args, 1, #server.args, #server.command + 1, server.command)
+    server.command = nil
+  end
+  server.digest = files.digest(assert(json.encode({ server.argv or json.null, server.cwd or json.null, server.env,
+    server.url or json.null }, { sorted = true })))
+  return server
+end
+
+-- The servers of a file, as Claude Code and others write it.
+local function of_file(path, where)
+  local text, message = files.read(path, 1 << 20)
+  local raw
+  if text then
+    raw, message = json.decode(text)
+  end
+  local list = type(raw) == "table" and raw.mcpServers
+  if type(list) ~= "table" then
+    return nil, ("%s: mcp: %s: %s"):format(where, path, message or 'needs an object "mcpServers"')
+  end
+  local out = {}
+  for name, one in pairs(list) do
+    if type(one) ~= "table" then
+      return nil, ("%s: mcp %s: must be an object"):format(where, names.show(name))
+    end
+    local off = one.disabled
+    for _, theirs in ipairs(THEIRS) do
+      one[theirs] = nil
+    end
+    out[name] = off ~= true and one or nil
+  end
+  return out
+end
+
+---All servers of a skill, by name; `given` may be the path of a file instead.
+---@param given table|string
+---@param where string
+---@param dir string  of the skill
+---@param agents table<string, table>?  its agents
+---@return table<string, skillrt.McpServer>|nil servers
+---@return string? message
+function M.check_all(given, where, dir, agents)
+  local message
+  if type(given) == "string" then
+    given, message = of_file(files.join(dir, given), where)
+  elseif type(given) ~= "table" then
+    message = ("%s: mcp must be a table of servers by name, or the path of a file, not %s"):format(where,
+      names.show(given))
+  end
+  if message then
+    return nil, message
+  end
+  local out = {}
+  for _, name in ipairs(names.sorted(given)) do
+    local one
+    one, message = M.check(name, given[name], where)
+    if one and one.sampling and agents and not agents[one.sampling] then
+      message = ("%s: mcp %s: sampling: there is no agent %s%s"):format(where, names.show(name),
+        names.show(one.sampling), names.suggest(one.sampling, agents))
+    end
+    if message then
+      return nil, message
+    end
+    out[name] = one
+  end
+  return out
+end
+
+---A text with ${NAME} and ${NAME:-default} filled in from the environment.
+---@param text string
+---@param held string[]?  is given what came from there and may be a secret
+---@return string|nil filled
+---@return string? message  what is not there
+function M.filled(text, held)
+  local missing
+  local out = text:gsub("%${([%a_][%w_]*)(:?%-?)([^}]*)}", function(name, mark, default)
+    local value = os.getenv(name)
+    if mark == ":-" and (value or "") == "" then
+      return default
+    elseif mark .. default ~= "" then
+      return nil -- another program's
+    end
+    missing = missing or not value and name or nil
+    if held and value and #value >= LEAST_SECRET then
+      held[#held + 1] = value
+    end
+    return value or ""
+  end)
+  if missing then
+    return nil, ("the environment has no %s"):format(missing)
+  end
+  return out
+end
+
+---Texts of a map filled in, each.
+---@param map table<string, string>
+---@param held string[]?
+---@return table<string, string>|nil filled
+---@return string? message
+function M.filled_map(map, held)
+  local out = {}
+  for key, text in pairs(map) do
+    local filled, message = M.filled(text, held)
+    if not filled then
+      return nil, message
+    end
+    out[key] = filled
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,247 @@
+-- tool/mcp/stateless.lua: servers that speak the protocol of 2026-07-28, which has no handshake and no session: each
+-- request says its version itself, what a server asks comes as a result and is answered by the request sent again.
+--
+-- Whether a server is such a one is found by the handshake, which it refuses, and by server/discover; client.lua knows
+-- of it. What a list may be kept for counts in this process; a resume has what was recorded.
+
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+M.VERSION = "2026-07-28"
+
+---What is wrong with a server that refuses the handshake as one does that knows none.
+M.REFUSED = "speaks no protocol with a handshake"
+
+-- Errors by which a server says so: no such method, no such version.
+local VERSIONS <const> = -32022
+local CODES <const> = { [-32601] = true, [VERSIONS] = true }
+local HEADERS <const> = -32020 -- headers and body differ
+
+local META <const> = "io.modelcontextprotocol/"
+local MAX_ROUNDS <const>, MAX_KEPT <const>, MAX_TEXT <const>, LONGEST <const> = 100, 32, 1 << 20, 86400
+
+-- What of a request names what it is about, for the header Mcp-Name.
+local NAMED <const> = { ["tools/call"] = "name", ["prompts/get"] = "name", ["resources/read"] = "uri" }
+
+-- Results that may be kept as long as they say.
+local LISTS <const> = { ["tools/list"] = true, ["prompts/list"] = true, ["resources/list"] = true,
+  ["resources/templates/list"] = true, ["resources/read"] = true }
+
+---Whether an answer to the handshake is that of a server without one.
+---@param answer any  a message
+---@return boolean
+function M.refuses(answer)
+  local problem = type(answer) == "table" and answer.error
+  return type(problem) == "table" and CODES[problem.code] or false
+end
+
+---Whether a request was refused as one that does not say its version: its answer tells it to a resume, too, which has
+---not heard the handshake.
+---@param answer table|nil
+---@return boolean
+function M.wanted(answer)
+  local problem = answer and answer.error
+  return type(problem) == "table" and problem.code == VERSIONS
+end
+
+local function encode(value)
+  return assert(json.encode(value, { sorted = true }))
+end
+
+local function copied(given)
+  local all = {}
+  for key, value in pairs(given or {}) do
+    all[key] = value
+  end
+  return all
+end
+
+local DIGITS <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+local function base64(text)
+  local out = text:gsub("..?.?", function(part)
+    local a, b, c = part:byte(1, 3)
+    local bits = a << 16 | (b or 0) << 8 | (c or 0)
+    local word = ""
+    for i = 0, #part do
+      local at = (bits >> 18 - 6 * i & 63) + 1
+      word = word .. DIGITS:sub(at, at)
+    end
+    return word .. ("="):rep(3 - #part)
+  end)
+  return out
+end
+
+---A text as a header line may have it.
+---@param text string
+---@return string
+function M.header(text)
+  local plain = text:find("^[\33-\126]") and text:find("[\33-\126]$") and not text:find("[^\32-\126]")
+  return plain and not text:find("^=%?base64%?.*%?=$") and text or ("=?base64?%s?="):format(base64(text))
+end
+
+local SAID <const> = { string = true, boolean = true, number = true }
+
+-- Arguments that a tool's schema wants in headers, too (`x-mcp-header`), as deep as properties go.
+local function add_arguments(out, schema, value, depth)
+  if type(schema) ~= "table" or type(schema.properties) ~= "table" or type(value) ~= "table" or depth > 8 then
+    return
+  end
+  for name, one in pairs(schema.properties) do
+    local header, given = type(one) == "table" and one["x-mcp-header"], value[name]
+    if type(header) == "string" and header:find("^[%w!#$%%&'*+.^_`|~-]+$") and SAID[type(given)] then
+      local whole = math.type(given) == "float" and math.tointeger(given)
+      out["Mcp-Param-" .. header] = M.header(tostring(whole or given))
+    end
+    add_arguments(out, one, given, depth + 1)
+  end
+end
+
+local function headers_of(method, params, options)
+  local out = { ["MCP-Protocol-Version"] = M.VERSION, ["Mcp-Method"] = method }
+  local name = NAMED[method] and params[NAMED[method]]
+  out["Mcp-Name"] = type(name) == "string" and M.header(name) or nil
+  add_arguments(out, options and options.input, params.arguments, 1)
+  return out
+end
+
+-- What a tool takes, as its server lists it.
+local function input_of(client, name)
+  for _, one in ipairs(require("skillrt.tool.mcp.tools").list(client) or {}) do
+    if one.name == name then
+      return one.inputSchema
+    end
+  end
+end
+
+-- One request: its answer's result, or nil, message and class.
+local function asked(client, method, params, options)
+  local all = copied(params)
+  all._meta = copied(all._meta)
+  all._meta[META .. "protocolVersion"] = M.VERSION
+  all._meta[META .. "clientCapabilities"] = require("skillrt.tool.mcp.answers").capabilities(client.server)
+  all._meta[META .. "clientInfo"] = { name = "skillrt", version = client.version }
+  local call = copied(options)
+  call.method, call.params, call.known, call.stateless = method, all, {}, true
+  call.id = ("%d-%s"):format(client.ctx.step, client.ctx.place())
+  all._meta.progressToken = call.progress and call.id or nil
+  call.headers = headers_of(method, all, options)
+  local answer, message, class = client:send(call)
+  if not answer then
+    return nil, message, class
+  end
+  local problem = type(answer.error) == "table" and answer.error.code
+  if problem == HEADERS and method == "tools/call" and not call.input then
+    call = copied(options) -- refused, and not performed: its schema wants arguments in headers
+    call.input = input_of(client, params.name) or {}
+    return asked(client, method, params, call)
+  end
+  return client:result_of(answer)
+end
+
+-- What the server says of itself, once in a process: what is wrong with it, or nothing.
+local function discover(client)
+  local result, message, class = asked(client, "server/discover", {}, { idempotent = true, acts = false })
+  if not result then
+    return nil, message, class
+  end
+  local shown = {}
+  for _, version in ipairs(type(result.supportedVersions) == "table" and result.supportedVersions or {}) do
+    if version == M.VERSION then
+      return ""
+    end
+    shown[#shown + 1] = names.said(tostring(version))
+  end
+  return ("speaks the protocol %s, which is not known here; known is %s and before"):format(
+    table.concat(shown, ", ", 1, math.min(#shown, 10)), M.VERSION)
+end
+
+-- What was kept of a list, as JSON; "": nothing that holds still.
+local function kept(live, key)
+  local one = live.kept and live.kept[key]
+  return one and one.changed == live.changed and os.time() < one.till and one.text or ""
+end
+
+local function keep(live, key, result)
+  local ms = math.tointeger(result.ttlMs) or 0
+  local text = ms >= 1000 and encode(result)
+  if text and #text <= MAX_TEXT then
+    local all, count = live.kept or {}, 0
+    for _ in pairs(all) do
+      count = count + 1
+    end
+    live.kept = count < MAX_KEPT and all or {}
+    live.kept[key] = { text = text, till = os.time() + math.min(ms // 1000, LONGEST), changed = live.changed }
+  end
+end
+
+-- What the server wants to know before it goes on, answered: by the names that it gave.
+local function inputs(client, requests)
+  local out = {}
+  for _, name in ipairs(names.sorted(type(requests) == "table" and requests or {})) do
+    local one = requests[name]
+    local perform = type(one) == "table" and require("skillrt.tool.mcp.answers").of(client.server, one.method)
+    if not perform then
+      return nil, ("asks for %s, which is not answered here"):format(names.show(type(one) == "table" and one.method))
+    end
+    local value, problem = perform(client, one.params)
+    if value == nil then
+      return nil, ("asks for %s: %s"):format(one.method, tostring(problem and problem.message))
+    end
+    out[name] = value
+  end
+  return out
+end
+
+---Asks a server for something, as client.lua does: its result; or nil and why not.
+---@param client skillrt.McpClient
+---@param method string
+---@param params table?
+---@param options table?
+---@return table|nil result
+---@return string? message
+---@return string? class
+function M.request(client, method, params, options)
+  local ctx, live = client.ctx, client.live
+  local problem = ctx.drawn(function() return live.found or "?" end)
+  if problem == "?" then
+    local message, class
+    problem, message, class = discover(client)
+    if not problem then
+      return nil, message, class
+    end
+    live.found = problem
+  end
+  if problem ~= "" then
+    return nil, client:said("%s", problem), "permanent"
+  end
+  params = params or {}
+  local key = LISTS[method] and encode({ method, params })
+  local text = key and ctx.drawn(function() return kept(live, key) end) or ""
+  if text ~= "" then
+    return json.decode(text)
+  end
+  for _ = 1, MAX_ROUNDS do
+    local result, message, class = asked(client, method, params, options)
+    if not result then
+      return nil, message, class
+    elseif result.resultType == nil or result.resultType == "complete" then
+      keep(live, key or method, key and result or {})
+      return result
+    elseif result.resultType ~= "input_required" then
+      return nil, client:said("gives a result of the kind %s, which is not known here", names.show(result.resultType)),
+        "permanent"
+    end
+    local given, why = inputs(client, result.inputRequests)
+    if not given then
+      return nil, client:said("%s", why), "permanent"
+    end
+    params = copied(params)
+    params.inputResponses, params.requestState = next(given) and given or nil, result.requestState
+  end
+  return nil, client:said("asks without an end"), "permanent"
+end
+
+return M
