@@ -1,7 +1,8 @@
 /* bind_json_decode.c: builds Lua values from JSON tokens and refuses duplicate keys.
- * Members wait on the Lua stack until their table can be made with the right size.
- * Knows no grammar. Called by bind_json.c. */
+ * Members wait on the Lua stack until their table can be made with the right size; those of an
+ * object with many are counted beforehand. Knows no grammar. Called by bind_json.c. */
 #include <lauxlib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct decoder {
   lua_State *L;
   const struct json_options *options;
   struct json_reader reader;
+  size_t ahead; /* bytes that may still be read twice, to count members: those of the text, once */
   struct error *error;
 };
 
@@ -119,9 +121,23 @@ static bool decode_is_new(lua_State *L, const struct members *m, uint64_t tag) {
   return true;
 }
 
-static void decode_flush_members(lua_State *L, struct members *m, bool more) {
+/* How many members the open object has from here on, or had within what may be read ahead. */
+static int decode_count_ahead(struct decoder *d) {
+  struct json_reader ahead = d->reader;
+  const char *last = ahead.at + d->ahead;
+  int count = 0;
+  while (ahead.at < last && ahead.depth >= d->reader.depth) {
+    enum json_token token = json_next(&ahead);
+    if (token == JSON_ERROR || token == JSON_END) break;
+    count += token == JSON_KEY && ahead.depth == d->reader.depth && count < INT_MAX / 2;
+  }
+  d->ahead -= ahead.at < last ? (size_t)(ahead.at - d->reader.at) : d->ahead;
+  return count;
+}
+
+static void decode_flush_members(lua_State *L, struct members *m, int more) {
   if (!m->made) {
-    lua_createtable(L, 0, more ? 2 * m->waiting : m->waiting);
+    lua_createtable(L, 0, m->waiting + more);
     lua_replace(L, m->table);
     m->made = true;
   }
@@ -139,7 +155,8 @@ static bool decode_object(struct decoder *d) {
   m.made = false;
   enum json_token token;
   while ((token = json_next(&d->reader)) == JSON_KEY) {
-    if (m.waiting == MEMBERS_WAITING) decode_flush_members(L, &m, true);
+    if (m.waiting == MEMBERS_WAITING)
+      decode_flush_members(L, &m, m.made ? 0 : 1 + decode_count_ahead(d));
     size_t length;
     const char *key = decode_string(d, &length);
     uint64_t tag = decode_tag(key, length);
@@ -148,7 +165,7 @@ static bool decode_object(struct decoder *d) {
     m.tags[m.waiting++] = tag;
   }
   if (token != JSON_OBJECT_END) return json_reader_error(&d->reader, d->options->name, d->error);
-  decode_flush_members(L, &m, false);
+  decode_flush_members(L, &m, 0);
   return true;
 }
 
@@ -187,7 +204,7 @@ bool json_decode(lua_State *L, struct span text, const struct json_options *opti
   if (text.length > options->size)
     return error_set(e, ERROR_LIMIT, "%s: %zu bytes, more than the limit of %zu", options->name,
                      text.length, options->size);
-  struct decoder d = {.L = L, .options = options, .error = e};
+  struct decoder d = {.L = L, .options = options, .ahead = text.length, .error = e};
   json_reader_init(&d.reader, text, options->depth);
   int top = lua_gettop(L);
   bool good = decode_value(&d, json_next(&d.reader));

@@ -2,7 +2,6 @@
  * A table's first key says what it is; items out of order and sorted keys take a second look.
  * Owns no memory (see bind_json_out.c). Called by bind_json.c. */
 #include <lauxlib.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -10,8 +9,7 @@
 
 enum {
   PAIRS_ON_STACK = 512, /* sorted members of one table whose values stay on the stack */
-  PAIRS_AT_ONCE = 16,   /* the stack is asked for room for so many together, two slots each */
-  SORT_BY_INSERTION = 12
+  PAIRS_AT_ONCE = 16    /* the stack is asked for room for so many together, two slots each */
 };
 
 static bool encode_value(struct encoder *c, int index, const struct json_path *path);
@@ -106,42 +104,6 @@ static bool encode_members(struct encoder *c, int table, struct json_path *here)
   return true;
 }
 
-static int entry_compare(const void *left, const void *right) {
-  const struct entry *a = left, *b = right;
-  if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
-  size_t shared = a->length < b->length ? a->length : b->length;
-  int order = memcmp(a->key, b->key, shared);
-  return order ? order : (a->length > b->length) - (a->length < b->length);
-}
-
-static void entry_sort(struct entry *entries, size_t count) {
-  if (count > SORT_BY_INSERTION) {
-    qsort(entries, count, sizeof *entries, entry_compare);
-    return;
-  }
-  for (size_t i = 1; i < count; i++) {
-    struct entry moving = entries[i];
-    size_t at = i;
-    for (; at > 0 && entry_compare(&moving, &entries[at - 1]) < 0; at--)
-      entries[at] = entries[at - 1];
-    entries[at] = moving;
-  }
-}
-
-static uint64_t entry_prefix(const char *key, size_t length) {
-  uint64_t prefix = 0;
-  if (length >= 8) {
-    memcpy(&prefix, key, 8);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    prefix = __builtin_bswap64(prefix);
-#endif
-    return prefix;
-  }
-  for (size_t i = 0; i < length; i++)
-    prefix |= (uint64_t)(unsigned char)key[i] << (56 - 8 * i);
-  return prefix;
-}
-
 /* Keeps the pair on top of the stack reachable while others come: on the stack itself or,
  * when that grows long, the key in the table `keys`. Leaves the key on top for lua_next. */
 static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
@@ -164,26 +126,26 @@ static int encode_keep_pair(lua_State *L, size_t kept, int *keys, int *moved) {
 
 /* Takes a plain value on top of the stack into its entry: to look for it again takes long where
  * there are many. False: it is none. */
-static bool entry_take(lua_State *L, struct entry *entry, size_t most) {
+static bool entry_take(lua_State *L, struct entry *entry) {
   size_t length;
-  entry->type = lua_type(L, -1);
-  entry->slot = 0;
-  switch (entry->type) {
+  switch (lua_type(L, -1)) {
   case LUA_TNUMBER:
-    if (!lua_isinteger(L, -1)) {
-      entry->type = LUA_TNIL;
+    entry->type = lua_isinteger(L, -1) ? ENTRY_INTEGER : ENTRY_DOUBLE;
+    if (entry->type == ENTRY_INTEGER)
+      entry->value.integer = lua_tointeger(L, -1);
+    else
       entry->value.number = lua_tonumber(L, -1);
-      return true;
-    }
-    entry->value.integer = lua_tointeger(L, -1);
     return true;
   case LUA_TBOOLEAN:
+    entry->type = ENTRY_BOOLEAN;
     entry->value.integer = lua_toboolean(L, -1);
     return true;
   case LUA_TSTRING:
     entry->value.text = lua_tolstring(L, -1, &length);
-    entry->text_length = (uint32_t)length;
-    return length <= most && length <= UINT32_MAX;
+    if (length > ENTRY_TEXT_MOST) return false;
+    entry->type = ENTRY_TEXT;
+    entry->text_length = (unsigned)length & ENTRY_TEXT_MOST;
+    return true;
   default:
     return false;
   }
@@ -219,13 +181,13 @@ static bool encode_list(struct encoder *c, int table, const struct json_path *he
     least += length + 4; /* two quotes, a colon and a value */
     if (least > c->options->size) return encode_too_large(c);
     entry.length = (uint32_t)length;
-    entry.prefix = entry_prefix(entry.key, length);
+    entry.prefix = encode_prefix(entry.key, length);
     tables = tables || lua_type(L, -1) == LUA_TTABLE;
-    if (c->entry_count - base >= PAIRS_ON_STACK && entry_take(L, &entry, c->options->size)) {
+    if (c->entry_count - base >= PAIRS_ON_STACK && entry_take(L, &entry)) {
       taken = true;
       lua_pop(L, 1);
     } else {
-      entry.slot = encode_keep_pair(L, c->entry_count - base, keys, &moved);
+      entry.value.slot = encode_keep_pair(L, c->entry_count - base, keys, &moved);
     }
     c->entries[c->entry_count++] = entry;
   } while (lua_next(L, table));
@@ -235,11 +197,11 @@ static bool encode_list(struct encoder *c, int table, const struct json_path *he
 static bool encode_taken(struct encoder *c, const struct entry *entry,
                          const struct json_path *here) {
   lua_State *L = c->L;
-  if (entry->type == LUA_TSTRING)
+  if (entry->type == ENTRY_TEXT)
     return encode_string(c, entry->value.text, entry->text_length, here);
-  if (entry->type == LUA_TBOOLEAN)
+  if (entry->type == ENTRY_BOOLEAN)
     return encode_bytes(c, entry->value.integer ? "true" : "false", entry->value.integer ? 4 : 5);
-  if (entry->type == LUA_TNIL)
+  if (entry->type == ENTRY_DOUBLE)
     lua_pushnumber(L, entry->value.number);
   else
     lua_pushinteger(L, entry->value.integer);
@@ -254,25 +216,25 @@ static bool encode_sorted(struct encoder *c, int table, struct json_path *here) 
   int keys = 0;
   if (!encode_list(c, table, here, &keys)) return false;
   size_t count = c->entry_count - base;
-  entry_sort(c->entries + base, count);
+  encode_sort(c->entries + base, count);
   if (!lua_checkstack(L, 8))
     return encode_refuse(c, here->up, "a table nested too deep for Lua's stack");
   for (size_t i = 0; i < count; i++) {
     struct entry entry = c->entries[base + i]; /* the list may move below us */
     here->key = entry.key;
     here->key_length = entry.length;
-    int value = entry.slot;
-    if (value == 0) {
+    if (entry.type != ENTRY_SLOT) {
       if (!encode_name(c, i == 0, here) || !encode_taken(c, &entry, here)) return false;
       continue;
     }
+    int value = entry.value.slot;
     if (value < 0) {
       lua_rawgeti(L, keys, -value);
       lua_rawget(L, table);
       value = lua_gettop(L);
     }
     if (!encode_member(c, i == 0, value, here)) return false;
-    if (entry.slot < 0) lua_pop(L, 1);
+    if (entry.value.slot < 0) lua_pop(L, 1);
   }
   c->entry_count = base;
   return true;
@@ -369,6 +331,7 @@ bool encoder_run(struct encoder *c, lua_State *L, int index, const struct json_o
   c->out.maximum = options->size + OUT_SLACK;
   bool good = encode_value(c, index, NULL);
   if (good && c->out.length > options->size) good = encode_too_large(c);
+  encoder_forget_entries(c);
   *text = buffer_span(&c->out);
   return good;
 }

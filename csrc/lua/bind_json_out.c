@@ -62,13 +62,16 @@ struct encoder *encoder_take(lua_State *L) {
   return c;
 }
 
+void encoder_forget_entries(struct encoder *c) {
+  if (c->entry_capacity <= KEPT_ENTRIES) return;
+  encoder_alloc(&c->sys, c->entries, c->entry_capacity * sizeof(struct entry), 0);
+  c->entries = NULL;
+  c->entry_count = c->entry_capacity = 0;
+}
+
 void encoder_give_back(struct encoder *c) {
   if (c->out.capacity > KEPT_BYTES) buffer_clear(&c->out);
-  if (c->entry_capacity > KEPT_ENTRIES) {
-    encoder_alloc(&c->sys, c->entries, c->entry_capacity * sizeof(struct entry), 0);
-    c->entries = NULL;
-    c->entry_capacity = 0;
-  }
+  encoder_forget_entries(c);
   c->busy = false;
 }
 

@@ -1,5 +1,6 @@
 /* bind_json_out.h: what an encoding run writes into, and how it complains.
- * Shared by bind_json_encode.c, which walks, and bind_json_out.c, which owns the memory. */
+ * Shared by bind_json_encode.c, which walks, bind_json_sort.c, which sorts, and bind_json_out.c,
+ * which owns the memory. */
 #ifndef SKILLRT_LUA_BIND_JSON_OUT_H
 #define SKILLRT_LUA_BIND_JSON_OUT_H
 
@@ -17,19 +18,23 @@ struct json_path {
   lua_Integer index;
 };
 
-/* A member to be sorted. */
+/* What the value of an entry is. */
+enum { ENTRY_SLOT, ENTRY_INTEGER, ENTRY_DOUBLE, ENTRY_BOOLEAN, ENTRY_TEXT };
+
+enum { ENTRY_TEXT_MOST = (1 << 29) - 1 }; /* bytes of a text that an entry holds */
+
+/* A member to be sorted: a large object has many, so it is 32 bytes. */
 struct entry {
   uint64_t prefix; /* the first eight bytes as a big-endian number: most comparisons end here */
   const char *key;
   union {
-    lua_Integer integer;
+    lua_Integer integer; /* of a boolean, too */
     lua_Number number;
     const char *text;
+    int slot; /* > 0: the value is at this index; < 0: the key is item -slot of the key table */
   } value;
-  uint32_t length, text_length; /* of the key, and of a text: both are below options->size */
-  int slot; /* > 0: the value is at this index; < 0: the key is item -slot of the key table;
-               0: it is `value` */
-  int type; /* of that: LUA_TNUMBER is an integer, LUA_TNIL a double */
+  uint32_t length; /* of the key: below options->size */
+  unsigned text_length : 29, type : 3;
 };
 
 struct encoder {
@@ -53,6 +58,12 @@ enum { OUT_SLACK = 64 }; /* room beyond the size limit, so that fixed rooms may 
 
 /* Makes room for `size` more entries, or sets the error. */
 bool encode_entries(struct encoder *, size_t size);
+/* What a name begins with, as a number that compares as the bytes do. */
+uint64_t encode_prefix(const char *key, size_t length);
+/* Sorts members by the bytes of their names, in place. */
+void encode_sort(struct entry *, size_t count);
+/* The run is over: many entries are given back before its text is copied. */
+void encoder_forget_entries(struct encoder *);
 /* "<name>.findings[3].cb: cannot encode <what>". False. */
 bool encode_refuse(struct encoder *, const struct json_path *, const char *what);
 bool encode_too_large(struct encoder *);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/bind_json.h"
+#include "lua/bind_json_out.h"
 
 struct poor {
   long left; /* allocations until they fail; negative: never */
@@ -148,7 +148,47 @@ static void test_memory_kept(void) {
   }
 }
 
+enum { NAMES = 5000, NAME_ROOM = 24 };
+
+/* Orders that part badly: as the names are, reversed, rising and falling, and the one in which the
+ * middle of three is the next smallest again and again. */
+static unsigned place_of(unsigned order, unsigned i) {
+  switch (order) {
+  case 0:
+    return i;
+  case 1:
+    return NAMES - 1 - i;
+  case 2:
+    return i < NAMES / 2 ? 2 * i : 2 * (NAMES - i) - 1;
+  case 3:
+    return i % 2 ? i / 2 : NAMES / 2 + i / 2;
+  default:
+    return (i * 2654435761u) % NAMES;
+  }
+}
+
+static void test_sort(void) {
+  static char names[NAMES][NAME_ROOM];
+  static struct entry entries[NAMES];
+  for (unsigned order = 0; order < 10; order++) {
+    TEST("names are sorted in place, whatever order they come in") {
+      for (unsigned i = 0; i < NAMES; i++) {
+        const char *form = order < 5 ? "%05u" : "the same in front %05u";
+        int length = snprintf(names[i], NAME_ROOM, form, place_of(order % 5, i));
+        entries[i] = (struct entry){.key = names[i], .length = (uint32_t)length};
+        entries[i].prefix = encode_prefix(names[i], (size_t)length);
+      }
+      encode_sort(entries, NAMES);
+      bool good = true;
+      for (unsigned i = 1; i < NAMES; i++)
+        good = good && strcmp(entries[i - 1].key, entries[i].key) <= 0;
+      CHECK(good);
+    }
+  }
+}
+
 int main(void) {
+  test_sort();
   test_every_allocation();
   test_memory_kept();
   return check_finish();

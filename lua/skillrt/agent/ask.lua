@@ -56,6 +56,7 @@ local MOST_QUESTIONS <const> = 5
 ---@field output_file string?  relative to the work directory
 ---@field concerns string?
 ---@field used skillrt.Usage?  what the answer says it used
+---@field ours "ours"|nil     its tables were decoded for it: nobody else has them
 
 local function pick(first, second)
   if first == nil then

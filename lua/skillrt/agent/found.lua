@@ -104,15 +104,17 @@ end
 -- The text without blanks around it; positions instead of patterns with two open ends.
 local function trimmed(text)
   local first = text:find("%S")
-  return first and text:sub(first, (text:find("%S%s*$", -64)) or #text:match("^.*%S")) or ""
+  local last = first and ((text:find("%S%s*$", -64)) or #text:match("^.*%S")) or 0
+  return first == 1 and last == #text and text or text:sub(first or 1, last)
 end
 
 M.trimmed = trimmed
 
 -- The body of a fence, where the text is nothing else.
 local function unfenced(text)
-  local first, last = text:match("^```[%w_-]*[ \t]*\r?\n()"), text:match("^.*\r?\n()```$")
-  return first and last and last > first and trimmed(text:sub(first, last - 1)) or text
+  local first = text:match("^```[%w_-]*[ \t]*\r?\n()")
+  local last = first and text:match("^.*\r?\n()```$")
+  return last and last > first and trimmed(text:sub(first, last - 1)) or text
 end
 
 ---What a reply that is JSON, and nothing else, holds; it may stand in a fence.

@@ -276,11 +276,12 @@ local function outcome_of(object, task)
     context = answer.context,
     output_file = file,
     concerns = failure.words(answer.concerns) or (word == "done_with_concerns" and "done with concerns") or nil,
+    ours = "ours",
   }, nil, left_out
 end
 
 ---What an answer means; with `used`, what it says it used.
----@param object table  the decoded answer
+---@param object table  the decoded answer; nobody else has it
 ---@param task skillrt.Task
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure
@@ -294,12 +295,12 @@ end
 -- Data is the output of a phase and the updates of an action.
 local function data_outcome(value, task)
   if task.kind == "phase" then
-    return { status = "completed", output = value }
+    return { status = "completed", output = value, ours = "ours" }
   elseif not is_object(value) then
     local shown = type(value) == "table" and "an array" or value == json.null and "null" or names.show(value)
     return invalid("the output must end with a JSON object of updates, not " .. shown)
   end
-  return { status = "completed", updates = value }
+  return { status = "completed", updates = value, ours = "ours" }
 end
 
 -- The data beside a status, and nothing else of an answer.

@@ -51,6 +51,9 @@ function M.by_agent(run, step, definition, ctx, request)
     error("ctx.await: " .. (problem or ("agent %q is not declared"):format(tostring(request.agent))), 3)
   end
   local outcome, message, class = agent:perform(ctx, task_of.new(run, step, definition, request))
+  if outcome then
+    outcome.ours = nil -- a function of the script has it now
+  end
   return outcome, message, class
 end
 

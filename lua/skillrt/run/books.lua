@@ -223,10 +223,10 @@ end
 
 function apply.done(self, record, whole)
   local step = self.steps[record.step]
-  local id, books = step.id, self.state
+  local id, books, large = step.id, self.state, record.is_large
   close_step(self, step, record.at, record)
   if record.set then
-    books:patch(record.set)
+    books:patch(record.set, large == "ours")
   end
   if step.tool_set then
     phased.over(self, step, record)
@@ -237,7 +237,7 @@ function apply.done(self, record, whole)
     end
   end
   self.runs[id] = (self.runs[id] or 0) + 1
-  self.returned[id] = not record.is_large and record.set or EMPTY
+  self.returned[id] = not large and record.set or EMPTY
   if record.checkpoint then
     moments.checkpoint(whole, record)
   elseif record.damaged then
@@ -261,7 +261,7 @@ function apply.done(self, record, whole)
     self.last_failed = nil
   end
   if record.out ~= nil then
-    books:replace("outputs", id, record.out)
+    books:replace("outputs", id, record.out, large == "ours")
   end
   if record.file then
     self.outputs[record.file] = id

@@ -81,8 +81,9 @@ local function is_suspect(payload, blobs)
 end
 
 -- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. In what a
--- function of the script gave (`simple`) they are looked for once it asked for one.
-local function put(self, entry, simple)
+-- function of the script gave (`simple`) they are looked for once it asked for one. Where a large record is `ours`
+-- the books are told so: a copy of it would be as large.
+local function put(self, entry, simple, ours)
   local payload, blobs, code = encode(entry)
   if payload and (not simple or secrets.active) and entry.t ~= "books" and is_suspect(payload, blobs) then
     secrets.take_out(entry)
@@ -97,7 +98,7 @@ local function put(self, entry, simple)
   local out, newest = self.out, self.newest
   out[#out + 1] = payload
   self.source.news = true
-  entry.is_large = (blobs or #payload > LARGE) and true or nil -- then nobody holds it longer than he must
+  entry.is_large = (blobs or #payload > LARGE) and (ours or true) or nil -- then nobody holds it longer than he must
   if not newest.due or blobs or entry.t == "books" then
     newest:passed(#payload, entry.t == "books", blobs)
   else
@@ -109,9 +110,10 @@ end
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@param simple boolean?  it can be encoded for certain
+---@param ours "ours"|nil   nobody else has the tables in it
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
-function Journal:emit(entry, simple)
+function Journal:emit(entry, simple, ours)
   if not entry.at then
     entry.at = wall_ms()
   end
@@ -119,7 +121,7 @@ function Journal:emit(entry, simple)
     local out = self.out
     out[#out + 1] = "{}" -- it counts, and nobody will read it
   else
-    local ok, message = put(self, entry, simple)
+    local ok, message = put(self, entry, simple, ours)
     if not ok then
       return nil, message
     end

@@ -250,6 +250,9 @@ function M.over(steps, step, definition, perform, by_agent)
       failure.blame = main and main.last -- not what cleaning up calls
     end
     clean_up(self, outcome, failure)
+    if outcome then
+      outcome.ours = nil -- the skill's functions looked at it
+    end
     if definition.supervised then
       people.tell(self, outcome, failure)
     end

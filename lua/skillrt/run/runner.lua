@@ -16,7 +16,6 @@ local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
 local reading = require("skillrt.run.runner.reading")
 local skill_of = require("skillrt.skill")
-local state = require("skillrt.skill.state")
 
 local M = {}
 
@@ -61,7 +60,7 @@ M.last = nil
 ---@field status string   completed failed aborted paused
 ---@field reason string
 ---@field message string? more about the reason
----@field state table     a copy of the final state
+---@field state table     the final state, the caller's own
 ---@field run_id string
 ---@field steps integer   steps that are over
 ---@field work_dir string
@@ -98,7 +97,7 @@ local function result_of(run, self)
     status = status,
     reason = reason,
     message = message or books.message,
-    state = state.copy(books.state and books.state.root or {}),
+    state = books.state and books.state.root or {}, -- nobody else looks at it: the run is over
     question = open[1] and open[1].question,
     questions = open[1] and open,
     run_id = books.run_id,

@@ -327,7 +327,7 @@ function Steps:finish(step, ok, a, b, c)
     simple = simple and not entry.rec
   end
   local message
-  ok, message = self.journal:emit(entry, simple)
+  ok, message = self.journal:emit(entry, simple, words and not definition.undo and words.ours)
   if not ok then
     return self:fail(step, definition, {
       class = outcome.unusable(step),

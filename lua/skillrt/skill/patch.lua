@@ -82,6 +82,27 @@ function M.merge(old, patch)
   return out
 end
 
+-- Whether an object has a null in it, other than in lists.
+local function has_null(object)
+  for _, value in next, object do
+    if value == null or (type(value) == "table" and not json.is_array(value) and has_null(value)) then
+      return true
+    end
+  end
+  return false
+end
+
+---What a value becomes where there was nothing, by RFC 7396; where it is whole already, the value itself, which
+---nobody else may write to then.
+---@param value any  plain, without metatables but those of lists
+---@return any
+function M.taken(value)
+  if is_object(value) and has_null(value) then
+    return M.merge(nil, value)
+  end
+  return value
+end
+
 ---The merge patch that turns `before` into `after`.
 ---@param before table
 ---@param after table

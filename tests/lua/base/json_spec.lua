@@ -313,6 +313,32 @@ describe("json beside lua-cjson", function()
     refused("invalid", "value[1]: cannot encode a function", json.digest { print })
   end)
 
+  it("reads a text once more at most to count members, however deep objects of many lie in each other", function()
+    local members = {}
+    for i = 1, 30 do
+      members[i] = ('"%d":%d'):format(i, i)
+    end
+    local wide = table.concat(members, ",")
+    local flat = '{"in":[' .. ("12345678,"):rep(200000) .. "1]}"
+    local deep = flat
+    for _ = 1, 100 do
+      deep = ('{%s,"in":%s}'):format(wide, deep)
+    end
+    local function seconds(text)
+      local from = os.clock()
+      assert(json.decode(text))
+      return os.clock() - from
+    end
+    seconds(flat)
+    assert.is_true(seconds(deep) < 10 * seconds(flat) + 0.05)
+    local inner = json.decode(deep)
+    for _ = 1, 100 do
+      assert(inner["30"] == 30)
+      inner = inner["in"]
+    end
+    assert.equal(200001, #inner["in"])
+  end)
+
   it("sorts the members of a large object, whatever they are", function()
     local text, value = {}, {}
     for i = 1, 2000 do
