@@ -10,7 +10,7 @@ return function(measure)
   package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
   package.cpath = measure.build .. "/lib/?.so;" .. package.cpath
   local agents = require "skillrt.agent"
-  local digest = require "skillrt.run.digest"
+  local digest = require "skillrt.run.calls.digest"
   local tool = require "skillrt.tool"
   local reply = { status = "ok", code = 200, extra = "content-type: application/json\n", body = [[{"model":"m",
     "choices":[

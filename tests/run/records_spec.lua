@@ -123,7 +123,7 @@ describe("error-report.md", function()
   end)
 
   it("has words and a stage for every class, in both languages", function()
-    local suggested = require "skillrt.run.suggested"
+    local suggested = require "skillrt.run.records.suggested"
     for class in
       ("context missing validation invalid_output timeout transient rate_limit denied fatal execution permanent what"):gmatch "%S+" do
       for _, lang in ipairs { "en", "zh" } do

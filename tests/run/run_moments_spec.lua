@@ -2,7 +2,7 @@
 -- keeps, damaged states; killed behind every record of it.
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
-local moment = require "skillrt.run.moment"
+local moment = require "skillrt.run.travel.moment"
 local skillrt = require "skillrt"
 local travel = require "skillrt.run.travel"
 

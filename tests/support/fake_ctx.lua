@@ -2,7 +2,7 @@
 -- was asked and what was logged.
 require "tests.support.json_shim"
 local json = require "skillrt.base.json"
-local judge = require "skillrt.run.judge"
+local judge = require "skillrt.run.calls.judge"
 
 local M = {}
 

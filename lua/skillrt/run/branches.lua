@@ -6,7 +6,7 @@
 
 local drawn = require("skillrt.base.drawn")
 local fatal = require("skillrt.base.fatal")
-local room = require("skillrt.run.room")
+local room = require("skillrt.run.branches.room")
 
 local M = {}
 

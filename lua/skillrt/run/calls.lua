@@ -3,24 +3,24 @@
 -- A call has an intent before each attempt and one result; what becomes of it says calls/over.lua. Knows the
 -- books and expectations, no agents, no modes, and of coroutines only what branches.lua says.
 
-local digest = require("skillrt.run.digest")
+local digest = require("skillrt.run.calls.digest")
 local due = require("skillrt.run.due")
-local given = require("skillrt.run.given")
-local held_of = require("skillrt.run.held")
+local given = require("skillrt.run.calls.given")
+local held_of = require("skillrt.run.calls.held")
 local kept = require("skillrt.run.kept")
 local over = require("skillrt.run.calls.over")
 local places = require("skillrt.run.places")
-local late = require("skillrt.run.late")
-local prompts = require("skillrt.run.prompts")
-local programs = require("skillrt.run.programs")
+local late = require("skillrt.run.calls.late")
+local prompts = require("skillrt.run.calls.prompts")
+local programs = require("skillrt.run.calls.programs")
 local record = require("skillrt.base.record")
 local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
-local waits = require("skillrt.run.waits")
+local waits = require("skillrt.run.calls.waits")
 
 -- Sessions: loaded where a run has one.
 local function talks()
-  return require("skillrt.run.talks")
+  return require("skillrt.run.calls.talks")
 end
 
 ---@class skillrt.Call

@@ -5,13 +5,13 @@
 -- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (branches.lua).
 -- Knows files and steps, no journal. Used by steps.lua.
 
-local awaited = require("skillrt.run.awaited")
+local awaited = require("skillrt.run.ctx.awaited")
 local branches = require("skillrt.run.branches")
-local combine = require("skillrt.run.combine")
+local combine = require("skillrt.run.ctx.combine")
 local drawn = require("skillrt.base.drawn")
 local kept = require("skillrt.run.kept")
 local people = require("skillrt.run.people")
-local shared = require("skillrt.run.shared")
+local shared = require("skillrt.run.ctx.shared")
 local state = require("skillrt.skill.state")
 local usage = require("skillrt.agent.usage")
 
@@ -212,7 +212,7 @@ end
 function parts.agent(run, step, ctx, steps)
   return function(prompt, options)
     here(steps, step, "agent")
-    return require("skillrt.run.prompted").perform(run, step, steps:definition_of(step), ctx, prompt, options)
+    return require("skillrt.run.ctx.prompted").perform(run, step, steps:definition_of(step), ctx, prompt, options)
   end
 end
 
@@ -257,11 +257,11 @@ function parts.once(_, step, _, steps)
   end
 end
 
----What a tool gives that an agent asked for, kept; `use` names it (run/tooled.lua).
+---What a tool gives that an agent asked for, kept; `use` names it (run/ctx/tooled.lua).
 function parts.use(_, step, _, steps)
   return function(use, fn)
     local execution, branch = here(steps, step, "use")
-    return require("skillrt.run.tooled").perform(steps.journal, execution, branch, use, fn)
+    return require("skillrt.run.ctx.tooled").perform(steps.journal, execution, branch, use, fn)
   end
 end
 

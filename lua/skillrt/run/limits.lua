@@ -3,7 +3,7 @@
 -- The books say what is spent; what is reserved for calls that are under way stands in limits/room.lua. Names and
 -- units are those of skill/limits.lua; nothing is stopped here. Used by policy.lua, scheduler.lua, ends.lua, calls.lua.
 
-local clocks_of = require("skillrt.run.clocks")
+local clocks_of = require("skillrt.run.limits.clocks")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
 local on_error = require("skillrt.skill.on_error")

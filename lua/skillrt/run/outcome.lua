@@ -6,7 +6,7 @@
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
-local meeting = require("skillrt.run.meeting")
+local meeting = require("skillrt.run.outcome.meeting")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")

@@ -3,7 +3,7 @@
 -- Puts the rooms of a run together and says in which order they are asked: steps and calls under way
 -- first, then what decides that a run ends, then the mode for the next step. Called by C (script.c) under pcall.
 
-local arrivals = require("skillrt.run.arrivals")
+local arrivals = require("skillrt.run.inbox.arrivals")
 local calls_of = require("skillrt.run.calls")
 local core = require("skillrt.core")
 local ending = require("skillrt.run.ending")
@@ -19,15 +19,15 @@ local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local steady = require("skillrt.run.steady")
 local steps_of = require("skillrt.run.steps")
-local shown = require("skillrt.run.shown")
+local shown = require("skillrt.run.calls.shown")
 local views = require("skillrt.run.views")
-local waits = require("skillrt.run.waits")
+local waits = require("skillrt.run.calls.waits")
 
 -- Loaded when a run goes on, or a step runs a skill: one that begins starts without them.
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
-local acting, late = later("skillrt.run.acting"), later("skillrt.run.late")
+local acting, late = later("skillrt.run.calls.acting"), later("skillrt.run.calls.late")
 local resume = later("skillrt.run.resume")
 local subs_of = later("skillrt.run.subs")
 

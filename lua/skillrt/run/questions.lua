@@ -9,7 +9,7 @@ local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
-local waits = require("skillrt.run.waits")
+local waits = require("skillrt.run.calls.waits")
 
 local M = {}
 

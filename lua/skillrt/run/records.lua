@@ -9,7 +9,7 @@ local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local retry = require("skillrt.skill.retry")
 local story_of = require("skillrt.run.story")
-local suggested = require("skillrt.run.suggested")
+local suggested = require("skillrt.run.records.suggested")
 local template = require("skillrt.base.template")
 
 local M = {}

@@ -7,7 +7,7 @@
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local steady = require("skillrt.run.steady")
-local waits = require("skillrt.run.waits")
+local waits = require("skillrt.run.calls.waits")
 
 local M = {}
 

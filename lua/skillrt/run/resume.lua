@@ -12,7 +12,7 @@ local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local question_of = require("skillrt.skill.question")
 local questions = require("skillrt.run.questions")
-local programs = require("skillrt.run.programs")
+local programs = require("skillrt.run.calls.programs")
 local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
@@ -365,10 +365,10 @@ function M.begin(policy, torn)
     assert(policy:emit({ t = "note", text = line }))
   end
   if rolled then
-    require("skillrt.run.rolled_files").finish(policy, rolled)
+    require("skillrt.run.travel.rolled_files").finish(policy, rolled)
   end
   if books.talking then
-    require("skillrt.run.talks").lost(policy)
+    require("skillrt.run.calls.talks").lost(policy)
   end
   if raised then
     take_raise(policy)

@@ -4,13 +4,13 @@
 -- The same for all modes: limits, ends, errors and a person's retry are decided here. Which step is next
 -- knows the mode, what ends a run ends.lua. Called by policy.lua.
 
-local attempts = require("skillrt.run.attempts")
+local attempts = require("skillrt.run.steps.attempts")
 local ends_of = require("skillrt.run.ends")
 local progress = require("skillrt.run.progress")
 local single = require("skillrt.base.single")
 
 -- Loaded when a run is being aborted.
-local undo = setmetatable({}, { __index = function(_, key) return require("skillrt.run.undo")[key] end })
+local undo = setmetatable({}, { __index = function(_, key) return require("skillrt.run.steps.undo")[key] end })
 
 ---@class skillrt.Scheduler
 ---@field queue skillrt.Action[]  those that were named; from `head` on they have not begun

@@ -3,7 +3,7 @@
 --
 -- Called by policy.lua, when nothing is under way any more.
 
-local moment = require("skillrt.run.moment")
+local moment = require("skillrt.run.travel.moment")
 local moments = require("skillrt.run.books.moments")
 
 local M = {}
@@ -38,7 +38,7 @@ function M.record(policy)
   end
   local record = moments.record(there)
   record.to, record.name = seq, name
-  local rolled_files = require("skillrt.run.rolled_files")
+  local rolled_files = require("skillrt.run.travel.rolled_files")
   rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on
   rolled_files.tell_outputs(record, dir, policy.books, there)
   return record

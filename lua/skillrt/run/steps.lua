@@ -93,7 +93,7 @@ end
 function Steps:definition_of(step)
   local definition = step.definition
   if not definition then -- of a step taken up from the journal
-    definition = self.mode:find(step.id) or step.undoes and require("skillrt.run.undo").definition(self, step.id)
+    definition = self.mode:find(step.id) or step.undoes and require("skillrt.run.steps.undo").definition(self, step.id)
     step.definition = definition
   end
   return definition
@@ -175,10 +175,10 @@ local function performer(self, step, definition)
   local perform = definition.run or self:by_agent(step, definition, definition.agent)
   local gives_outcome = definition.agent ~= nil
   if definition.each then
-    perform, gives_outcome = require("skillrt.run.each").over(step, definition, perform), true
+    perform, gives_outcome = require("skillrt.run.steps.each").over(step, definition, perform), true
   end
   if definition.protocol then
-    return require("skillrt.run.lifecycle").over(self, step, definition, perform, gives_outcome)
+    return require("skillrt.run.steps.lifecycle").over(self, step, definition, perform, gives_outcome)
   end
   return perform
 end
@@ -259,7 +259,7 @@ end
 ---@param step skillrt.Step
 function Steps:look(step)
   if step.execution and step.execution.diverged then
-    require("skillrt.run.diverged").met(self, step)
+    require("skillrt.run.steps.diverged").met(self, step)
   end
 end
 

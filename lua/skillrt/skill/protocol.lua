@@ -1,7 +1,8 @@
 -- skill/protocol.lua: what an action or phase says of the execution protocol: how it is prepared, validated,
 -- repaired, cleaned up and undone, what follows a class of failure, and how people take part (docs/protocol.md).
 --
--- Checks words only; who performs it is run/lifecycle.lua and run/undo.lua. Called by action.lua and init.lua.
+-- Checks words only; who performs it is run/steps/lifecycle.lua and run/steps/undo.lua. Called by action.lua and
+-- init.lua.
 
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")

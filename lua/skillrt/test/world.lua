@@ -4,7 +4,7 @@
 -- What leaves, is kept, retried, in doubt or resumed is the runtime's own: only the transports are others. A call that
 -- no stub answers ends the test. Called by policy, calls and rest as run.world; see acting.lua.
 
-local acting = require("skillrt.run.acting")
+local acting = require("skillrt.run.calls.acting")
 local asked_of = require("skillrt.run.books.asked")
 local clock = require("skillrt.base.fake_clock")
 local faults = require("skillrt.test.faults")

@@ -2,7 +2,7 @@
 -- sent: counted in Lua's instructions, so that no machine matters. bench/rows/tools.lua takes the times.
 require "tests.support.json_shim"
 local agents = require "skillrt.agent"
-local digest = require "skillrt.run.digest"
+local digest = require "skillrt.run.calls.digest"
 local fake = require "tests.support.fake_ctx"
 local tool = require "skillrt.tool"
 local wires = require "tests.support.wires"

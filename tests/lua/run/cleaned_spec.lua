@@ -1,5 +1,5 @@
 -- cleaned_spec.lua: replies before they are kept: without the secrets of their request, and what looks like a key.
-local cleaned = require "skillrt.run.cleaned"
+local cleaned = require "skillrt.run.calls.cleaned"
 
 describe("a reply that is kept", function()
   it("has no secret of its request, and no known key", function()

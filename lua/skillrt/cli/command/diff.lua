@@ -3,7 +3,7 @@
 
 -- A run up to a place: its steps in words, and its state.
 local function read(word)
-  local moment = require("skillrt.run.moment")
+  local moment = require("skillrt.run.travel.moment")
   local dir, place = moment.split(word)
   local seq, message, code = moment.find(dir, place)
   if not seq then

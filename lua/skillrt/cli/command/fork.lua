@@ -13,7 +13,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.moment")
+    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.travel.moment")
     local dir, place = moment.split(args.place)
     local set, message = require("skillrt.cli.settings").read(args.set)
     if not set then

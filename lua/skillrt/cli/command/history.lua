@@ -23,7 +23,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local moment = require("skillrt.run.moment")
+    local moment = require("skillrt.run.travel.moment")
     local output = require("skillrt.report.output")
     local iso = require("skillrt.run.books").iso
     local json = require("skillrt.base.json")

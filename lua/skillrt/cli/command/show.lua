@@ -9,7 +9,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.moment")
+    local ending, moment = require("skillrt.cli.ending"), require("skillrt.run.travel.moment")
     local dir, place = moment.split(args.place)
     if not place then
       return ending.refused(("%s: say which place: %s@SEQ, or %s@NAME of a checkpoint"):format(dir, dir, dir), "usage")

@@ -1,7 +1,7 @@
 -- run/books/lifecycle.lua: what the books know of the execution protocol: the stage of each step under way, what
 -- could be undone, and that the run is being aborted.
 --
--- Part of books.lua: the records `stage`, `undoable`, `abort`. Why something is undone decides run/undo.lua.
+-- Part of books.lua: the records `stage`, `undoable`, `abort`. Why something is undone decides run/steps/undo.lua.
 
 local json = require("skillrt.base.json")
 

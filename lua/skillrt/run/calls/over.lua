@@ -4,16 +4,16 @@
 -- Part of calls.lua, whose methods these are; what may have been executed is decided here alone (docs/steps.md,
 -- "What is made again").
 
-local cleaned = require("skillrt.run.cleaned")
-local judge = require("skillrt.run.judge")
+local cleaned = require("skillrt.run.calls.cleaned")
+local judge = require("skillrt.run.calls.judge")
 local record = require("skillrt.base.record")
 local retry = require("skillrt.skill.retry")
 local steady = require("skillrt.run.steady")
-local waits = require("skillrt.run.waits")
+local waits = require("skillrt.run.calls.waits")
 
 -- Sessions: loaded where a run has one.
 local function talks()
-  return require("skillrt.run.talks")
+  return require("skillrt.run.calls.talks")
 end
 
 local M = {}

@@ -3,7 +3,7 @@
 --
 -- Part of steps.lua, whose methods these are. How often is tried again knows attempts.lua.
 
-local attempts = require("skillrt.run.attempts")
+local attempts = require("skillrt.run.steps.attempts")
 local kept = require("skillrt.run.kept")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
@@ -83,7 +83,7 @@ function M:take_up()
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
       if self.run.accept_changes and not step.loose then
-        require("skillrt.run.diverged").loosen(self, step)
+        require("skillrt.run.steps.diverged").loosen(self, step)
       end
       repeat -- gives back what is recorded; what may leave leaves with the first batch
         step.replays = nil

@@ -16,7 +16,7 @@ local recording_of = require("skillrt.test.replay.recording")
 local request = require("skillrt.test.replay.request")
 local rest = require("skillrt.run.rest")
 local steady = require("skillrt.run.steady")
-local waits = require("skillrt.run.waits")
+local waits = require("skillrt.run.calls.waits")
 
 ---@class skillrt.replay.World
 ---@field divergence table|nil  { step, id, call, recorded, now, why }

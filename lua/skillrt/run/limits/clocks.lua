@@ -1,4 +1,4 @@
--- run/clocks.lua: the limits of time of actions and sub-runs: which is over, and when the next one will be.
+-- run/limits/clocks.lua: the limits of time of actions and sub-runs: which is over, and when the next one will be.
 --
 -- Of each limit it keeps the open steps, the longest under way first, and of all limits one time each: what is
 -- asked before every choice is the earliest of these, however many steps are open. Knows the books, stops

@@ -1,5 +1,5 @@
--- run/late.lua: steps that take longer than their skill's soft deadline: said once in the journal, and the step goes
--- on (R178, F67).
+-- run/calls/late.lua: steps that take longer than their skill's soft deadline: said once in the journal, and the
+-- step goes on (R178, F67).
 --
 -- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
 -- people, and the time that a run was closed, do not count. Knows calls and books. Part of calls.lua and policy.lua.

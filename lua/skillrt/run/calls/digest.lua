@@ -1,4 +1,4 @@
--- run/digest.lua: what tells a call from another: the digest of what was declared, where it goes as it may
+-- run/calls/digest.lua: what tells a call from another: the digest of what was declared, where it goes as it may
 -- be shown, and the task that leaves, with what was not part of the declaration filled in.
 --
 -- Declared is what a request says before credentials, keys and the run's own paths and id are in it: a

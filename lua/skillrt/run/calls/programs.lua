@@ -1,4 +1,4 @@
--- run/programs.lua: programs that run for calls: noted in the journal with their group and start, so that a
+-- run/calls/programs.lua: programs that run for calls: noted in the journal with their group and start, so that a
 -- resume ends what a dead process left of them before anything leaves again.
 --
 -- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows calls and the

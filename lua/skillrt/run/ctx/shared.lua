@@ -1,4 +1,4 @@
--- run/shared.lua: the shared context as a step's function sees it (ctx.context): as it was when the step began,
+-- run/ctx/shared.lua: the shared context as a step's function sees it (ctx.context): as it was when the step began,
 -- and what it sets itself, which is kept with its result.
 --
 -- Knows the state, no journal. Used by ctx.lua.

@@ -1,5 +1,6 @@
--- run/acting.lua: calls that are functions of this process which change something: the intent is durable before the
--- function runs, its result is kept, and what may have happened in between is in doubt, as of every call that acts.
+-- run/calls/acting.lua: calls that are functions of this process which change something: the intent is durable
+-- before the function runs, its result is kept, and what may have happened in between is in doubt, as of every call
+-- that acts.
 --
 -- Such a function must not wait. Knows calls and the journal, no tools. Called by policy.lua; part of calls.lua.
 

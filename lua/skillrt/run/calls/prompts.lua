@@ -1,5 +1,5 @@
--- run/prompts.lua: the words that were sent to agents, as files of the run for people: .prompts/STEP-PLACE.md, the
--- last attempt's. Nothing reads them; a run goes on without them.
+-- run/calls/prompts.lua: the words that were sent to agents, as files of the run for people: .prompts/STEP-PLACE.md,
+-- the last attempt's. Nothing reads them; a run goes on without them.
 --
 -- Written when a call leaves. Knows files and calls. Called by calls.lua and report/status.lua.
 

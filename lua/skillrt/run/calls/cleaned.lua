@@ -1,5 +1,5 @@
--- run/cleaned.lua: a reply before it is kept: without the secrets of its request and what looks like a key, and all
--- of it text.
+-- run/calls/cleaned.lua: a reply before it is kept: without the secrets of its request and what looks like a key,
+-- and all of it text.
 --
 -- Pure. Called by calls.lua.
 

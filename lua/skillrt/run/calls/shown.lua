@@ -1,4 +1,4 @@
--- run/shown.lua: what people who watch see of what arrives for a call: as it is, or as its request makes it.
+-- run/calls/shown.lua: what people who watch see of what arrives for a call: as it is, or as its request makes it.
 --
 -- Only shown, never kept. Called by policy.lua.
 

@@ -1,4 +1,4 @@
--- run/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
+-- run/inbox/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
 -- came, between the times that were due before and after them.
 --
 -- Recorded first, then acted on; a file goes only when its record is durable. Knows policy, inbox, questions
@@ -7,13 +7,13 @@
 local arrived = require("skillrt.run.books.arrived")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local programs = require("skillrt.run.programs")
+local programs = require("skillrt.run.calls.programs")
 local questions = require("skillrt.run.questions")
 local steady = require("skillrt.run.steady")
 
 -- Sessions: loaded where a run has one.
 local function talks()
-  return require("skillrt.run.talks")
+  return require("skillrt.run.calls.talks")
 end
 
 local M = {}

@@ -1,4 +1,4 @@
--- run/room.lua: which calls of a step may leave: each counts in every combinator above it, and waits for
+-- run/branches/room.lua: which calls of a step may leave: each counts in every combinator above it, and waits for
 -- its turn where one of them is full; a combinator with a limit begins its branches while it has room.
 --
 -- `max_parallel` counts calls, never branches, so that nesting cannot block itself; a call whose result follows from

@@ -1,4 +1,4 @@
--- run/tooled.lua: the use of a tool as one thing in the journal: a record `tool` when it begins, a `result` when it
+-- run/ctx/tooled.lua: the use of a tool as one thing in the journal: a record `tool` when it begins, a `result` when it
 -- is over. What it awaited in between is forgotten then, and a resume does not perform it again.
 --
 -- The function may wait, as every branch does; its calls have places below the tool's own. Knows the journal and

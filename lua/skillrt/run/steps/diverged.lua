@@ -1,9 +1,9 @@
--- run/diverged.lua: what follows when a step asks for something else than it did before: the run is refused,
+-- run/steps/diverged.lua: what follows when a step asks for something else than it did before: the run is refused,
 -- or, where changes are accepted, the step forgets what it was given and goes on from there.
 --
 -- Knows steps and what the books keep of one. Called by steps.lua, which tells that it has happened.
 
-local attempts = require("skillrt.run.attempts")
+local attempts = require("skillrt.run.steps.attempts")
 local json = require("skillrt.base.json")
 
 local M = {}

@@ -1,5 +1,5 @@
--- run/talks.lua: sessions, the programs one talks to: which of a session's programs a message is for, by its number
--- (`epoch`), what follows where that one has ended, and what it says unasked.
+-- run/calls/talks.lua: sessions, the programs one talks to: which of a session's programs a message is for, by its
+-- number (`epoch`), what follows where that one has ended, and what it says unasked.
 --
 -- The core refuses a message whose program does not run, so that none goes to another than was recorded. Knows
 -- calls and the books; starts, bytes and answers are the core's (csrc/transport/session.c). Called by calls.lua.
@@ -133,7 +133,7 @@ local function is_heard(policy, name, value)
   end
   local call = text and policy.watcher and policy.numbers:waiting(name, id)
   if call then
-    require("skillrt.run.shown").tell(policy.watcher, call, text)
+    require("skillrt.run.calls.shown").tell(policy.watcher, call, text)
   end
   return taken
 end

@@ -1,4 +1,4 @@
--- run/attempts.lua: whether a step that failed is tried again, and what a further attempt would forget.
+-- run/steps/attempts.lua: whether a step that failed is tried again, and what a further attempt would forget.
 --
 -- A further attempt makes the call anew that is blamed, and what came behind it: not where that acted and
 -- may not be repeated. Knows what the books keep of a step; records nothing. Used by steps.lua.

@@ -1,4 +1,4 @@
--- run/judge.lua: what a reply means for its call: a value, or a failure with its class and whether the
+-- run/calls/judge.lua: what a reply means for its call: a value, or a failure with its class and whether the
 -- request may have been executed (docs/steps.md, "What is made again").
 --
 -- Pure: a recorded reply means the same again. Knows expectations, nothing of attempts.

@@ -1,4 +1,4 @@
--- run/waits.lua: calls that leave for nowhere: a sleep, a question to a person, an event from outside. What
+-- run/calls/waits.lua: calls that leave for nowhere: a sleep, a question to a person, an event from outside. What
 -- begins them and what ends them.
 --
 -- Each has a record with the time it ends at, so that a resume waits the rest and never longer. Knows calls
@@ -6,7 +6,7 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local steady = require("skillrt.run.steady")
-local late = require("skillrt.run.late")
+local late = require("skillrt.run.calls.late")
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- run/held.lua: calls for which a limit has no room now: of each list of bounds a queue, so that only those at
+-- run/calls/held.lua: calls for which a limit has no room now: of each list of bounds a queue, so that only those at
 -- the head are asked about when there is room again.
 --
 -- Knows of a call what is still awaited; limits and engine are the caller's. Used by calls.lua.

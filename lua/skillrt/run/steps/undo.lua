@@ -1,4 +1,4 @@
--- run/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
+-- run/steps/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
 -- each once, by steps of their own (docs/protocol.md, "Undoing").
 --
 -- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all

@@ -1,4 +1,4 @@
--- run/meeting.lua: updates of a step that meet what other steps have made of the state since it began:
+-- run/outcome/meeting.lua: updates of a step that meet what other steps have made of the state since it began:
 -- merged as the schema says.
 --
 -- Knows the books and ways of merging; records nothing. Used by outcome.lua.

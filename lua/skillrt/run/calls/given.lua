@@ -1,9 +1,9 @@
--- run/given.lua: what a branch is given of what its call came to; the same for a fresh result and a recorded one.
+-- run/calls/given.lua: what a branch is given of what its call came to; the same for a fresh result and a recorded one.
 --
 -- Knows expectations and branches, no journal. Used by calls.lua.
 
-local judge = require("skillrt.run.judge")
-local waits = require("skillrt.run.waits")
+local judge = require("skillrt.run.calls.judge")
+local waits = require("skillrt.run.calls.waits")
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- run/lifecycle.lua: a step by the execution protocol: prepared, executed, validated, repaired where a check
+-- run/steps/lifecycle.lua: a step by the execution protocol: prepared, executed, validated, repaired where a check
 -- refused it, and cleaned up whatever came of it (docs/protocol.md).
 --
 -- A function over ctx around the one that does the work: all it waits for are calls of the step, so a crash

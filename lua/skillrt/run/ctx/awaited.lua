@@ -1,4 +1,4 @@
--- run/awaited.lua: what ctx.await is asked for: a request of the script's own, checked and with the time it
+-- run/ctx/awaited.lua: what ctx.await is asked for: a request of the script's own, checked and with the time it
 -- has; or work for an agent.
 --
 -- Raises where a script is wrong. Knows requests, agents and limits; nothing of branches. Part of ctx.lua.

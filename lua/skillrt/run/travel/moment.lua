@@ -1,5 +1,5 @@
--- run/moment.lua: a run as it was behind one of its records: where that is, what the books said then, and the points
--- that a person can go back to.
+-- run/travel/moment.lua: a run as it was behind one of its records: where that is, what the books said then, and the
+-- points that a person can go back to.
 --
 -- Reads journals, without a lock; changes nothing. Called by travel.lua and the commands that look back.
 

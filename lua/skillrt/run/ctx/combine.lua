@@ -1,4 +1,4 @@
--- run/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
+-- run/ctx/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
 -- first, within, loop (docs/steps.md, "Functions").
 --
 -- Each takes one position of its branch and numbers its own branches. Knows branches.lua and how a
