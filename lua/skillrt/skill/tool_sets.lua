@@ -191,13 +191,23 @@ local function check_sets(skill)
 end
 
 local function check_bind(skill)
-  local bind = {}
+  local bind, written = {}, {}
+  for _, set in ipairs(skill.tool_sets) do
+    for _, name in ipairs(set.tools or {}) do
+      written[name] = true
+    end
+  end
   for name, given in pairs(skill.bind or {}) do
     local list = type(given) == "string" and { given } or given
     for i, one in ipairs(type(list) == "table" and list or { false }) do
       if type(name) ~= "string" or type(one) ~= "string" then
         return ('field "bind": %s[%d] must be the name of a tool, or a list of names'):format(tostring(name), i)
       end
+    end
+    if not list[1] then
+      return ('field "bind": %s stands for no tool; name one, or leave it out of the sets'):format(names.show(name))
+    elseif not written[name] then
+      return ('field "bind": no tool set names %s%s'):format(names.show(name), names.suggest(name, written))
     end
     bind[name] = list
   end

@@ -118,6 +118,37 @@ describe("what an agent.yml says besides its sets", function()
     end
   end)
 
+  it("is refused where nothing would look at it: another type, a flow without its sets, a start nobody needs", function()
+    for text, wanted in pairs { ["name: 5\n"] = "1: error: name must be a text, not 5", ["workflow: fast\n"] = "workflow must be an object",
+      ['workflow: {interactive: "yes"}\n'] = 'workflow.interactive must be true or false, not "yes"',
+      ["workflow: {max-retries: false}\n"] = "max-retries must be a whole number", ["switching: report\n"] = "switching must be an",
+      ["optional_tools: MutationTestTool\n"] = "optional_tools must be a list", ["switching: {start: repair}\n"] = "start is of no use",
+      ["switching: {next: [a]}\n"] = "switching.next must be an object", ["switching: {by: report, rules: x}\n"] = "switching.rules must",
+      ["bind: {Nobody: read_file}\n"] = 'no tool set names "Nobody"' } do
+      local none, message = loaded(text .. yml())
+      assert.is_nil(none, text)
+      assert.truthy(message:find(wanted, 1, true), message)
+    end
+    for more, wanted in pairs { ["prompt: [a]"] = "skills[1].prompt must be a text", ["optional: A"] = "skills[1].optional must be a list",
+      ["description: 7"] = "skills[1].description must be a text" } do
+      local none, message = loaded("skills:\n  - {name: a, tools: [A], " .. more .. "}\n")
+      assert.is_nil(none, more)
+      assert.truthy(message:find(wanted, 1, true), message)
+    end
+    local sets = "skills:\n  - {name: a, tools: [A]}\n  - {name: b, tools: [A]}\n"
+    for _, text in ipairs { "{order: [a], verify: b}", "{order: [a], repair: b}", "{verify: b}" } do
+      local none, message = loaded("switching: " .. text .. "\n" .. sets)
+      assert.is_nil(none, text)
+      assert.matches("verify and repair need a tool set each", message)
+    end
+    local folder <close> = skill_folder.make { ["agent.yml"] = "name: a b\nswitching: {order: [a]}\n" .. sets }
+    local skill, message, _, found = load.load(folder.dir .. "/agent.yml")
+    assert(skill, message)
+    local told = {}
+    for _, one in ipairs(found) do told[#told + 1] = one.level .. " " .. one.what end
+    assert.matches("warning name: must be letters.*note tool set b is no step of the flow", table.concat(told, "\n"))
+  end)
+
   it("binds names to tools that are built in, and says how sets are switched", function()
     local text = "bind: {Files: [read_file, write_file], Find: grep}\nswitching: {by: report, next: {look: [write]}}\n"
       .. "skills:\n  - {name: look, tools: [Files, Find]}\n  - {name: write, tools: [Files], prompt: Write it now.}\n"
@@ -168,6 +199,8 @@ describe("tool sets that are wrong", function()
     refused({ tool_sets = { { name = "a" }, { name = "a" } } }, '"a" stands there a second time')
     refused({ tool_sets = "none", bind = { A = "b" } }, 'field "bind" needs "tool_sets"')
     refused({ bind = { A = { 1 } } }, 'field "bind": A[1] must be the name of a tool')
+    refused({ bind = { B = "b" } }, 'field "bind": no tool set names "B"')
+    refused({ bind = { A = {} } }, 'field "bind": "A" stands for no tool')
     refused({ switching = { by = "report", start = "on" } }, 'start: there is no tool set "on" (did you mean "one"?)')
     refused({ switching = { by = "reprt" } }, 'did you mean "report"')
     refused({ switching = { next = { one = "two" } } }, '"next" is for an agent that reports: by = "report" or "rules", not "orchestrator"')

@@ -19,8 +19,11 @@ local SETTINGS = keys.set(keys.WORKFLOW)
 -- A whole number below workflow.
 local function setting(document, key, at, found)
   local least = SETTINGS[key].from
-  local value = type(document.workflow) == "table" and document.workflow[key]
-  if value == nil or value == false or value == json.null then
+  local value = nil
+  if type(document.workflow) == "table" then
+    value = document.workflow[key]
+  end
+  if value == nil or value == json.null then
     return nil
   elseif math.type(value) ~= "integer" or value < least then
     local what = ("%s must be a whole number from %d on, not %s"):format(key, least, names.show(value))
@@ -128,11 +131,11 @@ end
 
 -- Each set that names tools is a phase; or those of an order, whatever they name.
 local function phases_of(sets, by_name, order, at, found)
-  local phases, unused = {}, {}
-  local listed = {}
+  local phases, listed = {}, {}
   for i, name in ipairs(order or {}) do
     listed[i] = by_name[name]
   end
+  local unused = order and others_of(sets, order) or {}
   for _, set in ipairs(order and listed or sets) do
     if set.tools or order then
       phases[#phases + 1] = {
@@ -182,7 +185,15 @@ local function add_steps(definition, sets, given, retries, at, found)
   if given.by and given.by ~= "orchestrator" then
     return add_work(definition, sets, definition.switching.start or sets[1] and sets[1].name)
   end
-  local flow = (not given.order or given.verify) and flow_in(by_name, given)
+  local alternates = given.verify or given.repair
+  local flow = (not given.order or alternates) and flow_in(by_name, given)
+  if not flow and alternates then
+    found:error("tool-set", at "", "switching: verify and repair need a tool set each",
+      "without a name they are verification and repair")
+  elseif definition.switching and definition.switching.start then
+    found:error("tool-set", at "", "switching: start is of no use to the orchestrator",
+      "each step has the set it is named after", "list them in `order`")
+  end
   if not flow then
     definition.mode, definition.phases = "sequential", phases_of(sets, by_name, given.order, at, found)
     return
@@ -217,6 +228,10 @@ function M.definition(text, path, name, found)
     return { file = path, line = json_lines.nearest(lines, key) }
   end
   sets_of.tell_keys(document, at, found)
+  local _, unfit = names.id(document.name or name)
+  if unfit and type(document.name) == "string" then
+    found:warn("agent-yml", at "name", "name: " .. unfit, ("the skill is called %s"):format(name))
+  end
   local sets = sets_of.read(document, at, found)
   local retries = setting(document, "max-retries", at, found) or 3
   local definition = {

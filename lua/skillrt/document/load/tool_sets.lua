@@ -39,6 +39,25 @@ local function tell_unknown(value, known, key, at, found)
   end
 end
 
+local IS <const> = {
+  string = function(value) return type(value) == "string" end,
+  boolean = function(value) return type(value) == "boolean" end,
+  object = function(value) return type(value) == "table" and (not json.is_array(value) or next(value) == nil) end,
+  array = function(value) return type(value) == "table" and (json.is_array(value) or next(value) == nil) end,
+}
+local CALLED <const> = { string = "a text", boolean = "true or false", object = "an object", array = "a list" }
+
+-- Values of another type than their keys have: refused, as else nobody would look at them.
+local function tell_types(value, rows, key, at, found)
+  for _, row in ipairs(rows) do
+    local one, is = value[row[1]], not row.unread and IS[row[2]]
+    if is and one ~= nil and one ~= json.null and not is(one) then
+      found:error("agent-yml", at(key .. row[1]), ("%s%s must be %s, not %s"):format(key, row[1], CALLED[row[2]],
+        names.show(one)))
+    end
+  end
+end
+
 local function tools_of(one, id, key, at, found)
   if one.tools == nil or one.tools == json.null then
     local fix = "write `tools: []` for all tools, or list them"
@@ -64,6 +83,8 @@ local function tool_set(one, key, at, found)
     return nil
   end
   tell_unknown(one, OF_SET, key .. ".", at, found)
+  local others = { description = one.description, prompt = one.prompt, optional = one.optional }
+  tell_types(others, keys.TOOL_SET, key .. ".", at, found)
   local set = { name = id, description = type(one.description) == "string" and one.description or id }
   set.prompt = type(one.prompt) == "string" and one.prompt ~= "" and one.prompt or nil
   set.optional = type(one.optional) == "table" and text_list(one.optional, function(more)
@@ -210,6 +231,7 @@ function M.switching(document, sets, definition, at, found)
     return out
   end
   tell_unknown(given, OF_SWITCHING, "switching.", at, found)
+  tell_types(given, keys.SWITCHING, "switching.", at, found)
   for key in pairs(OF_SWITCHING) do
     if key == "order" or key == "verify" or key == "repair" then
       out[key] = given[key] and sets_in(given[key], key, sets, at, found)
@@ -241,12 +263,19 @@ local function tell_unread(document, at, found)
   end
 end
 
----Tells keys that nothing reads, keys that are other programs', and a secret in the file.
+---Tells keys that nothing reads, keys that are other programs', values of another type than they are read as, and a
+---secret in the file.
 ---@param document table
 ---@param at fun(key: string): { file: string, line: integer? }
 ---@param found skillrt.load.Findings
 function M.tell_keys(document, at, found)
   tell_unknown(document, KNOWN, "", at, found)
+  local others = { name = document.name, description = document.description, workflow = document.workflow,
+    optional_tools = document.optional_tools, switching = document.switching }
+  tell_types(others, keys.AGENT_YML, "", at, found) -- of `skills` and `bind` their readers say it
+  if type(document.workflow) == "table" then
+    tell_types(document.workflow, keys.WORKFLOW, "workflow.", at, found)
+  end
   tell_unread(document, at, found)
   local secret = type(document.llm) == "table" and document.llm["api-key"]
   if type(secret) == "string" and secret ~= "" and not secret:find "^%${[%w_:.-]+}$" then
