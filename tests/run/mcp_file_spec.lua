@@ -41,6 +41,71 @@ describe("a folder's .mcp.json", function()
     assert.is_nil(servers.off)
   end)
 
+  it("is read in the forms of other programs: their words, comments, commas behind the last, servers without a name for them",
+    function()
+      local folder <close> = kit.folder()
+      for _, text in ipairs {
+        '{"mcpServers": {"a b": {"command": "x", "args": [1, true, "z"], "env": {"PORT": 3000, "NONE": null}}}}',
+        '\239\187\191{"servers": {"a b": {"type": "stdio", "command": "x", "args": ["1", "true", "z"], "env": {"PORT": "3000"}}}}',
+        '{"mcp": {"servers": {"a b": {"transport": "stdio", "command": "x", "args": ["1", "true", "z"], "env": {"PORT": 3000}}}}}',
+        '{"a b": {"command": "x", "args": ["1", "true", "z"], "env": {"PORT": "3000"}, "type": "local"}}',
+        [[// how an editor writes it: "not a text
+        {"servers": { /* a server, */ "a b": {"command": "x", "args": ["1", "true", "z", ], // },
+          "env": {"PORT": "3000",},},} , "inputs": [],}]],
+      } do
+        put(folder, text)
+        local servers = assert(server.check_all(".mcp.json", "s", folder.path .. "/s"))
+        assert.same({ { "x", "1", "true", "z" }, { PORT = "3000" } }, { servers.a_b.argv, servers.a_b.env }, text)
+      end
+      put(folder, [[{"mcpServers": {
+        "one": {"serverUrl": "https://example.org/a", "timeout": 60000, "transport": {"type": "http"}},
+        "two": {"httpUrl": "https://example.org/,}//b", "timeout": 60, "type": "streamableHttp", "headers": {"N": 1}},
+        "three": {"url": "${BASE:-https://example.org}/c", "enabled": true}, "four": {"command": "x", "enabled": false}}}]])
+      local servers = assert(server.check_all(".mcp.json", "s", folder.path .. "/s"))
+      assert.same({ "https://example.org/a", 60, "https://example.org/,}//b", 60, "1", "${BASE:-https://example.org}/c" },
+        { servers.one.url, servers.one.timeout, servers.two.url, servers.two.timeout, servers.two.headers.N, servers.three.url })
+      assert.is_nil(servers.four)
+    end)
+
+  it("has no key passed over in silence that means something: check tells it, and the rest of the folder runs", function()
+    local folder <close> = kit.folder()
+    local env = put(folder, [[{"$schema": "x", "mcpServers": {
+      "old": {"type": "sse", "url": "https://example.org/sse"}, "off": {"command": "x", "disabled": true},
+      "app": {"command": "x", "envFile": ".env", "autoApprove": ["read"], "notes": "a", "_c": 1, "startupDelay": 3,
+        "env": {"KEY": "${input:app-key}"}},
+      "My App": {"command": "y"}, "my.app": {"command": "y"}, "my app": {"command": "z"}, "_note": "text"}}]])
+    local run = kit.run(folder, { "check", "s", env = env })
+    assert.equal(1, run.code, run.out)
+    for _, text in ipairs {
+      'mcp "old": speaks "sse", which is not spoken here (there are stdio and http); many such servers have streamable HTTP at '
+        .. "another URL; it is left out", 'mcp "off": is disabled there, and left out',
+      'mcp "app": envFile is not read: name what it needs in env, as ${NAME}', 'mcp "My App": is called My_App here',
+      'note: mcp "app": autoApprove has no meaning here', 'mcp "app": field "startupDelay" is not known here',
+      "${input:app-key} cannot be asked for here: write ${NAME}", 'mcp "my.app": is left out: another one is called my_app here',
+    } do
+      assert.truthy(run.out:find(text, 1, true), text .. run.out)
+    end
+    assert.is_nil(run.out:find('"notes"', 1, true))
+    run = kit.run(folder, { "run", "s", "--agent", "cat", "--work-dir", "a", env = env, "--", "x" })
+    assert.equal(8, run.code, run.err)
+    assert.truthy(run.err:find("mcp app: starts x (with KEY)", 1, true), run.err)
+    put(folder, '{"servers": {"one": {"command": "rm", "args": ["-rf"]}}, "inputs": []}')
+    run = kit.run(folder, { "run", "s", "--agent", "cat", "--work-dir", "a", env = env, "--", "x" })
+    assert.truthy(run.err:find("mcp one: starts rm -rf", 1, true), "what an editor's form starts is shown, too")
+    put(folder, '{"servers": [], "x": {}}')
+    assert.truthy(kit.run(folder, { "check", "s", env = env }).code == 0)
+    put(folder, '{"x": {"y": 1}}')
+    assert.truthy(kit.run(folder, { "check", "s", env = env }).out:find('needs an object "mcpServers", or "servers"', 1, true))
+  end)
+
+  it("has its own folders for those of other programs, and nothing for what an editor would ask", function()
+    local one = assert(server.check_all({ a = { command = { "x", "${CLAUDE_PLUGIN_ROOT}/s.js", "${workspaceFolder}" } } }, "s", "/skill"))
+    assert.same({ "x", "/skill/s.js", "/run" }, (server.filled_map(one.a.argv, nil, server.places(one.a, "/run"))))
+    assert.equal(os.getenv "HOME", server.filled "${env:HOME}")
+    assert.same({ nil, "${input:key} cannot be asked for here; write ${NAME}, of the environment" },
+      { server.filled "Bearer ${input:key}" })
+  end)
+
   it("has texts of the environment where it says so", function()
     assert.equal("a b/c", server.filled "a ${NO_SUCH_NAME:-b}/c")
     assert.equal(os.getenv "HOME", server.filled "${HOME}")

@@ -130,6 +130,13 @@ describe("a server of MCP behind a URL", function()
       assert.is_nil(json.encode(record):find(token, 1, true), record.t)
     end
     assert.matches("the environment has no NO_SUCH", run({}, echo, { headers = { A = "${NO_SUCH}" } }).state.message)
+    result, dir = run({ opened "0", http(202), http(200, said("0", "home")) }, echo,
+      { url = "${NO_SUCH:-" .. web.url .. "}/plan?key=${PATH}" })
+    assert.equal("home", result.state.text, result.state.message)
+    for _, record in ipairs(R.records(dir)) do
+      assert.is_nil(json.encode(record):find(token, 1, true), record.t)
+    end
+    assert.matches("no NO_SUCH", run({}, echo, { url = "${NO_SUCH}/x" }).state.message)
   end)
 
   it("is resumed behind every record: what is over is not sent again", function()

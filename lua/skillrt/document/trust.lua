@@ -162,16 +162,17 @@ end
 -- The servers that a folder's .mcp.json starts and sends to, in full.
 local function add_servers(code, path)
   local text = files.read(path, MAX_FILE)
-  local raw = text and require("skillrt.base.json").decode(text)
-  local servers = type(raw) == "table" and raw.mcpServers
-  for _, name in ipairs(type(servers) == "table" and require("skillrt.base.names").sorted(servers) or {}) do
-    local one = type(servers[name]) == "table" and servers[name] or {}
-    local argv = { one.disabled == true and "nothing: it is disabled" or one.command }
-    if type(one.args) == "table" then
-      table.move(one.args, 1, #one.args, 2, argv)
+  local sorted = require("skillrt.base.names").sorted
+  local servers = text and require("skillrt.tool.mcp.server").of_file(path)
+  for _, name in ipairs(servers and sorted(servers) or {}) do
+    local one = servers[name]
+    local argv = type(one.command) == "table" and { table.unpack(one.command) } or { one.command }
+    for _, word in ipairs(type(one.args) == "table" and one.args or { one.args }) do
+      argv[#argv + 1] = word
     end
+    local env = type(one.env) == "table" and table.concat(sorted(one.env), ", ") or ""
     code.calls[#code.calls + 1] = one.url and ("mcp %s: sends to %s"):format(name, shown(one.url))
-      or ("mcp %s: starts %s"):format(name, line_of(argv))
+      or ("mcp %s: starts %s%s"):format(name, line_of(argv), env ~= "" and " (with " .. env .. ")" or "")
   end
   code.parts[#code.parts + 1] = text and "mcp " .. files.digest(text) or nil
 end

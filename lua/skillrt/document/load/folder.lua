@@ -273,6 +273,17 @@ local function holds_nothing(tree)
     and not tree.kinds.phases and not tree.kinds.actions and not is_workflow(tree)
 end
 
+-- The servers that a folder lists for others, and what of them has no meaning here.
+local function add_servers(self, definition, path)
+  if definition.mcp == nil and require("skillrt.base.files").stat(path) then
+    definition.mcp = ".mcp.json"
+    local servers, notes = require("skillrt.tool.mcp.server").of_file(path)
+    for _, one in ipairs(servers and notes or {}) do
+      self.found:add(one.level, "mcp-unread", { file = ".mcp.json" }, { what = one.text })
+    end
+  end
+end
+
 ---Reads a skill's folder. Always gives a document; without a definition nothing in it can run.
 ---@param dir string
 ---@param options { agents: table<string, table>? }?
@@ -295,7 +306,7 @@ function M.read(dir, options)
   local specs, there = specs_of(self, raw)
   if definition then
     definition.specs = #there > 0 and there or nil
-    definition.mcp = definition.mcp or require("skillrt.base.files").stat(dir .. "/.mcp.json") and ".mcp.json" or nil
+    add_servers(self, definition, dir .. "/.mcp.json")
     definition.documents = documents_of(self, definition)
     definition.guide = require("skillrt.document.load.guide").of_folder(self)
     tell_code(self)

@@ -29,29 +29,34 @@ local function header_of(reply, name)
   end
 end
 
--- The headers of a request: as they are, and what of them came from the environment.
+-- The headers of a request and where it goes (or nil and why not), and what of both came from the environment.
 local function headers_of(client, more)
   local secrets = {}
-  local filled, message = server_of.filled_map(client.server.headers, secrets)
-  if not filled then
+  local places = server_of.places(client.server, client.cwd)
+  local filled, message = server_of.filled_map(client.server.headers, secrets, places)
+  local url
+  if filled then
+    url, message = server_of.filled(client.server.url, secrets, places)
+  end
+  if not url then
     return nil, message
   end
   filled["Mcp-Session-Id"], filled["MCP-Protocol-Version"] = client.live.session, client.live.version
   for name, value in pairs(more) do
     filled[name] = value
   end
-  return filled, nil, secrets[1] and secrets or nil
+  return filled, url, secrets[1] and secrets or nil
 end
 
 local function request(client, call, more)
   local server = client.server
-  local headers, message, secrets = headers_of(client, more.headers)
+  local headers, url, secrets = headers_of(client, more.headers)
   if not headers then
-    return nil, message
+    return nil, url
   end
   return {
-    kind = "http", method = more.body and "POST" or "GET", url = server.url, headers = headers, body = more.body,
-    declared = { headers = server.headers, body = more.declared or more.body },
+    kind = "http", method = more.body and "POST" or "GET", url = url, headers = headers, body = more.body,
+    declared = { url = server.url, headers = server.headers, body = more.declared or more.body },
     secrets = secrets, ca_file = server.ca_file, max_reply = server.max_reply,
     timeout = call.timeout or server.timeout, idle_timeout = call.timeout or server.timeout,
     idempotent = call.idempotent, acts = call.acts, id = call.id,

@@ -77,7 +77,8 @@ local function compared(server, new)
 end
 
 local function started(server)
-  return server.url or table.concat(server.argv, " ")
+  local url = server.url and server.url:gsub("[?#].*$", ""):gsub("^(%w+://)[^/@]*@", "%1") -- what may be secret is not
+  return url or table.concat(server.argv, " ")
 end
 
 ---Whether the tools that a server lists may be used: they are those of the first time, or a person says so.

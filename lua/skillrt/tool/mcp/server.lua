@@ -29,6 +29,7 @@ local M = {}
 ---@field resources boolean   models may read its resources
 ---@field max_restarts integer
 ---@field max_reply integer   bytes of one message
+---@field dir string?          the skill's
 ---@field digest string       of what is started, or where is sent to
 
 -- What may be said of one tool.
@@ -66,9 +67,6 @@ local FIELDS = {
 -- Bytes of what may be a secret: shorter ones stand in every text.
 local LEAST_SECRET <const> = 8
 
--- What other programs keep in a file `.mcp.json`, and nothing here is done about.
-local THEIRS <const> = { "disabled", "autoApprove", "alwaysAllow", "description" }
-
 -- { "read", "list" } or { read = { approval = "ask" } }
 local function check_tools(given, where)
   local out = {}
@@ -105,7 +103,7 @@ function M.check(name, definition, where)
     return nil, message
   elseif (server.command == nil) == (server.url == nil) then
     return nil, where .. ": needs either command (a program) or url"
-  elseif server.url and not server.url:find("^https?://[^%s%c]+$") then
+  elseif server.url and not server.url:find("^https?://[^%s%c]+$") and not server.url:find("^%${[^%s%c]+$") then
     return nil, ("%s: url must begin with http:// or https://, not %s"):format(where, names.show(server.url))
   elseif server.command and (server.command[1] or "") == "" then
     return nil, where .. ": command names no program"
@@ -127,29 +125,12 @@ function M.check(name, definition, where)
   return server
 end
 
--- The servers of a file, as Claude Code and others write it.
-local function of_file(path, where)
-  local text, message = files.read(path, 1 << 20)
-  local raw
-  if text then
-    raw, message = json.decode(text)
-  end
-  local list = type(raw) == "table" and raw.mcpServers
-  if type(list) ~= "table" then
-    return nil, ("%s: mcp: %s: %s"):format(where, path, message or 'needs an object "mcpServers"')
-  end
-  local out = {}
-  for name, one in pairs(list) do
-    if type(one) ~= "table" then
-      return nil, ("%s: mcp %s: must be an object"):format(where, names.show(name))
-    end
-    local off = one.disabled
-    for _, theirs in ipairs(THEIRS) do
-      one[theirs] = nil
-    end
-    out[name] = off ~= true and one or nil
-  end
-  return out
+---The servers of a file in the form of other programs, not checked, and what is to be told of it.
+---@param path string
+---@return table<string, table>|nil servers
+---@return string|{ level: string, text: string }[] notes  or why there are none
+function M.of_file(path)
+  return require("skillrt.tool.mcp.file").read(path, FIELDS)
 end
 
 ---All servers of a skill, by name; `given` may be the path of a file instead.
@@ -162,7 +143,8 @@ end
 function M.check_all(given, where, dir, agents)
   local message
   if type(given) == "string" then
-    given, message = of_file(files.join(dir, given), where)
+    given, message = M.of_file(files.join(dir, given))
+    message = not given and ("%s: mcp: %s"):format(where, message) or nil
   elseif type(given) ~= "table" then
     message = ("%s: mcp must be a table of servers by name, or the path of a file, not %s"):format(where,
       names.show(given))
@@ -181,33 +163,50 @@ function M.check_all(given, where, dir, agents)
     if message then
       return nil, message
     end
+    one.dir = files.is_absolute(dir) and dir or files.join(files.current(), dir)
     out[name] = one
   end
   return out
 end
 
----A text with ${NAME} and ${NAME:-default} filled in from the environment.
+---What more may be filled in of a server's words, as other programs name it.
+---@param server skillrt.McpServer
+---@param cwd string  the run's
+---@return table<string, string>
+function M.places(server, cwd)
+  return { workspaceFolder = cwd, CLAUDE_PROJECT_DIR = cwd, CLAUDE_PLUGIN_ROOT = server.dir,
+    userHome = os.getenv("HOME") }
+end
+
+---A text with ${NAME}, ${env:NAME} and ${NAME:-default} filled in from the environment.
 ---@param text string
 ---@param held string[]?  is given what came from there and may be a secret
+---@param places table<string, string>?  what more there is
 ---@return string|nil filled
 ---@return string? message  what is not there
-function M.filled(text, held)
+function M.filled(text, held, places)
   local missing
   local out = text:gsub("%${([%a_][%w_]*)(:?%-?)([^}]*)}", function(name, mark, default)
-    local value = os.getenv(name)
+    if name == "env" and mark == ":" then
+      name, mark, default = default, "", ""
+    elseif name == "input" and mark == ":" then
+      missing = missing or ("${input:%s} cannot be asked for here; write ${NAME}, of the environment"):format(default)
+    end
+    local place = places and places[name]
+    local value = place or os.getenv(name)
     if mark == ":-" and (value or "") == "" then
       return default
     elseif mark .. default ~= "" then
       return nil -- another program's
     end
-    missing = missing or not value and name or nil
-    if held and value and #value >= LEAST_SECRET then
+    missing = missing or not value and ("the environment has no %s"):format(name) or nil
+    if held and value and not place and #value >= LEAST_SECRET then
       held[#held + 1] = value
     end
     return value or ""
   end)
   if missing then
-    return nil, ("the environment has no %s"):format(missing)
+    return nil, missing
   end
   return out
 end
@@ -215,12 +214,13 @@ end
 ---Texts of a map filled in, each.
 ---@param map table<string, string>
 ---@param held string[]?
+---@param places table<string, string>?
 ---@return table<string, string>|nil filled
 ---@return string? message
-function M.filled_map(map, held)
+function M.filled_map(map, held, places)
   local out = {}
   for key, text in pairs(map) do
-    local filled, message = M.filled(text, held)
+    local filled, message = M.filled(text, held, places)
     if not filled then
       return nil, message
     end

@@ -20,14 +20,18 @@ local function encode(value)
 end
 
 -- Where it runs, and with what: as declared, and as it is.
-local function place_of(server)
-  local env, argv, held = {}, {}, {}
+local function place_of(server, cwd)
+  local env, argv, held, places = {}, {}, {}, server_of.places(server, cwd)
   for _, name in ipairs(BASE) do
     env[name] = os.getenv(name)
   end
-  local own, message = server_of.filled_map(server.env, held)
+  local own, message = server_of.filled_map(server.env, held, places)
   if own then
-    argv, message = server_of.filled_map(server.argv)
+    argv, message = server_of.filled_map(server.argv, nil, places)
+  end
+  local folder = server.cwd
+  if folder and not message then
+    folder, message = server_of.filled(folder, nil, places)
   end
   if message then
     return nil, message
@@ -35,14 +39,14 @@ local function place_of(server)
   for name, value in pairs(own) do
     env[name] = value
   end
-  return { env = env, argv = argv, secrets = held[1] and held or nil }
+  return { env = env, argv = argv, cwd = folder, secrets = held[1] and held or nil }
 end
 
 -- The request of a message that is answered; `follows`: the line that answers what the server asked meanwhile.
 local function request(client, call, follows)
   local server, live = client.server, client.live
   if not live.place then
-    local place, message = place_of(server)
+    local place, message = place_of(server, client.cwd)
     if not place then
       return nil, message
     end
@@ -56,7 +60,7 @@ local function request(client, call, follows)
     session = ("mcp-%s-%s"):format(server.name, server.digest:sub(1, 8)),
     argv = live.place.argv,
     env = live.place.env,
-    cwd = server.cwd,
+    cwd = live.place.cwd,
     secrets = live.place.secrets,
     declared = { argv = server.argv, env = server.env, message = follows or declared },
     id = call.id,

@@ -1,0 +1,209 @@
+-- tool/mcp/file.lua: a file that lists servers of the Model Context Protocol in the form of other programs
+-- (`.mcp.json`, `.vscode/mcp.json`, a desktop's configuration): their words become ours, and what has no meaning here is told.
+--
+-- Starts nothing, checks no values: server.lua does. Called by server.lua, by the loader of a folder, which tells what
+-- was found, and by who shows what a folder starts.
+
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+
+local M = {}
+
+local MAX_FILE <const> = 1 << 20
+
+local function set(words)
+  local out = {}
+  for word in words:gmatch("%S+") do
+    out[word] = true
+  end
+  return out
+end
+
+-- What is called otherwise elsewhere.
+local NAMES <const> = { serverUrl = "url", httpUrl = "url", transport = "type", transportType = "type",
+  workingDirectory = "cwd" }
+local KINDS <const> = { stdio = "stdio", ["local"] = "stdio", http = "http", streamablehttp = "http", remote = "http" }
+
+-- What is for people or for the program that the file was written for.
+local SILENT <const> = set("description note notes comment name title displayName icon version author homepage "
+  .. "category tags setup gallery metadata dev disabled enabled isActive")
+local UNREAD <const> = set("auth authentication authProvider")
+local LEAVE <const> = set("autoApprove alwaysAllow trust")
+
+-- Without comments, or without commas that nothing follows, as editors write JSON.
+local function without(text, pattern, drop)
+  local parts, from, pos = {}, 1, 1
+  while true do
+    local at = text:find(pattern, pos)
+    if not at then
+      parts[#parts + 1] = text:sub(from)
+      return table.concat(parts)
+    elseif text:byte(at) == 34 then
+      pos = at + 1
+      repeat
+        local stop = text:find('["\\]', pos) or #text
+        pos = stop + (text:byte(stop) == 92 and 2 or 1)
+      until text:byte(stop) ~= 92
+    else
+      local behind = drop(text, at)
+      if behind then
+        parts[#parts + 1] = text:sub(from, at - 1)
+        from = behind
+      end
+      pos = behind or at + 1
+    end
+  end
+end
+
+local function comment(text, at)
+  local second = text:sub(at + 1, at + 1)
+  if second == "/" then
+    return text:find("\n", at, true) or #text + 1
+  end
+  return second == "*" and (select(2, text:find("*/", at + 2, true)) or #text) + 1 or nil
+end
+
+local function comma(text, at)
+  return text:find("^%s*[%]}]", at + 1) and at + 1
+end
+
+local function decoded(text)
+  text = text:gsub("^\239\187\191", "")
+  local value, message = json.decode(text)
+  if value == nil then
+    value = json.decode(without(without(text, '["/]', comment), '[",]', comma))
+  end
+  return value, message
+end
+
+-- The servers of a file: under a name that tells them, or all that there is.
+local function servers_of(raw)
+  if type(raw) ~= "table" then
+    return nil
+  end
+  local inner = type(raw.mcp) == "table" and raw.mcp.servers
+  for _, list in ipairs({ raw.mcpServers or false, raw.servers or false, inner or false }) do
+    if type(list) == "table" then
+      return list
+    end
+  end
+  local any
+  for name, one in pairs(raw) do
+    if type(name) ~= "string" or type(one) ~= "table" or not (one.command or one.url or one.serverUrl) then
+      return nil
+    end
+    any = true
+  end
+  return any and raw or nil
+end
+
+-- Values as ours are: numbers that stand for texts.
+local function texts(list)
+  if type(list) ~= "table" then
+    return list
+  end
+  local out = {}
+  for key, value in pairs(list) do
+    if value ~= json.null then
+      out[key] = (type(value) == "number" or type(value) == "boolean") and tostring(value) or value
+    end
+  end
+  return out
+end
+
+-- How it is talked to; nil and why not.
+local function kind_of(given)
+  given = type(given) == "table" and given.type or given
+  local kind = type(given) == "string" and KINDS[given:lower():gsub("[-_]", "")]
+  if given == nil or given == json.null or kind then
+    return kind or nil
+  end
+  return nil, ("speaks %s, which is not spoken here (there are stdio and http)%s"):format(names.show(given),
+    given == "sse" and "; many such servers have streamable HTTP at another URL" or "")
+end
+
+-- One server in our words; nil: it is left out. `tell(level, text)` says what else there was.
+local function translated(one, known, tell)
+  if one.disabled == true or one.enabled == false or one.isActive == false then
+    return tell("note", "is disabled there, and left out")
+  end
+  local out = {}
+  for _, key in ipairs(names.sorted(one)) do
+    local value, field = one[key], NAMES[key] or key
+    if value == json.null or SILENT[key] or key:find("^[_$/]") then
+      goto continue
+    elseif LEAVE[key] then
+      if type(value) == "table" and next(value) ~= nil or value == true then
+        tell("note", ("%s has no meaning here: which tools need a person's leave says `approval`"):format(key))
+      end
+    elseif key == "envFile" then
+      tell("warning", "envFile is not read: name what it needs in env, as ${NAME}")
+    elseif field == "type" then
+      local kind, why = kind_of(value)
+      if why then
+        return tell("warning", why .. "; it is left out")
+      end
+      out.type = kind
+    elseif known[field] or not UNREAD[key] and names.nearest(key, known) then
+      out[field] = value -- or a slip of the pen, that is refused
+    else
+      tell("warning", ("field %s is not known here, and was not looked at"):format(names.show(key)))
+    end
+    ::continue::
+  end
+  out.env, out.args, out.headers = texts(out.env), texts(out.args), texts(out.headers)
+  if type(out.timeout) == "number" and out.timeout >= 1000 then
+    out.timeout = out.timeout / 1000 -- others count milliseconds
+  end
+  local asks = (json.encode(out, { sorted = true }) or ""):match("%${input:[^}\"]*}")
+  if asks then
+    tell("warning", ("%s cannot be asked for here: write ${NAME}, and put it into the environment"):format(asks))
+  end
+  return out
+end
+
+-- A name as tools may be named by it.
+local function named(name)
+  return (name:gsub("[^%w_-]+", "_"):gsub("__+", "_"):sub(1, 32):gsub("^_+(.)", "%1"):gsub("(.)_+$", "%1"))
+end
+
+---The servers of a file, in the words of server.lua.
+---@param path string
+---@param known table<string, any>  the fields that a server has
+---@return table<string, table>|nil servers
+---@return string|{ level: "note"|"warning", text: string }[] notes  or why there are none
+function M.read(path, known)
+  local text, message = files.read(path, MAX_FILE)
+  local raw
+  if text then
+    raw, message = decoded(text)
+  end
+  local list = servers_of(raw)
+  if not list then
+    return nil, ("%s: %s"):format(path, raw == nil and message or 'needs an object "mcpServers", or "servers"')
+  end
+  local out, notes = {}, {}
+  for _, given in ipairs(names.sorted(list)) do
+    local one, name = list[given], named(given)
+    local function tell(level, words)
+      notes[#notes + 1] = { level = level, text = ("mcp %s: %s"):format(names.show(given), words) }
+    end
+    local is_object = type(one) == "table" and not json.is_array(one)
+    if not is_object and not given:find("^[_$/]") then
+      return nil, ("mcp %s: must be an object"):format(names.show(given))
+    end
+    local server = is_object and translated(one, known, tell)
+    if server and out[name] then
+      tell("warning", ("is left out: another one is called %s here, too"):format(name))
+    elseif server then
+      out[name] = server
+      if name ~= given then
+        tell("note", ("is called %s here"):format(name))
+      end
+    end
+  end
+  return out, notes
+end
+
+return M
