@@ -1,5 +1,5 @@
--- values.lua: what a state costs that many steps look at, and a reply of many keys on its way to the
--- journal. In one process, ratios of processor time; each round takes both sides.
+-- values.lua: what a state costs that many steps look at. In one process, ratios of processor time; each round
+-- takes both sides.
 package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 local build = os.getenv "SKILLRT_BUILD" or "build/release"
 package.cpath = ("%s/lib/?.so;"):format(build) .. package.cpath
@@ -8,10 +8,7 @@ local ROUNDS <const>, STEPS <const> = 9, 20000
 
 return function(measure)
   local json = require "skillrt.base.json"
-  local plain = require "skillrt.base.plain"
-  local record = require "skillrt.base.record"
   local state = require "skillrt.skill.state"
-  local cjson = require "cjson"
 
   -- Steps over a state of so many keys, so many of them under way: the oldest reads what it holds and
   -- ends with an update, a new one begins.
@@ -59,36 +56,8 @@ return function(measure)
     return measure.finding(what, measure.median(ratios), "<=", 2, detail)
   end
 
-  local function many_keys()
-    local parts = {}
-    for i = 1, 700000 do
-      parts[i] = ('"k%d":%d'):format(i, i % 10)
-    end
-    local text = '{"data":{' .. table.concat(parts, ",") .. "}}"
-    local function seconds(run)
-      collectgarbage()
-      local start = os.clock()
-      run()
-      return os.clock() - start
-    end
-    local ratios = {}
-    for round = 1, 3 do
-      local theirs = seconds(function()
-        cjson.encode(cjson.decode(text))
-      end)
-      ratios[round] = seconds(function()
-        local value = assert(plain.copy(json.decode(text)))
-        assert(record.encode { t = "done", set = value })
-        state.new({}):patch(value)
-      end) / theirs
-    end
-    return measure.finding("a reply of 8 MB, 700,000 keys: decoded, copied, recorded, merged, against lua-cjson's "
-      .. "decode and encode", measure.median(ratios), "<=", 8)
-  end
-
   return {
     compare("a step's state with 10,000 steps under way against 10", steps_over(100, 10000), steps_over(100, 10)),
     compare("a step's state with 100,000 keys against 100", steps_over(100000, 10), steps_over(100, 10)),
-    many_keys(),
   }
 end

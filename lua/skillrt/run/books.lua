@@ -226,7 +226,7 @@ function apply.done(self, record, whole)
   local id, books, large = step.id, self.state, record.is_large
   close_step(self, step, record.at, record)
   if record.set then
-    books:patch(record.set, large == "ours")
+    books:patch(record.set, large)
   end
   if step.tool_set then
     phased.over(self, step, record)
@@ -261,7 +261,7 @@ function apply.done(self, record, whole)
     self.last_failed = nil
   end
   if record.out ~= nil then
-    books:replace("outputs", id, record.out, large == "ours")
+    books:replace("outputs", id, record.out, large)
   end
   if record.file then
     self.outputs[record.file] = id

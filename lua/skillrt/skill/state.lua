@@ -83,13 +83,14 @@ function M.new(initial)
 end
 
 -- RFC 7396 for one cell of a tree, written in place; those who hold older trees still see the old
--- value. `ours`: nobody else has the tables of the patch. Whether it differs now.
-local function merged(past, tree, key, patch, ours)
+-- value. `whose`: "ours", where nobody else has the tables of the patch. Whether it differs
+-- now.
+local function merged(past, tree, key, patch, whose)
   local old, new = tree[key], nil
   if is_object(patch) and is_object(old) then
     local differs = false
     for name, value in pairs(patch) do
-      differs = merged(past, old, name, value, ours) or differs
+      differs = merged(past, old, name, value, whose) or differs
     end
     if differs and past.holders > 0 then
       past:keep(tree, key)
@@ -99,7 +100,7 @@ local function merged(past, tree, key, patch, ours)
     if equal(old, patch) then
       return false
     end
-    new = ours and patch_of.taken(patch) or M.merge(nil, patch)
+    new = whose == "ours" and patch_of.taken(patch) or M.merge(nil, patch)
   elseif old == nil then
     return false
   end
@@ -115,15 +116,15 @@ local PLAIN = { string = "plain", boolean = "plain", number = "number" }
 ---Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
----@param ours boolean|nil  nobody else has its tables: the state takes them over, instead of copies
-function State:patch(patch, ours)
+---@param whose any  "ours": nobody else has its tables, and the state takes them over; else they are copied
+function State:patch(patch, whose)
   local root, past, revisions, changed, taken_at = self.root, self.past, self.revisions, self.changed, self.taken_at
   local before, n = self.revision, changed.n
   local revision = before
   for key, value in next, patch do
     local old, kind, differs = root[key], PLAIN[type(value)], false
     if not kind then
-      differs = merged(past, root, key, value, ours)
+      differs = merged(past, root, key, value, whose)
     elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
       if past.holders > 0 then
         past:keep(root, key)
@@ -147,8 +148,8 @@ end
 ---@param key string    the table's
 ---@param entry string
 ---@param value any
----@param ours boolean|nil  as for patch
-function State:replace(key, entry, value, ours)
+---@param whose any  as for patch
+function State:replace(key, entry, value, whose)
   local entries, past = self.root[key], self.past
   if value == null then
     value = nil
@@ -160,7 +161,7 @@ function State:replace(key, entry, value, ours)
     past:keep(self.root, key)
     past:keep(entries, entry)
   end
-  entries[entry] = ours and value or M.copy(value)
+  entries[entry] = whose == "ours" and value or M.copy(value)
   if key == "context" then
     self.progress = self.progress + 1
   end
