@@ -82,6 +82,27 @@ bool below_read(const struct sys *sys, const char *folder, const char *name, str
   return good;
 }
 
+bool below_read_part(const struct sys *sys, const char *folder, const char *name, int64_t offset,
+                     struct buffer *to, int64_t *size, struct error *e) {
+  struct sys_stat found;
+  int fd = below_open(sys, folder, name, O_RDONLY | O_NONBLOCK, e);
+  if (fd < 0) return false;
+  bool good = below_file(sys, fd, folder, name, &found, e);
+  while (good && to->length < to->maximum) {
+    size_t piece = to->maximum - to->length < 65536 ? to->maximum - to->length : 65536;
+    char *room = buffer_room(to, piece, e);
+    ssize_t count = room ? sys->pread(sys, fd, room, piece, offset + (int64_t)to->length) : 0;
+    if (count == -EINTR) continue;
+    good = room && (count >= 0 || below_error(e, (int)count, folder, name));
+    if (count <= 0) break;
+    to->length += (size_t)count;
+  }
+  sys->close(sys, fd);
+  int64_t seen = offset + (int64_t)to->length; /* it may have grown meanwhile */
+  *size = good && to->length > 0 && seen > (int64_t)found.size ? seen : (int64_t)found.size;
+  return good;
+}
+
 static bool below_sync(const struct sys *sys, int fd, const char *folder, const char *name,
                        struct error *e) {
   int failed = sys_fsync(sys, fd);

@@ -19,6 +19,10 @@ bool below_list(const struct sys *, const char *folder, const char *name,
 /* Appends the whole file to `to`. */
 bool below_read(const struct sys *, const char *folder, const char *name, struct buffer *to,
                 struct error *);
+/* Appends what the file has from `offset` on, as far as `to` has room; *size is that of all of it.
+ */
+bool below_read_part(const struct sys *, const char *folder, const char *name, int64_t offset,
+                     struct buffer *to, int64_t *size, struct error *);
 /* Writes it whole: beside the others in `folder` itself ("<last part>.new-<8 hex digits>", which a
  * crash may leave behind), then renamed. Folders on the way are made. Where `durable`, bytes and
  * all names on the way survive a power cut. */

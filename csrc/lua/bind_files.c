@@ -2,8 +2,8 @@
  *
  * read(path, max?) write(path, text) create(path, text) sync(path) list(path, name?) stat(path,
  * name?) make_folders(path) remove(path); below a folder, through no link: keep(folder, name, text,
- * durable?) kept(folder, name, max?) settle(folder, name). No descriptor ever reaches Lua. Called
- * by bind_core.c; joined by lua/skillrt/base/files.lua. */
+ * durable?) kept(folder, name, max?) part(folder, name, offset, max) settle(folder, name). No
+ * descriptor ever reaches Lua. Called by bind_core.c; joined by lua/skillrt/base/files.lua. */
 #include "lua/bind.h"
 
 #include <errno.h>
@@ -97,6 +97,24 @@ static int files_put(lua_State *L) {
     return bind_fail(L, &error);
   lua_pushboolean(L, 1);
   return 1;
+}
+
+/* part(folder, name, offset, max) -> what a regular file below the folder, through no link, has
+ * from there on, its size */
+static int files_part(lua_State *L) {
+  const char *folder = check_path(L, 1), *name = check_path(L, 2);
+  lua_Integer offset = luaL_checkinteger(L, 3), maximum = luaL_checkinteger(L, 4);
+  luaL_argcheck(L, offset >= 0, 3, "an offset in bytes");
+  luaL_argcheck(L, maximum >= 0 && maximum <= (lua_Integer)FILE_MAXIMUM, 4, "a size in bytes");
+  struct buffer *text = bind_buffer(L, (size_t)maximum);
+  struct error error = {0};
+  int64_t size = 0;
+  if (!below_read_part(bind_sys(L), folder, name, offset, text, &size, &error))
+    return bind_fail(L, &error);
+  lua_pushlstring(L, text->data ? text->data : "", text->length);
+  lua_pushinteger(L, size);
+  buffer_clear(text);
+  return 2;
 }
 
 /* kept(folder, name, max?) -> text of a regular file below the folder, through no link */
@@ -291,6 +309,7 @@ int bind_files(lua_State *L) {
                                        {"create", files_create},
                                        {"keep", files_keep},
                                        {"kept", files_kept},
+                                       {"part", files_part},
                                        {"settle", files_settle},
                                        {"sync", files_sync},
                                        {"list", files_list},

@@ -214,7 +214,7 @@ describe("a model with tools", function()
   end)
 
   it("is told a long result in part, and the rest lies in a file of the run that it can read on", function()
-    local text = ("line of text\n"):rep(5000)
+    local text = ("line of text\n"):rep(400000) .. "the last one"
     local result, dir = run({ long = { description = "x", run = function() return text end } }, { asks { { "long", {} } },
       asks { { "read", { path = "PATH" } } }, says() })
     assert.equal("completed", result.status, result.message)
@@ -224,6 +224,8 @@ describe("a model with tools", function()
     assert.equal(text, R.read(path))
     assert.equal(text:sub(1, offset), said:sub(1, offset))
     assert.truthy(path:find(dir, 1, true))
+    local read = assert(require("skillrt.tool").check("read", true, "s"))
+    assert.equal("the last one", (read:perform(nil, { path = path, offset = #text - 12 }, { dir = folder, work_dir = dir })))
   end)
 
   it("is asked about where the skill wants a person's approval, for exactly the arguments shown", function()

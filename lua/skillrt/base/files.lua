@@ -99,6 +99,10 @@ M.put = core.files.put
 ---@type fun(base: string, name: string, maximum: integer?): string|nil, string?, string?
 M.kept = core.files.kept
 
+---What a regular file below a folder has from an offset on, through no link, and its size.
+---@type fun(base: string, name: string, offset: integer, maximum: integer): string|nil, integer|string, string?
+M.part = core.files.part
+
 ---Makes a file that is there below a folder, and its name, survive a power cut.
 ---@type fun(base: string, name: string): skillrt.Kept
 M.settle = core.files.settle

@@ -7,7 +7,7 @@ local roots_of = require("skillrt.tool.roots")
 
 local M = {}
 
----How much of a file is read at most.
+---How much of a file is searched at most.
 M.MAX_READ = 4 << 20
 local MAX_PART <const> = 64 * 1024
 local MAX_LISTED <const> = 500
@@ -34,27 +34,30 @@ function M.listed(place)
   return #lines > 0 and table.concat(lines, "\n") or "(an empty folder)"
 end
 
----A text from an offset on, and where it goes on.
----@param text string
+---The text of a file from an offset on, and where it goes on.
+---@param place skillrt.Place
 ---@param offset integer
 ---@param most integer?  bytes
 ---@return string|nil part
 ---@return string? why
-function M.part(text, offset, most)
-  if not utf8.len(text) then
-    return nil, "is no text"
-  elseif offset > #text then
-    return nil, ("has only %d bytes"):format(#text)
+function M.part(place, offset, most)
+  most = most or MAX_PART
+  local text, size = roots_of.part(place, offset, most + 1) -- the byte behind it tells whether a character is cut
+  if not text then
+    return nil, size
+  elseif offset > size then
+    return nil, ("%s has only %d bytes"):format(place.shown, size)
   end
-  local stop = math.min(#text, offset + (most or MAX_PART))
-  while stop > offset and stop < #text and (text:byte(stop + 1) or 0) & 0xC0 == 0x80 do
+  local stop = math.min(#text, most)
+  while stop > 0 and stop < #text and text:byte(stop + 1) & 0xC0 == 0x80 do
     stop = stop - 1
   end
-  local out = text:sub(offset + 1, stop)
+  local out = text:sub(1, stop)
   if not utf8.len(out) then
-    return nil, "offset lies inside a character"
-  elseif stop < #text then
-    out = ("%s\n(%d of %d bytes; go on with offset %d)"):format(out, stop, #text, stop)
+    local inside = offset > 0 and out:byte() & 0xC0 == 0x80
+    return nil, place.shown .. (inside and " has no character that begins at this offset" or " is no text")
+  elseif offset + stop < size then
+    out = ("%s\n(%d of %d bytes; go on with offset %d)"):format(out, offset + stop, size, offset + stop)
   end
   return out ~= "" and out or "(an empty file)"
 end
@@ -73,13 +76,7 @@ function M.look(place, offset, most, is_file)
   elseif info.kind == "directory" and not is_file then
     return M.listed(place)
   end
-  local text
-  text, message = roots_of.read(place, M.MAX_READ)
-  if not text then
-    return nil, message
-  end
-  local out, why = M.part(text, offset, most)
-  return out, why and ("%s %s"):format(place.shown, why)
+  return M.part(place, offset, most)
 end
 
 return M

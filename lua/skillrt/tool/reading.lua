@@ -138,9 +138,13 @@ TOOLS.grep = {
       return nil, message
     end
     local fits = wildcard.compile(arguments.files or "**")
-    local found, searched = {}, 0
+    local found, searched, unread = {}, 0, {}
     local function search(one, name)
-      local text = fits(name) and roots_of.read(one, looking.MAX_READ)
+      local text, why = nil, nil
+      if fits(name) then
+        text, why = roots_of.read(one, looking.MAX_READ)
+      end
+      unread[#unread + 1] = why and name
       searched = searched + (text and #text or 0)
       if text and not text:find("\0", 1, true) and not add_lines(found, name, text, is_found) then
         return false
@@ -150,10 +154,19 @@ TOOLS.grep = {
     local info, why = roots_of.stat(place)
     if not info then
       return nil, why
-    elseif info.kind == "directory" then
-      return told(found, walk(place, "", 0, { n = 0 }, search), "(nothing found)")
     end
-    return told(found, search(place, place.name), "(nothing found)")
+    local is_whole
+    if info.kind == "directory" then
+      is_whole = walk(place, "", 0, { n = 0 }, search)
+    else
+      is_whole = search(place, place.name)
+    end
+    if unread[1] then
+      local more = #unread > 10 and (" and %d more"):format(#unread - 10) or ""
+      found[#found + 1] = ("(not searched: %s%s: more than %d bytes, or not to be read)"):format(
+        table.concat(unread, ", ", 1, math.min(#unread, 10)), more, looking.MAX_READ)
+    end
+    return told(found, is_whole, "(nothing found)")
   end,
 }
 

@@ -182,6 +182,15 @@ function M.read(place, most)
   return files.kept(place.root.path, place.name, most)
 end
 
+---@param place skillrt.Place
+---@param offset integer
+---@param most integer  bytes
+---@return string|nil text
+---@return integer|string size  or a message
+function M.part(place, offset, most)
+  return files.part(place.root.path, place.name, offset, most)
+end
+
 ---What is in a folder of a place.
 ---@param place skillrt.Place
 ---@param name string

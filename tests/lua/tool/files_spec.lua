@@ -55,6 +55,25 @@ describe("tools for files", function()
     assert.equal("(nothing found)", (use("grep", { pattern = "needle", path = "in", files = "*.txt" })))
   end)
 
+  it("read on in a file of any length, and say what is too long to be searched", function()
+    sh "truncate -s 10G in/huge; printf 'the end \\303\\251' >> in/huge; (yes 'a line' | head -c 5000000; echo needle) > in/long"
+    assert.matches("^\0+\n%(64 of 10737418250 bytes; go on with offset 64%)$", (use("read_file", { path = "in/huge", limit = 64 })))
+    assert.equal("the end \u{E9}", (use("read_file", { path = "in/huge", offset = 10 << 30 })))
+    assert.matches("^ end \n%(10737418248 of 10737418250 bytes; go on with offset 10737418248%)$",
+      (use("read_file", { path = "in/huge", offset = (10 << 30) + 3, limit = 6 })))
+    assert.equal("needle\n", (use("read_file", { path = "in/long", offset = 5000000 })))
+    for offset, wanted in pairs { [(10 << 30) + 9] = "no character that begins", [11 << 30] = "has only 10737418250 bytes" } do
+      local text, message = use("read_file", { path = "in/huge", offset = offset })
+      assert.is_nil(text)
+      assert.matches(wanted, message)
+    end
+    assert.equal("d/deep.c:2:needle 7\n(not searched: huge, long: more than 4194304 bytes, or not to be read)",
+      (use("grep", { pattern = "needle", path = "in" })))
+    assert.matches("^%(not searched: long: more than 4194304 bytes", (use("grep", { pattern = "needle", path = "in/long" })))
+    R.write(base .. "/in/bad", "caf\xe9 au lait")
+    assert.matches("in/bad is no text", select(2, use("read_file", { path = "in/bad" })))
+  end)
+
   it("read nothing outside: by links, .., absolute paths, FIFOs, devices", function()
     for _, path in ipairs(escapes "in") do
       for name, arguments in pairs { read_file = { path = path }, list_dir = { path = path },
