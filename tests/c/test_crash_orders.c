@@ -203,6 +203,22 @@ static void over_http(void) {
   }
 }
 
+static void over_sessions(void) {
+  TEST("a program that is told all again, its answers in every order, killed anywhere") {
+    in_shape("feed", 6);
+  }
+  TEST("a program that is told nothing again, its answers in every order, killed anywhere") {
+    in_shape("stateless", 6);
+  }
+  TEST("a program that is not begun again unasked, its answers in every order, killed anywhere") {
+    in_shape("lost", 20);
+  }
+  TEST("programs that end behind an answer, in many orders, killed anywhere") {
+    setenv("CRASH_SHAPE", "ends", 1);
+    everywhere("orders_branches", getenv("SKILLRT_FULL") ? 40 : 10, true, 0, 0);
+  }
+}
+
 static void with_people(void) {
   static const char *const both[] = {"{\"answer\":\"yes\",\"question\":1,\"id\":\"answer\"}",
                                      "{\"event\":\"go\",\"value\":7,\"id\":\"event\"}", NULL};
@@ -245,8 +261,7 @@ static void in_due_time(void) {
   }
 }
 
-int main(void) {
-  setvbuf(stdout, NULL, _IOLBF, 0);
+static void whole_skills(void) {
   TEST("four commands at once come to one end in every order, killed anywhere (F40, F41)") {
     everywhere("orders_phases", 24, false, 0, 0);
   }
@@ -265,9 +280,17 @@ int main(void) {
   TEST("what was done is undone, in every order of two replies and late, killed anywhere (R171)") {
     everywhere("undone", 6, true, 61000, 1);
   }
-  branches();
-  over_http();
-  in_due_time();
-  with_people();
+}
+
+int main(void) {
+  static const struct {
+    const char *name;
+    void (*test)(void);
+  } groups[] = {{"skills", whole_skills},    {"branches", branches}, {"http", over_http},
+                {"sessions", over_sessions}, {"time", in_due_time},  {"people", with_people}};
+  const char *only = getenv("CRASH_ONLY"); /* one of these, for who looks for a reason */
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    if (!only || strcmp(only, groups[i].name) == 0) groups[i].test();
   return (int)!crash_close() | check_finish();
 }

@@ -90,6 +90,7 @@ void crash_wait(struct crash *c, struct skillrt *run) {
   }
   drain_pool();
   if (poll(&readable, 1, 0) > 0) return;
+  programs_hear(&c->programs);
   int timeout = skillrt_timeout_ms(run), running = programs_running(&c->programs);
   int left = arrivals_left(c);
   if (running + left > 0 && (timeout < 0 || timeout > SOON_MS))

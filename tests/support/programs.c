@@ -16,7 +16,7 @@ enum { FIRST_PID = 0x30000000 }; /* the kernel gives none so high: no real proce
 
 static struct programs *newest; /* the book of the last start */
 
-static int line_of(struct programs *p, const char *name) {
+int programs_line(struct programs *p, const char *name) {
   for (int i = 0; i < p->lines; i++)
     if (strcmp(p->book[i].name, name) == 0) return i;
   assert(p->lines < PROGRAMS && strlen(name) < PROGRAM_NAME);
@@ -38,10 +38,11 @@ static void mark_before(struct programs *p, const char *name) {
   }
 }
 
-static void count_start(struct programs *p, struct program_line *line) {
-  bool once = strncmp(line->name, "once", 4) == 0;
-  const char *why = line->told                                   ? "its answer was durable"
-                    : line->followed                             ? "what follows it was started"
+void programs_count(struct programs *p, int n, bool is_fed) {
+  struct program_line *line = &p->book[n];
+  bool once = strncmp(line->name, "once", 4) == 0 && !(is_fed && line->answered);
+  const char *why = !is_fed && line->told                        ? "its answer was durable"
+                    : !is_fed && line->followed                  ? "what follows it was started"
                     : once && line->starts > 0 && !line->allowed ? "it may not be repeated"
                                                                  : NULL;
   line->starts++;
@@ -67,30 +68,37 @@ static int give_ends(struct program *program, const struct sys_spawn *what) {
   return event;
 }
 
-int programs_spawn(struct programs *p, const struct sys_spawn *what, pid_t *pid, int *ended) {
+struct program *programs_slot(struct programs *p, int line) {
   struct program *program = p->list;
   while (program < p->list + PROGRAMS && program->pid)
     program++;
-  assert(program < p->list + PROGRAMS && what->argv[0] && what->argv[1]);
-  int name = line_of(p, what->argv[1]);
-  *program = (struct program){.pid = FIRST_PID + ++p->started, .name = name, .running = true};
+  assert(program < p->list + PROGRAMS);
+  *program = (struct program){.pid = FIRST_PID + ++p->started, .name = line, .running = true};
+  return program;
+}
+
+int programs_spawn(struct programs *p, const struct sys_spawn *what, pid_t *pid, int *ended) {
+  assert(what->argv[0] && what->argv[1]);
+  struct program *program = programs_slot(p, programs_line(p, what->argv[1]));
   program->http = strcmp(what->argv[0], HTTP) == 0;
   *ended = program->http ? -1 : give_ends(program, what);
-  count_start(p, &p->book[name]);
+  if (strcmp(what->argv[0], "session") == 0) programs_talk_begin(p, program, what->in);
+  programs_count(p, program->name, false);
   *pid = program->pid;
   newest = p;
   return 0;
 }
 
-static void end(struct program *program, int status) {
+void programs_end(struct programs *p, struct program *program, int status) {
   uint64_t one = 1;
   if (!program->running) return;
   program->running = false;
   program->status = status;
-  if (program->http) {
+  if (program->http || program->of) {
     program->pid = 0;
     return;
   }
+  if (program->stays) programs_talk_end(p, program);
   close(program->out);
   ssize_t written = write(program->ended, &one, sizeof one);
   assert(written == (ssize_t)sizeof one);
@@ -100,7 +108,7 @@ static void end(struct program *program, int status) {
 int programs_kill(struct programs *p, pid_t pid, int signal) {
   struct program *program = find(p, pid);
   if (!program) return -ESRCH;
-  if (signal) end(program, signal);
+  if (signal) programs_end(p, program, signal);
   return 0;
 }
 
@@ -116,7 +124,7 @@ int programs_reap(struct programs *p, pid_t pid, int *status) {
 int programs_running(const struct programs *p) {
   int count = 0;
   for (int i = 0; i < PROGRAMS; i++)
-    count += p->list[i].pid && p->list[i].running;
+    count += p->list[i].pid && p->list[i].running && !p->list[i].stays;
   return count;
 }
 
@@ -132,7 +140,7 @@ static void reply_to(struct programs *p, struct program *program, struct span te
   } else if (first && strncmp(line->name, "lost", 4) == 0) {
     reply = (struct reply){.status = REPLY_BROKEN, .sent = true, .message = "agent: reset"};
   }
-  end(program, 0);
+  programs_end(p, program, 0);
   if (!exchange) return;
   exchange->handle = NULL;
   exchange->done(exchange, &reply);
@@ -144,9 +152,14 @@ void programs_answer(struct programs *p, int n) {
   for (; n >= 0; n--, after = next->pid) {
     next = NULL;
     for (int i = 0; i < PROGRAMS; i++)
-      if (p->list[i].running && p->list[i].pid > after && (!next || p->list[i].pid < next->pid))
+      if (p->list[i].running && !p->list[i].stays && p->list[i].pid > after &&
+          (!next || p->list[i].pid < next->pid))
         next = &p->list[i];
     assert(next);
+  }
+  if (next->of) {
+    programs_talk_answer(p, next);
+    return;
   }
   char text[PROGRAM_NAME + 8];
   int length = snprintf(text, sizeof text, "%s=ok", p->book[next->name].name);
@@ -156,7 +169,7 @@ void programs_answer(struct programs *p, int n) {
   }
   ssize_t written = write(next->out, text, (size_t)length);
   (void)written; /* nobody reads it any more: EPIPE */
-  end(next, 0);
+  programs_end(p, next, 0);
 }
 
 /* ---- over HTTP ---- */
@@ -184,10 +197,11 @@ static bool http_send(struct transport *transport, struct exchange *exchange,
 
 /* The server goes on with it, and nobody waits for its reply. */
 static void http_cancel(struct transport *transport, struct exchange *exchange, bool at_once) {
-  (void)transport, (void)at_once;
+  struct scripted *s = (struct scripted *)transport;
+  (void)at_once;
   struct program *program = exchange->handle;
   struct reply reply = {.status = REPLY_CANCELED, .sent = true, .retry_after_ms = -1};
-  end(program, 0);
+  programs_end(s->programs, program, 0);
   exchange->handle = NULL;
   exchange->done(exchange, &reply);
 }
@@ -229,7 +243,7 @@ void programs_allow(struct programs *p) {
 
 void programs_clear(struct programs *p) {
   for (int i = 0; i < PROGRAMS; i++)
-    end(&p->list[i], SIGKILL);
+    programs_end(p, &p->list[i], SIGKILL);
   int twice = p->twice;
   *p = (struct programs){.twice = twice};
 }

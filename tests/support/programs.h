@@ -8,12 +8,17 @@
  * one that follows it (a.2 follows a.1) was started. An HTTP exchange is a program, too: it is
  * started through struct sys, named by the end of its URL, and what is started of it first is
  * answered "busy" (503, nothing was done) where its name begins with that, and broken off after it
- * was sent where it begins with "lost". Used by crash.h. */
+ * was sent where it begins with "lost". A program "session NAME" stays; each message it is sent,
+ * {"id":"a.1"}, is one of these programs by its id. One whose NAME begins with "feed" may be told
+ * again what was answered, from x.1 on; one of "once" may not be begun again unasked. It ends
+ * behind its first answer to what begins with "bye". Used by crash.h. */
 #ifndef SKILLRT_TESTS_PROGRAMS_H
 #define SKILLRT_TESTS_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/sys.h"
 #include "transport/transport.h"
@@ -27,12 +32,18 @@ struct program {
   struct exchange *exchange; /* NULL: a program, or nobody waits for the reply */
   bool http, running;
   int status;
+  pid_t of; /* it is a message to this one */
+  bool stays, feeds;
+  int in;
+  uint64_t told;   /* a bit for each line of the book */
+  char text[1024]; /* of it that is no message yet */
+  size_t size;
 };
 
 struct program_line { /* of the book */
   char name[PROGRAM_NAME];
   int starts;
-  bool told, followed, allowed;
+  bool told, followed, allowed, answered;
 };
 
 struct programs {
@@ -44,6 +55,19 @@ struct programs {
 int programs_spawn(struct programs *, const struct sys_spawn *, pid_t *pid, int *ended);
 int programs_kill(struct programs *, pid_t pid, int signal);
 int programs_reap(struct programs *, pid_t pid, int *status);
+
+/* What was said to programs that stay: before it is asked who runs. */
+void programs_hear(struct programs *);
+
+/* Parts of programs.c and programs_talk.c for each other. */
+int programs_line(struct programs *, const char *name);
+struct program *programs_slot(struct programs *, int line);
+/* It may be told again what was answered: whether that is durable an outsider does not know. */
+void programs_count(struct programs *, int line, bool is_fed);
+void programs_end(struct programs *, struct program *, int status);
+void programs_talk_begin(struct programs *, struct program *, int in);
+void programs_talk_end(struct programs *, struct program *);
+void programs_talk_answer(struct programs *, struct program *message);
 
 /* The transport of HTTP for the newest book: what scripted_http.c hands over to. */
 __attribute__((visibility("default"))) bool

@@ -46,6 +46,20 @@ local function says(ctx, name)
   end
 end
 
+-- Two that talk to one program at once, by two messages each.
+local function talks(ctx, session, again, first, second, between)
+  local function tell(name)
+    return must(ctx.await {
+      kind = "session", session = session, again = again, argv = { "session", session }, id = name, expect = "json",
+      message = ('{"id":"%s"}'):format(name), idempotent = not name:find "^once", retry = { max = 3 },
+    }).value.said
+  end
+  local function pair(name)
+    return function() return tell(name .. ".1") .. (between and between(name) or " ") .. tell(name .. ".2") end
+  end
+  return ctx.all { pair(first), pair(second) }
+end
+
 local function nested(ctx, at_once, names)
   return ctx.map(names or { "a", "once-b" }, function(name)
     return must(ctx.map({ 1, 2 }, function(part)
@@ -235,6 +249,19 @@ local SHAPES = {
     perform("once-d", "e")
     post(ctx, "m.3")
     return told
+  end,
+  -- programs that one talks to: told all again, told nothing again, or asked about where it is another one
+  feed = function(ctx) return talks(ctx, "feed", "feed", "a", "once-b") end,
+  stateless = function(ctx) return talks(ctx, "stateless", "stateless", "a", "once-b") end,
+  lost = function(ctx)
+    return talks(ctx, "once-lost", "lost", "a", "once-b", function(name) return say(ctx, name:gsub("^once.", "c")) end)
+  end,
+  -- one that ends behind its answer to a first "bye", whatever else it was asked
+  ends = function(ctx)
+    return ctx.all {
+      function() return must(talks(ctx, "feed", "feed", "a", "bye-b")) end,
+      function() return must(talks(ctx, "stateless", "stateless", "c", "bye-d")) end,
+    }
   end,
   loop = function(ctx)
     return ctx.loop(0, function(value, round)

@@ -2,15 +2,20 @@
 -- its turn where one of them is full; a combinator with a limit begins its branches while it has room.
 --
 -- `max_parallel` counts calls, never branches, so that nesting cannot block itself; a call whose result follows from
--- others (`pure`) takes no place. Part of branches.lua, which alone uses it.
+-- others (`pure`) and the deadline of `within` take no place. Part of branches.lua, which alone uses it.
 
 local M = {}
+
+-- Calls under a scope that take a place in it, or wait for one.
+local function counted(scope)
+  return scope.open - (scope.free or 0)
+end
 
 ---A scope with a limit begins its branches one by one, when all others wait and there is room.
 ---@param self skillrt.Execution
 ---@param scope skillrt.Scope
 function M.feed(self, scope)
-  if scope.feed and not scope.is_fed and scope.open < scope.limit then
+  if scope.feed and not scope.is_fed and counted(scope) < scope.limit then
     scope.is_fed = true
     self.feeding[#self.feeding + 1] = scope
   end
@@ -23,7 +28,7 @@ function M.begin_one(self)
   local feeding = self.feeding
   while self.fed <= #feeding do
     local scope = feeding[self.fed]
-    if scope.open < scope.limit and scope.feed() then
+    if counted(scope) < scope.limit and scope.feed() then
       return true
     end
     scope.is_fed = false
@@ -43,8 +48,12 @@ local function has_room(scope)
   return true
 end
 
+local function takes_place(call)
+  return not (call.request.pure or call.branch.is_deadline)
+end
+
 local function admit(self, call)
-  local counts = not call.request.pure
+  local counts = takes_place(call)
   local ok, full = not counts, nil
   if counts then
     ok, full = has_room(call.branch.scope)
@@ -86,9 +95,10 @@ end
 ---@param call skillrt.Call  { place, branch }
 function M.declare(self, call)
   self.calls[call.place] = call
-  local scope = call.branch.scope
+  local scope, is_free = call.branch.scope, not takes_place(call)
   while scope do
     scope.open = scope.open + 1
+    scope.free = is_free and (scope.free or 0) + 1 or scope.free
     scope = scope.above
   end
   admit(self, call)
@@ -105,6 +115,7 @@ function M.release(self, call)
   while at do
     at.open = at.open - 1
     at.out = admitted == "counted" and at.out - 1 or at.out
+    at.free = admitted == "free" and at.free - 1 or at.free
     at = at.above
   end
   at = scope

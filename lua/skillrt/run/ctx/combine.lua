@@ -238,7 +238,7 @@ function M.gather(execution, branch, fn, options)
 end
 
 -- Branches of which one decides: the others are ended then.
-local function race(execution, branch, fns, decides)
+local function race(execution, branch, fns, decides, deadline)
   local scope = execution:scope(branch, execution:place(branch))
   local ended, decision, last = 0, nil, nil
   local function over(one, ok, a, b, c)
@@ -255,7 +255,8 @@ local function race(execution, branch, fns, decides)
     end
   end
   for i = 1, #fns do
-    execution:begin(("%s.%d."):format(scope.place, i), scope, over, fns[i], i).index = i
+    local one = execution:begin(("%s.%d."):format(scope.place, i), scope, over, fns[i], i)
+    one.index, one.is_deadline = i, fns[i] == deadline
   end
   wait_for(execution, scope)
   return decision, last
@@ -280,7 +281,7 @@ end
 function M.within(execution, branch, seconds, fn, sleep)
   local decision = race(execution, branch, { fn, sleep }, function()
     return true
-  end)
+  end, sleep)
   if decision.index == 2 then
     return nil, ("%g seconds have passed"):format(seconds), "timeout"
   elseif decision.failure then
