@@ -14,7 +14,6 @@ M.FIELDS = { roots = roots_of.FIELD }
 
 local MOST_FOUND <const> = 500
 local MOST_VISITED <const> = 100000
-local MOST_SEARCHED <const> = 256 << 20 -- bytes of one grep
 local MAX_LINE <const> = 2000
 local MAX_DEPTH <const> = 64
 
@@ -107,20 +106,22 @@ TOOLS.glob = {
   end,
 }
 
--- The lines of a text in which something is found; true: there may be more.
-local function add_lines(found, name, text, is_found)
-  local number = 0
+-- The lines of a text in which something is found; true: there may be more. Also how much work it was, up to a bound.
+local function add_lines(found, name, text, is_found, most)
+  local number, work = 0, 0
   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
     number = number + 1
     line = #line > MAX_LINE and line:sub(1, MAX_LINE) or line
-    if is_found(line) then
+    local is_there, states = is_found(line)
+    work = work + states
+    if is_there then
       found[#found + 1] = ("%s:%d:%s"):format(name, number, line)
-      if #found >= MOST_FOUND then
-        return false
-      end
+    end
+    if #found >= MOST_FOUND or work > most then
+      return false, work
     end
   end
-  return true
+  return true, work
 end
 
 TOOLS.grep = {
@@ -145,11 +146,12 @@ TOOLS.grep = {
         text, why = roots_of.read(one, looking.MAX_READ)
       end
       unread[#unread + 1] = why and name
-      searched = searched + (text and #text or 0)
-      if text and not text:find("\0", 1, true) and not add_lines(found, name, text, is_found) then
-        return false
+      if not text or text:find("\0", 1, true) then
+        return true
       end
-      return searched < MOST_SEARCHED
+      local is_whole, work = add_lines(found, name, text, is_found, looking.MAX_WORK - searched)
+      searched = searched + work
+      return is_whole
     end
     local info, why = roots_of.stat(place)
     if not info then

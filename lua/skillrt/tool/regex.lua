@@ -45,6 +45,8 @@ function Reader:escape(set)
   elseif CLASS[char] then
     bytes_of(CLASS[char], set)
     return nil
+  elseif not ESCAPED[char] and char:find("%w") then -- \1, \x41, \p{L}: not what it says
+    self:fail(("has \\%s, which is not known"):format(char))
   end
   local byte = (ESCAPED[char] or char):byte()
   set[byte] = true
@@ -62,12 +64,18 @@ function Reader:class()
     if char == "" then
       self:fail("has a [ without its ]")
     end
+    if char == "[" and self:peek():find("[:.=]") then
+      self:fail(("has a class [%s, which is not known"):format(self:peek()))
+    end
     local low = char == "\\" and self:escape(set) or char ~= "\\" and char:byte() or nil
     if low and self:peek() == "-" and self.text:sub(self.at + 1, self.at + 1) ~= "]" then
       self:take()
       local high = self:take()
       high = high == "\\" and self:escape({}) or high:byte()
-      for byte = low, high or low do
+      if not high or high < low then
+        self:fail("has a range that does not go from one character to a later one")
+      end
+      for byte = low, high do
         set[byte] = true
       end
     elseif low then
@@ -143,6 +151,8 @@ function Reader:repeated()
       count = { low, tonumber(high) or (comma == "" and low or nil) }
       if math.max(count[1], count[2] or 0) > MOST_REPEATED then
         self:fail(("repeats more than %d times"):format(MOST_REPEATED))
+      elseif count[2] and count[2] < count[1] then
+        self:fail("repeats at most fewer times than at least")
       end
     else
       return one
@@ -248,17 +258,18 @@ local function holds(edge, text, at)
   return is_border == (edge == "b")
 end
 
--- Puts a state and all that it leads to without a byte among those that are followed; true: it is over.
+-- Puts a state and all that it leads to without a byte among those that are followed; true: it is over. And how many
+-- were looked at.
 local function follow(machine, list, seen, from, text, at)
-  local stack, count = { from }, 1
+  local stack, count, looked = { from }, 1, 0
   while count > 0 do
     local one = stack[count]
-    count = count - 1
+    count, looked = count - 1, looked + 1
     if seen[one] ~= at then
       seen[one] = at
       local here = machine[one]
       if here.over then
-        return true
+        return true, looked
       elseif here.set then
         list[#list + 1] = here
       elseif not here.edge or holds(here.edge, text, at) then
@@ -267,13 +278,14 @@ local function follow(machine, list, seen, from, text, at)
       end
     end
   end
-  return false
+  return false, looked
 end
 
----What tells whether an expression is found in a text; or nil and what is wrong with it.
+---What tells whether an expression is found in a text, and how many states it looked at for that; or nil and what is
+---wrong with it.
 ---@param expression string
 ---@param ignore_case boolean?
----@return (fun(text: string): boolean)|nil found
+---@return (fun(text: string): boolean, integer)|nil found
 ---@return string? message
 function M.compile(expression, ignore_case)
   local reader = setmetatable({ text = expression, at = 1, ignore_case = ignore_case }, Reader)
@@ -292,21 +304,27 @@ function M.compile(expression, ignore_case)
     return nil, ("the expression %s"):format(start.regex)
   end
   return function(text)
-    local list, seen = {}, {}
+    local list, seen, work = {}, {}, 0
     for at = 1, #text + 1 do
       local byte, following, next_seen = text:byte(at), {}, {}
-      if follow(machine, list, seen, start, text, at) then
-        return true
+      local is_over, looked = follow(machine, list, seen, start, text, at)
+      work = work + looked
+      if is_over then
+        return true, work
       end
       for i = 1, byte and #list or 0 do
         local here = list[i]
-        if here.set[byte] and follow(machine, following, next_seen, here.to, text, at + 1) then
-          return true
+        if here.set[byte] then
+          is_over, looked = follow(machine, following, next_seen, here.to, text, at + 1)
+          work = work + looked
+          if is_over then
+            return true, work
+          end
         end
       end
-      list, seen = following, next_seen
+      list, seen, work = following, next_seen, work + #list
     end
-    return false
+    return false, work
   end
 end
 

@@ -2,6 +2,7 @@
 require "tests.support.json_shim"
 local F = require "tests.support.fake_ctx"
 local R = require "tests.support.runs"
+local looking = require "skillrt.tool.looking"
 local tool = require "skillrt.tool"
 
 local base, task, ctx
@@ -72,6 +73,18 @@ describe("tools for files", function()
     assert.matches("^%(not searched: long: more than 4194304 bytes", (use("grep", { pattern = "needle", path = "in/long" })))
     R.write(base .. "/in/bad", "caf\xe9 au lait")
     assert.matches("in/bad is no text", select(2, use("read_file", { path = "in/bad" })))
+  end)
+
+  it("search for a bounded time, whatever the expression, and say that there is more", function()
+    R.write(base .. "/in/as", (("a"):rep(1999) .. "\n"):rep(20) .. "b\n")
+    local most <const> = looking.MAX_WORK
+    for _, pattern in ipairs { ("(a?){99}"):rep(9) .. "b", ("("):rep(45) .. "|" .. ("|)*"):rep(45) .. "b" } do
+      looking.MAX_WORK = 1000000
+      local text = use("grep", { pattern = pattern, path = "in/as" })
+      looking.MAX_WORK = most
+      assert.equal("(and more: ask for less)", text)
+    end
+    assert.equal("as:21:b", (use("grep", { pattern = "b", path = "in/as" })))
   end)
 
   it("read nothing outside: by links, .., absolute paths, FIFOs, devices", function()

@@ -67,6 +67,19 @@ describe("an expression", function()
     end
   end)
 
+  it("is refused where it is not what people mean by it, and its work is counted", function()
+    for text, wanted in pairs { ["(a)\\1"] = "has \\1, which is not known at 6", ["\\x41"] = "has \\x,", ["\\p{L}"] = "has \\p,",
+      ["[[:alpha:]]"] = "has a class [:", ["[z-a]"] = "has a range", ["[a-\\d]"] = "has a range", ["a{3,1}"] = "repeats at most" } do
+      local found, message = regex.compile(text)
+      assert.is_nil(found, text)
+      assert.truthy(message:find(wanted, 1, true), message)
+    end
+    local one, many = regex.compile "b", regex.compile(("a?"):rep(100) .. "b")
+    local text = ("a"):rep(1000)
+    assert.is_true(select(2, many(text)) > 50 * select(2, one(text)))
+    assert.is_true(regex.compile "[\\[:]x\\.\\-" ":x.-")
+  end)
+
   it("is matched in time that grows with the text alone, whatever it is", function()
     local begun = os.clock()
     assert.is_false(regex.compile("(a*)*(a*)*(a|aa)+b")(("a"):rep(5000)))
