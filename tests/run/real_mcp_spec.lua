@@ -220,7 +220,28 @@ describe("an official server of MCP", function()
   end)
 end)
 
+-- Those of the suite's scenarios of authorization that are not played: private_key_jwt wants a signature, the complete
+-- flow across applications the tokens of somebody's identity provider.
+local AUTH <const> = [[metadata-default metadata-var1 metadata-var2 metadata-var3 basic-cimd scope-from-www-authenticate
+  scope-from-scopes-supported scope-omitted-when-undefined scope-step-up scope-retry-limit token-endpoint-auth-basic
+  token-endpoint-auth-post token-endpoint-auth-none pre-registration 2025-03-26-oauth-metadata-backcompat
+  2025-03-26-oauth-endpoint-fallback resource-mismatch offline-access-scope offline-access-not-supported
+  client-credentials-basic]]
+
 describe("the official conformance suite", function()
+  for scenario in AUTH:gmatch "%S+" do
+    it("(auth/" .. scenario .. ") passes our client and a person", function()
+      local place <close> = K.folder()
+      local tree = os.getenv "PWD"
+      local client = ("%s %s/tests/support/mcp/person.mjs %s %s"):format(NODE, tree, K.program, tree)
+      local command = "cd %s && XDG_STATE_HOME=$PWD timeout 80 %s %sconformance/dist/index.js client --command %s --scenario %s"
+      local pipe = io.popen((command .. " 2>&1"):format(place.path, NODE, PACKAGES, K.quoted(client), "auth/" .. scenario))
+      local text = pipe:read "a"
+      local ok = pipe:close()
+      assert(ok and text:find("OVERALL: PASSED", 1, true) and text:find(" 0 warnings", 1, true), text)
+    end)
+  end
+
   for _, scenario in ipairs { "initialize", "tools_call", "sse-retry" } do
     it("(" .. scenario .. ") passes our client", function()
       local place <close> = K.folder()

@@ -348,7 +348,8 @@ static const struct {
     {"/bomb", true, bomb},       {"/redirect", true, redirect}, {"/loop", true, loop},
     {"/sse", true, sse},         {"/sse-cut", true, sse_cut},   {"/garbage", true, garbage},
     {"/raw", true, raw},         {"/nothing", true, nothing},   {"/reset-first", true, reset_first},
-    {"/talk/", false, talk},
+    {"/talk/", false, talk},     {"/.well", false, plan},       {"/register", true, plan},
+    {"/token", true, plan},
 };
 
 bool http_reply(struct request *request) {

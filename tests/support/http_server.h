@@ -8,7 +8,8 @@
  *   /echo              200, the request's body as it came
  *   /head              200, the request's head as it came
  *   /status/N          status N with a small JSON body
- *   /plan, /plan/...   the n-th request gets the n-th line of the plan (the last one repeats)
+ *   /plan, /plan/...   the n-th request gets the n-th line of the plan (the last one repeats);
+ *                      the same of /.well-known/..., /register and /token
  *   /raw?file=F&piece=N&ms=M&cut=K&end=reset   the bytes of the file F as the whole reply, N at a
  *                      time, M ms apart, only the first K of them, then the connection's end or a
  * reset /counts            {"requests":..,"connections":..,"keys":..}; not counted itself

@@ -161,7 +161,11 @@ function M.server(plan)
     request = function(n)
       local text = M.read(("%s/%d"):format(folder, n))
       local head, body = (text or ""):match "^(.-\r\n\r\n)(.*)$"
-      return head, body and body ~= "" and assert(json.decode(body)) or nil
+      return head, body and body:find "^[%[{]" and assert(json.decode(body)) or nil
+    end,
+    -- The body of the n-th request as it came.
+    body = function(n)
+      return (M.read(("%s/%d"):format(folder, n)) or ""):match "\r\n\r\n(.*)$"
     end,
     plan = function(text)
       M.write(plan_file, text)

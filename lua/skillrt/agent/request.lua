@@ -45,6 +45,7 @@ local COMMON = {
   pace = { kind = "table" }, -- wait(now) ms before it leaves; learn(reply, now)
   prompt = { kind = "string" }, -- its words, which the run keeps for people
   show = { kind = "function" }, -- what people who watch see of what arrives
+  take = { kind = "function" }, -- takes what is nobody's business out of a reply, before anything sees it
   secrets = { kind = "text", list = true }, -- texts that no reply may bring into the journal
 }
 

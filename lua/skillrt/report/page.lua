@@ -5,6 +5,7 @@
 -- policy (CSP) allows the page's own script and style, by their digests, and nothing else. Called by
 -- cli/command/report.lua.
 
+local base64 = require("skillrt.base.base64")
 local core = require("skillrt.core")
 local data_of = require("skillrt.report.page_data")
 local iso = require("skillrt.run.books").iso
@@ -16,27 +17,9 @@ local M = {}
 
 local SCRIPTS <const> = { "base", "charts", "list", "state" }
 
-local BASE64 <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-local function base64(bytes)
-  local out = {}
-  for i = 1, #bytes, 3 do
-    local a, b, c = bytes:byte(i, i + 2)
-    local bits = a << 16 | (b or 0) << 8 | (c or 0)
-    for k = 0, 3 do
-      local place = (bits >> (18 - 6 * k) & 63) + 1
-      out[#out + 1] = (k == 2 and not b or k == 3 and not c) and "=" or BASE64:sub(place, place)
-    end
-  end
-  return table.concat(out)
-end
-
 -- A text's digest as a policy names it.
 local function digest(text)
-  local bytes = core.sha256(text):gsub("%x%x", function(hex)
-    return string.char(tonumber(hex, 16))
-  end)
-  return ("'sha256-%s'"):format(base64(bytes))
+  return ("'sha256-%s'"):format(base64.encode(base64.of_hex(core.sha256(text))))
 end
 
 local function numbered(char)

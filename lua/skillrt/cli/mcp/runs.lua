@@ -15,7 +15,7 @@ local US <const> = "/proc/self/exe" -- the program that is running, also where a
 local MOST_STATE <const> = 32 << 10 -- bytes of JSON
 local MOST_OUTPUT <const> = 64 << 10
 
----@class skillrt.mcp.Runs
+---@class skillrt.tool.mcp.Runs
 ---@field folder string       absolute
 ---@field at_once integer     programs that may go on with runs
 ---@field words string[]      what the operator gives every run: --limit, --agent
@@ -25,7 +25,7 @@ local MOST_OUTPUT <const> = 64 << 10
 local Runs = {}
 Runs.__index = Runs
 
----@return skillrt.mcp.Runs
+---@return skillrt.tool.mcp.Runs
 function M.new(options)
   return setmetatable({ folder = files.join(files.current(), options.folder), at_once = options.at_once,
     words = options.words, agent = options.agent, raise = options.raise, programs = {} }, Runs)
@@ -200,7 +200,7 @@ function Runs:stands(id, dir)
   return told
 end
 
----@class skillrt.mcp.Follow  a run that somebody waits for
+---@class skillrt.tool.mcp.Follow  a run that somebody waits for
 ---@field id string
 ---@field dir string
 ---@field program table|nil  that goes on with it

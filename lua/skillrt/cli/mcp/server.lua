@@ -22,8 +22,8 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
   .. "name; status, answer, resume, stop, log and explain take that name. A run goes on when nobody waits for it, and "
   .. "survives this client: resume goes on with what paused."
 
----@class skillrt.mcp.Server
----@field runs skillrt.mcp.Runs
+---@class skillrt.tool.mcp.Server
+---@field runs skillrt.tool.mcp.Runs
 ---@field skills table        of served.find
 ---@field paths string[]
 ---@field agent string[]      --agent and its words
@@ -35,7 +35,7 @@ local INSTRUCTIONS <const> = "Runs skills as durable runs. list says which there
 local Server = {}
 Server.__index = Server
 
----@return skillrt.mcp.Server
+---@return skillrt.tool.mcp.Server
 function M.new(options)
   return setmetatable({ runs = options.runs, skills = options.skills, paths = options.paths, agent = options.agent,
     waiting = {}, count = 0, open = true, elicits = false, sent = {}, last = 0 }, Server)

@@ -20,7 +20,7 @@ local REFUSED <const> = { [codes.usage] = true, [codes.busy] = true, [codes.dama
   [codes.internal] = true }
 
 ---Nobody waits any more for what was begun: the run that the request drives stops, and can be resumed.
----@param self skillrt.mcp.Server
+---@param self skillrt.tool.mcp.Server
 ---@param request table
 function M.cancel(self, request)
   self:finish(request)
@@ -61,7 +61,7 @@ local function ask(self, request, id, dir)
 end
 
 ---What the client's person said.
----@param self skillrt.mcp.Server
+---@param self skillrt.tool.mcp.Server
 ---@param message table
 function M.responded(self, message)
   local request = self.sent[message.id]
@@ -133,7 +133,7 @@ local function advance_program(self, request, late)
 end
 
 ---Goes on with all that is under way.
----@param self skillrt.mcp.Server
+---@param self skillrt.tool.mcp.Server
 ---@param ending boolean?  nobody asks any more: what waits for a run is told how that stands now
 function M.advance(self, ending)
   local now = core.mono_ns()
@@ -156,7 +156,7 @@ function M.advance(self, ending)
 end
 
 ---How long nothing need be done, in ms.
----@param self skillrt.mcp.Server
+---@param self skillrt.tool.mcp.Server
 ---@return integer
 function M.patience(self)
   local now, least = core.mono_ns(), 60000

@@ -40,6 +40,9 @@ end
 ---@param call skillrt.Call
 ---@param reply table
 function M:replied(call, reply)
+  if call.request.take then
+    call.request.take(reply)
+  end
   cleaned.reply(reply, call.request.secrets)
   if call.request.pace then
     call.request.pace:learn(reply, self.run.core.wall_ms())

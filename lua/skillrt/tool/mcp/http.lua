@@ -29,8 +29,18 @@ local function header_of(reply, name)
   end
 end
 
+-- Whether a server's declaration says itself who asks.
+local function has_own(server)
+  for name in pairs(server.headers) do
+    if name:lower() == "authorization" then
+      return true
+    end
+  end
+  return server.oauth == false
+end
+
 -- The headers of a request and where it goes (or nil and why not), and what of both came from the environment.
-local function headers_of(client, more)
+local function headers_of(client, call, more)
   local secrets = {}
   local places = server_of.places(client.server, client.cwd)
   local filled, message = server_of.filled_map(client.server.headers, secrets, places)
@@ -41,6 +51,11 @@ local function headers_of(client, more)
   if not url then
     return nil, message
   end
+  call.url = url
+  local token = not has_own(client.server) and require("skillrt.tool.mcp.oauth").token(client, call)
+  if token then
+    filled.Authorization, secrets[#secrets + 1] = "Bearer " .. token, token
+  end
   filled["Mcp-Session-Id"], filled["MCP-Protocol-Version"] = client.live.session, client.live.version
   for name, value in pairs(more) do
     filled[name] = value
@@ -50,7 +65,7 @@ end
 
 local function request(client, call, more)
   local server = client.server
-  local headers, url, secrets = headers_of(client, more.headers)
+  local headers, url, secrets = headers_of(client, call, more.headers)
   if not headers then
     return nil, url
   end
@@ -64,6 +79,25 @@ local function request(client, call, more)
   }
 end
 
+-- What a request came to; one that is refused for want of a token is made again with one.
+local function send(client, call, more)
+  while true do
+    local one, message = request(client, call, more)
+    if not one then
+      return nil, message, "permanent"
+    end
+    local reply, why, class, bad = client.ctx.await(one)
+    local code = bad and bad.code
+    if reply or code ~= 401 and code ~= 403 or has_own(client.server) then
+      return reply, why, class, bad
+    end
+    local again, said, kind = require("skillrt.tool.mcp.oauth").again(client, call, bad)
+    if not again then
+      return nil, said or why, kind or class, bad
+    end
+  end
+end
+
 local POSTS <const> = { ["Content-Type"] = "application/json", Accept = "application/json, text/event-stream" }
 
 local function post(client, call, body)
@@ -75,11 +109,7 @@ local function post(client, call, body)
   body.id = nil
   local declared = encode(body)
   body.id = id
-  local one, message = request(client, call, { headers = headers, body = encode(body), declared = declared })
-  if not one then
-    return nil, message, "permanent"
-  end
-  return client.ctx.await(one)
+  return send(client, call, { headers = headers, body = encode(body), declared = declared })
 end
 
 -- What a reply holds: messages, the id of its last event, and how long to wait before it is taken up again (ms).
@@ -121,9 +151,8 @@ local function answer_of(client, call, reply)
       break
     end
     client.ctx.sleep(math.min((wait or 1000) / 1000, MAX_WAIT))
-    local one = request(client, { idempotent = true, acts = false, timeout = call.timeout, shown = call.shown,
+    local more, why, class = send(client, { idempotent = true, acts = false, timeout = call.timeout, shown = call.shown,
       id = call.id, method = call.method }, { headers = { Accept = "text/event-stream", ["Last-Event-ID"] = last } })
-    local more, why, class = client.ctx.await(one)
     if not more then
       return nil, why, class
     end

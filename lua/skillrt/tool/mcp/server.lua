@@ -18,6 +18,7 @@ local M = {}
 ---@field cwd string?
 ---@field url string?         an endpoint of streamable HTTP
 ---@field headers table<string, string>
+---@field oauth table|false|nil  how it is asked for tokens: see OAUTH; false: it is not
 ---@field protocol string?    "2026-07-28": the handshake is not tried
 ---@field timeout number      seconds for an answer
 ---@field trusted boolean     what it says of its tools (`readOnlyHint` ...) is believed
@@ -42,6 +43,16 @@ local OF_TOOL = {
   timeout = { kind = "seconds" },
 }
 
+-- How tokens are got of a server behind a URL that wants them.
+local OAUTH <const> = {
+  client_id = { kind = "text" }, -- who we are; a URL: a Client ID Metadata Document
+  client_secret = { kind = "text" },
+  scope = { kind = "text" },
+  grant = { enum = { "authorization_code", "client_credentials" }, default = "authorization_code" },
+  port = { kind = "positive" }, -- of the redirect, where the client is registered with one
+  addresses = { kind = "text", list = true, default = {} }, -- networks that its authorization may lie in
+}
+
 local FIELDS = {
   command = { kind = "string", list = true },
   args = { kind = "string", list = true, default = {} },
@@ -49,6 +60,7 @@ local FIELDS = {
   cwd = { kind = "text" },
   url = { kind = "text" },
   headers = { kind = "string", map = true, default = {} },
+  oauth = { kind = { "table", "boolean" } },
   protocol = { enum = { "2025-11-25", "2026-07-28" } },
   type = { enum = { "stdio", "http", "streamable-http" } },
   timeout = { kind = "seconds", default = 120 },
@@ -87,6 +99,21 @@ local function check_tools(given, where)
   return out
 end
 
+local function check_oauth(server, where)
+  local oauth, message = schema.record(server.oauth, OAUTH, where .. ": oauth")
+  if oauth and not server.url then
+    message = where .. ": oauth is for a server behind a url"
+  elseif oauth and oauth.grant == "client_credentials" and not (oauth.client_id and oauth.client_secret) then
+    message = where .. ": oauth: client_credentials need client_id and client_secret"
+  end
+  for _, one in ipairs(oauth and oauth.addresses or {}) do
+    if not one:find("^[%x:.]+/?%d*$") then
+      message = ('%s: oauth: addresses are networks such as "10.1.0.0/16", not %s'):format(where, names.show(one))
+    end
+  end
+  return not message and oauth or nil, message
+end
+
 ---A server as a skill says it.
 ---@param name string
 ---@param definition any
@@ -107,6 +134,14 @@ function M.check(name, definition, where)
     return nil, ("%s: url must begin with http:// or https://, not %s"):format(where, names.show(server.url))
   elseif server.command and (server.command[1] or "") == "" then
     return nil, where .. ": command names no program"
+  end
+  if type(server.oauth) == "table" then
+    server.oauth, message = check_oauth(server, where)
+    if message then
+      return nil, message
+    end
+  elseif server.oauth then
+    server.oauth = nil
   end
   if server.tools then
     server.tools, message = check_tools(server.tools, where)

@@ -4,6 +4,7 @@
 -- Whether a server is such a one is found by the handshake, which it refuses, and by server/discover; client.lua knows
 -- of it. What a list may be kept for counts in this process; a resume has what was recorded.
 
+local base64 = require("skillrt.base.base64")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 
@@ -58,28 +59,12 @@ local function copied(given)
   return all
 end
 
-local DIGITS <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-local function base64(text)
-  local out = text:gsub("..?.?", function(part)
-    local a, b, c = part:byte(1, 3)
-    local bits = a << 16 | (b or 0) << 8 | (c or 0)
-    local word = ""
-    for i = 0, #part do
-      local at = (bits >> 18 - 6 * i & 63) + 1
-      word = word .. DIGITS:sub(at, at)
-    end
-    return word .. ("="):rep(3 - #part)
-  end)
-  return out
-end
-
 ---A text as a header line may have it.
 ---@param text string
 ---@return string
 function M.header(text)
   local plain = text:find("^[\33-\126]") and text:find("[\33-\126]$") and not text:find("[^\32-\126]")
-  return plain and not text:find("^=%?base64%?.*%?=$") and text or ("=?base64?%s?="):format(base64(text))
+  return plain and not text:find("^=%?base64%?.*%?=$") and text or ("=?base64?%s?="):format(base64.encode(text))
 end
 
 local SAID <const> = { string = true, boolean = true, number = true }

@@ -1,0 +1,39 @@
+-- base/base64.lua: bytes as text: base64, and the form of it that stands in URLs.
+--
+-- Pure.
+
+local M = {}
+
+local DIGITS <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+---@param bytes string
+---@return string
+function M.encode(bytes)
+  local out = bytes:gsub("..?.?", function(part)
+    local a, b, c = part:byte(1, 3)
+    local bits = a << 16 | (b or 0) << 8 | (c or 0)
+    local word = ""
+    for i = 0, #part do
+      local at = (bits >> 18 - 6 * i & 63) + 1
+      word = word .. DIGITS:sub(at, at)
+    end
+    return word .. ("="):rep(3 - #part)
+  end)
+  return out
+end
+
+---Without padding, with - and _.
+---@param bytes string
+---@return string
+function M.of_url(bytes)
+  return (M.encode(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
+end
+
+---The bytes that a text of hex digits stands for.
+---@param hex string
+---@return string
+function M.of_hex(hex)
+  return (hex:gsub("%x%x", function(two) return string.char(tonumber(two, 16)) end))
+end
+
+return M

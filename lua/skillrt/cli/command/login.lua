@@ -1,0 +1,127 @@
+-- cli/command/login.lua: `skillrt login SERVER`: logs a person in to a server of the Model Context Protocol behind a
+-- URL, so that runs may use it.
+--
+-- What is asked of others is a run of its own, in memory; tokens are kept by tool/mcp/oauth/store.lua, and shown to
+-- nobody.
+
+local core = require("skillrt.core")
+
+local WAIT_S <const>, LONGEST <const> = 600, 16384
+
+-- The server that is meant: a URL, with what a run has found out, or a name of a .mcp.json.
+local function server_of(args)
+  local word = args.server
+  local store = require("skillrt.tool.mcp.oauth.store")
+  if word:find("^https?://") then
+    local url, problem = require("skillrt.tool.mcp.server").filled(word)
+    if not url then
+      return nil, ("%s: %s"):format(word, problem)
+    end
+    local want = store.read(url).want or {}
+    return { name = word, url = url, oauth = want.oauth, ca_file = want.ca_file, headers = {} }
+  end
+  local files = require("skillrt.base.files")
+  local path = args.path or "."
+  path = files.is_folder(path) and files.join(path, ".mcp.json") or path
+  local mcp = require("skillrt.tool.mcp.server")
+  local all, message = mcp.check_all(files.join(files.current(), path), path, ".")
+  local one = all and all[word]
+  if all and not one then
+    local names = require("skillrt.base.names")
+    message = ("%s: there is no mcp server %s%s"):format(path, names.show(word), names.suggest(word, all))
+  elseif one and not one.url then
+    one, message = nil, ("%s: %s is a program, which needs no login"):format(path, word)
+  elseif one then
+    one.url, message = mcp.filled(one.url, nil, mcp.places(one, files.current()))
+  end
+  return one and one.url and one, message
+end
+
+-- Performs a function of ctx in a run that keeps nothing: what it gives.
+local function performed(perform)
+  local value, message
+  local skill, problem = require("skillrt.skill").check({
+    name = "login", context = "memory", limits = { max_errors = 1, max_retries = 1 },
+    actions = { { id = "login", run = function(_, ctx)
+      value, message = perform(ctx)
+    end } },
+  })
+  local result, why
+  if skill then
+    result, why = require("skillrt.run.runner").run(skill, { apart = true, watcher = { observe = function() end,
+      flush = function() end } })
+  end
+  return value, message or problem or why or result and result.message or "it was interrupted"
+end
+
+-- The address that the browser was sent back to, as a person pastes it; nil and why there is none.
+local function answer(plan, lines)
+  local login, output = require("skillrt.tool.mcp.oauth.login"), require("skillrt.report.output")
+  local till = core.mono_ns() + WAIT_S * 1000000000
+  while core.mono_ns() < till do
+    local text, why = lines:next()
+    if text and text:find("%S") then
+      local code, message = login.code(plan, text)
+      if code then
+        return code
+      elseif text:find(plan.state, 1, true) then
+        return nil, message
+      end
+      output.say("warning", message .. "; paste the whole address")
+    elseif why == "closed" then
+      return nil, "standard input ended before the address came"
+    elseif not text and not core.serve.wait(1000, lines, {}) then
+      return nil, "interrupted", "interrupted"
+    end
+  end
+  return nil, ("nobody came back within %d minutes"):format(WAIT_S // 60)
+end
+
+local function refused(server, message, code)
+  return require("skillrt.cli.ending").refused(("%s: %s"):format(server.name, message), code or "invalid")
+end
+
+return {
+  name = "login",
+  summary = "Logs in to an MCP server behind a URL that wants to know who asks (OAuth)",
+  description = "Shows the address to open in a browser, which then is sent to an address of this machine that nobody "
+    .. "listens at: paste that one here. Tokens are kept in ~/.local/state/skillrt/oauth, for its user alone, and "
+    .. "refreshed by the runs that use them; skillrt logout forgets them.",
+  arguments = {
+    { name = "SERVER", help = "its URL, or its name in a .mcp.json" },
+    { name = "PATH", optional = true, help = "the .mcp.json, or the folder that has it; default: here" },
+  },
+  options = {},
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local login, output = require("skillrt.tool.mcp.oauth.login"), require("skillrt.report.output")
+    local server, problem = server_of(args)
+    if not server then
+      return require("skillrt.cli.ending").refused(problem, "invalid")
+    end
+    local port = server.oauth and server.oauth.port or 33418
+    local redirect = ("http://127.0.0.1:%d/callback"):format(port)
+    local plan, message = performed(function(ctx)
+      return login.begin(ctx, server, { redirect = redirect, secrets = { core.uuid(), core.uuid() .. core.uuid() },
+        version = core.version })
+    end)
+    if not plan then
+      return refused(server, message)
+    elseif plan.address then
+      output.write(("Open this address, and paste the one that the browser is sent to:\n%s\n"):format(plan.address))
+      local code, why, kind = answer(plan, core.serve.lines(LONGEST))
+      local ok
+      if code then
+        ok, why = performed(function(ctx)
+          return login.finish(ctx, server, plan, code)
+        end)
+      end
+      if not ok then
+        return refused(server, why, kind)
+      end
+    end
+    output.write(("logged in to %s\n"):format(server.url))
+    return 0
+  end,
+}

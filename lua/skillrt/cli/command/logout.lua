@@ -1,0 +1,18 @@
+-- cli/command/logout.lua: `skillrt logout URL`: forgets what is kept of a login to a server.
+
+return {
+  name = "logout",
+  summary = "Forgets the login to an MCP server: its tokens are removed from this machine",
+  arguments = { { name = "URL", help = "of the server, as it was logged in to" } },
+  options = {},
+  ---@param args table
+  ---@return integer code
+  run = function(args)
+    local removed, message = require("skillrt.tool.mcp.oauth.store").remove(args.url)
+    if not removed then
+      return require("skillrt.cli.ending").refused(message or ("%s: nobody is logged in"):format(args.url), "invalid")
+    end
+    require("skillrt.report.output").write(("logged out of %s\n"):format(args.url))
+    return 0
+  end,
+}

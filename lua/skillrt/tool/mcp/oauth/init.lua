@@ -1,0 +1,177 @@
+-- tool/mcp/oauth/init.lua: the authorization of a server behind a URL, as a run needs it: the token that goes along,
+-- and what is done where it is refused: another one for a refresh token or a secret, or a person is asked to log in.
+--
+-- What was decided is recorded, tokens are not: they lie in store.lua's files. Called by http.lua; a person's login is
+-- login.lua's.
+
+local address = require("skillrt.tool.mcp.oauth.address")
+local discovery = require("skillrt.tool.mcp.oauth.discovery")
+local grant_of = require("skillrt.tool.mcp.oauth.grant")
+local store = require("skillrt.tool.mcp.oauth.store")
+
+local M = {}
+
+-- How often a request is authorized anew, and another's refresh waited for (each half a second).
+local MAX_AGAIN <const>, MAX_WAITS <const> = 4, 120
+
+---@class skillrt.OauthServer
+---@field name string
+---@field url string     filled in
+---@field said string?   as it was declared, where that is another
+---@field oauth table?
+---@field ca_file string?
+---@field headers table?
+
+-- A server as authorization sees it.
+local function seen(client, call)
+  local server = client.server
+  return { name = server.name, url = call.url, said = server.url, oauth = server.oauth, ca_file = server.ca_file }
+end
+
+-- The token that is kept for a server, where it is for who its skill says it is.
+local function usable(server)
+  local token = store.read(server.url).token
+  local id = server.oauth and server.oauth.client_id
+  if type(token) ~= "table" or type(token.client) ~= "table" or not address.is_safe(server.url) then
+    return false
+  end
+  local other = id and not id:find("^https://") and token.client.id ~= id
+  return not other and token
+end
+
+---The access token that goes along with a request; nil: none is known.
+---@param client skillrt.McpClient
+---@param call table
+---@return string?
+function M.token(client, call)
+  local live = client.live
+  if live.token == nil then
+    live.token = usable(seen(client, call))
+  end
+  call.sent = live.token and live.token.access or ""
+  return live.token and live.token.access or nil
+end
+
+-- Whether all scopes of a text are among those of another.
+local function holds(scopes, wanted)
+  return address.scopes(scopes, wanted) == address.scopes(scopes)
+end
+
+-- What is to be done about a refusal: "again", "refresh", "wait", "secret", "person", "never".
+local function look(client, call, challenge)
+  local server = seen(client, call)
+  local token = usable(server)
+  client.live.token = token
+  local narrow = challenge.error == "insufficient_scope"
+  if token and token.access ~= call.sent and not (narrow and not holds(token.scope, challenge.scope)) then
+    return "again"
+  elseif narrow and token and holds(token.scope, challenge.scope) then
+    return "never"
+  elseif server.oauth and server.oauth.grant == "client_credentials" then
+    return store.claim(server.url) and "secret" or "wait"
+  elseif not narrow and token and token.refresh then
+    return store.claim(server.url) and "refresh" or "wait"
+  end
+  local kept = store.read(server.url)
+  kept.want = { scope = address.scopes(narrow and token and token.scope or nil, challenge.scope),
+    metadata = challenge.metadata, oauth = server.oauth or nil, ca_file = server.ca_file }
+  store.write(server.url, kept)
+  return "person"
+end
+
+---A token for a client's own secret, without a person.
+---@param ctx table
+---@param server table
+---@param challenge skillrt.OauthChallenge
+---@return boolean|nil ok
+---@return string? message
+function M.by_secret(ctx, server, challenge)
+  local found, message = discovery.find(ctx, server, challenge, "client_credentials")
+  local client
+  if found then
+    client, message = grant_of.client(ctx, server, found)
+  end
+  if not client then
+    return nil, message
+  end
+  local scope = address.scopes(server.oauth.scope, challenge.scope or found.scopes)
+  return grant_of.token(ctx, server, { what = "a token", endpoint = found.metadata.token_endpoint,
+    issuer = found.issuer, resource = found.resource, client = client, scope = scope },
+    { grant_type = "client_credentials", scope = scope })
+end
+
+local function quoted(text)
+  return text:find("^[%w:/._~-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+-- What may be done about a refusal: true; or nil, why not, its class, and whether to look again.
+local PERFORM <const> = {}
+
+-- A person logs in; true: they say that they have.
+function PERFORM.person(client, _, challenge)
+  local server = client.server
+  local answer, message, class = client.ctx.ask({
+    header = "mcp " .. server.name,
+    question = ('The server %s wants to know who asks%s. Type in a terminal, as the same user: skillrt login %s '
+      .. '-- then answer "done".'):format(server.name, challenge.scope and " (" .. challenge.scope .. ")" or "",
+      quoted(server.url)),
+    options = { { id = "done", description = "it is logged in: go on" }, { id = "fail", description = "fail" } },
+  })
+  return answer == "done" or nil, message or "a person did not log in", class or "denied"
+end
+
+-- Another token, for the one that refreshes.
+function PERFORM.refresh(client, call)
+  local server = seen(client, call)
+  local token = client.live.token or {} -- a resume that was told how it went needs none
+  local ok, message, why = grant_of.token(client.ctx, server, { what = "a new token", issuer = token.issuer,
+    endpoint = token.endpoint or server.url, resource = token.resource or server.url, scope = token.scope,
+    client = token.client or { id = "" }, refresh = token.refresh },
+    { grant_type = "refresh_token", refresh_token = token.refresh or "" })
+  local gone = why == "invalid_grant" or why == "invalid_client" or why == "unauthorized_client"
+  if not ok then
+    client.ctx.drawn(function() return store.release(server.url, gone and token.refresh) or 1 end)
+  end
+  return ok, message, nil, gone
+end
+
+function PERFORM.secret(client, call, challenge)
+  return M.by_secret(client.ctx, seen(client, call), challenge)
+end
+
+
+---Authorizes anew what a server refused: true, and the request may be sent again; nil: it stands, for what is said.
+---@param client skillrt.McpClient
+---@param call table
+---@param bad table  the reply that refuses
+---@return boolean|nil again
+---@return string? message
+---@return string? class
+function M.again(client, call, bad)
+  local ctx, challenge = client.ctx, discovery.challenge(bad.extra)
+  if bad.code == 403 and challenge.error ~= "insufficient_scope" then
+    return nil
+  elseif not address.is_safe(call.url) then
+    return nil, "wants a token, which is sent over https alone, or to this machine"
+  end
+  call.authorized = (call.authorized or 0) + 1
+  for _ = 1, call.authorized <= MAX_AGAIN and MAX_WAITS or 0 do
+    local what = ctx.drawn(function() return look(client, call, challenge) end)
+    if what == "again" then
+      return true
+    elseif what == "never" then
+      return nil, ("refuses what it gave leave for (%s)"):format(challenge.scope or "no scope"), "denied"
+    elseif what == "wait" then
+      ctx.sleep(0.5)
+    else
+      local ok, message, class, gone = PERFORM[what](client, call, challenge)
+      client.live.token = nil
+      if not gone then
+        return ok, message, class or "permanent"
+      end
+    end
+  end
+  return nil, "refuses every token that it is given", "denied"
+end
+
+return M

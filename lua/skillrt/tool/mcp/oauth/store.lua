@@ -1,0 +1,88 @@
+-- tool/mcp/oauth/store.lua: what is kept of a server that wants authorization: tokens, who we are to those that give
+-- them, what it asked for last. A file for each URL, for its person alone.
+--
+-- Kept in $XDG_STATE_HOME/skillrt/oauth or ~/.local/state/skillrt/oauth; nothing of it comes into a journal.
+
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+local MAX_FILE <const> = 1 << 20
+local CLAIM <const> = 45 -- seconds that a refresh by another may take
+
+---@class skillrt.OauthKept
+---@field want table?    { scope, metadata, oauth, ca_file }: what a login needs to know that a run has found
+---@field token table?   { access, refresh, scope, issuer, endpoint, resource, client = { id, secret, method } }
+---@field claimed integer?  when somebody began to refresh it
+
+local function path_of(url)
+  local base = files.state_home()
+  return base and ("%s/oauth/%s.json"):format(base, files.digest(url):sub(1, 32)), base and base .. "/oauth"
+end
+
+---What is kept for a URL; an empty table: nothing, or others may read it.
+---@param url string
+---@return skillrt.OauthKept
+function M.read(url)
+  local path = path_of(url)
+  local text = path and not files.is_open_to_others(path) and files.read(path, MAX_FILE)
+  local kept = text and json.decode(text)
+  return type(kept) == "table" and kept.url == url and kept or {}
+end
+
+---@param url string
+---@param kept skillrt.OauthKept
+---@return boolean|nil ok
+---@return string? message
+function M.write(url, kept)
+  local path, folder = path_of(url)
+  if not path then
+    return nil, "there is no folder for tokens: set HOME or XDG_STATE_HOME"
+  end
+  kept.url = url
+  local ok, message = files.make_folders(folder)
+  if ok then
+    ok, message = files.write(path, assert(json.encode(kept, { sorted = true })))
+  end
+  return ok, message
+end
+
+---Whether a file was there to be removed; nil and why it stays.
+---@param url string
+---@return boolean|nil
+---@return string? message
+function M.remove(url)
+  local path = path_of(url)
+  if not path or not files.stat(path) then
+    return false
+  end
+  return files.remove(path)
+end
+
+---Whether it is ours to refresh the token; false: another does so at this moment.
+---@param url string
+---@return boolean
+function M.claim(url)
+  local kept, now = M.read(url), os.time()
+  if kept.claimed and kept.claimed <= now and now - kept.claimed < CLAIM then
+    return false
+  end
+  kept.claimed = now
+  M.write(url, kept)
+  return true
+end
+
+---Ends a claim whose refresh came to nothing; `refresh`: a token that is of no use any more.
+---@param url string
+---@param refresh string?
+function M.release(url, refresh)
+  local kept = M.read(url)
+  kept.claimed = nil
+  if refresh and kept.token and kept.token.refresh == refresh then
+    kept.token.refresh = nil
+  end
+  M.write(url, kept)
+end
+
+return M

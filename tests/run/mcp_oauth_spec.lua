@@ -1,0 +1,195 @@
+-- mcp_oauth_spec.lua: servers of the Model Context Protocol that want to know who asks: tokens that go along, are
+-- refreshed, got for a secret, and asked of a person.
+local O = require "tests.support.mcp_oauth"
+local R = require "tests.support.runs"
+local json = require "skillrt.base.json"
+local skillrt = require "skillrt"
+local store = require "skillrt.tool.mcp.oauth.store"
+
+local http, plan, refused = O.http, O.plan, O.refused
+local web, url
+
+local function opened(place)
+  return http(200, { jsonrpc = "2.0", id = ("1-%s-open"):format(place),
+    result = { protocolVersion = "2025-11-25", capabilities = { tools = {} } } })
+end
+
+local function said(place, text)
+  return http(200, { jsonrpc = "2.0", id = "1-" .. place, result = { content = { { type = "text", text = text } } } })
+end
+
+local function definition(fn, oauth)
+  return { mcp = { far = { url = url, oauth = oauth } }, actions = { { id = "a", run = fn } },
+    limits = { max_errors = 1, max_retries = 0 } }
+end
+
+local function echo(_, ctx)
+  local text, message, class = ctx.tool("mcp__far__echo", { text = "x" }, { idempotent = true })
+  return { text = text, message = text == nil and message or nil, class = class }
+end
+
+local function run(replies, fn, oauth)
+  plan(replies)
+  local dir = R.folder() .. "/run"
+  return assert(R.run(definition(fn or echo, oauth), { work_dir = dir })), dir
+end
+
+local function keep(more)
+  local token = { access = "first-access-token", refresh = "first-refresh-token", issuer = web.url .. "/as",
+    endpoint = web.url .. "/token", resource = url, client = { id = "we", method = "none" } }
+  for name, value in pairs(more or {}) do token[name] = value end
+  assert(store.write(url, { token = token }))
+end
+
+local function bearer(n) return (web.request(n)):match "\r\nAuthorization: Bearer ([^\r]*)" end
+
+-- Whether a text stands anywhere below a folder.
+local function holds(dir, text)
+  local pipe <close> = io.popen(("grep -rlF -- '%s' '%s'"):format(text, dir))
+  return pipe:read "a" ~= ""
+end
+
+describe("a server of MCP that wants a token", function()
+  before_each(function()
+    web, url = O.start()
+  end)
+  after_each(function()
+    store.remove(url)
+    web.stop()
+    R.clean()
+  end)
+
+  it("has a person asked to log in, shown the command; what they did is used by the run that goes on", function()
+    local result, dir = run { opened "0", http(202), refused('error="invalid_token", scope="read write"') }
+    assert.same({ "paused", "waiting_for_person" }, { result.status, result.reason })
+    assert.matches("skillrt login " .. url:gsub("%p", "%%%0") .. " ", result.question.question)
+    assert.matches("%(read write%)", result.question.question)
+    assert.same({ scope = "read write" }, store.read(url).want)
+    keep()
+    plan { said("0", "hello") }
+    local before = #web.log()
+    result = assert(skillrt.resume(dir, { skill = R.skill(definition(echo)), answer = "done" }))
+    assert.equal("hello", result.state.text, result.state.message)
+    assert.equal(before + 1, #web.log()) -- what was answered is not asked again
+    assert.equal("first-access-token", bearer(before + 1))
+    assert.is_false(holds(dir, "first-access-token"))
+  end)
+
+  it("is left where a person does not log in, asks again where they did not, and not without an end", function()
+    local function answered(dir, answer)
+      return assert(skillrt.resume(dir, { skill = R.skill(definition(echo)), answer = answer }))
+    end
+    local _, dir = run { refused() }
+    assert.matches("a person did not log in", answered(dir, "fail").state.message)
+    local result
+    result, dir = run { refused() }
+    for _ = 1, 3 do
+      assert.equal("paused", result.status)
+      result = answered(dir, "done")
+    end
+    assert.matches("refuses every token", answered(dir, "done").state.message)
+  end)
+
+  it("is given another token where one has expired, and no call that was over is made again", function()
+    keep()
+    local result, dir = run({ opened "0", http(202), said("0", "one"), refused(),
+      http(200, { access_token = "second-access-token", refresh_token = "second-refresh-token", token_type = "bearer",
+        expires_in = 60 }), said("3", "two") }, function(_, ctx)
+      return { one = ctx.tool("mcp__far__echo", {}), two = ctx.tool("mcp__far__echo", {}) }
+    end)
+    assert.same({ "one", "two" }, { result.state.one, result.state.two }, json.encode(result.state.errors))
+    assert.equal(6, #web.log())
+    assert.equal("client_id=we&grant_type=refresh_token&refresh_token=first-refresh-token&resource="
+      .. url:gsub("[:/]", { [":"] = "%3A", ["/"] = "%2F" }), web.body(5))
+    assert.same({ "first-access-token", "second-access-token" }, { bearer(4), bearer(6) })
+    local kept = store.read(url).token
+    assert.same({ "second-access-token", "second-refresh-token" }, { kept.access, kept.refresh })
+    for _, text in ipairs { "first-access", "first-refresh", "second-access", "second-refresh" } do
+      assert.is_false(holds(dir, text), text)
+    end
+  end)
+
+  it("is resumed behind every record of that: nothing that was answered is sent again", function()
+    keep()
+    local replies = { opened "0", http(202), refused(), http(200, { access_token = "second-access-token",
+      token_type = "Bearer" }), said("0", "hello") }
+    local _, dir = run(replies)
+    for cut, record in ipairs(R.records(dir)) do
+      if record.t == "stop" then break end
+      local copy, done = R.folder() .. "/cut", 0
+      R.cut(dir, copy, cut)
+      for _, one in ipairs(R.records(copy, "result")) do done = math.max(done, tonumber(one.c)) end
+      keep(done < 4 and { access = "first-access-token" } or { access = "second-access-token" })
+      local before = #web.log()
+      plan { table.unpack(replies, done + 1) }
+      local resumed = assert(skillrt.resume(copy, { skill = R.skill(definition(echo)) }))
+      assert.equal("hello", resumed.state.text, ("%d: %s"):format(cut, json.encode(resumed.state)))
+      assert.equal(5 - done, #web.log() - before, cut)
+    end
+  end)
+
+  it("has a person asked where nothing refreshes any more, and fails where that is another's fault", function()
+    keep()
+    local result = run { refused(), http(400, { error = "invalid_grant", error_description = "first-refresh-token" }) }
+    assert.equal("waiting_for_person", result.reason)
+    assert.is_nil(store.read(url).token.refresh)
+    keep()
+    local dir
+    result, dir = run { refused(), http(400, { error = "invalid_target", error_description = "no first-refresh-token" }) }
+    assert.matches("a new token: refused: invalid_target: no {key}", result.state.message)
+    assert.is_false(holds(dir, "first-refresh"))
+    assert.equal("first-refresh-token", store.read(url).token.refresh)
+    for reply, why in pairs {
+      [http(200, { access_token = "x", token_type = "mac" })] = 'its token is no bearer token, but "mac"',
+      [http(200, { token_type = "Bearer" })] = "it gives no access token",
+      [http(200, { access_token = "a b", token_type = "Bearer" })] = "it gives no access token",
+      [http(200, "hm")] = "it gives no access token",
+      [http(307, "", "Location: " .. web.url .. "/echo")] = "30[27]",
+      ["/huge?bytes=300000"] = "more than %d+ bytes",
+    } do
+      keep()
+      assert.matches(why, run({ refused(), reply }).state.message)
+    end
+  end)
+
+  it("is sent no token that was got for somebody else, nor its own over plain http", function()
+    keep()
+    local result = run({ refused() }, echo, { client_id = "others" })
+    assert.is_nil(bearer(1))
+    assert.equal("waiting_for_person", result.reason)
+    local other = definition(echo)
+    other.mcp.far.url = url .. "/other"
+    plan { refused() }
+    assert.equal("waiting_for_person", R.run(other).reason)
+    assert.is_nil(bearer(#web.log()))
+    store.remove(other.mcp.far.url)
+    os.execute("chmod 644 " .. O.path())
+    assert.equal("waiting_for_person", run({ refused() }).reason) -- others may have read it
+    assert.is_nil(bearer(#web.log()))
+  end)
+
+  it("refuses for want of scopes: a person is asked for those besides, and not for what was given", function()
+    keep { scope = "read" }
+    local narrow = refused('error="insufficient_scope", scope="write read", error_description="a, b"', 403)
+    local result = run { narrow }
+    assert.matches("%(write read%)", result.question.question)
+    assert.equal("read write", store.read(url).want.scope)
+    keep { scope = "read write" }
+    assert.matches("refuses what it gave leave for %(write read%)", run({ narrow }).state.message)
+    assert.matches("HTTP 403", run({ http(403, "{}") }).state.message)
+  end)
+
+  it("is given a token for a secret, without a person", function()
+    local oauth = { client_id = "we", client_secret = "${PATH}", grant = "client_credentials", scope = "all" }
+    local result, dir = run({ refused(), http(404), http(404), http(404), http(404),
+      http(200, { access_token = "second-access-token", token_type = "Bearer" }), opened "0", http(202),
+      said("0", "hello") }, echo, oauth)
+    assert.equal("hello", result.state.text, result.state.message)
+    assert.matches("^POST /token ", (web.request(6)))
+    assert.matches("\r\nAuthorization: Basic ", (web.request(6)))
+    assert.matches("grant_type=client_credentials&.*&scope=all$", web.body(6))
+    assert.is_false(holds(dir, os.getenv "PATH"))
+    assert.is_false(holds(dir, "second-access"))
+    assert.has_error(function() R.skill(definition(echo, { grant = "client_credentials" })) end)
+  end)
+end)
