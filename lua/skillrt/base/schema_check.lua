@@ -226,7 +226,17 @@ function M.check(schema, where)
   return not message or nil, message
 end
 
-local LISTS = set("required enum anyOf oneOf allOf examples")
+local LISTS = set("type required enum anyOf oneOf allOf examples")
+local CHOICES, MAPS, DATA = set("anyOf oneOf allOf"), set("properties $defs definitions"), set("default const")
+
+-- The schemas of a map or list, each; a name in `properties` is no keyword, whatever it is.
+local function all_normal(map)
+  local out = {}
+  for key, value in pairs(map) do
+    out[key] = type(value) == "table" and M.normal(value) or value
+  end
+  return out
+end
 
 ---A schema that was checked, as JSON writes it: its lists are arrays, also empty ones.
 ---@param schema table
@@ -234,10 +244,12 @@ local LISTS = set("required enum anyOf oneOf allOf examples")
 function M.normal(schema)
   local out = {}
   for key, value in pairs(schema) do
-    if type(value) == "table" and key ~= "default" and key ~= "const" then
-      local is_list_there = LISTS[key] or key == "type" or json.is_array(value)
-      value = key == "enum" and value or M.normal(value)
-      value = is_list_there and json.array(table.move(value, 1, #value, 1, {})) or value
+    if type(value) == "table" and not DATA[key] then
+      if LISTS[key] or json.is_array(value) then
+        value = json.array(table.move(CHOICES[key] and all_normal(value) or value, 1, #value, 1, {}))
+      else
+        value = MAPS[key] and all_normal(value) or M.normal(value)
+      end
     end
     out[key] = value
   end

@@ -99,5 +99,14 @@ describe("a JSON Schema", function()
   it("is written with its lists as arrays", function()
     assert.equal('{"required":[],"type":["string","null"]}',
       json.encode(json_schema.normal { required = {}, type = { "string", "null" } }, { sorted = true }))
+    for keyword in pairs(json_schema.KEYWORDS) do -- also as the name of a property, which is none
+      local schema = { type = "object", properties = { [keyword] = { type = "string", enum = { "a" } }, ["default"] = { type = {} } } }
+      local normal = json_schema.normal(schema)
+      assert.same({ type = "string", enum = { "a" } }, normal.properties[keyword])
+      assert.equal('{"type":[]}', json.encode(normal.properties.default))
+      assert.truthy(json_schema.check(normal), keyword)
+    end
+    assert.equal('{"const":{"enum":{}},"enum":[{}]}', json.encode(json_schema.normal { enum = { {} }, const = { enum = {} } },
+      { sorted = true }))
   end)
 end)
