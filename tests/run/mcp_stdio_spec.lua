@@ -113,10 +113,26 @@ describe("a script with a server of MCP", function()
       if result.question.options and answer == "-" then asked[#asked] = result.question.options[3].description end
       result = assert(skillrt.resume(dir, { skill = R.skill(definition(form)), answer = answer }))
     end
-    assert.same({ 'age ("-": leave it out)', 'name ("-": Bo)', 'size ("-": 9.5)', "false", 'tags ("-": ["a"])' },
+    assert.same({ 'age ("-": leave it out)', 'name ("-": Bo)', 'size ("-": 9.5)', "false", 'tags (with commas between: a, b) ("-": ["a"])' },
       { table.unpack(asked, 2) })
     assert.same({ action = "accept", content = { name = "Bo", size = 9.5, sure = false, tags = { "a" } } },
       json.decode(result.state.text))
+  end)
+
+  it("shows what the choices of a form are called, and what several may be chosen of", function()
+    local function form(_, ctx) return { text = (ctx.tool("mcp__our__wonder", { about = "titles" }, { idempotent = true })) } end
+    local result, dir = run(form)
+    local asked = {}
+    for _, answer in ipairs { "accept", "f1, f2", "h1", "p2" } do
+      asked[#asked + 1] = result.question.question
+      for _, one in ipairs(result.question.options or {}) do
+        asked[#asked] = asked[#asked] .. " | " .. one.id .. " " .. (one.description or "")
+      end
+      result = assert(skillrt.resume(dir, { skill = R.skill(definition(form)), answer = answer }))
+    end
+    assert.same({ "fish (with commas between: f1, f2)", "hero | h1 Ada | h2 ", "pet | p1 Cat | p2 Dog" },
+      { asked[2], asked[3], asked[4] })
+    assert.same({ fish = { "f1", "f2" }, hero = "h1", pet = "p2" }, json.decode(result.state.text).content)
   end)
 
   it("shows a person the page that it wants opened, whole", function()

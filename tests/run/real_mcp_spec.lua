@@ -1,9 +1,11 @@
 -- real_mcp_spec.lua: the official clients, servers and conformance suite of MCP against skillrt. Runs where
 -- `make test-mcp` has installed them (SKILLRT_REAL_MCP names the folder); elsewhere programs of ours stand in for them.
 local K = require "tests.support.cli_kit"
+local P = require "tests.support.providers"
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
+local wires = require "tests.support.wires"
 
 local folder = os.getenv "SKILLRT_REAL_MCP"
 if not folder then
@@ -205,6 +207,95 @@ describe("an official server of MCP", function()
     assert.is_nil(got[6].text)
     assert.is_nil(got[7].text)
     assert.is_nil(K.read(R.folder() .. "/b.txt"))
+  end)
+
+  it("(filesystem) is what a model edits a project with: it looks, writes, mends and says so", function()
+    local root, web = R.folder() .. "/project", R.server "/echo\n"
+    os.execute(("mkdir -p '%s/src'"):format(root))
+    R.write(root .. "/src/ring.lua", "local M = {}\nfunction M.size() return 0 end\nreturn M\n")
+    local plan = {}
+    local function turn(reply)
+      plan[#plan + 1] = ("/raw?file=%s/raw%d"):format(root, #plan)
+      R.write(("%s/raw%d"):format(root, #plan - 1), P.bytes(reply))
+    end
+    local function calls(...)
+      local list = {}
+      for i, one in ipairs { ... } do
+        list[i] = { id = ("c%d_%d"):format(#plan, i), name = "mcp__files__" .. one[1], input = one[2] }
+      end
+      turn(wires.of.anthropic.asks(list))
+    end
+    local path = root .. "/src/ring.lua"
+    calls({ "directory_tree", { path = root } }, { "search_files", { path = root, pattern = "**/*.lua" } })
+    calls({ "read_multiple_files", { paths = { path } } }, { "get_file_info", { path = path } })
+    calls({ "edit_file", { path = path, edits = { { oldText = "return 0", newText = "return #M" } } } },
+      { "write_file", { path = root .. "/src/ring_test.lua", content = "assert(require 'ring'.size() == 0)\n" } })
+    calls({ "read_text_file", { path = path, head = 2 } }, { "edit_file", { path = path, edits = { { oldText = "no such text",
+      newText = "x" } } } }, { "move_file", { source = root .. "/src/ring_test.lua", destination = root .. "/../out.lua" } })
+    turn(wires.of.anthropic.says(wires.GOOD))
+    web.plan(table.concat(plan, "\n") .. "\n")
+    local server = program("server-filesystem", root)
+    server.trusted = true
+    local result = assert(R.run({ mcp = { files = server }, agents = { model = skillrt.agent.anthropic { url = web.url .. "/plan",
+      tools = { "mcp__files" } } }, limits = { max_errors = 1, max_retries = 0 },
+      actions = { { id = "a", agent = "model", prompt = "mend the ring" } } }, { work_dir = R.folder() .. "/run" }))
+    local told = {}
+    for n = 1, 5 do told[n] = wires.of.anthropic.results(select(2, web.request(n))) end
+    local sent = select(2, web.request(1)).tools
+    web.stop()
+    assert.equal("completed", result.status, result.message)
+    assert.is_true(#sent >= 12, #sent)
+    assert.matches("ring.lua", told[2][1][2])
+    assert.matches("src/ring.lua", told[2][2][2])
+    assert.matches("function M.size", told[3][1][2])
+    assert.matches("size: %d+", told[3][2][2])
+    assert.matches("%+function M.size%(%) return #M end", told[4][1][2])
+    assert.matches("^BEGIN UNTRUSTED RESULT.*return #M", told[5][1][2])
+    assert.matches("[Cc]ould not find exact match", told[5][2][2])
+    assert.matches("outside allowed directories", told[5][3][2])
+    assert.equal("local M = {}\nfunction M.size() return #M end\nreturn M\n", K.read(path))
+    assert.equal("assert(require 'ring'.size() == 0)\n", K.read(root .. "/src/ring_test.lua"))
+  end)
+
+  it("(everything) tells how far it is, gives all kinds of content, and is answered a whole form", function()
+    local shown, got = {}, nil
+    local function all(_, ctx)
+      got = {}
+      for i, one in ipairs { { "trigger-long-running-operation", { duration = 0.4, steps = 4 } },
+        { "get-annotated-message", { messageType = "success", includeImage = true } },
+        { "get-structured-content", { location = "Chicago" } }, { "get-resource-links", { count = 3 } },
+        { "get-resource-reference", { resourceType = "Blob", resourceId = 2 } }, { "trigger-elicitation-request", {} } } do
+        local text, more = ctx.tool("mcp__it__" .. one[1], one[2], { idempotent = true })
+        got[i] = { text = text or tostring(more), more = more }
+      end
+      return {}
+    end
+    local skill = { mode = "sequential", mcp = { it = program("server-everything", "stdio") },
+      limits = { max_errors = 1, max_retries = 0 }, phases = { { id = "a", output_free = true, run = all } } }
+    local dir, form = R.folder() .. "/run", {}
+    local result = assert(R.run(skill, { work_dir = dir, watcher = { observe = function() end, flush = function() end,
+      progress = function(_, text) shown[#shown + 1] = text end } }))
+    assert.same({ "1 of 4\n", "2 of 4\n", "3 of 4\n", "4 of 4\n" }, shown)
+    for _ = 1, 20 do
+      if result.status ~= "paused" then break end
+      local question = result.question.question
+      local answer = #form == 0 and "accept" or question:find "^String: " and "Ada" or question:find "fish" and "fish-2, fish-3"
+        or question:find "email" and "ada@example.org" or "-"
+      for _, one in ipairs(result.question.options or {}) do
+        answer = one.id == "hero-2" and "hero-2" or question:find "Boolean" and "true" or answer
+      end
+      form[#form + 1] = question
+      result = assert(skillrt.resume(dir, { skill = R.skill(skill), answer = answer }))
+    end
+    assert.equal("completed", result.status, result.message)
+    assert.matches("^Operation completed successfully\n%(an image, image/png, %d+ bytes of base64: left out%)$", got[2].text)
+    assert.same({ "Light rain / drizzle", 36 }, { got[3].more.structuredContent.conditions, got[3].more.structuredContent.temperature })
+    assert.matches("%(resource demo://resource/dynamic/text/2: ", got[4].text)
+    assert.matches("%(resource demo://resource/dynamic/blob/2, text/plain, %d+ bytes of base64: left out%)", got[5].text)
+    assert.equal(14, #form)
+    local content = json.decode(got[6].text:match "Raw result: (.*)$").content
+    assert.same({ "Ada", "ada@example.org", { "fish-2", "fish-3" }, "hero-2", 42, "Monica" }, { content.name, content.email,
+      content.titledMultipleSelectEnum, content.titledSingleSelectEnum, content.integer, content.untitledSingleSelectEnum })
   end)
 
   it("(memory) remembers what it was told, from one run to the next", function()

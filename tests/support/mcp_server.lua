@@ -91,7 +91,7 @@ end
 
 function CALL.wonder(arguments, id)
   local method = ({ ping = "ping", roots = "roots/list", form = "elicitation/create", url = "elicitation/create",
-    defaults = "elicitation/create", sample = "sampling/createMessage" })[arguments.about]
+    defaults = "elicitation/create", titles = "elicitation/create", sample = "sampling/createMessage" })[arguments.about]
   local form = { type = "object", required = list { "name" },
     properties = { name = { type = "string" }, age = { type = "integer", minimum = 1 } } }
   if arguments.about == "defaults" then
@@ -100,7 +100,18 @@ function CALL.wonder(arguments, id)
       sure = { type = "boolean", default = false }, tags = { type = "array", default = list { "a" },
         items = { type = "string", enum = list { "a", "b" } } } } }
   end
-  local asks_form = arguments.about == "form" or arguments.about == "defaults"
+  if arguments.about == "titles" then
+    local function titled(...)
+      local out = list {}
+      for i, title in ipairs { ... } do out[i] = { const = title:sub(1, 1):lower() .. title:sub(2), title = title } end
+      return out
+    end
+    form = { type = "object", required = list { "fish", "hero", "pet" }, properties = {
+      fish = { type = "array", items = { anyOf = titled("F1", "F2") } },
+      hero = { type = "string", oneOf = list { { const = "h1", title = "Ada" }, { const = "h2" } } },
+      pet = { type = "string", enum = list { "p1", "p2" }, enumNames = list { "Cat", "Dog" } } } }
+  end
+  local asks_form = arguments.about == "form" or arguments.about == "defaults" or arguments.about == "titles"
   local params = asks_form and { message = "Who are you?", requestedSchema = form }
     or arguments.about == "url" and { mode = "url", message = "Log in", url = "https://example.org/login",
       elicitationId = tostring({}) } -- another each time

@@ -39,25 +39,39 @@ end
 
 -- ---- elicitation ----
 
+-- What a field may be one of: its values, and what each is called; nil: nothing is said of that.
+local function choices_of(field)
+  local list, called = field.enum or field.type == "boolean" and { "true", "false" }, field.enumNames
+  local titled = type(field.oneOf) == "table" and field.oneOf or field.anyOf
+  if type(titled) == "table" then
+    list, called = {}, {}
+    for i, one in ipairs(titled) do
+      list[i], called[i] = type(one) == "table" and one.const, type(one) == "table" and one.title
+    end
+  end
+  return type(list) == "table" and list[1] ~= nil and list or nil, type(called) == "table" and called or {}
+end
+
 -- One field's question; the ids of options are texts. `spared`: what "-" stands for, where it may be answered.
 local function question_of(client, name, field, spared)
   local about = field.description and ": " .. words(field.description, 500) or ""
-  local options
-  local enum = field.enum or field.type == "boolean" and { "true", "false" }
-  if type(field.oneOf) == "table" then
-    enum = {}
-    for i, one in ipairs(field.oneOf) do
-      enum[i] = type(one) == "table" and one.const
-    end
-  end
-  for i, one in ipairs(type(enum) == "table" and enum or {}) do
+  local list, called = choices_of(field)
+  local several = field.type == "array" and type(field.items) == "table" and choices_of(field.items)
+  local options, hint = nil, ""
+  for i, one in ipairs(list or {}) do
     options = options or {}
-    options[i] = { id = tostring(one) }
+    local title = type(called[i]) == "string" and called[i] ~= tostring(one) and words(called[i], 200) or nil
+    options[i] = { id = tostring(one), description = title }
   end
+  for i, one in ipairs(several or {}) do
+    hint = ("%s%s%s"):format(hint, i == 1 and " (with commas between: " or ", ", words(tostring(one), 200))
+  end
+  hint = hint ~= "" and hint .. ")" or hint
   if options and spared then
     options[#options + 1] = { id = "-", description = spared }
+  elseif spared then
+    hint = ('%s ("-": %s)'):format(hint, spared)
   end
-  local hint = not options and spared and (' ("-": %s)'):format(spared) or ""
   return { header = "mcp " .. client.server.name, options = options,
     question = ("%s%s%s"):format(words(field.title or name, 200), about, hint) }
 end
