@@ -1,6 +1,7 @@
 /* test_host_event.c: what comes to a run from its host while it waits: events, answers to
  * questions; what a run asks it. */
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 static struct scratch folder;
 static char error[1024], asked[2048];
 static struct skillrt_host *host;
+static const char *more = ""; /* of the skill */
 
 static void note_question(void *data, const char *json, size_t size) {
   (void)data;
@@ -19,11 +21,11 @@ static void note_question(void *data, const char *json, size_t size) {
 
 static struct skillrt *open_script(const char *body, const char *work_dir, bool resume, bool wait) {
   static char text[4096];
-  int size =
-      snprintf(text, sizeof text,
-               "local skillrt = require 'skillrt'\nreturn skillrt.skill { name = 'game', actions = "
-               "{ { id = 'a', run = function(state, ctx) %s end } } }\n",
-               body);
+  int size = snprintf(
+      text, sizeof text,
+      "local skillrt = require 'skillrt'\nreturn skillrt.skill { name = 'game', %s actions = "
+      "{ { id = 'a', run = function(state, ctx) %s end } } }\n",
+      more, body);
   struct skillrt_options options = {.size = sizeof options,
                                     .host = host,
                                     .script = "game",
@@ -99,6 +101,58 @@ static void check_questions(void) {
   skillrt_close(run);
 }
 
+/* Whether a step is late is watched again once somebody answered. */
+static void check_unwoken(void) {
+  char work_dir[400];
+  snprintf(work_dir, sizeof work_dir, "%s", scratch_path(&folder, "unwoken"));
+  struct skillrt *run =
+      open_script("local first = { kind = 'command', argv = { 'true' } }"
+                  "local second = { kind = 'command', argv = { 'sleep', '0.2' } }"
+                  "ctx.await(first)"
+                  "ctx.ask { question = 'Attack?', timeout = 7 * 86400 } ctx.await(second)",
+                  work_dir, false, true);
+  for (int i = 0; i < 1000 && !strstr(asked, "Attack?"); i++)
+    settle();
+  for (int i = 0, ms; i < 100 && (ms = skillrt_host_timeout_ms(host)) < 10 * 1000; i++) {
+    poll(NULL, 0, ms + 1); /* the views are written */
+    settle();
+  }
+  CHECK(skillrt_host_timeout_ms(host) > 600 * 1000 * 1000);
+  CHECK(skillrt_answer(run, 1, "\"yes\"", NULL, error, sizeof error));
+  settle();
+  CHECK(!skillrt_stopped(run));
+  CHECK(skillrt_host_timeout_ms(host) <= 300 * 1000);
+  for (int i = 0; i < 1000 && !skillrt_stopped(run); i++)
+    settle();
+  CHECK_STR(skillrt_status(run), "completed");
+  skillrt_close(run);
+}
+
+/* What a step waits for a person's word about a call in doubt makes it no later. */
+static void check_doubt(void) {
+  char work_dir[400];
+  snprintf(work_dir, sizeof work_dir, "%s", scratch_path(&folder, "doubt"));
+  more = "timeouts = { step = 0.4 },";
+  struct skillrt *run =
+      open_script("ctx.await { kind = 'command', argv = { 'sh', '-c', 'kill -9 $$' } }"
+                  "ctx.await { kind = 'command', argv = { 'sleep', '0.1' } }"
+                  "return { done = true }",
+                  work_dir, false, true);
+  more = "";
+  for (int i = 0; i < 1000 && !strstr(asked, "Send it again"); i++)
+    settle();
+  poll(NULL, 0, 500);
+  CHECK(skillrt_answer(run, 1, "\"skip\"", NULL, error, sizeof error));
+  for (int i = 0; i < 1000 && !skillrt_stopped(run); i++)
+    settle();
+  CHECK_STR(skillrt_status(run), "completed");
+  skillrt_close(run);
+  size_t size;
+  char *journal = scratch_read(&folder, "doubt/journal/00000001.sj", &size);
+  CHECK(strstr(journal, "\"t\":\"done\"") && !strstr(journal, "\"t\":\"late\""));
+  free(journal);
+}
+
 /* Without `wait` it pauses; what comes then is there when it goes on. */
 static void check_paused(void) {
   static const char body[] = "return { x = ctx.wait { event = 'rain' } }";
@@ -128,6 +182,18 @@ int main(void) {
   }
   TEST("a question reaches the host, and its answer is checked when it is given") {
     check_questions();
+  }
+  TEST("nothing wakes a run that waits for a person until the question's time is up, and no step "
+       "is late by it") {
+    struct skillrt_host *parks = host;
+    struct skillrt_host_options waits = {.size = sizeof waits, .park_ms = -1};
+    host = skillrt_host_open(&waits, error, sizeof error);
+    asked[0] = 0;
+    check_unwoken();
+    asked[0] = 0;
+    check_doubt();
+    skillrt_host_close(host);
+    host = parks;
   }
   TEST("a run that pauses while it waits finds what came when it goes on") {
     check_paused();

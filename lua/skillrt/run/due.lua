@@ -58,4 +58,21 @@ function Due:take()
   return first.what
 end
 
+---Takes out something; it need not be there any more.
+---@param what any
+function Due:drop(what)
+  local place = 1
+  while place <= self.count and self[place].what ~= what do
+    place = place + 1
+  end
+  if place > self.count then
+    return
+  end
+  while place > 1 do -- those above it go down, and it is taken as if it were the earliest
+    self[place], place = self[place // 2], place // 2
+  end
+  self[1] = { what = what }
+  self:take()
+end
+
 return Due

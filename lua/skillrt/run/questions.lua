@@ -7,6 +7,7 @@
 local asked = require("skillrt.run.books.asked")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
+local late = require("skillrt.run.calls.late")
 local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
 local waits = require("skillrt.run.calls.waits")
@@ -226,6 +227,7 @@ function M.take(policy, answer)
     policy.subs:touch(sub) -- it may choose now
   end
   if step then
+    late.answered(calls, step, one.at)
     for i = #calls.doubts, 1, -1 do
       if calls.doubts[i] == call then
         table.remove(calls.doubts, i)

@@ -6,6 +6,7 @@
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
+local late = require("skillrt.run.calls.late")
 local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.calls.waits")
 
@@ -139,6 +140,7 @@ function M.pause(policy)
   local stays = session.wait and not policy.deaf
   if stays and not parks(policy, at) then
     local limits = policy.run.limits
+    late.rest(calls)
     limits.rests_from = limits.deadline and open[1] and not at and not next(waiters) and steady.now() or nil
     return nil
   elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS

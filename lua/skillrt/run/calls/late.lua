@@ -2,7 +2,8 @@
 -- step goes on (R178, F67).
 --
 -- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
--- people, and the time that a run was closed, do not count. Knows calls and books. Part of calls.lua and policy.lua.
+-- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
+-- until an answer is there. Knows calls and books. Part of calls.lua, rest.lua and policy.lua.
 
 local steady = require("skillrt.run.steady")
 
@@ -28,18 +29,38 @@ local function late_at(books, step, seconds)
 end
 
 local function put(calls, utc, seconds)
-  calls.watching = true
-  calls:ring(steady.at(calls.run, utc, math.ceil(seconds * 1000)), { watches = true })
+  calls.watching = { watches = true }
+  calls:ring(steady.at(calls.run, utc, math.ceil(seconds * 1000)), calls.watching)
 end
 
----A call of a step leaves.
+---A call of a step leaves, or somebody has answered what the step asked.
 ---@param calls skillrt.Calls
 ---@param step skillrt.Step
 function M.watch(calls, step)
   local seconds = seconds_of(calls, step)
-  if seconds > 0 and not step.late then
+  if not calls.watching and seconds > 0 and not step.late then
     put(calls, late_at(calls.run.books, step, seconds), seconds)
   end
+end
+
+-- Whether a step may become late as it stands.
+local function may_be_late(calls, step)
+  return not step.late and next(step.calls) ~= nil and seconds_of(calls, step) > 0 and not asks(step)
+end
+
+---Nothing is under way: what only people can go on with is not watched.
+---@param calls skillrt.Calls
+function M.rest(calls)
+  if not calls.watching then
+    return
+  end
+  for _, step in pairs(calls.run.books.steps) do
+    if may_be_late(calls, step) then
+      return
+    end
+  end
+  calls.due:drop(calls.watching)
+  calls.watching = nil
 end
 
 ---The time that was watched has come.
@@ -54,12 +75,12 @@ function M.rang(policy)
   calls.watching = nil
   for _, number in ipairs(numbers) do
     local step = books.steps[number]
-    local seconds = seconds_of(calls, step)
-    if seconds > 0 and not step.late then
-      local at = asks(step) and now + math.ceil(seconds * 1000) or late_at(books, step, seconds)
+    if may_be_late(calls, step) then
+      local seconds = seconds_of(calls, step)
+      local at = late_at(books, step, seconds)
       if at <= now then
         assert(policy:emit({ t = "late", step = number, seconds = seconds }))
-      elseif next(step.calls) and (not next_at or at < next_at) then
+      elseif not next_at or at < next_at then
         next_at, next_seconds = at, seconds
       end
     end
@@ -69,13 +90,15 @@ function M.rang(policy)
   end
 end
 
----A person answered: that time is none of the step's.
----@param call skillrt.Call
----@param now integer  UTC ms
-function M.answered(call, now)
-  local step = call.step
-  local open = step.calls[call.place]
-  step.people_ms = (step.people_ms or 0) + math.max(0, now - (open and open.at or now))
+---A question of a step is over, answered or not: that time is none of the step's.
+---@param calls skillrt.Calls
+---@param step skillrt.Step
+---@param since integer|nil  UTC ms: when it was asked
+function M.answered(calls, step, since)
+  local now = calls.run.core.wall_ms()
+  since = math.max(since or now, calls.run.books.opened_at or 0)
+  step.people_ms = (step.people_ms or 0) + math.max(0, now - since)
+  M.watch(calls, step)
 end
 
 return M

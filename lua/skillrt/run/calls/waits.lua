@@ -87,7 +87,14 @@ function rang.sleep(self, call)
   self:settle(call, { reply = { status = "ok", elapsed_ms = steady.now() - call.slept_from } })
 end
 
+-- A question is over.
+local function asked(self, call)
+  local open = call.step.calls[call.place]
+  late.answered(self, call.step, open and open.at)
+end
+
 function rang.ask(self, call)
+  asked(self, call)
   local default = call.request.question.default
   if default ~= nil then
     return self:settle(call, { q = call.q, value = default, unanswered = true })
@@ -134,7 +141,7 @@ end
 ---@param call skillrt.Call
 ---@param answer table  { value, arrival }
 function M.answered(self, call, answer)
-  late.answered(call, self.run.core.wall_ms())
+  asked(self, call)
   self:settle(call, { q = call.q, value = answer.value, arrival = answer.arrival,
     approval = call.request.question.approval })
 end
