@@ -164,4 +164,25 @@ describe("a tool loop", function()
     end
     assert.same({ false, false }, { R.exists(base .. "/ran"), R.exists(base .. "/ran2") })
   end)
+
+  it("does not take what a tool gave for other arguments, where the script has changed", function()
+    local used = {}
+    local function made(n)
+      return { tools = { note = { description = "x", input = { type = "object" }, run = function(input)
+        used[#used + 1] = input.n
+        return "noted " .. input.n
+      end } }, actions = { { id = "a", run = function(_, ctx)
+        local text = ctx.tool("note", { n = n })
+        return { text = text, answer = ctx.ask { question = "Go on?" } }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    assert.equal("waiting_for_person", assert(R.run(made(1), { work_dir = dir })).reason)
+    local ok, result, message = pcall(skillrt.resume, dir, { skill = R.skill(made(2)), answers = { { question = 1, value = "y" } } })
+    message = ok and (message or result and result.message) or result
+    assert.matches('step 1 %(a%) has diverged at call 1', tostring(message))
+    assert.same({ 1 }, used)
+    result = assert(skillrt.resume(dir, { skill = R.skill(made(1)), answers = { { question = 1, value = "y" } } }))
+    assert.same({ "completed", "noted 1", { 1 } }, { result.status, result.state.text, used })
+  end)
 end)
