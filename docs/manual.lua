@@ -55,6 +55,18 @@ local function command(one)
   end
 end
 
+-- The rows of a page's first table: what is said in one place is shown in both.
+local function pages(path)
+  local file <close> = assert(io.open(path))
+  local rows = file:read("a"):match "\n|%-%-%-|%-%-%-|%-%-%-|\n(.-)\n\n"
+  return coroutine.wrap(function()
+    for row in (rows .. "\n"):gmatch "(.-)\n" do
+      local cells = row:gsub(",? see %[[^]]*%]%b()", ""):gsub("%[([^]]*)%]%b()", "%1"):gsub("`", "")
+      coroutine.yield(cells:match "^| (.-) | ?(.-) ?| (.*) |$")
+    end
+  end)
+end
+
 put((".TH SKILLRT 1 \"\" \"skillrt %s\" \"User Commands\""):format(version))
 section "NAME"
 say "skillrt - run agent skills to the end"
@@ -110,6 +122,20 @@ the agent reports (the tool switch_phase, or a last line <<phase: NAME>>), or th
 the skill (tool_sets), in an agent.yml, which runs by itself (skillrt run agent.yml --agent claude), or in a
 configuration (x_skillrt.skills, x_skillrt.phase_detection). The runtime keeps the phase, what was verified and how
 often was repaired; status and log show the set, prompt shows what an agent is told of it.]]
+section "MCP SERVERS"
+say [[The tools of servers that speak the Model Context Protocol are used beside a skill's own: those that a script
+declares (mcp = { NAME = { command = { ... } } }), and those of a folder's .mcp.json in the form of coding agents and
+editors: { "mcpServers": { NAME: { "command", "args", "env" } } }, or "url", "headers". A tool is named
+mcp__SERVER__TOOL. What a .mcp.json starts and sends to is shown in full, and starts once a person has said --trust, here
+or for skillrt mcp; a change of it is asked about again. skillrt check tells what in such a file has no meaning here.
+What a server offers is shown when it is first used, and remembered: when it offers other tools later, a person is asked
+before any of it is sent to a model. A server behind a URL that wants to know who asks is logged in to by skillrt login.]]
+paragraph "${NAME} and ${NAME:-default} in command, args, env, cwd, url and headers are of the environment. Of a server:"
+for cell, default, text in pages "docs/mcp.md" do
+  put ".TP"
+  put(".B " .. roff(cell))
+  say(text .. (default ~= "" and ("; default %s"):format(default) or ""))
+end
 section "SIGNALS"
 say [[SIGINT and SIGTERM pause the run within 100 ms, also inside an endless loop of the script, and
 leave it resumable. A second one ends the process at once; the journal survives that, too.]]
@@ -126,6 +152,9 @@ say "as --agent: performs steps that are words where --agent and the skill name 
 put ".TP"
 put ".B ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL"
 say "keys and addresses of models, as the official clients read them"
+put ".TP"
+put ".B XDG_STATE_HOME"
+say "below it lies what is remembered of a person, in skillrt/; default: ~/.local/state"
 section "FILES"
 for _, row in ipairs {
   { "journal/*.sj", "the truth of a run: one line per record" },
@@ -133,6 +162,9 @@ for _, row in ipairs {
   { "state.json, context/*.json, execution-state.json", "views of it, written now and then" },
   { ".prompts/*.md", "the words that agents were sent" },
   { "~/.config/skillrt/config.lua", "a person's own settings, as data: return { agent = \"claude\" }" },
+  { ".mcp.json", "of a skill's folder: the MCP servers whose tools its steps may use" },
+  { "~/.local/state/skillrt/mcp/*.json", "what each MCP server offered when it was first used, or last agreed to" },
+  { "~/.local/state/skillrt/trusted", "what a person has said may run" },
   { "run.lock", "held while a process advances the run; says which" },
   { "journal.cut-*", "bytes cut from a torn end" },
 } do

@@ -65,6 +65,17 @@ end
 
 local ONE = { { id = "a", run = function() end } }
 
+describe("docs/mcp.md", function()
+  it("names the fields of a server, and the manual those that it names", function()
+    local server = require "skillrt.tool.mcp.server"
+    local told = named(part("## What is said of a server", "\n## ", pages.read "docs/mcp.md"))
+    local function make() assert(server.check("x", { url = "http://x" }, "s")) end
+    assert.same(known(make, "max_restarts", "type"), told)
+    local manual = pages.read "docs/skillrt.1":match '\n%.SH MCP SERVERS\n(.-)\n%.SH '
+    for name in pairs(told) do assert.truthy(manual:find(name:gsub("-", "\\-"), 1, true), name) end
+  end)
+end)
+
 describe("docs/scripting.md", function()
   it("names the fields of a skill, of actions and of phases", function()
     assert.same(known(skill_of { actions = ONE }, "strategy", "config source"), named(part("## A skill", "## Actions")))

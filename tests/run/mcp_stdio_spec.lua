@@ -113,7 +113,8 @@ describe("a script with a server of MCP", function()
       if result.question.options and answer == "-" then asked[#asked] = result.question.options[3].description end
       result = assert(skillrt.resume(dir, { skill = R.skill(definition(form)), answer = answer }))
     end
-    assert.same({ 'age ("-": leave it out)', 'name ("-": Bo)', 'size ("-": 9.5)', "false", 'tags (with commas between: a, b) ("-": ["a"])' },
+    assert.same({ 'age ("-": leave it out)', 'name ("-": Bo)', 'size ("-": 9.5)', "false",
+      'tags (with commas between: a, b) ("-": ["a"])' },
       { table.unpack(asked, 2) })
     assert.same({ action = "accept", content = { name = "Bo", size = 9.5, sure = false, tags = { "a" } } },
       json.decode(result.state.text))

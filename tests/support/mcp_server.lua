@@ -91,7 +91,8 @@ end
 
 function CALL.wonder(arguments, id)
   local method = ({ ping = "ping", roots = "roots/list", form = "elicitation/create", url = "elicitation/create",
-    defaults = "elicitation/create", titles = "elicitation/create", sample = "sampling/createMessage" })[arguments.about]
+    defaults = "elicitation/create", titles = "elicitation/create",
+    sample = "sampling/createMessage" })[arguments.about]
   local form = { type = "object", required = list { "name" },
     properties = { name = { type = "string" }, age = { type = "integer", minimum = 1 } } }
   if arguments.about == "defaults" then

@@ -8,8 +8,8 @@ local core = require("skillrt.core")
 local M = {}
 
 ---The option, for a command's table.
-M.OPTION = { name = "trust", help = "the code in the skill's folder, or the workflow script, may run; remembered until "
-  .. "it changes" }
+M.OPTION = { name = "trust", help = "the code in the skill's folder, the MCP servers of its .mcp.json, or the workflow "
+  .. "script, may run; remembered until it changes" }
 
 -- What a workflow script is, and roughly how many agents it asks: it is tried with agents that answer at once.
 local function plan_of(path, args)
