@@ -33,6 +33,11 @@ int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits fo
 int bind_serve(lua_State *L);    /* bind_serve.c: what a command that serves others waits for */
 int bind_run(lua_State *L);      /* bind_run.c: pushes open onto the table at the top */
 
+/* bind_listen.c: a function of core.serve, its type, and the descriptor of a value of it, or -1. */
+int bind_listen(lua_State *L);
+void bind_listen_type(lua_State *L);
+int bind_listen_fd(lua_State *L, int index);
+
 int luaopen_skillrt_core(lua_State *L);
 
 #endif

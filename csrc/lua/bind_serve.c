@@ -4,8 +4,8 @@
  * lines(longest) -> lines; lines:next() -> text | nil, "none", "long" (one was left out) or
  * "closed". start(argv, input, leaves) -> program | nil, message, code; program:code() -> exit
  * code, 128 + signal, or nil while it runs; program:output(most) -> the end of what it said;
- * program:stop(now). wait(ms, lines, programs) -> true | nil: a signal came. terminate(pid) -> true
- * | nil, message, code. Called by bind_core.c. */
+ * program:stop(now). wait(ms, lines, programs, listener?) -> true | nil: a signal came.
+ * terminate(pid) -> true | nil, message, code. Called by bind_core.c. */
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 
@@ -241,7 +241,8 @@ static int serve_wait(lua_State *L) {
   loop_turn(loop, false); /* what was begun is told to the system */
   struct pollfd ready[WATCHED_MAX] = {{.fd = loop_fd(loop), .events = POLLIN}};
   ready[1] = (struct pollfd){.fd = lines->closed ? -1 : STDIN_FILENO, .events = POLLIN};
-  int count = poll(ready, (nfds_t)watch_programs(L, ready, 2), (int)ms);
+  ready[2] = (struct pollfd){.fd = bind_listen_fd(L, 4), .events = POLLIN};
+  int count = poll(ready, (nfds_t)watch_programs(L, ready, 3), (int)ms);
   if (count < 0 && errno == EINTR) return 0;
   lines->ready = lines->ready || ready[1].revents != 0;
   loop_turn(loop, false);
@@ -264,13 +265,12 @@ int bind_serve(lua_State *L) {
   static const luaL_Reg lines[] = {{"next", lines_next}, {NULL, NULL}};
   static const luaL_Reg program[] = {
       {"code", program_code}, {"stop", program_stop}, {"output", program_output}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"lines", serve_lines},
-                                       {"start", serve_start},
-                                       {"terminate", serve_terminate},
-                                       {"wait", serve_wait},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"lines", serve_lines},         {"start", serve_start},
+                                       {"terminate", serve_terminate}, {"wait", serve_wait},
+                                       {"listen", bind_listen},        {NULL, NULL}};
   make_type(L, LINES_TYPE, lines_clear, lines);
   make_type(L, PROGRAM_TYPE, program_clear, program);
+  bind_listen_type(L);
   luaL_newlib(L, functions);
   return 1;
 }

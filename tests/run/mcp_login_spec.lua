@@ -183,6 +183,33 @@ describe("a login to a server of MCP", function()
     assert.matches("nobody is logged in", (typed("logout " .. url)))
   end)
 
+  it("is typed: the browser comes back by itself; what else comes to the port is left", function()
+    plan { refused(), resource(), with {}, registered(),
+      http(200, { access_token = "first-access-token", token_type = "Bearer" }) }
+    local page
+    local text, code = typed("login " .. url, function(redirect, state)
+      local port = redirect:match "^http://127%.0%.0%.1:(%d+)/callback$"
+      local function get(line)
+        local pipe = assert(io.popen(("timeout 10 bash -c 'exec 3<>/dev/tcp/127.0.0.1/%s; printf \"%s\" >&3; cat <&3'")
+          :format(port, line .. "\\r\\nHost: x\\r\\n\\r\\n")))
+        local got = pipe:read "a"
+        pipe:close()
+        return got
+      end
+      get "GET /favicon.ico HTTP/1.1"
+      get "GET /callback?code=c&state=others HTTP/1.1"
+      assert.equal("", get("POST /callback?code=c&state=" .. state .. " HTTP/1.1"))
+      assert.equal("", get(("x"):rep(20000)))
+      page = get("GET /callback?code=c&state=" .. state .. " HTTP/1.1")
+      return ""
+    end)
+    assert.equal(0, code, text)
+    assert.matches("^HTTP/1.1 200 .*\r\n\r\nGo back to the terminal", page)
+    assert.matches("\nlogged in to " .. url:gsub("%p", "%%%0") .. "\n$", text)
+    assert.is_nil(text:find "not of this login")
+    assert.equal("first-access-token", store.read(url).token.access)
+  end)
+
   it("is typed with the name of a .mcp.json; where a person refuses it ends with that", function()
     local dir = R.folder()
     R.write(dir .. "/.mcp.json", json.encode { mcpServers = { far = { url = url, oauth = { client_id = "ours" } },

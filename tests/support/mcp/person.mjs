@@ -1,5 +1,5 @@
 // person.mjs: a person with a browser, as the official conformance suite wants one: runs the skill that is tried, and
-// where it asks for a login, types the command, opens the address and pastes where the browser is sent. The words:
+// where it asks for a login, types the command and opens the address; the browser comes back by itself. The words:
 // skillrt, the folder of the tree, the server's URL.
 import { spawn } from 'node:child_process';
 
@@ -21,8 +21,7 @@ async function login() {
     const address = text.match(/^https?:\/\/\S+(?=\n)/m);
     if (opened || !address) return;
     opened = true;
-    const reply = await fetch(address[0], { redirect: 'manual' });
-    child.stdin.end(`${reply.headers.get('location')}\n`);
+    await (await fetch(address[0])).text();
   });
   return (await ended) === 0;
 }

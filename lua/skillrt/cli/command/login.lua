@@ -6,7 +6,8 @@
 
 local core = require("skillrt.core")
 
-local WAIT_S <const>, LONGEST <const> = 600, 16384
+-- How long somebody is waited for, the longest address, and the port of one that nobody listens at.
+local WAIT_S <const>, LONGEST <const>, PORT <const> = 600, 16384, 33418
 
 -- The server that is meant: a URL, with what a run has found out, or a name of a .mcp.json.
 local function server_of(args)
@@ -54,23 +55,28 @@ local function performed(perform)
   return value, message or problem or why or result and result.message or "it was interrupted"
 end
 
--- The address that the browser was sent back to, as a person pastes it; nil and why there is none.
-local function answer(plan, lines)
+-- What the browser was sent back with, by itself or as a person pastes it: the code; nil and why there is none.
+local function answer(plan, lines, listener)
   local login, output = require("skillrt.tool.mcp.oauth.login"), require("skillrt.report.output")
   local till = core.mono_ns() + WAIT_S * 1000000000
   while core.mono_ns() < till do
-    local text, why = lines:next()
+    local came = listener and listener:take()
+    local text, why = came, nil
+    if not came then
+      text, why = lines:next()
+    end
     if text and text:find("%S") then
       local code, message = login.code(plan, text)
       if code then
         return code
       elseif text:find(plan.state, 1, true) then
         return nil, message
+      elseif not came then
+        output.say("warning", message .. "; paste the whole address")
       end
-      output.say("warning", message .. "; paste the whole address")
-    elseif why == "closed" then
+    elseif why == "closed" and not listener then
       return nil, "standard input ended before the address came"
-    elseif not text and not core.serve.wait(1000, lines, {}) then
+    elseif not text and not core.serve.wait(1000, lines, {}, listener) then
       return nil, "interrupted", "interrupted"
     end
   end
@@ -84,9 +90,10 @@ end
 return {
   name = "login",
   summary = "Logs in to an MCP server behind a URL that wants to know who asks (OAuth)",
-  description = "Shows the address to open in a browser, which then is sent to an address of this machine that nobody "
-    .. "listens at: paste that one here. Tokens are kept in ~/.local/state/skillrt/oauth, for its user alone, and "
-    .. "refreshed by the runs that use them; skillrt logout forgets them.",
+  description = "Shows the address to open in a browser, which then is sent back to this machine; where the browser "
+    .. "runs on another one, paste the address that it cannot reach. Tokens are kept in "
+    .. "~/.local/state/skillrt/oauth, for their user alone, and refreshed by the runs that use them; skillrt logout "
+    .. "forgets them.",
   arguments = {
     { name = "SERVER", help = "its URL, or its name in a .mcp.json" },
     { name = "PATH", optional = true, help = "the .mcp.json, or the folder that has it; default: here" },
@@ -100,7 +107,12 @@ return {
     if not server then
       return require("skillrt.cli.ending").refused(problem, "invalid")
     end
-    local port = server.oauth and server.oauth.port or 33418
+    local wanted = server.oauth and server.oauth.port
+    local listener, port = core.serve.listen(wanted or 0)
+    if not listener then
+      output.say("warning", ("%s: the browser cannot come back by itself"):format(port))
+      port = wanted or PORT
+    end
     local redirect = ("http://127.0.0.1:%d/callback"):format(port)
     local plan, message = performed(function(ctx)
       return login.begin(ctx, server, { redirect = redirect, secrets = { core.uuid(), core.uuid() .. core.uuid() },
@@ -109,8 +121,9 @@ return {
     if not plan then
       return refused(server, message)
     elseif plan.address then
-      output.write(("Open this address, and paste the one that the browser is sent to:\n%s\n"):format(plan.address))
-      local code, why, kind = answer(plan, core.serve.lines(LONGEST))
+      output.write(("Open this address in a browser. Where it cannot come back to this machine, paste the address that "
+        .. "it is sent to.\n%s\n"):format(plan.address))
+      local code, why, kind = answer(plan, core.serve.lines(LONGEST), listener)
       local ok
       if code then
         ok, why = performed(function(ctx)

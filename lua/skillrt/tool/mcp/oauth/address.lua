@@ -17,7 +17,7 @@ local PORTS <const> = { http = "80", https = "443" }
 ---@param url any
 ---@return skillrt.OauthAddress|nil
 function M.parts(url)
-  if type(url) ~= "string" or #url > 4096 or url:find("[%s%c\\]") then
+  if type(url) ~= "string" or #url > 4096 or url:find("[^\33-\126]") or url:find("\\", 1, true) then
     return nil
   end
   local scheme, authority, path = url:match("^([hH][tT][tT][pP][sS]?)://([^/?#]+)([^?#]*)")
