@@ -262,6 +262,23 @@ static void in_due_time(void) {
   }
 }
 
+/* Others each time: CRASH_TREE asks for one of them. */
+static void drawn(void) {
+  char name[32];
+  int trees = getenv("CRASH_TREE") ? 1 : getenv("SKILLRT_FULL") ? 40 : 8;
+  TEST("branches drawn at random, three deep, come to one end in many orders, killed anywhere "
+       "(F40)") {
+    most = 12;
+    for (int i = 0; i < trees; i++) {
+      snprintf(name, sizeof name, "%lu", (unsigned long)crash_seed() * 1000 + (unsigned long)i);
+      if (trees > 1) setenv("CRASH_TREE", name, 1);
+      printf("# CRASH_TREE=%s\n", getenv("CRASH_TREE"));
+      everywhere("orders_drawn", 3, true, 0, 0);
+    }
+    most = CRASH_ALL;
+  }
+}
+
 static void whole_skills(void) {
   TEST("four commands at once come to one end in every order, killed anywhere (F40, F41)") {
     everywhere("orders_phases", 24, false, 0, 0);
@@ -288,7 +305,8 @@ int main(void) {
     const char *name;
     void (*test)(void);
   } groups[] = {{"skills", whole_skills},    {"branches", branches}, {"http", over_http},
-                {"sessions", over_sessions}, {"time", in_due_time},  {"people", with_people}};
+                {"sessions", over_sessions}, {"drawn", drawn},       {"time", in_due_time},
+                {"people", with_people}};
   const char *only = getenv("CRASH_ONLY"); /* one of these, for who looks for a reason */
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

@@ -144,6 +144,19 @@ describe("branches", function()
     end
   end)
 
+  it("close what they hold when they fail, before anybody goes on", function()
+    local result = run(function(_, ctx)
+      local seen = json.array {}
+      ctx.map({ 1, 2 }, function(n)
+        local _ <close> = setmetatable({}, { __close = function() seen[#seen + 1] = "closed " .. n end })
+        error "no"
+      end)
+      seen[#seen + 1] = "after"
+      return { seen = seen }
+    end)
+    assert.same({ "closed 1", "closed 2", "after" }, result.state.seen)
+  end)
+
   it("are spawned, awaited and canceled by their handle", function()
     local result = run(function(_, ctx)
       local one = ctx.spawn(function(text) return echo(ctx, text) end, "one")
@@ -229,6 +242,22 @@ describe("branches", function()
     assert.equal("failed", result.status)
     assert.equal("x\n", R.read(folder .. "/ran"))
     assert.matches("call 1 may have acted", R.records(dir, "fail")[1].message)
+  end)
+
+  it("make no call that acted a second time, though another attempt asks otherwise in its place", function()
+    local folder, attempt = R.folder(), 0
+    local result, dir = run(function(_, ctx)
+      attempt = attempt + 1
+      local _, message, class = ctx.all {
+        function() return echo(ctx, attempt == 1 and "" or "x", { idempotent = true, expect = "text" }) end,
+        function() return ctx.await { kind = "command", argv = { "sh", "-c", "echo x >> " .. folder .. "/book", "try " .. attempt } } end,
+      }
+      return not message and {} or nil, message, class
+    end, { limits = { max_errors = 1, max_retries = 3 } })
+    assert.equal("failed", result.status)
+    assert.matches("may have acted and is not idempotent", result.state.errors[1].message)
+    assert.equal("x\n", R.read(folder .. "/book"))
+    assert.equal(2, #R.records(dir, "fail"))
   end)
 
   it("may not wait inside ctx.once, nor inside a coroutine of the script's own", function()

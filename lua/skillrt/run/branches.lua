@@ -85,8 +85,7 @@ function M.new(step, world)
     last = 0,
     feeding = {}, -- scopes that may begin a branch when no other can run
     fed = 1,
-    delivered = 0, -- of the places in step.order
-    taken = {}, -- places of results that were given without a wait (ctx.once)
+    taken = {}, -- places of what was given back, or without a wait (ctx.once)
     live = false,
     running = false,
   }, Execution)
@@ -151,6 +150,7 @@ local function after(self, branch, ok, first, a, b, c)
     fatal.pass_on(first) -- at once: no call of it may be waited for first
   end
   self.by_thread[branch.thread] = nil
+  coroutine.close(branch.thread) -- its to-be-closed variables are closed now, before anybody goes on
   return branch:over(false, first)
 end
 
@@ -199,7 +199,6 @@ function Execution:deliver(call, a, b, c, d)
 end
 
 ---A scope with a limit begins its branches one by one.
----@param scope skillrt.Scope
 function Execution:feed(scope)
   room.feed(self, scope)
 end
@@ -224,14 +223,20 @@ end
 ---are canceled, the others end by themselves.
 ---@param scope skillrt.Scope
 function Execution:stop_under(scope)
-  local function is_under(branch)
+  self:stop_branches(function(branch)
     local at = branch.scope
     while at and at ~= scope do
       at = at.above
     end
     return at ~= nil
+  end)
+end
+
+local function finish(branch)
+  branch.dead = true
+  if coroutine.status(branch.thread) == "suspended" then
+    coroutine.close(branch.thread)
   end
-  self:stop_branches(is_under)
 end
 
 ---@param is_meant fun(branch: skillrt.Branch): boolean
@@ -248,11 +253,8 @@ function Execution:stop_branches(is_meant)
   local drawing = drawn.step
   drawn.step = self.step
   for _, branch in ipairs(ending) do
-    branch.dead = true
+    finish(branch)
     self.by_thread[branch.thread] = nil
-    if coroutine.status(branch.thread) == "suspended" then
-      coroutine.close(branch.thread)
-    end
   end
   drawn.step = drawing
   local calls = {}
@@ -281,40 +283,40 @@ function Execution:diverge(place, before, now)
   self.diverged = self.diverged or { place = place, before = before, now = now }
 end
 
----Whether the function is expected to ask for what it asked for before: a further attempt goes another way,
----and so does one whose changes were accepted.
+---Whether the function is to ask for what it asked for before: a further attempt goes another way, and so does
+---one whose changes were accepted.
 ---@return boolean
 function Execution:is_exact()
   return self.step.attempt == 1 and not self.step.loose
 end
 
--- Delivers the recorded results in the journal's order.
+-- Delivers the recorded results in the journal's order. A place without one is that of a loop, whose newest round
+-- was over then: what follows it goes on.
 local function redeliver(self)
   local step = self.step
-  while self.delivered < #step.order and not self.diverged and not self.ended do
-    self.delivered = self.delivered + 1
-    local place = step.order[self.delivered]
-    local known = step.known[place]
-    if known and not self.taken[place] then
-      local call = self.calls[place]
-      if call then
-        self.taken[place] = true
-        self.world.give(call, known)
+  for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
+    local known, call, waits = step.known[place], self.calls[place], self.in_turn and self.in_turn[place]
+    if self.diverged or self.ended then
+      return
+    elseif not known then
+      self.taken[place] = true
+      if waits then
+        self:wake(waits)
         self:advance()
-      elseif self:is_exact() then
-        self:diverge(place, known.to or "a call", "nothing")
-        return
-      end -- of a further attempt: a slot that a failed call gave free is taken again; it comes when it leaves
-    end
+      end
+    elseif call and not self.taken[place] then
+      self.taken[place] = true
+      self.world.give(call, known)
+      self:advance()
+    elseif not self.taken[place] and self:is_exact() then
+      return self:diverge(place, known.to or "a call", "nothing")
+    end -- of a further attempt: a slot that a failed call gave free is taken again; it comes when it leaves
   end
 end
 
 -- The first place where a call had left that nobody asks for now: it may have acted, as a sleep never does.
 local function left_alone(self)
   local found
-  if self.step.loose then
-    return nil
-  end
   for place, call in pairs(self.step.calls) do
     if call.kind ~= "sleep" and not self.calls[place] and (not found or place < found) then
       found = place
@@ -337,7 +339,7 @@ function Execution:is_used_up()
       end
     end
   end
-  local place = left_alone(self)
+  local place = not step.loose and left_alone(self)
   if place then
     self:diverge(place, step.calls[place].to or "a call", "nothing")
   end
@@ -389,10 +391,7 @@ end
 function Execution:close()
   self.ended = true
   for _, branch in pairs(self.by_thread) do
-    branch.dead = true
-    if coroutine.status(branch.thread) == "suspended" then
-      coroutine.close(branch.thread)
-    end
+    finish(branch)
   end
   self.by_thread = {}
 end

@@ -92,11 +92,15 @@ end
 
 -- ---- declared ----
 
--- Something else is asked for than was recorded at its place: it is forgotten where that is expected.
+-- Something else is asked for than was recorded at its place: it is forgotten where that is expected, but for what
+-- acted in an attempt before: none that goes another way may make it a second time.
 local function differs(self, call, known)
   local step = call.step
   if call.execution:is_exact() and not known.pure then
     call.execution:diverge(call.place, known.to or "another call", call.to)
+  elseif known.acted and not step.loose then
+    error({ class = "permanent", message = ("call %s (%s) was answered, may have acted and is not idempotent: another "
+      .. "attempt must not ask for something else in its place"):format(call.place, known.to or "another call") }, 0)
   elseif step.known[call.place] or known.idem then -- what had left and may have acted is a question
     assert(self.journal:emit({ t = "drop", step = step.number, from = { call.place } }))
   end

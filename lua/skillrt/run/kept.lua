@@ -171,7 +171,6 @@ function M.round(journal, execution, place, number, value, last)
   if not ok then
     error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
   end
-  execution.delivered = 0 -- the list of places is shorter now
 end
 
 ---What a local function gives, kept under its place.

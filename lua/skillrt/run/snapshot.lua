@@ -44,7 +44,7 @@ local function written(books, step)
     out.rounds[place] = { n = round.n, seq = round.seq, result = round.result }
   end
   for _, place in ipairs(step.order) do
-    if step.known[place] then
+    if step.known[place] or step.rounds[place] then
       out.order[#out.order + 1] = place
     end
   end
@@ -125,8 +125,11 @@ local function restore(books, entry)
   for _, step in ipairs(entry.steps or {}) do
     local scope = step.sub and books.subs[step.sub] or books
     step.root, step.undo = scope.state:hold_undone(step.undo), nil
-    for _, round in pairs(step.rounds or {}) do
-      round.from = 1
+    for _, place in ipairs(step.rounds and step.order or {}) do
+      local round = step.rounds[place]
+      if round then -- records written before do not place them
+        round.is_placed = true
+      end
     end
     under_way.add(scope, books_of.step(step))
   end

@@ -69,7 +69,8 @@ local function forget_below(step, place, after)
   while at > 0 and order[at] ~= after do
     local one = order[at]
     if places.is_below(one, place) then
-      acted = acted or step.known[one].acted
+      local known = step.known[one] -- none: where a round was over
+      acted = acted or known and known.acted
       step.known[one], order[at] = nil, false
     end
     at = at - 1
@@ -201,21 +202,24 @@ end
 ---@param record table
 ---@param seq integer|nil
 function M.round(step, record, seq)
-  local place, rounds = record.c, own(step, "rounds")
-  local before = rounds[place]
-  local order = step.order
-  local first = before and before.from or 1
-  local kept = {}
-  for i = first, #order do -- what came since the round before, of this loop and beside it
+  local place, rounds, order = record.c, own(step, "rounds"), own(step, "order")
+  local kept, count = {}, 0
+  for i = #order, 1, -1 do -- what came since the round before, of this loop and beside it
     local at = order[i]
-    if places.is_below(at, place) then
+    order[i] = nil
+    if at == place and not step.known[at] then
+      break
+    elseif places.is_below(at, place) then
       step.known[at] = nil
     else
-      kept[#kept + 1] = at
+      count = count + 1
+      kept[count] = at
     end
-    order[i] = nil
   end
-  table.move(kept, 1, #kept, #order + 1, order)
+  for i = count, 1, -1 do
+    order[#order + 1] = kept[i]
+  end
+  order[#order + 1] = place -- others see what follows from here on
   for _, field in ipairs({ "values", "notes", "rounds" }) do
     for at in pairs(step[field]) do
       if places.is_below(at, place) then
@@ -223,7 +227,7 @@ function M.round(step, record, seq)
       end
     end
   end
-  rounds[place] = { n = record.n, seq = seq, result = not seq and record or nil, from = #order + 1 }
+  rounds[place] = { n = record.n, seq = seq, result = not seq and record or nil, is_placed = true }
 end
 
 return M

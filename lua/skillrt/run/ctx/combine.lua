@@ -348,6 +348,11 @@ function M.loop(execution, branch, value, fn)
   local prefix, position = branch.prefix, branch.position
   local newest = execution.step.rounds[place]
   if newest then
+    if newest.is_placed and not execution.live and not execution.taken[place] then
+      execution.in_turn = execution.in_turn or {}
+      execution.in_turn[place] = branch
+      coroutine.yield(WAIT)
+    end
     local entry = world.reread(newest)
     number, value = entry.n, entry.value
     if entry.last then

@@ -67,7 +67,6 @@ function M.perform(journal, execution, branch, use, fn)
   emit(journal, step, { t = "result", step = step.number, c = place, digest = digest, value = value,
     wrote = wrote or nil })
   execution.taken[place] = true
-  execution.delivered = 0 -- the list of places is shorter now
   return value
 end
 

@@ -1,0 +1,47 @@
+-- run_loops_spec.lua: loops beside each other, whose branches know of one another: killed behind any record they go on
+-- as they would have. That nothing is done twice proves test_crash_orders.
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+local json = skillrt.json
+
+-- Three branches: each has a loop of so many rounds, says that it is over, and then sends what is known of the others.
+local function definition()
+  return { name = "loops", limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
+    local over = {}
+    local function send(text)
+      return (assert(ctx.await { kind = "command", argv = { "printf", "%s", text }, idempotent = true }).stdout)
+    end
+    local function branch(name, rounds, pause)
+      return function()
+        local text = ctx.loop("", function(value, round)
+          ctx.sleep(pause)
+          return value .. send(name .. round), round == rounds
+        end)
+        over[#over + 1] = name
+        ctx.sleep(pause)
+        return text .. ":" .. send(table.concat(over, ","))
+      end
+    end
+    return { out = assert(ctx.all { branch("a", 4, 0.001), branch("b", 2, 0.009), branch("c", 3, 0.004) }) }
+  end } } }
+end
+
+describe("loops beside each other", function()
+  after_each(R.clean)
+
+  it("go on as they would have, whatever the others know of their ends, killed behind any record (F40)", function()
+    local dir = R.folder() .. "/run"
+    local result = R.run(definition(), { work_dir = dir })
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    local count = #R.records(dir)
+    for keep = 3, count - 1 do
+      local cut = R.folder() .. "/run"
+      R.cut(dir, cut, keep)
+      local again, message = skillrt.resume(cut, { skill = R.skill(definition()) })
+      assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, message))
+      for i, text in ipairs(again.state.out) do
+        assert.equal(result.state.out[i]:match "^[^:]*", text:match "^[^:]*")
+      end
+    end
+  end)
+end)
