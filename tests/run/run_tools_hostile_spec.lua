@@ -126,4 +126,27 @@ describe("a model server that misbehaves in a tool loop", function()
     assert.equal(1, #used)
     assert.equal(1 << 20, #used[1])
   end)
+
+  it("gives arguments that are no text: an object is what it is, all else is told to the model and runs nothing", function()
+    local wire = wires.of.chat
+    for _, given in ipairs { 7, true, json.array { 1 }, json.array {}, { n = 5 } } do
+      local events = P.chat_events("", { { id = "c1", name = "note", arguments = "{}" } })
+      for _, event in ipairs(events) do
+        local delta = type(event) == "table" and event.choices[1] and event.choices[1].delta
+        for _, call in ipairs(delta and delta.tool_calls or {}) do
+          call["function"].arguments = call.id and given or json.null
+        end
+      end
+      local before = #server.log()
+      local result = run(wire, { ("/status/500\n"):rep(before) .. raw(P.as_stream(events)), raw(wire.says(wires.GOOD)) })
+      assert.equal("completed", result.status, result.message)
+      local told = wire.results(select(2, server.request(before + 2)))[1][2]
+      if type(given) == "table" and given.n then
+        assert.same({ "noted 5", { 5 } }, { told, used })
+      else
+        assert.matches("no JSON object", told)
+        assert.same({}, used)
+      end
+    end
+  end)
 end)

@@ -105,7 +105,11 @@ local function add_call(self, piece, i)
   local fn = piece["function"] or {}
   call.id = type(piece.id) == "string" and piece.id ~= "" and piece.id or call.id
   call.name = type(fn.name) == "string" and fn.name ~= "" and fn.name or call.name
-  append(call, "arguments", fn.arguments)
+  local given = fn.arguments
+  if given ~= nil and given ~= json.null and type(given) ~= "string" then -- never taken for none
+    given = json.encode(given)
+  end
+  append(call, "arguments", given)
 end
 
 local function add_part(self, part, finish)
