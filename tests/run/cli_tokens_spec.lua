@@ -9,13 +9,10 @@ local tool_cost = require "skillrt.agent.tool_cost"
 local wires = require "tests.support.wires"
 
 local wire <const> = wires.of.anthropic
-local server, folder, files
+local server, folder
 
 local function raw(reply)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return "/raw?file=" .. path
+  return R.raw(P.bytes(reply))
 end
 
 -- A script with two sets and a step for each, by a model at the server; `more` are fields of its switching and prices.
@@ -55,7 +52,7 @@ local function skillrt(words)
 end
 
 describe("skillrt tokens", function()
-  before_each(function() server, folder, files = R.server "/echo\n", R.folder(), 0 end)
+  before_each(function() server, folder = R.server "/echo\n", R.folder() end)
   after_each(function()
     server.stop()
     R.clean()

@@ -10,11 +10,11 @@ local server, lines, methods = K.server, K.lines, K.methods
 
 describe("a model with the tools of a server of MCP", function()
   local GOOD <const> = '{"status":"completed","stateUpdates":{"ok":true},"summary":"done"}'
-  local web, folder, files
+  local web, folder
 
   before_each(function()
     K.begin()
-    folder, files = K.folder, 0
+    folder = K.folder
     web = R.server "/echo\n"
   end)
   after_each(function()
@@ -24,18 +24,11 @@ describe("a model with the tools of a server of MCP", function()
   end)
 
   local function raw(reply)
-    files = files + 1
-    local path = ("%s/raw%d"):format(folder, files)
-    R.write(path, P.bytes(reply))
-    return "/raw?file=" .. path
+    return R.raw(P.bytes(reply))
   end
 
   local function asks(calls)
-    local blocks = {}
-    for i, call in ipairs(calls) do
-      blocks[i] = { type = "tool_use", id = ("t%d_%d"):format(files, i), name = call[1], input = call[2] }
-    end
-    return raw(P.anthropic(blocks, { stop_reason = "tool_use" }))
+    return raw(P.uses(calls))
   end
 
   local function skill(servers, more)
@@ -282,7 +275,6 @@ describe("a model with the tools of a server of MCP", function()
     assert.matches("its list of tools has no end", json.encode(result.state.errors))
     web.stop()
     web = R.server "/echo\n"
-    files = 0
     local _, dir = talk({}, { our = server "double" })
     local notes = json.encode((R.records(dir, "note")))
     assert.matches('its tool .-echo.- is left out: tool mcp__our__echo: there are two of that name', notes)

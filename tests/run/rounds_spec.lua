@@ -38,6 +38,14 @@ local function run(folder, sentence, ...)
   return told, table.concat(out, " ")
 end
 
+-- A document whose phases are performed in this order.
+local function goes(order, document)
+  local folder <close> = kit.folder()
+  local told, went = run(folder, document, "--strict")
+  assert.equal(0, told.code, document .. told.out .. told.err)
+  assert.equal(order, went, document)
+end
+
 describe("phases that a document repeats in the stated shape", function()
   it("run round by round until its condition holds, between those before and behind them (R28, F33)", function()
     local folder <close> = kit.folder()
@@ -59,31 +67,18 @@ describe("phases that a document repeats in the stated shape", function()
       ["Repeat phases 2-3 while `score < 5`."] = "1 2 3 2 3 4",
       ["Repeat phases 2-3 2 times."] = "1 2 3 2 3 4",
     } do
-      local folder <close> = kit.folder()
-      local told, order = run(folder, sentence, "--strict")
-      assert.equal(0, told.code, told.out .. told.err)
-      assert.equal(wanted, order, sentence)
+      goes(wanted, sentence)
     end
   end)
 
   it("run as several rounds of one folder, one inside the other or apart", function()
-    local folder <close> = kit.folder()
-    local told, order = run(folder, "Repeat phases 1-2 2 times.\n\nRepeat phases 3-4 until `score >= 7`, at most 4 times.\n",
-      "--strict")
-    assert.equal(0, told.code, told.out .. told.err)
-    assert.equal("1 2 1 2 3 4 3 4 3 4", order)
-    local other <close> = kit.folder()
-    told, order = run(other, "- Repeat phases 1-4 2 times.\n- Repeat phases 2-3 2 times.", "--strict")
-    assert.equal(0, told.code, told.out .. told.err)
-    assert.equal("1 2 3 2 3 4 1 2 3 2 3 4", order)
+    goes("1 2 1 2 3 4 3 4 3 4", "Repeat phases 1-2 2 times.\n\nRepeat phases 3-4 until `score >= 7`, at most 4 times.\n")
+    goes("1 2 3 2 3 4 1 2 3 2 3 4", "- Repeat phases 1-4 2 times.\n- Repeat phases 2-3 2 times.")
   end)
 
   it("leave out a phase whose condition does not hold in a round", function()
-    local folder <close> = kit.folder()
-    local told, order = run(folder, "Repeat phases 2-3 until `score >= 5`, at most 5 times.\n\n"
-      .. "### Phase 2\n\n- **Condition**: `score >= 3`", "--strict")
-    assert.equal(0, told.code, told.out .. told.err)
-    assert.equal("1 3 2 3 4", order)
+    goes("1 3 2 3 4", "Repeat phases 2-3 until `score >= 5`, at most 5 times.\n\n"
+      .. "### Phase 2\n\n- **Condition**: `score >= 3`")
   end)
 
   it("run where an edge of a diagram leads back under a condition, in Mermaid and dot (F33)", function()
@@ -94,19 +89,13 @@ describe("phases that a document repeats in the stated shape", function()
       "```dot\ndigraph g {\n  a [label=\"Phase 2\"];\n  q [label=\"score >= 8?\", shape=diamond];\n  b [label=\"Phase 3\"];\n"
         .. "  a -> b;\n  b -> q;\n  q -> a [label=\"no\"];\n}\n```",
     } do
-      local folder <close> = kit.folder()
-      local told, order = run(folder, drawing, "--strict")
-      assert.equal(0, told.code, drawing .. told.out .. told.err)
-      assert.equal("1 2 3 2 3 2 3 4", order, drawing)
+      goes("1 2 3 2 3 2 3 4", drawing)
     end
   end)
 
   it("leave out what a rhombus of a diagram leads past (F33)", function()
-    local folder <close> = kit.folder()
-    local told, order = run(folder, "```mermaid\ngraph TD\n  A[Phase 1] --> B[Phase 2] --> Q{parts.length > 5?}\n"
-      .. "  Q -->|yes| C[Phase 3] --> D[Phase 4]\n  Q -->|no| D\n```", "--strict")
-    assert.equal(0, told.code, told.out .. told.err)
-    assert.equal("1 2 4", order)
+    goes("1 2 4", "```mermaid\ngraph TD\n  A[Phase 1] --> B[Phase 2] --> Q{parts.length > 5?}\n"
+      .. "  Q -->|yes| C[Phase 3] --> D[Phase 4]\n  Q -->|no| D\n```")
   end)
 
   it("hand their files on to those behind them, and an agent is told its own (R20, R31, F23)", function()

@@ -8,14 +8,11 @@ local find = require "skillrt.tool.find_tool"
 local tool = require "skillrt.tool"
 local wires = require "tests.support.wires"
 
-local server, folder, files
+local server, folder
 local wire <const> = wires.of.anthropic
 
 local function raw(reply)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return "/raw?file=" .. path
+  return R.raw(P.bytes(reply))
 end
 
 local function catalogue()
@@ -42,7 +39,7 @@ local function sent(n)
 end
 
 describe("find_tool", function()
-  before_each(function() server, folder, files = R.server "/echo\n", R.folder(), 0 end)
+  before_each(function() server, folder = R.server "/echo\n", R.folder() end)
   after_each(function()
     require("skillrt.agent.pace").forget()
     server.stop()

@@ -4,14 +4,10 @@ local P = require "tests.support.providers"
 local R = require "tests.support.runs"
 local skillrt = require "skillrt"
 
-local model, other, folder
+local model, other
 
-local files = 0
 local function raw(reply)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return "/raw?file=" .. path
+  return R.raw(P.bytes(reply))
 end
 
 -- What the model is told of these URLs.
@@ -39,7 +35,7 @@ local function get(urls, settings)
 end
 
 describe("the tool http_get", function()
-  before_each(function() model, other, folder = R.server "/echo\n", R.server "/echo\n", R.folder() end)
+  before_each(function() model, other = R.server "/echo\n", R.server "/echo\n" end)
   after_each(function()
     require("skillrt.agent.pace").forget()
     other.stop() -- first: it holds an end of what the other waits for

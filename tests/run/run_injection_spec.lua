@@ -7,13 +7,10 @@ local record = require "skillrt.base.record"
 local untrusted = require "skillrt.base.untrusted"
 local wires = require "tests.support.wires"
 
-local server, folder, files, paid
+local server, paid
 
 local function raw(reply)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, require("tests.support.providers").bytes(reply))
-  return "/raw?file=" .. path
+  return R.raw(require("tests.support.providers").bytes(reply))
 end
 
 local function run(wire, tools, plan, more)
@@ -62,7 +59,7 @@ local function same_shape(wire, make)
 end
 
 describe("a text that would be more than data", function()
-  before_each(function() server, folder, files, paid = R.server "/echo\n", R.folder(), 0, 0 end)
+  before_each(function() server, paid = R.server "/echo\n", 0 end)
   after_each(function()
     require("skillrt.agent.pace").forget()
     server.stop()

@@ -8,13 +8,10 @@ local skillrt = require "skillrt"
 local wires = require "tests.support.wires"
 
 local WIRES <const>, GOOD <const> = wires.of, wires.GOOD
-local server, folder, files
+local server, folder
 
 local function raw(reply, more)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return ("/raw?file=%s%s"):format(path, more or "")
+  return R.raw(P.bytes(reply), more)
 end
 
 local function run(definition, plan, input)
@@ -29,7 +26,7 @@ local ADD <const> = { description = "Adds", input = { type = "object", propertie
   b = { type = "number" } }, required = { "a", "b" } }, run = function(input) return { sum = input.a + input.b } end }
 
 describe("a tool loop", function()
-  before_each(function() server, folder, files = R.server "/echo\n", R.folder(), 0 end)
+  before_each(function() server, folder = R.server "/echo\n", R.folder() end)
   after_each(function()
     require("skillrt.agent.pace").forget()
     server.stop()

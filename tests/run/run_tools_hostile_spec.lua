@@ -5,13 +5,10 @@ local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
 local wires = require "tests.support.wires"
 
-local server, folder, files, used
+local server, used
 
 local function raw(reply, more)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return ("/raw?file=%s%s"):format(path, more or "")
+  return R.raw(P.bytes(reply), more)
 end
 
 local TOOLS <const> = {
@@ -35,7 +32,7 @@ local function run(wire, plan, more, retries)
 end
 
 describe("a model server that misbehaves in a tool loop", function()
-  before_each(function() server, folder, files = R.server "/echo\n", R.folder(), 0 end)
+  before_each(function() server = R.server "/echo\n" end)
   after_each(function()
     require("skillrt.agent.pace").forget()
     server.stop()

@@ -13,21 +13,13 @@ local function start()
   return server
 end
 
-local files = 0
 local function raw(reply)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return "/raw?file=" .. path
+  return R.raw(P.bytes(reply))
 end
 
 -- A reply that calls tools: { name, input, id? } each.
 local function asks(calls)
-  local blocks = {}
-  for i, call in ipairs(calls) do
-    blocks[i] = { type = "tool_use", id = call.id or ("t" .. files .. "_" .. i), name = call[1], input = call[2] }
-  end
-  return raw(P.anthropic(blocks, { stop_reason = "tool_use" }))
+  return raw(P.uses(calls))
 end
 
 local function says(text)

@@ -7,21 +7,20 @@ local skillrt = require "skillrt"
 local wires = require "tests.support.wires"
 
 local WIRE <const>, GOOD <const> = wires.of.anthropic, wires.GOOD
-local server, folder, files
+local server
+local replies = 0 -- that call tools
 
 local function raw(reply)
-  files = files + 1
-  local path = ("%s/raw%d"):format(folder, files)
-  R.write(path, P.bytes(reply))
-  return "/raw?file=" .. path
+  return R.raw(P.bytes(reply))
 end
 
 -- A reply that calls tools, by name; or with their input.
 local function calls(...)
   local list = {}
+  replies = replies + 1
   for i, one in ipairs { ... } do
     one = type(one) == "string" and { one, {} } or one
-    list[i] = { id = ("c%d_%d"):format(files, i), name = one[1], input = one[2] }
+    list[i] = { id = ("c%d_%d"):format(replies, i), name = one[1], input = one[2] }
   end
   return raw(WIRE.asks(list))
 end
@@ -82,7 +81,7 @@ local function sent(n)
 end
 
 local function start()
-  server, folder, files = R.server "/echo\n", R.folder(), 0
+  server = R.server "/echo\n"
 end
 
 local function stop()

@@ -147,4 +147,16 @@ function M.bytes(reply, headers)
     (reply.extra or ""):gsub("\n", "\r\n"), headers or ("Content-Length: %d\r\n"):format(#reply.body), reply.body)
 end
 
+local uses = 0
+
+---What Anthropic's server says where the model calls tools: { name, input, id? } each; ids are never the same.
+function M.uses(calls)
+  local blocks = {}
+  uses = uses + 1
+  for i, call in ipairs(calls) do
+    blocks[i] = { type = "tool_use", id = call.id or ("t%d_%d"):format(uses, i), name = call[1], input = call[2] }
+  end
+  return M.anthropic(blocks, { stop_reason = "tool_use" })
+end
+
 return M

@@ -6,6 +6,7 @@ local skillrt = require "skillrt"
 local M = {}
 local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
 local made = {}
+local replies, reply_count = nil, 0 -- the folder of what the test server gives as it is
 
 function M.folder()
   local name = os.tmpname()
@@ -21,6 +22,7 @@ function M.clean()
     os.execute(("rm -rf '%s'"):format(made[i]))
     made[i] = nil
   end
+  replies = nil
 end
 
 function M.read(path)
@@ -141,6 +143,15 @@ function M.cut(from, to, keep)
       os.remove(path)
     end
   end
+end
+
+---A line of the test server's plan: it answers with these bytes.
+---@param more string|nil  further parameters, from "&" on
+function M.raw(bytes, more)
+  replies, reply_count = replies or M.folder(), reply_count + 1
+  local path = ("%s/%d"):format(replies, reply_count)
+  M.write(path, bytes)
+  return ("/raw?file=%s%s"):format(path, more or "")
 end
 
 ---The test server, as { url =, log = function() -> lines, stop = function() }.
