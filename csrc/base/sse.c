@@ -159,3 +159,7 @@ bool sse_feed(struct sse *s, const void *bytes, size_t size,
 bool sse_unfinished(const struct sse *s) {
   return !s->stopped && (s->line.length || s->has_data || s->event.length);
 }
+
+int64_t sse_retry_ms(const struct sse *s) {
+  return s->retry_ms;
+}

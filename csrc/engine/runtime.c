@@ -61,6 +61,11 @@ static struct transport *give_transport(void *data, enum task_kind kind, struct 
   return transports_get(from, kind, r->http_module, error);
 }
 
+/* For sessions with a URL. */
+static struct transport *give_http(void *data, struct error *error) {
+  return give_transport(data, TASK_HTTP, error);
+}
+
 static void errand_work(uv_work_t *uv) {
   struct errand *errand = uv->data;
   errand->work(errand->argument);
@@ -299,6 +304,7 @@ void runtime_belongs(struct runtime *r, void *user, void (*stopped)(void *user))
                                                          .settled = wake,
                                                          .event = arrived,
                                                          .notice = noticed,
+                                                         .http = give_http,
                                                          .user = user,
                                                          .door = loop_door(r->loop)});
 }

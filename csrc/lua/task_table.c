@@ -170,6 +170,10 @@ static void read_session(lua_State *L, int at, struct task *task) {
   list_field(L, at, "argv", task, &task->args);
   map_field(L, at, "env", "=", task, &task->env);
   text_field(L, at, "cwd", task, &task->cwd);
+  text_field(L, at, "url", task, &task->url);
+  text_field(L, at, "ca_file", task, &task->ca_file);
+  map_field(L, at, "headers", ": ", task, &task->headers);
+  map_field(L, at, "replies", "=", task, &task->replies);
   body_field(L, at, "message", task);
   id_field(L, at, task);
   list_field(L, at, "opening", task, &task->opening);

@@ -12,7 +12,8 @@
  *   http: url, method, headers { name = value }, body, timeout, connect_timeout, idle_timeout (s),
  *         max_reply, ca_file, addresses, max_redirects;
  *   session: session (its name), argv, env, cwd, message, id (a whole number or a text; none: the
- *         next message is the answer), framed, timeout, max_reply.
+ *         next message is the answer), framed, timeout, max_reply; or url, headers, ca_file instead
+ *         of a program; replies { method = its result, JSON }.
  *   host: name (of the function), body (its input, JSON), key, timeout, max_reply.
  * Raises on a wrong type. */
 void task_table_read(lua_State *L, int at, struct task *task);

@@ -43,6 +43,7 @@ static void on_call_closed(uv_handle_t *handle) {
   struct http *owner = call->owner;
   buffer_clear(&call->head);
   buffer_clear(&call->body);
+  buffer_clear(&call->event_id);
   sse_clear(&call->sse);
   sys_free(owner->sys, call, sizeof *call);
   http_release(owner);
@@ -84,6 +85,10 @@ static void call_finish(struct call *call, const struct outcome *outcome) {
   struct span wish = http_header(call, "retry-after");
   if (wish.data)
     reply.retry_after_ms = retry_after_ms(wish, http_header(call, "date"), sys->wall_ms(sys));
+  if (call->task->streams && call->events) {
+    reply.retry_after_ms = sse_retry_ms(&call->sse);
+    reply.event_id = buffer_span(&call->event_id);
+  }
   if (call->started_ns) reply.elapsed_ms = (sys->mono_ns(sys) - call->started_ns) / 1000000;
   snprintf(reply.message, sizeof reply.message, "%s", outcome->message);
   call->exchange = exchange->handle = NULL;
@@ -164,6 +169,14 @@ static void call_ended(struct call *call, CURLcode code) {
   call_finish(call, &outcome);
 }
 
+static void tell_head(struct call *call) {
+  struct exchange *exchange = call->exchange;
+  bool is_there = exchange && exchange->head && call->stage == HEAD_DONE && call->status >= 200;
+  if (!is_there || call->head_told) return;
+  call->head_told = true;
+  exchange->head(exchange, call->status, buffer_span(&call->head));
+}
+
 /* Hands on what libcurl brought. Each callback may cancel, send or close, so every round looks
  * at the lists afresh; the caller keeps `owner` alive. */
 static void http_pump(struct http *owner) {
@@ -171,12 +184,12 @@ static void http_pump(struct http *owner) {
     struct call *call = owner->fresh;
     struct outcome outcome;
     call_unmark(call);
-    bool fed = http_events_feed(call);
+    tell_head(call);
+    if (!call->exchange || !call->events) continue;
+    bool fed = http_events_feed(call, &outcome);
     if (!call->exchange || (fed && !call->answered)) continue;
     if (fed) /* nothing more of the stream is waited for */
       outcome = (struct outcome){.status = REPLY_OK};
-    else
-      http_outcome(call, &outcome, REPLY_BROKEN, "out of memory");
     call_finish(call, &outcome);
   }
   while (owner->multi && owner->starved && owner->calls) {
@@ -276,7 +289,9 @@ static bool http_send(struct transport *base, struct exchange *exchange, const s
   call->max_body = task->max_body ? task->max_body : HTTP_MAX_BODY;
   call->max_head = task->max_extra ? task->max_extra : HTTP_MAX_EXTRA;
   snprintf(call->place, sizeof call->place, "%s", "http task");
-  buffer_init(&call->body, owner->sys, call->max_body);
+  buffer_init(&call->body, owner->sys, call->max_body + (task->streams ? HTTP_AT_ONCE : 0));
+  buffer_init(&call->event_id, owner->sys, HTTP_MAX_EVENT_ID);
+
   buffer_init(&call->head, owner->sys, 2 * call->max_head); /* "a:b" becomes "a: b" */
   http_reply_reset(call);
   uv_timer_init(owner->loop, &call->timer);

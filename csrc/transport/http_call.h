@@ -15,7 +15,10 @@ enum {
   HTTP_IDLE_MS = 60 * 1000,
   HTTP_TOTAL_MS = 600 * 1000,
   HTTP_MAX_BODY = 16 << 20,
-  HTTP_MAX_EXTRA = 256 << 10
+  HTTP_MAX_EXTRA = 256 << 10,
+  HTTP_MAX_EVENT_ID = 4096,
+  HTTP_AT_ONCE = 1 << 20 /* of a stream that is handed on: what may come before it is */
+
 };
 
 struct http {
@@ -62,8 +65,10 @@ struct call {
   bool head_large, body_large, starved; /* why a callback stopped the transfer */
   struct buffer head;                   /* "name: value\n" */
   struct buffer body;
-  bool events;   /* the body is an event stream */
-  bool answered; /* ... whose event was waited for came */
+  bool events;            /* the body is an event stream */
+  bool answered;          /* ... whose event was waited for came */
+  bool head_told;         /* `head` was called */
+  struct buffer event_id; /* of the last event */
   struct sse sse;
   size_t fed;   /* bytes of body that `sse` has seen, or are joined */
   size_t seen;  /* ... and in which the end of an event was looked for */
@@ -101,8 +106,8 @@ bool http_redirect(struct call *, struct outcome *);
 bool http_is_redirect(int status);
 
 /* In http_events.c: hands on the events that came since the last time; a listener may cancel the
- * call, so look at `exchange` afterwards. False: out of memory. */
-bool http_events_feed(struct call *);
+ * call, so look at `exchange` afterwards. False: `outcome` says why not. */
+bool http_events_feed(struct call *, struct outcome *);
 bool http_events_cut(struct call *); /* did the body end inside an event? Nothing comes any more */
 void http_events_reset(struct call *); /* before the first and each following request */
 

@@ -14,6 +14,11 @@ static bool on_event(void *data, const struct sse_event *event) {
   struct exchange *exchange = call->exchange;
   const char *id = call->task->reply_id;
   call->answered = call->answered || (id && message_answers(event->data, id));
+  if (call->task->streams) {
+    struct error e;
+    buffer_reset(&call->event_id);
+    buffer_append(&call->event_id, event->id.data, event->id.length, &e); /* else it has none */
+  }
   if (exchange->progress && !call->task->unwatched) exchange->progress(exchange, event->data);
   return call->exchange != NULL; /* canceled: enough */
 }
@@ -57,11 +62,21 @@ static size_t join_fresh(struct call *call) {
   return kept;
 }
 
-bool http_events_feed(struct call *call) {
+bool http_events_feed(struct call *call, struct outcome *outcome) {
   struct error e;
   size_t size = call->body.length - call->fed;
   if (call->task->joins.count > 0) size = join_fresh(call);
   const char *bytes = call->body.data + call->fed;
   call->fed += size;
-  return sse_feed(&call->sse, bytes, size, on_event, call, &e) || !call->exchange;
+  bool fed = sse_feed(&call->sse, bytes, size, on_event, call, &e);
+  if (!call->exchange) return true;
+  if (fed && call->task->streams) {
+    buffer_drop(&call->body, call->fed);
+    call->fed = call->seen = 0;
+  } else if (!fed && e.code == ERROR_LIMIT) {
+    http_outcome(call, outcome, REPLY_TOO_LARGE, "more than %zu bytes in an event", call->max_body);
+  } else if (!fed) {
+    http_outcome(call, outcome, REPLY_BROKEN, "out of memory");
+  }
+  return fed;
 }

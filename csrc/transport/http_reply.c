@@ -23,7 +23,8 @@ void http_reply_reset(struct call *call) {
   call->sent = 0;
   call->taken = 0;
   call->why[0] = 0;
-  call->connected = call->events = call->answered = false;
+  call->connected = call->events = call->answered = call->head_told = false;
+  buffer_reset(&call->event_id);
   buffer_reset(&call->head);
   buffer_reset(&call->body);
   http_events_reset(call);
@@ -87,6 +88,7 @@ size_t http_on_head(char *line, size_t size, size_t count, void *data) {
   } else if (call->stage == HEAD_LINES && length == 0) {
     call->stage = HEAD_DONE;
     call->events = is_event_stream(call);
+    if (call->exchange && call->exchange->head) http_mark_fresh(call);
   } else if (call->stage == HEAD_LINES && !head_line(call, line, length)) {
     call->starved = true;
     return 0;
@@ -96,7 +98,10 @@ size_t http_on_head(char *line, size_t size, size_t count, void *data) {
 
 size_t http_on_body(char *bytes, size_t size, size_t count, void *data) {
   struct call *call = data;
-  size_t all = size * count, room = call->max_body - call->taken;
+  bool streams = call->events && call->task && call->task->streams; /* what is handed on is gone */
+  size_t all = size * count;
+  size_t room = streams ? call->body.maximum - call->body.length : call->max_body - call->taken;
+
   size_t take = all < room ? all : room;
   struct error e;
   call->last_at = uv_now(call->owner->loop);

@@ -1,4 +1,5 @@
-/* session.c: the transport of programs one talks to: they stay between exchanges.
+/* session.c: the transport of programs, and servers behind URLs, that one talks to: they stay
+ * between exchanges.
  *
  * A task names a session; the first one starts its program (session_program.c), later ones find it
  * running, and start it again where it has ended. What it says unasked is an event. When the run is
@@ -34,7 +35,7 @@ static bool check_task(const struct task *task, struct error *e) {
   if (!task->target || !*task->target || strlen(task->target) > SESSION_NAME_MAX)
     return error_set(e, ERROR_INVALID, "session task: a name of 1 to %d bytes is needed",
                      (int)SESSION_NAME_MAX);
-  if (task->args.count == 0)
+  if (task->args.count == 0 && !task->url)
     return error_set(e, ERROR_INVALID, "session %s: argv is empty; name a program", task->target);
   return true;
 }
@@ -60,14 +61,21 @@ static void session_cancel(struct transport *base, struct exchange *exchange, bo
 static void session_retire(struct transport *base) {
   struct session *s = (struct session *)base;
   uv_update_time(s->loop);
-  for (struct program *p = s->programs; p; p = p->next)
+  for (struct program *p = s->programs, *next; p; p = next) {
+    next = p->next;
     program_retire(p);
+  }
 }
 
 static void session_close(struct transport *base) {
   struct session *s = (struct session *)base;
   s->base.owner = (struct transport_owner){0};
-  s->processes->ops->close(s->processes); /* on_end of each program follows */
+  s->processes->ops->close(s->processes); /* the end of each program follows */
+  while (s->programs) {
+    struct error e;
+    error_set(&e, ERROR_STOPPED, "%s: canceled", s->programs->task.target);
+    program_end(s->programs, REPLY_CANCELED, &e);
+  }
   session_release(s);
 }
 

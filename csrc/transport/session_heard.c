@@ -2,18 +2,26 @@
  *
  * Called by session_program.c. */
 #include <stdio.h>
+#include <string.h>
 
 #include "transport/session_inside.h"
 #include "transport/session_message.h"
 
 static bool is_answered_by(const struct waiting *w, struct span message) {
-  bool takes = w->task && w->task->takes_questions && w->program->feeding == 0;
+  bool takes = question_takes(w) && w->program->feeding == 0;
   if (takes && message_form_of(message) == MESSAGE_QUESTION) return true;
   return w->reply_id ? message_answers(message, w->reply_id) : w->program->is_open;
 }
 
 static struct waiting **find_answered(struct program *p, struct span message) {
   struct waiting **at = &p->first;
+  if (p->origin && message_form_of(message) == MESSAGE_QUESTION) {
+    while (*at &&
+           !((*at)->reply_id && strcmp((*at)->reply_id, p->origin) == 0 && question_takes(*at)))
+      at = &(*at)->next;
+    if (*at || asked_is(p, p->origin)) return at; /* nobody else is asked */
+    at = &p->first;
+  }
   while (*at && !is_answered_by(*at, message))
     at = &(*at)->next;
   return at;
@@ -29,25 +37,30 @@ static void tell(struct program *p, struct span message) {
 }
 
 /* The opening, or what is fed, was answered: more may leave. */
-static void go_on(struct program *p, bool (*next)(struct program *, struct error *)) {
+void heard_go_on(struct program *p, bool (*next)(struct program *, struct error *)) {
   struct error e;
   if (next(p, &e))
-    program_write(p);
+    p->way->write(p);
   else
     program_end(p, REPLY_BROKEN, &e);
 }
 
-static void take_message(struct program *p, struct span message) {
+void heard_message(struct program *p, struct span message) {
   struct waiting **at;
   if (opening_takes(p, message)) {
     tell(p, message);
-    go_on(p, opening_go_on);
+    heard_go_on(p, opening_go_on);
+  } else if (asked_reply(p, message)) {
+    p->way->write(p);
   } else if (*(at = find_answered(p, message))) {
     bool fed = !(*at)->exchange;
-    struct reply reply = {.status = REPLY_OK, .sent = true, .body = message};
-    program_answer(at, &reply);
-    if (fed) go_on(p, feed_go_on);
-  } else if (!question_keep(p, message)) {
+    struct reply reply = {.status = REPLY_OK, .sent = true, .body = message, .retry_after_ms = -1};
+    if (!fed && message_form_of(message) == MESSAGE_QUESTION)
+      asked_tell(at, message);
+    else
+      program_answer(at, &reply);
+    if (fed) heard_go_on(p, feed_go_on);
+  } else if (!asked_take(p, message) && !question_keep(p, message)) {
     tell(p, message);
   }
 }
@@ -59,7 +72,7 @@ void heard_take(struct program *p) {
   enum message_found found = MESSAGE_NONE;
   while (p->state != PROGRAM_GONE &&
          (found = message_next(&p->in, p->framed, &message, &used)) == MESSAGE_WHOLE) {
-    take_message(p, message);
+    heard_message(p, message);
     buffer_drop(&p->in, used);
   }
   if (found != MESSAGE_BAD || p->state == PROGRAM_GONE) return;

@@ -1,5 +1,6 @@
-/* session_inside.h: what session.c (the transport), session_program.c (one program),
- * session_opening.c and session_told.c share, and nobody else includes. */
+/* session_inside.h: what session.c (the transport), session_program.c (one program, or one who is
+ * behind a URL), the ways to it, session_opening.c, session_asked.c and session_told.c share, and
+ * nobody else includes. */
 #ifndef SKILLRT_TRANSPORT_SESSION_INSIDE_H
 #define SKILLRT_TRANSPORT_SESSION_INSIDE_H
 
@@ -11,12 +12,41 @@ enum { SESSION_NAME_MAX = 200, SESSION_CLOSE_MS = 500 };
 
 enum program_state { PROGRAM_RUNS, PROGRAM_CLOSING, PROGRAM_GONE };
 
+struct program;
+
+/* How messages come and go: session_pipe.c, session_url.c. */
+struct way {
+  bool (*open)(struct program *, const struct task *, struct error *);
+  /* What is to be said leaves. */
+  void (*write)(struct program *);
+  /* Whether what the opening was for is done; NULL: as soon as it was said. */
+  bool (*ready)(struct program *);
+  /* It ends at once: program_over follows before this returns. */
+  void (*end)(struct program *);
+  void (*retire)(struct program *); /* the run is over */
+  /* Nobody waits for the answer with this id any more, or it came; NULL: no matter. */
+  void (*over)(struct program *, const char *id, bool at_once);
+};
+extern const struct way pipe_way, url_way;
+
+/* A call that was answered by a question: its own answer, where that comes, or breaks off, before
+ * what follows waits for it. */
+struct asked {
+  struct asked *next;
+  char *id;
+  struct buffer answer;
+  bool has_answer, failed;
+  enum reply_status status;
+  char why[256];
+};
+
 struct waiting {
   struct waiting *next;
   struct program *program;
   struct exchange *exchange; /* NULL, as `task`: of a message that was fed, its answer is dropped */
   const struct task *task;
   const char *reply_id; /* NULL: the next message is the answer */
+  bool posted;          /* url: it left */
   size_t fed_at;        /* which of those that were fed, from 1 on; 0: none */
   uint64_t deadline;    /* loop time */
   int64_t started_ns;
@@ -26,7 +56,11 @@ struct program {
   struct session *owner;
   struct program *next, **link; /* in the owner's list until it is gone */
   enum program_state state;
-  struct task task;         /* of the process */
+  const struct way *way;
+  struct url *url;          /* of that way; else NULL */
+  const char *origin;       /* url: the id of the call whose stream says what is taken now */
+  struct asked *asked;      /* any order */
+  struct task task;         /* of the process; what others are like */
   struct exchange exchange; /* with the process transport */
   bool framed;
   int64_t epoch;
@@ -55,12 +89,33 @@ struct session {
   struct transport *processes;
   struct program *programs;
   size_t living; /* programs not freed, and ourselves until closed */
+  bool forgot;   /* the last one behind a URL forgot us before it took a message */
 };
 
 /* session.c */
 void session_release(struct session *);
 bool session_ending(const struct transport *);
 void session_settled(void *session); /* tells the owner, if nothing ends any more */
+
+/* session_asked.c */
+/* Tells the oldest, or whose `origin` it is, what is asked; its own answer is kept from then on. */
+void asked_tell(struct waiting **, struct span question);
+/* Whether a message answers one of these: it is kept. */
+bool asked_take(struct program *, struct span message);
+/* Nothing more comes for that id. */
+void asked_fail(struct program *, const char *id, const struct reply *);
+bool asked_is(const struct program *, const char *id);
+/* A new message: what waits for it follows a question where it answers one; else all is forgotten
+ * that was kept for the id. */
+void asked_begin(struct program *, const char *id, struct span message);
+/* Who waits for something that has come already. */
+struct waiting **asked_taker(struct program *);
+void asked_give(struct waiting **);
+/* Nothing with that id is waited for any more. */
+void asked_over(struct program *, const char *id, bool at_once);
+void asked_clear(struct program *);
+/* Answers at once what the task says is answered so (`replies`); false: it does not. */
+bool asked_reply(struct program *, struct span message);
 
 /* session_opening.c */
 /* Puts into `out` what comes next of the opening; at its end the program is open, and what it is
@@ -70,22 +125,34 @@ bool opening_go_on(struct program *, struct error *);
 bool opening_takes(const struct program *, struct span message);
 /* Whether it is a question that is kept until somebody takes it. */
 bool question_keep(struct program *, struct span message);
+bool question_takes(const struct waiting *);
 /* Who waits and takes the oldest question that is kept. */
 struct waiting **question_taker(struct program *);
 
 /* session_heard.c */
 void heard_take(struct program *); /* what it said, as far as it is whole */
+void heard_message(struct program *, struct span);
+/* What is told first was answered, or left: more may leave. */
+void heard_go_on(struct program *, bool (*next)(struct program *, struct error *));
 
 /* session_program.c */
 void program_answer(struct waiting **, struct reply *);
 /* Ends the program; all who wait hear why. */
 void program_end(struct program *, enum reply_status, const struct error *);
-void program_write(struct program *); /* what is to be said leaves */
-void program_arm(struct program *);   /* its alarm, for what is due next */
+/* It has ended: all who wait hear of it, as `end` says where nobody else does. */
+void program_over(struct program *, const struct reply *end);
+void program_release(struct program *); /* one of its handles is closed */
+
+void program_arm(struct program *); /* its alarm, for what is due next */
 /* NULL with `error` filled. */
 struct program *program_start(struct session *, const struct task *, struct error *);
 void program_give_up(struct program *, struct exchange *, enum reply_status, const char *why);
 void program_retire(struct program *); /* its input ends, and soon itself */
+
+/* session_url.c */
+void url_free(struct program *);
+/* What is sent along from now on. */
+bool url_headers(struct program *, const struct task *, struct error *);
 
 /* session_told.c */
 /* Tells a program that begins what another one was told; answers are awaited and dropped. */

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "transport/transport.h"
 
 enum { HEAD_MAX = 4096, ID_MAX = 256, DIGITS_MAX = 18 };
 
@@ -131,4 +132,66 @@ bool message_answers(struct span message, const char *id) {
   if (read_form(message, &got) || wanted.kind == JSON_NULL || got.kind != wanted.kind) return false;
   if (got.kind == JSON_INTEGER) return got.integer == wanted.integer;
   return got.length == wanted.length && memcmp(got.text, wanted.text, got.length) == 0;
+}
+
+/* ---- what is in them ---- */
+
+static bool is_method(const char *known, struct span method) {
+  return strlen(known) > method.length && memcmp(known, method.data, method.length) == 0 &&
+         known[method.length] == '=';
+}
+
+bool message_reply(struct buffer *to, struct span message, const struct strings *known) {
+  struct json_reader reader;
+  struct span id = {0}, method = {0}, *follows = NULL;
+  enum json_token token;
+  struct error e;
+  json_reader_init(&reader, message, JSON_DEPTH_MAX);
+  while ((token = json_next(&reader)) != JSON_END && token != JSON_ERROR) {
+    if (follows == &id) id = (struct span){reader.token, (size_t)(reader.at - reader.token)};
+    if (follows == &method && token == JSON_STRING) method = reader.string;
+    bool is_top = token == JSON_KEY && reader.depth == 1;
+    follows = !is_top                     ? NULL
+              : is_key(&reader, "id")     ? &id
+              : is_key(&reader, "method") ? &method
+                                          : NULL;
+  }
+  for (size_t i = 0; token == JSON_END && i < known->count; i++)
+    if (is_method(known->items[i], method))
+      return buffer_format(to, &e, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}",
+                           (int)id.length, id.data, known->items[i] + method.length + 1);
+  return false;
+}
+
+bool message_result(struct span message, const char *name, char *to, size_t size) {
+  struct json_reader reader;
+  enum json_token token;
+  bool inside = false, found = false, has = false;
+  json_reader_init(&reader, message, JSON_DEPTH_MAX);
+  while ((token = json_next(&reader)) != JSON_END && token != JSON_ERROR) {
+    if (found && token == JSON_STRING && !reader.escaped && reader.string.length < size) {
+      memcpy(to, reader.string.data, reader.string.length);
+      to[reader.string.length] = 0;
+      has = true;
+    }
+    if (token == JSON_KEY && reader.depth == 1) inside = is_key(&reader, "result");
+    found = token == JSON_KEY && reader.depth == 2 && inside && is_key(&reader, name);
+  }
+  return has && token == JSON_END;
+}
+
+void message_each(struct span message, bool (*each)(void *data, struct span), void *data) {
+  struct json_reader reader;
+  enum json_token token;
+  const char *begin = NULL;
+  json_reader_init(&reader, message, JSON_DEPTH_MAX);
+  token = json_next(&reader);
+  if (token == JSON_OBJECT) each(data, message);
+  if (token != JSON_ARRAY) return;
+  while ((token = json_next(&reader)) != JSON_END && token != JSON_ERROR) {
+    if (token == JSON_OBJECT && reader.depth == 2) begin = reader.token;
+    if (token != JSON_OBJECT_END || reader.depth != 1 || !begin) continue;
+    if (!each(data, (struct span){begin, (size_t)(reader.at - begin)})) return;
+    begin = NULL;
+  }
 }

@@ -19,7 +19,7 @@ bool opening_go_on(struct program *p, struct error *e) {
     if (!message_write(&p->out, message, p->framed, e)) return false;
     asks = message_form_of(message) == MESSAGE_QUESTION;
   }
-  if (asks) return true;
+  if (asks || (p->way->ready && !p->way->ready(p))) return true;
   p->is_open = true;
   bool ok = buffer_append(&p->out, p->fed.data, p->fed.length, e);
   if (ok && p->feeding == 0) ok = buffer_append(&p->out, p->held.data, p->held.length, e);
@@ -41,9 +41,14 @@ bool question_keep(struct program *p, struct span message) {
   return true;
 }
 
+bool question_takes(const struct waiting *w) {
+  bool leaves = !w->program->url || w->posted; /* else nobody would say its message any more */
+  return leaves && w->task && w->task->takes_questions;
+}
+
 struct waiting **question_taker(struct program *p) {
   struct waiting **at = &p->first;
-  while (*at && !(p->questions.length > 0 && (*at)->task && (*at)->task->takes_questions))
+  while (*at && !(p->questions.length > 0 && question_takes(*at)))
     at = &(*at)->next;
   return at;
 }

@@ -20,7 +20,7 @@ static bool say(struct program *p, struct buffer *to, struct span message, const
   struct waiting **at = &p->first;
   struct waiting *w = sys_alloc(s->sys, sizeof *w);
   if (!w) return error_set(e, ERROR_MEMORY, "session %s: out of memory", p->task.target);
-  if (!message_write(to, message, p->framed, e)) {
+  if (!p->url && !message_write(to, message, p->framed, e)) {
     to->length = before; /* no half of it */
     sys_free(s->sys, w, sizeof *w);
     return false;
@@ -32,7 +32,7 @@ static bool say(struct program *p, struct buffer *to, struct span message, const
   w->started_ns = s->sys->mono_ns(s->sys);
   *at = w;
   if (as->exchange) as->exchange->handle = p;
-  program_write(p);
+  p->way->write(p);
   program_arm(p);
   return true;
 }
@@ -66,6 +66,7 @@ bool feed_go_on(struct program *p, struct error *e) {
 
 bool waiting_left(const struct waiting *w) {
   const struct program *p = w->program;
+  if (p->url) return w->posted;
   return p->is_open && (p->feeding == 0 || (w->exchange && w->fed_at > 0));
 }
 
@@ -83,6 +84,8 @@ bool program_ask(struct program *p, struct exchange *exchange, const struct task
                        .reply_id = task->reply_id,
                        .deadline = deadline_of(p, task)};
   struct waiting *fed = find_fed(p, task->fed_at);
+  if (p->url && !url_headers(p, task, e)) return false;
+  asked_begin(p, task->reply_id, buffer_span(&task->body));
   if (fed) {
     fed->exchange = exchange;
     fed->task = task;

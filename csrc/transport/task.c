@@ -21,6 +21,7 @@ void task_clear(struct task *t) {
   text_free(t->sys, &t->target);
   text_free(t->sys, &t->key);
   text_free(t->sys, &t->reply_id);
+  text_free(t->sys, &t->url);
   text_free(t->sys, &t->withdraw);
   text_free(t->sys, &t->method);
   text_free(t->sys, &t->cwd);
@@ -31,6 +32,7 @@ void task_clear(struct task *t) {
   strings_clear(&t->headers, t->sys);
   strings_clear(&t->joins, t->sys);
   strings_clear(&t->opening, t->sys);
+  strings_clear(&t->replies, t->sys);
   strings_clear(&t->fed, t->sys);
   strings_clear(&t->fed_ids, t->sys);
   strings_clear(&t->env, t->sys);

@@ -20,7 +20,7 @@ struct uv_loop_s;
 enum task_kind {
   TASK_PROCESS, /* a program, by argv */
   TASK_HTTP,    /* an HTTP request */
-  TASK_SESSION, /* a message to a program that stays, and its answer */
+  TASK_SESSION, /* a message to a program or a URL one talks to, and its answer */
   TASK_HOST,    /* a call to a function of the program that embeds us */
   TASK_TIMER,   /* nothing but time: replies REPLY_OK after delay_ms */
   TASK_KINDS
@@ -43,6 +43,8 @@ struct task {
                              http: an event stream is over with the event that has it */
   struct strings opening; /* session: what a program that begins is told before all else: each is
                              a message; one that asks something is answered before the next */
+  char *url;              /* session: where messages are posted instead of to a program (args) */
+  struct strings replies; /* session: what is answered at once: "method=result" */
   char *withdraw;         /* session: said where the exchange is given up */
   bool takes_questions;   /* session: what the program asks meanwhile is an answer, too */
   bool framed;            /* session: messages have a Content-Length; else each is a line */
@@ -52,17 +54,18 @@ struct task {
   struct strings fed_ids; /* session: the ids of these messages as `reply_id`; "": the next message
                              is the answer */
   size_t fed_at;          /* session: the message is this one of those that were fed; 0: none */
-  bool streams;           /* process: output is handed on and not kept, of errors the end */
+  bool streams;           /* process: output is handed on and not kept, of errors the end; http: so
+                             are the events of a stream */
   int input;              /* process: a descriptor instead of `body`, taken over; 0: none */
   char *method;           /* http: NULL = POST */
   struct strings args;    /* process, session: argv */
-  struct strings headers; /* http: "Name: value" */
+  struct strings headers; /* http, session: "Name: value" */
   struct strings joins;   /* http: fields of events whose texts are joined (sse_join.h) */
   bool unwatched;         /* http, process: nobody is told of what comes before it is all there */
   struct strings env;     /* process, session: "NAME=value", all of them */
   char *cwd;              /* process, session: NULL = the caller's */
   char *noise;            /* process: a line of output with this text breaks no silence */
-  char *ca_file;          /* http: trust this CA bundle; NULL = the system's */
+  char *ca_file;          /* http, session: trust this CA bundle; NULL = the system's */
   char *addresses;        /* http: which may be connected to (http_address.h); NULL = all */
   struct buffer body;     /* http: request body; process: standard input; session: message;
                              host: its input, JSON */
@@ -103,7 +106,9 @@ struct reply {
   struct span body;       /* http body / stdout; borrowed for the time of the call */
   struct span extra;      /* http header lines ("name: value\n", lower-case names) / stderr /
                              host: the class of its failure */
-  int64_t retry_after_ms; /* from Retry-After, 0 .. RETRY_AFTER_MAX_MS; -1 = none */
+  int64_t retry_after_ms; /* from Retry-After, 0 .. RETRY_AFTER_MAX_MS; -1 = none; of a stream that
+                             was handed on: what it says itself */
+  struct span event_id;   /* ... and the id of its last event */
   int64_t elapsed_ms;
   char message[256]; /* for people; begins with the object: host, program */
 };
@@ -113,6 +118,8 @@ struct exchange {
   void (*done)(struct exchange *, const struct reply *);
   /* Optional: bytes as they arrive (stdout, SSE events); may be NULL. */
   void (*progress)(struct exchange *, struct span);
+  /* Optional: http: the head of the reply is there; header lines as in `extra`. */
+  void (*head)(struct exchange *, int code, struct span lines);
   /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
    * after a reboot: what leftover_end (leftover.h) needs to find it again. */
   void (*started)(struct exchange *, int64_t pid, const char *start);
@@ -130,6 +137,8 @@ struct transport_owner {
    * "ended:<epoch>:<how>:<name>": c and its exit code or s and a signal, with the end of its
    * errors; w: with why it was ended. */
   void (*notice)(void *data, const char *source, struct span bytes);
+  /* The transport of HTTP, for sessions with a URL; NULL with the error filled. */
+  struct transport *(*http)(void *data, struct error *);
   void *user;             /* whose run it is; for functions of a host, as the next */
   struct host_door *door; /* see host.h */
 };

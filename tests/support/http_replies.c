@@ -349,7 +349,7 @@ static const struct {
     {"/sse", true, sse},         {"/sse-cut", true, sse_cut},   {"/garbage", true, garbage},
     {"/raw", true, raw},         {"/nothing", true, nothing},   {"/reset-first", true, reset_first},
     {"/talk/", false, talk},     {"/.well", false, plan},       {"/register", true, plan},
-    {"/token", true, plan},
+    {"/token", true, plan},      {"/mcp/", false, http_mcp},
 };
 
 bool http_reply(struct request *request) {

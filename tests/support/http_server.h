@@ -15,6 +15,7 @@
  * reset /counts            {"requests":..,"connections":..,"keys":..}; not counted itself
  *   /talk/DIR/-...     the text of the file /DIR/N, N: how many turns of a model the request holds;
  *                      JSON, or events. What a killed run asks again is answered again
+ *   /mcp/DIR           a server of MCP that does what the scripts of the folder say (http_mcp.c)
  *   /slow?ms=N         waits before the headers    /trickle?ms=N&count=M  M chunks, N ms apart
  *   /silence           never answers                /stall   half a body, then silence
  *   /half              Content-Length 100, 50 bytes, end      /reset   the same, but a reset

@@ -23,6 +23,9 @@ struct request {
 /* Answers; false: the connection is to be closed. */
 bool http_reply(struct request *);
 
+/* In http_mcp.c. */
+bool http_mcp(struct request *);
+
 /* In http_server.c. */
 bool http_send(struct request *, const char *bytes, size_t length);
 void http_pause(struct request *, int ms); /* ends early when the server stops */

@@ -51,4 +51,31 @@ function M.methods()
   return out
 end
 
+---A server behind a URL that does what scripts say (support/http_mcp.c), until `stop`.
+function M.web()
+  local web, folder = R.server "/echo\n", R.folder()
+  local self = { url = web.url .. "/mcp" .. folder, stop = web.stop }
+  ---What it does with requests of a kind, "tools_call" or "GET.2", a line each.
+  function self.script(kind, lines)
+    R.write(folder .. "/" .. kind, table.concat(lines, "\n") .. "\n")
+  end
+  ---Kinds of all requests, in the order they came; without those that a pattern names.
+  function self.order(without)
+    local out = {}
+    for line in (R.read(folder .. "/.order") or ""):gmatch "[^\n]+" do
+      out[#out + 1] = not (without and line:find(without)) and line or nil
+    end
+    return table.concat(out, " ")
+  end
+  ---A request: head and body; nil: it has not come.
+  function self.request(name)
+    return (R.read(("%s/.%s"):format(folder, name)) or ""):match "^(.-\r\n\r\n)(.*)$"
+  end
+  ---Forgets what came.
+  function self.forget()
+    os.execute(("rm -f '%s'/.[a-zA-Z]*"):format(folder))
+  end
+  return self
+end
+
 return M

@@ -121,7 +121,7 @@ local function arrived_badly(kind, reply, request)
   if reply.status ~= "ok" then
     local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
     return { class = failure.of_transport(reply), message = why, form = false }
-  elseif kind == "http" and (code < 200 or code > 299) then
+  elseif (kind == "http" or kind == "session" and code > 0) and (code < 200 or code > 299) then
     local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
     local from = request.shown and " from " .. request.shown or ""
     local message = ("HTTP %d%s%s"):format(code, from, text ~= "" and ": " .. text or "")

@@ -84,11 +84,15 @@ M.FIELDS = {
   }),
   session = with({
     session = { kind = "text", required = true },
-    argv = { kind = "string", list = true, required = true },
+    argv = { kind = "string", list = true },
+    url = { kind = "text" }, -- instead of a program: where messages are posted (streamable HTTP)
+    headers = { kind = "string", map = true },
+    ca_file = { kind = "text" },
     message = { kind = "string", required = true },
     id = {},
     opening = { kind = "string", list = true }, -- what a program that begins is told before all else
     withdraw = { kind = "string" }, -- what it is told where nobody waits for the answer any more
+    replies = { kind = "string", map = true }, -- by method: what is answered to it at once, JSON
     questions = { kind = "boolean" }, -- what it asks by itself is an answer, too
     follows = { kind = "boolean" }, -- goes on with what this very process was told: a resume does not make it
     heard = { kind = "function" }, -- takes what it says unasked, and gives true; else that is an event
@@ -149,16 +153,27 @@ local SAFE = { GET = true, HEAD = true, OPTIONS = true }
 
 local CHECKS = {}
 
-function CHECKS.http(request)
+-- Where it goes, and what is sent along.
+local function check_endpoint(request)
   if not url_of.is_url(request.url) then
     return ("url %s does not begin with http:// or https://"):format(names.show(url_of.shown(request.url)))
+  end
+  for name, value in pairs(request.headers or {}) do
+    if not url_of.is_header_name(name) or not url_of.is_header_value(value) then
+      return ("header %s cannot be sent"):format(names.show(name))
+    end
+  end
+end
+
+function CHECKS.http(request)
+  local problem = check_endpoint(request)
+  if problem then
+    return problem
   elseif not request.method:find("^%u+$") then
     return ("method %s must be capitals, such as POST"):format(names.show(request.method))
   end
   for name, value in pairs(request.headers) do
-    if not url_of.is_header_name(name) or not url_of.is_header_value(value) then
-      return ("header %s cannot be sent"):format(names.show(name))
-    elseif name:lower() == "idempotency-key" then
+    if name:lower() == "idempotency-key" then
       request.key = request.key or value
     end
   end
@@ -210,7 +225,14 @@ function CHECKS.session(request)
   elseif request.again == "lost" then
     request.idempotent = false -- nobody but its program knows what it would do once more
   end
-  return check_program(request)
+  if (request.argv == nil) == (request.url == nil) then
+    return "it needs either argv (a program) or url"
+  elseif request.argv then
+    return check_program(request)
+  elseif id == nil or not (request.opening and request.opening[1]) or request.again == "feed" then
+    return 'a session with a url needs id and opening, and again is not "feed"'
+  end
+  return check_endpoint(request)
 end
 
 -- A function of the host: its input is JSON, and so is its answer.

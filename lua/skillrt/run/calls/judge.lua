@@ -63,8 +63,8 @@ function M.of(request, reply)
   if ok then
     return true, value
   end
-  local code = request.kind == "http" and reply.code or 0
-  value.executed = NOT_EXECUTED[code] and "no" or (code >= 500 and "perhaps") or "answered"
+  local code = (request.kind == "http" or request.kind == "session") and reply.code or 0
+  value.executed = (NOT_EXECUTED[code] or reply.sent == false) and "no" or (code >= 500 and "perhaps") or "answered"
   local wait = reply.retry_after_ms
   value.retry_after_ms = wait and wait >= 0 and wait or nil
   return nil, value

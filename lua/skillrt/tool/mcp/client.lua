@@ -182,10 +182,10 @@ function Client:request(method, params, options)
   problem = (answer or class == "permanent") and self.ctx.drawn(function() return self.live.problem or "" end) or ""
   if stateless.wanted(answer) or problem == stateless.REFUSED and not (answer and answer.result) then
     return stateless.request(self, method, params, options)
-  elseif not answer then
-    return nil, message, class
   elseif problem ~= "" and problem ~= stateless.REFUSED then
     return nil, self:said("%s", problem), "permanent"
+  elseif not answer then
+    return nil, message, class
   end
   return self:result_of(answer)
 end

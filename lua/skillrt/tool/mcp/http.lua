@@ -1,19 +1,16 @@
--- tool/mcp/http.lua: what is said to a server behind a URL: streamable HTTP. A message is a POST, its answer JSON or a
--- stream of events; a stream that ends early is taken up again, a session that the server forgot is begun anew.
+-- tool/mcp/http.lua: a server behind a URL: streamable HTTP. Where it is talked to by the handshake messages travel over
+-- a session, as those to a program do; to one that knows none each is a POST by itself, its answer JSON or a stream.
 --
--- Knows the requests of ctx.await. Used by client.lua.
+-- Knows the requests of ctx.await. Used by client.lua; what is said over a session says session.lua.
 
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
 local server_of = require("skillrt.tool.mcp.server")
+local session = require("skillrt.tool.mcp.session")
 local sse = require("skillrt.base.sse")
 local stateless = require("skillrt.tool.mcp.stateless")
 
 local M = {}
-
--- How often a stream is taken up again, and a forgotten session begun anew for one request; the longest wait (s) that
--- a server may ask for in between.
-local MAX_RESUMED <const>, MAX_SESSIONS <const>, MAX_WAIT <const> = 50, 2, 60
 
 local function encode(value)
   return assert(json.encode(value, { sorted = true }))
@@ -39,54 +36,42 @@ local function has_own(server)
   return server.oauth == false
 end
 
--- The headers of a request and where it goes (or nil and why not), and what of both came from the environment.
-local function headers_of(client, call, more)
-  local secrets = {}
-  local places = server_of.places(client.server, client.cwd)
-  local filled, message = server_of.filled_map(client.server.headers, secrets, places)
+-- What a session says itself, and nobody else.
+local OURS <const> = { accept = true, ["content-type"] = true, ["mcp-session-id"] = true,
+  ["mcp-protocol-version"] = true, ["last-event-id"] = true }
+
+-- Where requests go, and what is sent along; nil and why there is none.
+local function place_of(client, call)
+  local server, secrets, headers = client.server, {}, {}
+  local places = server_of.places(server, client.cwd)
+  local filled, message = server_of.filled_map(server.headers, secrets, places)
   local url
   if filled then
-    url, message = server_of.filled(client.server.url, secrets, places)
+    url, message = server_of.filled(server.url, secrets, places)
   end
   if not url then
     return nil, message
   end
+  for name, value in pairs(filled) do
+    headers[name] = not OURS[name:lower()] and value or nil
+  end
   call.url = url
-  local token = not has_own(client.server) and require("skillrt.tool.mcp.oauth").token(client, call)
+  local token = not has_own(server) and require("skillrt.tool.mcp.oauth").token(client, call)
   if token then
-    filled.Authorization, secrets[#secrets + 1] = "Bearer " .. token, token
+    headers.Authorization, secrets[#secrets + 1] = "Bearer " .. token, token
   end
-  filled["Mcp-Session-Id"], filled["MCP-Protocol-Version"] = client.live.session, client.live.version
-  for name, value in pairs(more) do
-    filled[name] = value
-  end
-  return filled, url, secrets[1] and secrets or nil
-end
-
-local function request(client, call, more)
-  local server = client.server
-  local headers, url, secrets = headers_of(client, call, more.headers)
-  if not headers then
-    return nil, url
-  end
-  return {
-    kind = "http", method = more.body and "POST" or "GET", url = url, headers = headers, body = more.body,
-    declared = { url = server.url, headers = server.headers, body = more.declared or more.body },
-    secrets = secrets, ca_file = server.ca_file, max_reply = server.max_reply,
-    timeout = call.timeout or server.timeout, idle_timeout = call.timeout or server.timeout,
-    idempotent = call.idempotent, acts = call.acts, id = call.id,
-    shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
-  }
+  return { url = url, headers = headers, ca_file = server.ca_file, secrets = secrets[1] and secrets or nil,
+    declared = { url = server.url, headers = server.headers } }
 end
 
 -- What a request came to; one that is refused for want of a token is made again with one.
-local function send(client, call, more)
+local function send(client, call, request_of)
   while true do
-    local one, message = request(client, call, more)
-    if not one then
+    local place, message = place_of(client, call)
+    if not place then
       return nil, message, "permanent"
     end
-    local reply, why, class, bad = client.ctx.await(one)
+    local reply, why, class, bad = client.ctx.await(request_of(place))
     local code = bad and bad.code
     if reply or code ~= 401 and code ~= 403 or has_own(client.server) then
       return reply, why, class, bad
@@ -98,67 +83,57 @@ local function send(client, call, more)
   end
 end
 
+-- ---- without a session ----
+
 local POSTS <const> = { ["Content-Type"] = "application/json", Accept = "application/json, text/event-stream" }
 
-local function post(client, call, body)
-  local headers = call.headers or {}
-  for name, value in pairs(POSTS) do
-    headers[name] = value
+-- The request of a message that stands by itself.
+local function post(client, call, place)
+  local server = client.server
+  local body = { jsonrpc = "2.0", method = call.method, params = call.params }
+  place.declared.body = encode(body)
+  body.id = call.id
+  for _, more in ipairs({ call.headers or {}, POSTS }) do
+    for name, value in pairs(more) do
+      place.headers[name] = value
+    end
   end
-  local id = body.id
-  body.id = nil
-  local declared = encode(body)
-  body.id = id
-  return send(client, call, { headers = headers, body = encode(body), declared = declared })
+  local one = {
+    kind = "http", method = "POST", body = encode(body), max_reply = server.max_reply,
+    timeout = call.timeout or server.timeout, idle_timeout = call.timeout or server.timeout,
+    idempotent = call.idempotent, acts = call.acts, id = call.id,
+    shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
+  }
+  for name, value in pairs(place) do
+    one[name] = value
+  end
+  return one
 end
 
--- What a reply holds: messages, the id of its last event, and how long to wait before it is taken up again (ms).
+-- The messages that a reply holds.
 local function read(reply)
-  local body, list, last = reply.body or "", {}, nil
+  local body, list = reply.body or "", {}
   local kind = header_of(reply, "content-type") or ""
   if not kind:lower():find("^text/event%-stream") then
     local value = json.decode(body)
-    local one = type(value) == "table" and (json.is_array(value) and value or { value }) or {}
-    return one
+    return type(value) == "table" and (json.is_array(value) and value or { value }) or {}
   end
   for _, event in ipairs(sse.events(body) or {}) do
     local value = event.data ~= "" and json.decode(event.data) or nil
     list[#list + 1] = type(value) == "table" and value or nil
-    last = event.id ~= "" and event.id or last
   end
-  return list, last, math.tointeger(tonumber(("\n" .. body):match("\nretry:%s*(%d+)")))
+  return list
 end
 
--- The answer to a request in a list of messages; what is said besides is heard.
-local function answer_in(client, list, id)
+-- The answer in a reply; what is said besides is heard.
+local function answer_of(client, call, reply)
   local answer
-  for _, message in ipairs(list) do
-    if type(message) == "table" and message.id == id and message.method == nil then
+  for _, message in ipairs(read(reply)) do
+    if type(message) == "table" and message.id == call.id and message.method == nil then
       answer = answer or message
     elseif type(message) == "table" and message.id == nil then
       client.live.heard(message)
     end
-  end
-  return answer
-end
-
--- The answer behind a reply, whose stream may have to be taken up again where it broke off.
-local function answer_of(client, call, reply)
-  local list, last, wait = read(reply)
-  local answer = answer_in(client, list, call.id)
-  for _ = 1, MAX_RESUMED do
-    if answer or not last or call.stateless then
-      break
-    end
-    client.ctx.sleep(math.min((wait or 1000) / 1000, MAX_WAIT))
-    local more, why, class = send(client, { idempotent = true, acts = false, timeout = call.timeout, shown = call.shown,
-      id = call.id, method = call.method }, { headers = { Accept = "text/event-stream", ["Last-Event-ID"] = last } })
-    if not more then
-      return nil, why, class
-    end
-    local id
-    list, id, wait = read(more)
-    last, answer = id or last, answer_in(client, list, call.id)
   end
   if not answer then
     return nil, "its stream ended without the answer", call.idempotent and "service_unavailable" or "doubt"
@@ -168,43 +143,11 @@ end
 
 -- The error that a reply with a bad status holds as a message.
 local function refusal_of(bad)
-  local value = bad and bad.code and bad.body and json.decode(bad.body)
+  local value = bad and (bad.code or 0) >= 400 and bad.body and json.decode(bad.body)
   return type(value) == "table" and type(value.error) == "table" and value or nil
 end
 
--- Begins a session: what it said of itself is known from then on, to all that is asked of it in this process.
-local function open(client, call)
-  local live = client.live
-  local body = messages.initialize(client)
-  body.id = call.id .. "-open"
-  local opening = { method = "initialize", id = body.id, idempotent = true, acts = false, timeout = call.timeout }
-  live.session, live.version = nil, nil
-  local reply, why, class, bad = post(client, opening, body)
-  local answer = not reply and refusal_of(bad) or nil
-  if reply then
-    answer, why, class = answer_of(client, opening, reply)
-  end
-  if not answer then
-    return nil, why, class
-  end
-  why = messages.problem_of(answer)
-  live.problem = why == stateless.REFUSED and why or live.problem
-  if why then
-    return nil, why, "permanent"
-  end
-  local session = header_of(reply, "mcp-session-id")
-  live.session = session and session:find("^[\33-\126]+$") and #session <= 1024 and session or nil
-  live.version, live.is_open = answer.result.protocolVersion, true
-  local ready = { method = messages.INITIALIZED.method, idempotent = true, acts = false, timeout = call.timeout }
-  reply, why, class = post(client, ready, { jsonrpc = "2.0", method = messages.INITIALIZED.method })
-  return reply ~= nil or nil, why, class
-end
-
--- What is not waited for any more is withdrawn; whether that arrives is nobody's concern.
-local function withdraw(client, call)
-  post(client, { method = "notifications/cancelled", idempotent = true, acts = false, timeout = 10 },
-    messages.canceled(call.id))
-end
+-- ---- all of it ----
 
 ---What a request came to, once.
 ---@param client skillrt.McpClient
@@ -215,33 +158,21 @@ end
 function M.exchange(client, call)
   local live = client.live
   if call.stateless then
-    local reply, why, class, bad = post(client, call, { jsonrpc = "2.0", id = call.id, method = call.method,
-      params = call.params })
+    local reply, why, class, bad = send(client, call, function(place) return post(client, call, place) end)
     if reply then
       return answer_of(client, call, reply)
     end
     return refusal_of(bad), why, class
   end
-  for round = 1, MAX_SESSIONS do
-    if client.ctx.drawn(function() return live.is_open and 1 or 0 end) == 0 then
-      local ok, why, class = open(client, call)
-      if not ok then
-        return nil, why, class
-      end
-    end
-    local reply, why, class, bad = post(client, call, { jsonrpc = "2.0", id = call.id, method = call.method,
-      params = call.params })
-    if reply then
-      return answer_of(client, call, reply)
-    elseif bad and bad.code == 404 and round < MAX_SESSIONS then
-      live.is_open = false -- it has forgotten the session
-    else
-      if class == "timeout" then
-        withdraw(client, call)
-      end
-      return nil, why, class
-    end
+  local answer, why, class, bad = session.exchange(client, call, function(follows)
+    return send(client, call, function(place) return session.request(client, call, place, follows) end)
+  end)
+  local refusal = not answer and refusal_of(bad)
+  if refusal then -- the handshake was refused as what it is not, or the call
+    local problem = messages.problem_of(refusal)
+    live.problem = problem == stateless.REFUSED and problem or live.problem
   end
+  return answer, why, class
 end
 
 return M

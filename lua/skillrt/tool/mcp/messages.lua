@@ -22,8 +22,7 @@ M.OPENING = "open"
 function M.initialize(client)
   return {
     jsonrpc = "2.0", id = M.OPENING, method = "initialize",
-    params = { protocolVersion = M.VERSION, capabilities = client.wire.takes_questions
-        and require("skillrt.tool.mcp.answers").capabilities(client.server) or {},
+    params = { protocolVersion = M.VERSION, capabilities = require("skillrt.tool.mcp.answers").capabilities(client.server),
       clientInfo = { name = "skillrt", version = client.version } },
   }
 end

@@ -1,23 +1,13 @@
--- tool/mcp/stdio.lua: what is said to a server that is a program: a line for each message, over the session of its
--- name. Wherever its program begins the handshake is said first, so that a call never meets one that has forgotten
--- it.
+-- tool/mcp/stdio.lua: a server that is a program: where it runs, and with what; a message is a line.
 --
--- Knows the requests of ctx.await. Used by client.lua.
+-- Used by client.lua; what is said says session.lua.
 
-local json = require("skillrt.base.json")
-local messages = require("skillrt.tool.mcp.messages")
 local server_of = require("skillrt.tool.mcp.server")
+local session = require("skillrt.tool.mcp.session")
 
-local M = { takes_questions = true }
-
--- How often a server may ask while it is asked.
-local MAX_QUESTIONS <const> = 100
+local M = {}
 
 local BASE <const> = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "TERM", "XDG_CACHE_HOME" }
-
-local function encode(value)
-  return assert(json.encode(value, { sorted = true }))
-end
 
 -- Where it runs, and with what: as declared, and as it is.
 local function place_of(server, cwd)
@@ -39,78 +29,30 @@ local function place_of(server, cwd)
   for name, value in pairs(own) do
     env[name] = value
   end
-  return { env = env, argv = argv, cwd = folder, secrets = held[1] and held or nil }
+  return { env = env, argv = argv, cwd = folder, secrets = held[1] and held or nil,
+    declared = { argv = server.argv, env = server.env } }
 end
 
--- The request of a message that is answered; `follows`: the line that answers what the server asked meanwhile.
-local function request(client, call, follows)
-  local server, live = client.server, client.live
-  if not live.place then
-    local place, message = place_of(server, client.cwd)
-    if not place then
-      return nil, message
-    end
-    live.place = place
-  end
-  local body = { jsonrpc = "2.0", method = call.method, params = call.params }
-  local declared = encode(body)
-  body.id = call.id
-  return {
-    kind = "session",
-    session = ("mcp-%s-%s"):format(server.name, server.digest:sub(1, 8)),
-    argv = live.place.argv,
-    env = live.place.env,
-    cwd = live.place.cwd,
-    secrets = live.place.secrets,
-    declared = { argv = server.argv, env = server.env, message = follows or declared },
-    id = call.id,
-    message = follows or encode(body),
-    opening = not call.stateless and { encode(messages.initialize(client)), encode(messages.INITIALIZED) } or nil,
-    withdraw = encode(messages.canceled(call.id)),
-    questions = true,
-    follows = follows ~= nil or nil,
-    heard = live.heard,
-    timeout = call.timeout or server.timeout,
-    max_reply = server.max_reply,
-    idempotent = follows and true or call.idempotent, -- what follows is asked about by the client
-    acts = call.acts,
-    shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
-  }
-end
-
--- Why there is no reply: without the name that the session has for the engine.
-local function broken_off(client, why, class, reply)
-  client.live.ended = client.live.ended or reply and (reply.status == "broken" or reply.status == "killed")
-  return nil, (why:gsub("^mcp%-[%w_-]+: ", "")), class
-end
-
----What a request came to, once: what the server asks meanwhile is answered, and the answer waited for again.
+---What a request came to, once.
 ---@param client skillrt.McpClient
 ---@param call table  { id, method, params, timeout, idempotent, acts, shown }
 ---@return table|nil answer
 ---@return string? message
----@return string? class  "doubt": it may have acted, and is asked about by who called
+---@return string? class
 function M.exchange(client, call)
-  local asked, message = request(client, call)
-  if not asked then
-    return nil, message, "permanent"
+  local live = client.live
+  if not live.place then
+    local place, message = place_of(client.server, client.cwd)
+    if not place then
+      return nil, message, "permanent"
+    end
+    live.place = place
   end
-  local reply, why, class, bad = client.ctx.await(asked)
-  for _ = 1, MAX_QUESTIONS do
-    if not reply then
-      return broken_off(client, why, class, bad)
-    end
-    local answer = json.decode(reply.body)
-    if answer.method == nil then
-      return answer
-    end
-    asked = request(client, call, client:answered(answer, call))
-    reply, why, class, bad = client.ctx.await(asked)
-    if not reply and class ~= "canceled" and not call.idempotent then
-      class = "doubt"
-    end
-  end
-  return nil, "asks without an end", "permanent"
+  local answer, why, class, bad = session.exchange(client, call, function(follows)
+    return client.ctx.await(session.request(client, call, live.place, follows))
+  end)
+  live.ended = live.ended or bad and (bad.status == "broken" or bad.status == "killed")
+  return answer, why, class
 end
 
 return M
