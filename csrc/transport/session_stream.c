@@ -261,6 +261,7 @@ static void listen_done(struct stream *s, const struct reply *reply) {
     url_forgotten(p);
   else if (!broke_off || !goes_on(s, reply))
     stream_close(s); /* none is offered */
+  p->url->unheard = reply->status == REPLY_OK && (reply->code == 401 || reply->code == 403);
   url_listening(p);
 }
 

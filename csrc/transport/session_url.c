@@ -21,6 +21,8 @@ bool url_headers(struct program *p, const struct task *task, struct error *e) {
   strings_clear(ours, p->task.sys);
   for (size_t i = 0; i < given->count; i++)
     if (!strings_add(ours, p->task.sys, given->items[i], strlen(given->items[i]), e)) return false;
+  if (p->url && p->url->unheard && stream_send(p, STREAM_LISTEN, (struct span){0}, NULL, e))
+    p->url->unheard = false;
   return true;
 }
 

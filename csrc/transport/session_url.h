@@ -34,6 +34,7 @@ struct url {
   char version[32]; /* of the protocol, as the handshake says; "": none yet */
   bool listens;     /* was asked for what is said unasked */
   bool hears;       /* ... and it was answered, once */
+  bool unheard;     /* ... and it wanted other headers */
   bool ready;       /* ... or not in time: calls may leave */
   bool accepted;    /* a message behind the opening */
   bool forgotten;   /* by the server: nothing more is sent */

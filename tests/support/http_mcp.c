@@ -221,6 +221,10 @@ static const char *otherwise(const struct talk *talk) {
          "$N\"}]}}";
 }
 
+bool http_is_aside(const struct request *request) {
+  return strncmp(request->path, "/plan/mcp", 9) == 0 && strcmp(request->method, "POST") != 0;
+}
+
 bool http_mcp(struct request *request) {
   struct talk talk = {.request = request};
   char path[1400], line[65536];

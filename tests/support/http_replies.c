@@ -62,6 +62,7 @@ static bool counts(struct request *request) {
 
 static bool plan(struct request *request) {
   char target[8192] = "";
+  if (http_is_aside(request)) return reply_text(request, 405, "", "");
   if (!http_plan(request, target, sizeof target) || strncmp(target, "/plan", 5) == 0)
     return reply_text(request, 500, "", "no plan");
   char *question = strchr(target, '?');

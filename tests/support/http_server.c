@@ -183,7 +183,7 @@ static void copy_value(const char *value, char *to, size_t size) {
 static void count(struct request *request, const struct connection *connection) {
   struct http_server *server = request->server;
   char key[256], secret[256];
-  if (strcmp(request->path, "/counts") == 0) return;
+  if (strcmp(request->path, "/counts") == 0 || http_is_aside(request)) return;
   copy_value(head_value(request, "Idempotency-Key"), key, sizeof key);
   copy_value(head_value(request, "Authorization"), secret, sizeof secret);
   pthread_mutex_lock(&server->lock);

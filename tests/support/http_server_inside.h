@@ -25,6 +25,9 @@ bool http_reply(struct request *);
 
 /* In http_mcp.c. */
 bool http_mcp(struct request *);
+/* Whether it is the standing request of a session, or its end, where a plan says what is answered:
+ * neither counted nor planned. */
+bool http_is_aside(const struct request *);
 
 /* In http_server.c. */
 bool http_send(struct request *, const char *bytes, size_t length);

@@ -1,5 +1,6 @@
--- tool/mcp/http.lua: a server behind a URL: streamable HTTP. Where it is talked to by the handshake messages travel over
--- a session, as those to a program do; to one that knows none each is a POST by itself, its answer JSON or a stream.
+-- tool/mcp/http.lua: a server behind a URL: streamable HTTP. Where it is talked to by the handshake messages travel
+-- over a session, as those to a program do; to one that knows none each is a POST by itself, its answer JSON or a
+-- stream.
 --
 -- Knows the requests of ctx.await. Used by client.lua; what is said over a session says session.lua.
 

@@ -22,7 +22,8 @@ M.OPENING = "open"
 function M.initialize(client)
   return {
     jsonrpc = "2.0", id = M.OPENING, method = "initialize",
-    params = { protocolVersion = M.VERSION, capabilities = require("skillrt.tool.mcp.answers").capabilities(client.server),
+    params = { protocolVersion = M.VERSION,
+      capabilities = require("skillrt.tool.mcp.answers").capabilities(client.server),
       clientInfo = { name = "skillrt", version = client.version } },
   }
 end

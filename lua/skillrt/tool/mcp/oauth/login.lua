@@ -32,7 +32,7 @@ local TIMEOUT <const> = 30
 local function probed(ctx, server, version)
   local headers = server_of.filled_map(server.headers or {}) or {}
   headers["Content-Type"], headers.Accept = "application/json", "application/json, text/event-stream"
-  local hello = messages.initialize({ wire = {}, version = version })
+  local hello = messages.initialize({ server = { elicitation = false }, version = version })
   local reply, message, _, bad = ctx.await({ kind = "http", method = "POST", url = server.url, headers = headers,
     body = assert(json.encode(hello, { sorted = true })), timeout = TIMEOUT, ca_file = server.ca_file, acts = false,
     shown = server.url })
