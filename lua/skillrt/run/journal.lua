@@ -201,7 +201,9 @@ end
 
 ---Now and then all that the books say becomes a record, so that reading begins there.
 function Journal:keep_books()
-  if self.books.run_id and not self:emit(snapshot.whole(self.books)) then
+  if self.books.run_id and not snapshot.is_worth_it(self.books) then
+    self.newest:put_off()
+  elseif self.books.run_id and not self:emit(snapshot.whole(self.books)) then
     self.newest.due = math.huge -- they hold what cannot be kept: the records alone must do
   end
 end

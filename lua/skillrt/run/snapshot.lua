@@ -51,6 +51,21 @@ local function written(books, step)
   return out
 end
 
+-- Old values in such a record at most: each step under way has what changed since it began.
+local OLD_MOST <const> = 100000
+
+---Whether all that the books say is worth a record now: not while many steps are under way and much has changed
+---since they began, as each has its own list of that.
+---@param books skillrt.Books
+---@return boolean
+function M.is_worth_it(books)
+  local old = books.open * books.state.past.kept
+  for _, scope in pairs(books.subs or {}) do
+    old = old + scope.open * scope.state.past.kept
+  end
+  return old <= OLD_MOST
+end
+
 -- What is written of books, or of a scope's, beside their steps and state.
 local function fields_of(books)
   local all = {}
@@ -149,6 +164,11 @@ function M.new(books, interval)
   local self = { books = books, interval = interval or M.INTERVAL, times = interval and 0 or TIMES, since = 0 }
   self.kept, self.seqs, self.count = {}, {}, 0
   return setmetatable(self, Snapshot)
+end
+
+---The next `books` record is put off: others come first.
+function Snapshot:put_off()
+  self.due = self.since + self.interval
 end
 
 ---Whether a record is one of all the books, which tells nothing that happened.
