@@ -1,7 +1,7 @@
 -- report/output.lua: where reports write: standard output and standard error, in colour or not.
 --
 -- Writes whole texts at once; a reader that went away ends the writing, not the run. Knows
--- kinds of lines, no records. Called by the other reports and by cmd/*.
+-- kinds of lines, no records.
 
 local core = require("skillrt.core")
 
@@ -55,6 +55,21 @@ end
 function M.write(text)
   io.stdout:flush() -- what the script printed comes first
   terminal.write(1, text)
+end
+
+---Lines for people; what they hold of others is made harmless.
+---@param lines string[]
+function M.write_lines(lines)
+  local escape = require("skillrt.report.text").escape
+  for _, line in ipairs(lines) do
+    M.write(escape(line) .. "\n")
+  end
+end
+
+---A value for programs (`--json`).
+---@param value table
+function M.write_json(value)
+  M.write(assert(require("skillrt.base.json").encode(value, { sorted = true, indent = 2 })) .. "\n")
 end
 
 ---One line for people on standard error; escaped already.

@@ -81,7 +81,7 @@ function M.run(args)
   elseif args.json then
     local json = require("skillrt.base.json")
     plan.steps = json.array(plan.steps)
-    output.write(json.encode(plan, { sorted = true, indent = 2 }) .. "\n")
+    output.write_json(plan)
     return 0
   end
   local escape = require("skillrt.report.text").escape

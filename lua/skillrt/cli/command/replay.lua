@@ -93,14 +93,11 @@ function M.run(args)
   end
   if args.json then
     local json = require("skillrt.base.json")
-    output.write(json.encode({ same = found.same, divergence = found.divergence, ended = found.ended,
+    output.write_json { same = found.same, divergence = found.divergence, ended = found.ended,
       differences = json.array(found.differences), notes = json.array(found.notes), steps = found.steps,
-      calls = found.answered, status = found.status, reason = found.reason }, { sorted = true, indent = 2 }) .. "\n")
+      calls = found.answered, status = found.status, reason = found.reason }
   else
-    local escape = require("skillrt.report.text").escape
-    for _, line in ipairs(lines_of(found)) do
-      output.write(escape(line) .. "\n")
-    end
+    output.write_lines(lines_of(found))
   end
   local codes = require("skillrt.cli.exit_codes")
   return found.same and codes.completed or codes.failed

@@ -75,12 +75,9 @@ function M.run(args)
     for _, ids in pairs(one.ends) do
       json.array(ids)
     end
-    output.write(json.encode(one, { sorted = true, indent = 2 }) .. "\n")
+    output.write_json(one)
   else
-    local escape = require("skillrt.report.text").escape
-    for _, line in ipairs(lines_of(one)) do
-      output.write(escape(line) .. "\n")
-    end
+    output.write_lines(lines_of(one))
   end
   return one.least and codes.completed or codes.failed
 end
