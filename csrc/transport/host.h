@@ -2,7 +2,7 @@
  * them, which is answered later, from any thread.
  *
  * A *door* is what all transports of a loop share: the functions, and the answers that came and
- * were not delivered yet. Called by loop.c, transports.c and skillrt_call.c. */
+ * were not delivered yet. Called by loop.c and transports.c. */
 #ifndef SKILLRT_TRANSPORT_HOST_H
 #define SKILLRT_TRANSPORT_HOST_H
 

@@ -42,4 +42,26 @@ describe("the tree", function()
       end
     end
   end)
+
+  it("says in a file's opening comment who calls it, where it says so", function()
+    local texts, wrong = {}, {}
+    for folder, pattern in pairs { ["lua/skillrt"] = "**/*.lua", ["."] = "docs/*.lua" } do
+      for _, path in ipairs(assert(files.glob(folder, pattern))) do
+        texts[path] = assert(files.read(files.join(folder, path)))
+      end
+    end
+    for path, text in pairs(texts) do
+      local opening = text:gsub("\nlocal .*", ""):gsub("\n%-%- ?", " ")
+      local called = opening:match "Called by ([^;(]*)" or ""
+      local module = "skillrt." .. path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+      for name in called:gsub("%.%s.*", ""):gmatch "[%w_/]+%.lua" do
+        local is_true = false
+        for other, body in pairs(texts) do
+          is_true = is_true or ("/" .. other):sub(-#name - 1) == "/" .. name and body:find('"' .. module .. '"', 1, true)
+        end
+        wrong[#wrong + 1] = not is_true and ("%s: not called by %s"):format(path, name) or nil
+      end
+    end
+    assert.same({}, wrong)
+  end)
 end)

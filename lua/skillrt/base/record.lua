@@ -1,8 +1,8 @@
 -- base/record.lua: records as journal payloads: compact JSON, large values apart as blobs.
 --
--- A value over 64 KiB is written once under its SHA-256; the record names the places in
--- `blobs`, so a value of the user's that looks like a reference is never taken for one.
--- Knows nothing of what records mean (run/books.lua does). Called by policy.lua and the log.
+-- A value over 64 KiB is written once under its SHA-256; the record names the places in `blobs`, so a value of the
+-- user's that looks like a reference is never taken for one. Knows nothing of what records mean (run/books.lua
+-- does).
 
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")

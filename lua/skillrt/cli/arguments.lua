@@ -1,8 +1,8 @@
 -- cli/arguments.lua: a command line read by the command's own table of arguments and options.
 --
--- argparse reads it and says what is wrong with it. Loading argparse takes longer than a small
--- run, so the plain forms (--flag, --option VALUE, words) are read here first, from the same
--- table; whatever is not plain and right is left to argparse. Called by cli.lua.
+-- argparse reads it and says what is wrong with it. Loading argparse takes longer than a small run, so the plain
+-- forms (--flag, --option VALUE, words) are read here first, from the same table; whatever is not plain and right is
+-- left to argparse. Called by cli/init.lua.
 
 local M = {}
 

@@ -1,7 +1,6 @@
 -- cli/help.lua: what is shown by --help and --version, and when a command line is wrong.
 --
 -- Everything comes from the commands' own tables and exit_codes.lua, as the manual does.
--- Called by cli.lua and arguments.lua.
 
 local core = require("skillrt.core")
 local exit_codes = require("skillrt.cli.exit_codes")

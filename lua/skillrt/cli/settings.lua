@@ -1,7 +1,7 @@
 -- cli/settings.lua: `--set key=value` and `--input FILE` as the input of a run.
 --
 -- key=value is a text, key:=json any JSON value; a dotted key goes into an object.
--- Called by cmd/run.lua.
+-- Called by cli/command/run.lua.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")

@@ -1,7 +1,7 @@
 -- cli/writing.lua: a config into a folder, told to a person: findings, differences, progress, the
 -- tree of what was written.
 --
--- Called by cmd/generate.lua and cmd/new.lua.
+-- Called by command/generate.lua and command/new.lua.
 
 local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")

@@ -1,7 +1,7 @@
--- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time.
--- `frame` holds the parameters of arrow functions by slot; it is nil when there are none. Common
--- shapes (`name`, `x === "literal"`, `x.length > 0`) get closures of their own. Knows no syntax; loads
--- no code. Called by expr.lua and explain.lua.
+-- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time. `frame`
+-- holds the parameters of arrow functions by slot; it is nil when there are none. Common shapes (`name`, `x ===
+-- "literal"`, `x.length > 0`) get closures of their own. Knows no syntax; loads no code. Called by explain.lua,
+-- expr/init.lua and quick.lua.
 local value = require "skillrt.expr.value"
 
 local M = {}

@@ -1,6 +1,6 @@
--- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant.
--- Knows the habits of people who come from Lua, Python, SQL or a word processor; does not parse.
--- Called by grammar.lua (raise) and expr.lua (render).
+-- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant. Knows the
+-- habits of people who come from Lua, Python, SQL or a word processor; does not parse. Called by grammar.lua,
+-- expr/init.lua and tree.lua.
 local M = {}
 
 ---@class skillrt.expr.Complaint

@@ -1,6 +1,6 @@
--- expr/explain.lua: why a condition holds or not, in one line for a person: the part that is false and the
--- values that make it so. Values come from an agent or a file, so they are shown escaped and short.
--- Called by expr.lua.
+-- expr/explain.lua: why a condition holds or not, in one line for a person: the part that is false and the values
+-- that make it so. Values come from an agent or a file, so they are shown escaped and short. Called by
+-- expr/init.lua.
 local compile = require "skillrt.expr.compile"
 local number = require "skillrt.expr.number"
 local tree = require "skillrt.expr.tree"

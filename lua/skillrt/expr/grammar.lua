@@ -1,6 +1,6 @@
--- expr/grammar.lua: the text of a condition to a tree, in one pass of LPeg.
--- Each choice is settled by the next token, and a place where nothing fits raises at once, so parsing
--- is linear and its depth is bounded; it knows nothing of states or values. Called by expr.lua.
+-- expr/grammar.lua: the text of a condition to a tree, in one pass of LPeg. Each choice is settled by the next
+-- token, and a place where nothing fits raises at once, so parsing is linear and its depth is bounded; it knows
+-- nothing of states or values. Called by expr/init.lua.
 --
 -- A node is { type, from, to, depth, ... }: the bytes text:sub(from, to), and by type
 --   literal      kind ("undefined" "null" "boolean" "number" "string"), value

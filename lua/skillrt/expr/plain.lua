@@ -1,7 +1,7 @@
--- expr/plain.lua: reads the short conditions that most skills have without LPeg, whose grammar takes a
--- millisecond to load: names, members, numbers, texts and `!` between operators, as in
--- `files.length > 0 && !reviewed`. Gives the tree that grammar.lua gives, or nil: then that one is asked.
--- Never complains: a text it does not take may be wrong or only richer. Called by expr.lua.
+-- expr/plain.lua: reads the short conditions that most skills have without LPeg, whose grammar takes a millisecond
+-- to load: names, members, numbers, texts and `!` between operators, as in `files.length > 0 && !reviewed`. Gives
+-- the tree that grammar.lua gives, or nil: then that one is asked. Never complains: a text it does not take may be
+-- wrong or only richer. Called by grammar.lua and expr/init.lua.
 local number = require "skillrt.expr.number"
 local tree = require "skillrt.expr.tree"
 

@@ -1,7 +1,7 @@
--- expr/quick.lua: closures f(state) for the shapes that conditions mostly have, which do not ask what a
--- value is. A value that does not suit makes them raise (anything), and then the exact closures of
--- compile.lua are asked: quick ones may give up, but never give another answer. In Lua 5.4 a call of
--- type() costs as much as ten instructions, and conditions are asked most. Called by expr.lua.
+-- expr/quick.lua: closures f(state) for the shapes that conditions mostly have, which do not ask what a value is. A
+-- value that does not suit makes them raise (anything), and then the exact closures of compile.lua are asked: quick
+-- ones may give up, but never give another answer. In Lua 5.4 a call of type() costs as much as ten instructions,
+-- and conditions are asked most. Called by expr/init.lua.
 local compile = require "skillrt.expr.compile"
 local value = require "skillrt.expr.value"
 

@@ -2,7 +2,7 @@
 -- run_id, and at the end the result.
 --
 -- For programs; what scripts print goes to standard error. A watcher as in policy.lua. Made
--- by report/watch.lua; cmd/log.lua uses `event`.
+-- by report/watch.lua; cli/command/log.lua uses `event`.
 
 local json = require("skillrt.base.json")
 local output = require("skillrt.report.output")

@@ -2,7 +2,7 @@
 --
 -- One formatter for the live run and for `skillrt log`: it goes through the records in order
 -- and keeps only what later lines need. All text is escaped here. Knows the record shapes of
--- books.lua, no terminal. Called by plain.lua, live.lua and cmd/log.lua.
+-- books.lua, no terminal. Called by plain.lua, live.lua and cli/command/log.lua.
 
 local moved = require("skillrt.report.moved")
 local resumed = require("skillrt.report.resumed")

@@ -1,6 +1,6 @@
 -- report/question.lua: open questions as people see them: one with its options, several as a list.
 --
--- Which values answer one says run/question.lua. Called by cli/ending.lua and report/status.lua.
+-- Which values answer one says skill/question.lua. Called by cli/ending.lua and report/status.lua.
 
 local text_of = require("skillrt.report.text")
 

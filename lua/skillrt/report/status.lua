@@ -1,7 +1,7 @@
 -- report/status.lua: how a run stands, from its journal alone: for people and as JSON.
 --
 -- Takes no lock, so it may look at a run that is under way. Knows the books. Called by
--- cmd/status.lua.
+-- cli/command/status.lua.
 
 local arrived = require("skillrt.run.books.arrived")
 local asked = require("skillrt.run.books.asked")

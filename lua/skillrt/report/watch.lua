@@ -1,6 +1,6 @@
 -- report/watch.lua: which watcher fits: JSON, quiet, live on a terminal, plain lines elsewhere.
 --
--- Loads only the one that is used. Called by cmd/run.lua and those that go on with a run.
+-- Loads only the one that is used. Called by cli/command/run.lua and those that go on with a run.
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- run/runner.lua: begins runs and goes on with them: folder, pinned files, policy, core, result.
 --
 -- The one place where a skill, a work directory and the core's engine meet. Knows no command
--- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cmd/*.
+-- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cli/command/.
 
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
@@ -35,7 +35,7 @@ local M = {}
 M.resuming = nil
 
 ---What the command line says for scripts that call skill:run themselves: their first run takes
----what it was not given, every run its watcher. Set by cmd/run.lua.
+---what it was not given, every run its watcher. Set by cli/command/run.lua.
 ---@type skillrt.RunOptions|nil
 M.commanded = nil
 

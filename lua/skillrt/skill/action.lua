@@ -1,8 +1,7 @@
 -- skill/action.lua: one action or phase in its normal form.
 --
--- Checks what a person wrote, fills the defaults, compiles conditions and effects. Knows
--- nothing of runs, agents' protocols or strategies; whether one may run now says when.lua.
--- Called by skill.lua.
+-- Checks what a person wrote, fills the defaults, compiles conditions and effects. Knows nothing of runs, agents'
+-- protocols or strategies; whether one may run now says when.lua.
 
 local expr = require("skillrt.expr")
 local json = require("skillrt.base.json")

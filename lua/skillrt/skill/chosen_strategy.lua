@@ -1,6 +1,6 @@
 -- skill/chosen_strategy.lua: which strategy a skill names: a function, a table, a name or a path.
 --
--- Finds and runs none; strategy.resolve does. Called by skill.lua.
+-- Finds and runs none; strategy.resolve does. Called by skill/init.lua.
 
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")

@@ -1,7 +1,8 @@
 -- skill/phase.lua: what each phase takes in from those before it (R10, F6, F21), parallel groups
 -- taken as one.
 --
--- Knows nothing of files or runs. Called by skill.lua once all phases have their normal form.
+-- Knows nothing of files or runs. Called by skill/init.lua, once all
+-- phases have their normal form.
 
 local names = require("skillrt.base.names")
 

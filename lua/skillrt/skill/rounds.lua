@@ -1,7 +1,7 @@
 -- skill/rounds.lua: phases that go round: `rounds`, each from a phase to one behind it, until a condition holds or as
 -- often as it says.
 --
--- Checks that they are one inside the other or apart. Knows phases by id, no runs. Called by skill.lua.
+-- Checks that they are one inside the other or apart. Knows phases by id, no runs.
 local action = require("skillrt.skill.action")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")

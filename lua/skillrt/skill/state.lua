@@ -1,8 +1,7 @@
 -- skill/state.lua: the state of a run: one tree of JSON values, changed only by merge patches.
 --
--- Keeps a revision per top-level key, so that conditions and fingerprints are worked out
--- again only for what changed, and gives scripts a view they cannot write to. Knows nothing
--- of actions, journals or agents. Called by run/books.lua and the modes.
+-- Keeps a revision per top-level key, so that conditions and fingerprints are worked out again only for what
+-- changed, and gives scripts a view they cannot write to. Knows nothing of actions, journals or agents.
 
 local json = require("skillrt.base.json")
 local patch_of = require("skillrt.skill.patch")

@@ -1,7 +1,7 @@
 -- skill/terminate.lua: what ends a run besides its work being done (R73, F29): built-in names,
 -- conditions, functions, each with the status and reason it ends with.
 --
--- Knows conditions, nothing of runs. Called by skill.lua.
+-- Knows conditions, nothing of runs. Called by skill/init.lua.
 
 local ends = require("skillrt.skill.ends")
 local when = require("skillrt.skill.when")

@@ -2,8 +2,7 @@
 --
 --   string number integer boolean object any, and T[] for a list of T
 --
--- Null fits every type: an update with it takes the field away. Knows values, no skills. Called by
--- skill/init.lua where a skill is made, by outcome.lua for each update, and by what loads documents.
+-- Null fits every type: an update with it takes the field away. Knows values, no skills.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")

@@ -1,7 +1,6 @@
 -- skill/when.lua: whether an action or phase may run now: its compiled conditions, asked of a state.
 --
--- Knows conditions and functions of scripts, nothing of how they were declared, of runs or of
--- modes. Called by the modes, available.lua and skill/terminate.lua.
+-- Knows conditions and functions of scripts, nothing of how they were declared, of runs or of modes.
 
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")

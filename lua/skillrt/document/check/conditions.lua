@@ -1,6 +1,6 @@
 -- document/check/conditions.lua: conditions that never hold or always do, and keys that nobody declares or sets.
 --
--- Knows the model, no files. Called by check.lua.
+-- Knows the model, no files. Called by document/check/init.lua.
 local names = require "skillrt.base.names"
 local expr = require "skillrt.expr"
 

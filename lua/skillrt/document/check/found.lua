@@ -1,6 +1,7 @@
 -- document/check/found.lua: what a check found: a list of findings, each with code, place, what, why and fix.
 --
--- Knows the codes, not the checks. Called by check.lua; handed to every check.
+-- Knows the codes, not the checks. Called by document/check/init.lua, document/graph/init.lua and
+-- document/simulate.lua.
 local codes = require "skillrt.document.check.codes"
 local findings = require "skillrt.document.findings"
 local taken = require "skillrt.document.check.taken"

@@ -2,7 +2,7 @@
 -- what to do.
 --
 -- Each family of checks is a file of check/; none of them runs anything of the skill but a script
--- that defines it. Called by skillrt.check and cmd/check.
+-- that defines it. Called by skillrt.check and cli/command/check.lua.
 local conditions = require "skillrt.document.check.conditions"
 local found_of = require "skillrt.document.check.found"
 local inputs = require "skillrt.document.check.inputs"

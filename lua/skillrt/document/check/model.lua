@@ -1,8 +1,8 @@
 -- document/check/model.lua: a definition, faults and all, as the checks look at it: what compiles is compiled,
 -- what does not is a finding.
 --
--- skill.check refuses at the first fault; a check wants them all. Reads no files. Called by
--- check.lua.
+-- skill.check refuses at the first fault; a check wants them all. Reads no files. Called by document/check/init.lua,
+-- document/graph/init.lua and document/simulate.lua.
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
 local json = require "skillrt.base.json"

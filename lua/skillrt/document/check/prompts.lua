@@ -1,7 +1,7 @@
 -- document/check/prompts.lua: what is left in a prompt that somebody should have filled in; specs that say nothing.
 --
--- Reads the documents of a folder that agents are sent; templates and specs are not prompts, nor is
--- what stands in code, quotes, examples. Called by check.lua.
+-- Reads the documents of a folder that agents are sent; templates and specs are not prompts, nor is what stands in
+-- code, quotes, examples. Called by document/check/init.lua.
 local files = require "skillrt.base.files"
 local trim = require("skillrt.base.text").trim
 local front_matter = require "skillrt.document.load.front_matter"

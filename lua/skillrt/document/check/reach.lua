@@ -1,8 +1,8 @@
 -- document/check/reach.lua: what no list can see: actions that never run, states with no way on, ends that no
 -- sequence reaches, loops without progress, actions always passed over.
 --
--- Explores the space that preconditions and declared effects span. A key that effects name
--- changes by them alone; any other key may be set by any action. Called by check.lua.
+-- Explores the space that preconditions and declared effects span. A key that effects name changes by them alone;
+-- any other key may be set by any action. Called by document/check/init.lua.
 local relaxed = require "skillrt.document.check.reach.relaxed"
 local rounds = require "skillrt.document.check.reach.rounds"
 local search = require "skillrt.document.check.reach.search"

@@ -1,7 +1,7 @@
 -- document/check/references.lua: names that lead nowhere: actions, phases, prompts, templates, tools, tool sets,
 -- strategies, nodes of graphs; and documents that nothing names.
 --
--- Looks at names only. Called by check.lua.
+-- Looks at names only. Called by document/check/init.lua.
 local files = require "skillrt.base.files"
 local names = require "skillrt.base.names"
 local passages = require "skillrt.document.load.passages"

@@ -3,7 +3,7 @@
 --
 -- Four dimensions weigh alike: files, contents, references, behaviour. A script, a config or an
 -- agent.yml alone has no documents, so contents do not count. Reads what was checked. Called by
--- cmd/check.
+-- cli/command/check.lua.
 local files_of = require "skillrt.base.files"
 local generate = require "skillrt.document.generate"
 local outline = require "skillrt.base.outline"

@@ -1,6 +1,7 @@
 -- document/check/subject.lua: what is checked: whatever lies at a path, or a skill that is there already.
 --
--- A script is run to get its skill, everything else is only read. Called by check.lua.
+-- A script is run to get its skill, everything else is only read. Called by document/check/init.lua,
+-- document/graph/init.lua and document/simulate.lua.
 local files = require "skillrt.base.files"
 local skill = require "skillrt.skill"
 

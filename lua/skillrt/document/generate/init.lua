@@ -1,7 +1,7 @@
 -- document/generate/init.lua: a skill-config in, the files of a skill folder out: paths and texts, no writing.
 --
--- Same config, same bytes. What each document needs is worked out in generate/*.lua; what it
--- says stands in templates/<lang>/*.mustache. Called by skillrt.generate and cmd/generate.
+-- Same config, same bytes. What each document needs is worked out in generate/*.lua; what it says stands in
+-- templates/<lang>/*.mustache. Called by cli/writing.lua, document/check/report.lua and init.lua.
 local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
 local config_of = require "skillrt.document.generate.config"

@@ -1,7 +1,7 @@
 -- document/generate/starter.lua: a first skill-config of the answers to a few questions (the requirements phase):
 -- one that generates, checks and runs as it stands.
 --
--- Pure. Called by cmd/new.lua.
+-- Pure. Called by cli/command/new.lua.
 local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
 

@@ -1,7 +1,7 @@
 -- document/graph/build.lua: the nodes and edges of a skill.
 --
--- Asks the same terms and effects as the search through the state space, so that an edge is what
--- the check takes it to be. Called by graph.lua.
+-- Asks the same terms and effects as the search through the state space, so that an edge is what the check takes it
+-- to be. Called by document/graph/init.lua.
 local json = require "skillrt.base.json"
 local machine_graph = require "skillrt.document.graph.machine"
 local machine_of = require "skillrt.skill.machine"

@@ -1,6 +1,6 @@
 -- document/graph/dot.lua: a graph in graphviz's language; every text quoted and escaped.
 --
--- Called by graph.lua.
+-- Called by document/graph/init.lua.
 local M = {}
 
 local NODES = {

@@ -1,7 +1,7 @@
 -- document/graph/init.lua: a skill as a graph: actions and what leads to them, phases with their inputs and
 -- outputs, states of a machine; as Mermaid, dot or SVG.
 --
--- An edge from A to B: an effect of A makes a condition of B true. Called by cmd/graph.
+-- An edge from A to B: an effect of A makes a condition of B true. Called by cli/command/graph.lua.
 local build = require "skillrt.document.graph.build"
 
 local M = {}

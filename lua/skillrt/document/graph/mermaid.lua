@@ -1,6 +1,6 @@
 -- document/graph/mermaid.lua: a graph as a Mermaid flow chart; every label quoted and escaped (F9).
 --
--- Called by graph.lua.
+-- Called by document/graph/init.lua.
 local M = {}
 
 local ENTITIES = { ['"'] = "#quot;", ["#"] = "#35;", ["`"] = "#96;", ["<"] = "#lt;", [">"] = "#gt;", ["&"] = "#amp;" }

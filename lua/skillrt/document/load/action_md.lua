@@ -1,8 +1,8 @@
 -- document/load/action_md.lua: phases/actions/<id>.md: what its lists and tables say about one action: name,
 -- purpose, preconditions, state updates; and hints about what is next.
 --
--- Reads known sections (R46-R52); code is looked at for literal state updates only, and never
--- run. Called by folder.lua.
+-- Reads known sections (R46-R52); code is looked at for literal state updates only, and never run. Called by
+-- prose.lua.
 local condition = require "skillrt.document.load.condition"
 local js = require "skillrt.document.load.js"
 local markdown = require "skillrt.document.load.markdown"

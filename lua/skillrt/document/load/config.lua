@@ -1,8 +1,7 @@
 -- document/load/config.lua: a skill-config to the definition that skillrt.skill takes; keys under x_skillrt
 -- refine it.
 --
--- Prompts are named, not read; only from_path reads a file, the config itself. Called by
--- skillrt.from_config (a generated skill.lua) and by the loader of folders.
+-- Prompts are named, not read; only from_path reads a file, the config itself.
 local agents_of = require "skillrt.document.load.config_agents"
 local config_of = require "skillrt.document.generate.config"
 local config_phases = require "skillrt.document.generate.config_phases"

@@ -1,7 +1,7 @@
 -- document/load/config_keys.lua: keys of a config, below its top, that nothing reads: told, with what was meant.
 --
 -- The lists are those of docs/schema/skill-config.schema.json; a spec compares them. Called by
--- load.lua and sources.lua.
+-- document/load/init.lua and sources.lua.
 local json = require "skillrt.base.json"
 local limits = require "skillrt.skill.limits"
 local names = require "skillrt.base.names"

@@ -1,7 +1,7 @@
 -- document/load/findings.lua: what a loader has to say about what it read: each with a code, a level, a place,
 -- what is the case, why it matters and what to do.
 --
--- Knows nothing of what is read. Called by all of load/*; shown by cmd/*.
+-- Knows nothing of what is read. Called by all of load/*; shown by cli/command/.
 local findings = require("skillrt.document.findings")
 
 local M = {}

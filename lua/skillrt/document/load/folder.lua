@@ -1,7 +1,7 @@
 -- document/load/folder.lua: a skill's folder as the definition that skillrt.skill takes, with all that was
 -- found on the way.
 --
--- Runs nothing: a skill.lua is the door's business. Called by load.lua.
+-- Runs nothing: a skill.lua is the door's business. Called by document/load/init.lua.
 local findings = require "skillrt.document.load.findings"
 local json_lines = require "skillrt.document.load.json_lines"
 local foreign = require "skillrt.document.load.foreign"

@@ -1,7 +1,7 @@
 -- document/load/foreign.lua: documents of other programs, told by what only they hold, and named as what they are:
 -- "this is a GitHub agentic workflow; skillrt does not run these".
 --
--- Looks at keys, runs and opens nothing. Called by load.lua and folder.lua.
+-- Looks at keys, runs and opens nothing.
 local front_matter = require "skillrt.document.load.front_matter"
 local json = require "skillrt.base.json"
 

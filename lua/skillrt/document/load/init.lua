@@ -2,7 +2,7 @@
 -- normal form comes out, the table that skillrt.skill takes, with findings about what was read.
 --
 -- In a folder skill.lua comes first, then the JSON files, then what documents say. Called by
--- loader.lua and cmd/*.
+-- document/check/subject.lua and document/open.lua.
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.load.findings"

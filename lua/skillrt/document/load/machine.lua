@@ -2,7 +2,7 @@
 -- table, registry (`| Action | From States | To States |`, R127), route and diagram. Where these contradict each other
 -- is told as they are joined (F59-F64), and a table that contradicts itself is not run.
 --
--- The form of the table and its checks are skill/machine.lua's. Called by folder.lua and sources.lua.
+-- The form of the table and its checks are skill/machine.lua's. Called by sources.lua.
 local ends = require "skillrt.skill.ends"
 local condition = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"

@@ -2,7 +2,7 @@
 -- a config would hold. Where documents differ the weightiest is taken; that they do is told, as
 -- is all that could not be read.
 --
--- Called by folder.lua.
+-- Called by sources.lua.
 local conditions = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"

@@ -1,6 +1,6 @@
 -- document/load/one_md.lua: a slash command or an agent's file: front matter and a prompt, loaded as one step.
 --
--- Called by load.lua.
+-- Called by document/load/init.lua.
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
 local foreign = require "skillrt.document.load.foreign"

@@ -1,8 +1,7 @@
 -- document/load/orchestrator.lua: documents about the whole loop: orchestrator, catalog and SKILL.md: action
 -- definitions as data, graphs, termination conditions, limits, and which actions code routes to.
 --
--- Decision code is not run: what it names is collected, that it exists is told. Called by
--- folder.lua.
+-- Decision code is not run: what it names is collected, that it exists is told. Called by prose.lua.
 local condition = require "skillrt.document.load.condition"
 local js = require "skillrt.document.load.js"
 local json = require "skillrt.base.json"

@@ -1,7 +1,7 @@
 -- document/load/phase_md.lua: phases/NN.N-name.md: the phases of a folder in the order of their numbers, with
 -- what their documents say of name, objective and output.
 --
--- Called by folder.lua.
+-- Called by sources.lua.
 local condition = require "skillrt.document.load.condition"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"

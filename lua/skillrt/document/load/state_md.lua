@@ -1,7 +1,7 @@
 -- document/load/state_md.lua: phases/state-schema.md: the fields of a TypeScript interface and the state a
 -- run begins with, as JSON or as a JavaScript literal.
 --
--- Called by folder.lua before all else that reads conditions: it knows which words are fields.
+-- Called by prose.lua before all else that reads conditions: it knows which words are fields.
 local js = require "skillrt.document.load.js"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.load.markdown"

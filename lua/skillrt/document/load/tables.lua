@@ -1,7 +1,7 @@
 -- document/load/tables.lua: the tables of known shapes: action catalogs, selection priorities, transition
 -- registries (R127), state definitions, documents with their purpose.
 --
--- A table of another shape is not ours and is left alone. Called by folder.lua.
+-- A table of another shape is not ours and is left alone.
 local condition = require "skillrt.document.load.condition"
 local names = require "skillrt.base.names"
 local words = require "skillrt.document.load.words"

@@ -1,6 +1,6 @@
 -- document/load/workflow.lua: workflow.json (R11-R15) as the part of a skill-config that says which phases run.
 --
--- Old places and shapes are taken and told. Called by folder.lua and the door.
+-- Old places and shapes are taken and told. Called by document/load/init.lua and sources.lua.
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 local skill_md = require "skillrt.document.load.skill_md"

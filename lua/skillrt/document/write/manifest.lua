@@ -1,7 +1,8 @@
 -- document/write/manifest.lua: .skillrt-generated.json: the digest of every file as it was generated, which
 -- tells later whether a person changed it; .skillrt-texts.json: the files themselves, to merge by.
 --
--- Same files, same bytes: sorted, no time, no path of this machine. Called by writer.lua.
+-- Same files, same bytes: sorted, no time, no path of this machine. Called by cli/writing.lua,
+-- document/check/report.lua and document/write/init.lua.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")

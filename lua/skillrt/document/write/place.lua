@@ -1,7 +1,6 @@
 -- document/write/place.lua: where a file may be written: below one folder and nowhere else.
 --
--- Looks at every part of a path without following links, so that nothing leads out of the
--- folder. Changes nothing. Called by writer.lua and writer/stage.lua.
+-- Looks at every part of a path without following links, so that nothing leads out of the folder. Changes nothing.
 
 local files = require("skillrt.base.files")
 

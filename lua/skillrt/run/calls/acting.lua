@@ -2,7 +2,7 @@
 -- before the function runs, its result is kept, and what may have happened in between is in doubt, as of every call
 -- that acts.
 --
--- Such a function must not wait. Knows calls and the journal, no tools. Called by policy.lua; part of calls.lua.
+-- Such a function must not wait. Knows calls and the journal, no tools. Called by run/policy.lua and test/world.lua.
 
 local drawn = require("skillrt.base.drawn")
 local fatal = require("skillrt.base.fatal")

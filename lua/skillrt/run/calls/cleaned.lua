@@ -1,7 +1,7 @@
 -- run/calls/cleaned.lua: a reply before it is kept: without the secrets of its request and what looks like a key,
 -- and all of it text.
 --
--- Pure. Called by calls.lua.
+-- Pure. Called by over.lua.
 
 local hidden = require("skillrt.base.secrets")
 local record = require("skillrt.base.record")

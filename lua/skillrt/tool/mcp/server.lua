@@ -2,7 +2,7 @@
 -- be told and may ask; how its tools may be used. The same of a file `.mcp.json`, in the form that other programs
 -- have.
 --
--- Starts nothing. Called by skill/init.lua where a skill has `mcp`.
+-- Starts nothing.
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")

@@ -1,7 +1,8 @@
 -- document/check/reach/space.lua: the state space of a skill's actions.
 --
 -- A state is a text: its first byte says whether a step has run (2) or not (1), each further one is the class of a
--- variable. Variables that any action may set have no place in it. Called by check/reach.lua, searched by search.lua.
+-- variable. Variables that any action may set have no place in it. Called by document/check/reach.lua,
+-- document/graph/build.lua and document/simulate.lua.
 local change = require "skillrt.document.check.reach.change"
 local term_of = require "skillrt.document.check.reach.term"
 local variables_of = require "skillrt.document.check.reach.variables"

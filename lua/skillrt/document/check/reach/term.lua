@@ -1,8 +1,8 @@
 -- document/check/reach/term.lua: the terms of a condition and the variables each depends on.
 --
--- `a && b.length > 0` has two terms. A variable is a path of the state ("files", "context.files")
--- or "did X" for completed_actions.includes('X'). A term whose variables cannot be told is
--- opaque: it may hold or not. Knows expressions, no domains. Called by reach/domain.lua.
+-- `a && b.length > 0` has two terms. A variable is a path of the state ("files", "context.files") or "did X" for
+-- completed_actions.includes('X'). A term whose variables cannot be told is opaque: it may hold or not. Knows
+-- expressions, no domains. Called by space.lua.
 local expr = require "skillrt.expr"
 
 local M = {}

@@ -1,7 +1,8 @@
 -- document/load/flow/sections.lua: what the sections of SKILL.md say of phases: those that have no document of their
 -- own and are told there, and modes under a heading each ("Quick Mode: run phase 1 only").
 --
--- Reads headings and what stands below them; runs nothing. Called by sources.lua and flow.lua.
+-- Reads headings and what stands below them; runs nothing. Called by document/load/flow.lua and
+-- document/load/phase_md.lua.
 local passages = require "skillrt.document.load.passages"
 
 local M = {}

@@ -1,8 +1,8 @@
 -- document/load/machine/drawing.lua: edges of a diagram drawn in characters: boxes joined by lines and arrow heads, or
 -- names with arrows between them.
 --
--- Follows the lines from each box; where a line has arrow heads at its ends it leads there. Knows
--- no machine. Called by load/machine.lua.
+-- Follows the lines from each box; where a line has arrow heads at its ends it leads there. Knows no machine. Called
+-- by parts.lua.
 local M = {}
 
 local MAX_CELLS = 20000
