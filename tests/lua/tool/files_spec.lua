@@ -87,6 +87,18 @@ describe("tools for files", function()
     assert.equal("as:21:b", (use("grep", { pattern = "b", path = "in/as" })))
   end)
 
+  it("search neither .git nor what is no text, and find so many files and lines at most", function()
+    R.write(base .. "/in/binary", "needle\0 9\n")
+    assert.equal("d/deep.c:2:needle 7", (use("grep", { pattern = "needle", path = "in" })))
+    sh "cd in && mkdir many && cd many && seq 600 | xargs touch && seq 600 > lines"
+    for name, arguments in pairs { glob = { pattern = "*", path = "in/many" }, grep = { pattern = ".", path = "in/many" } } do
+      local text = use(name, arguments)
+      assert.matches("\n%(and more: ask for less%)$", text)
+      assert.equal(500, select(2, text:gsub("\n", "")), name)
+    end
+    assert.matches("\n%.%.%. and 101 more$", (use("list_dir", { path = "in/many" })))
+  end)
+
   it("read nothing outside: by links, .., absolute paths, FIFOs, devices", function()
     for _, path in ipairs(escapes "in") do
       for name, arguments in pairs { read_file = { path = path }, list_dir = { path = path },
