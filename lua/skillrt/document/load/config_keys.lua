@@ -1,4 +1,5 @@
--- document/load/config_keys.lua: keys of a config, below its top, that nothing reads: told, with what was meant.
+-- document/load/config_keys.lua: keys of a config, below its top, that nothing reads: told, with what was meant; and
+-- values that nobody would look at, as they are of another type.
 --
 -- The lists are those of docs/schema/skill-config.schema.json; a spec compares them. Called by
 -- document/load/init.lua and sources.lua.
@@ -67,6 +68,35 @@ local function look(value, place, path, found, place_of)
   end
 end
 
+local TRUTHS <const> = set "repeatable parallel idempotent agent_decides"
+
+-- What a value must be, where it is not; "machine" may be a word.
+local function unfit(value, place, key)
+  local below = place == "" and key or place .. "." .. (M.KNOWN[place .. ".*"] and "*" or key)
+  local is_table = type(value) == "table"
+  local is_list = is_table and (json.is_array(value) or #value > 0)
+  if value == json.null or key == "machine" then
+    return nil
+  elseif (M.KNOWN[below] or M.KNOWN[below .. ".*"]) and (not is_table or is_list and #value > 0) then
+    return "an object"
+  elseif M.KNOWN[below .. "[]"] and not (is_list or is_table and next(value) == nil) then
+    return "a list"
+  elseif M.KNOWN[place] and TRUTHS[key] and type(value) ~= "boolean" then
+    return "true or false"
+  end
+end
+
+local function look_at_types(value, place, path, found, place_of)
+  for _, key in ipairs(names.sorted(value)) do
+    local wanted = type(key) == "string" and unfit(value[key], place, key)
+    if wanted then
+      local at = path == "" and key or path .. "." .. key
+      found:add("error", "config.type", place_of(at), { what = ("%s: must be %s, not %s"):format(at, wanted,
+        names.show(value[key])), why = "nothing would look at it", key = at, fix = "write a value of that type" })
+    end
+  end
+end
+
 local function each(value, place, path, visit)
   if type(value) ~= "table" then
     return
@@ -87,13 +117,14 @@ local function each(value, place, path, visit)
   end
 end
 
----Tells every key below the top of a config that nothing reads.
+---Tells every key below the top of a config that nothing reads, and values of another type than theirs.
 ---@param raw any  as it was decoded
 ---@param found skillrt.load.Findings
 ---@param place_of fun(key: string): { file: string, line: integer? }
 function M.check(raw, found, place_of)
   each(raw, "", "", function(value, place, path)
     look(value, place, path, found, place_of)
+    look_at_types(value, place, path, found, place_of)
   end)
 end
 

@@ -178,3 +178,32 @@ describe("a key of a skill-config", function()
     end
   end
 end)
+
+describe("a value of a skill-config", function()
+  it("that is of another type than its key has is refused where nothing else would look at it", function()
+    for at, values in pairs { ["x_skillrt.phase_detection"] = { 7, "report", list "x" }, ["x_skillrt.actions.one"] = { 7, list "x" },
+      ["x_skillrt.phase_detection.context_summary"] = { 4096 }, ["x_skillrt.actions.one.repeatable"] = { "yes", 1 },
+      ["x_skillrt.actions"] = { list "one" }, ["autonomous_config.actions"] = { "one", { one = {} } },
+      ["sequential_config.phases[1].parallel"] = { "true" }, ["x_skillrt.skills"] = { { small = {} } } } do
+      for _, value in ipairs(values) do
+        local config = base()
+        config.x_skillrt.phase_detection = { strategy = "orchestrator" }
+        local place, key = at:match "^(.*)%.([^.]*)$"
+        local object = config
+        for part in place:gmatch "[^.]+" do
+          object = object[part:gsub("%[1%]", "")]
+          object = part:find("[1]", 1, true) and object[1] or object
+        end
+        object[key] = value
+        local found = findings_of.new()
+        config_keys.check(config, found, function() return {} end)
+        assert.equal(1, #found, at)
+        assert.same({ "error", "config.type", at }, { found[1].level, found[1].code, found[1].key })
+        assert.matches("must be ", found[1].what)
+      end
+    end
+    local found = findings_of.new()
+    config_keys.check(base(), found, function() return {} end)
+    assert.same({}, { table.unpack(found) })
+  end)
+end)
