@@ -108,6 +108,28 @@ describe("branches", function()
     assert.same({ 40, 40 }, waits)
   end)
 
+  it("try a call again by the class that its judge gives: what is idempotent, or was not done", function()
+    local folder = R.folder()
+    local function judged(ctx, name, idempotent, executed)
+      local asked = 0
+      local reply, _, class = ctx.await {
+        kind = "command", argv = { "sh", "-c", ("echo x >> %s/%s"):format(folder, name) }, idempotent = idempotent,
+        retry = { max = 3, base = 0.001 },
+        judge = function()
+          asked = asked + 1
+          return asked < 3 and "transient" or nil, "busy", executed
+        end,
+      }
+      return { reply ~= nil, class or "none", #R.read(folder .. "/" .. name) // 2 }
+    end
+    local result = run(function(_, ctx)
+      return { out = { judged(ctx, "a", true), judged(ctx, "b", false), judged(ctx, "c", false, "no"),
+        judged(ctx, "d", true, "answered") } }
+    end)
+    assert.same({ { true, "none", 3 }, { false, "transient", 1 }, { true, "none", 3 }, { false, "transient", 1 } },
+      result.state.out)
+  end)
+
   it("race: the first that succeeds, or a deadline; the losers are dropped or given up", function()
     local result = run(function(_, ctx)
       local value, index = ctx.first {

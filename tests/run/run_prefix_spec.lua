@@ -227,6 +227,54 @@ describe("a function that runs again after a crash", function()
     assert.equal(0, #R.records(copy, "resume")) -- nothing was written
   end)
 
+  it("is told from another request by all that was declared, and by nothing else", function()
+    local http = { kind = "http", url = "http://127.0.0.1:1/x", method = "POST", headers = { a = "1" }, body = "b",
+      idempotent = true }
+    local program = { kind = "command", argv = { "printf", "a" }, stdin = "s", env = { A = "1" }, cwd = "/tmp",
+      idempotent = true }
+    local function with(request, field, value)
+      local copy = {}
+      for key, given in pairs(request) do
+        copy[key] = given
+      end
+      copy[field] = value
+      return copy
+    end
+    local now
+    local function definition()
+      return { limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
+        ctx.await(now)
+        ctx.ask "go on?"
+        return { over = true }
+      end } } }
+    end
+    local function resumed(before, after, accept)
+      local dir = R.folder() .. "/run"
+      now = before
+      assert(R.run(definition(), { work_dir = dir }))
+      now = after
+      local result, message, code = skillrt.resume(dir,
+        { skill = R.skill(definition()), answer = not accept and "yes" or nil, accept_changes = accept })
+      return result and result.status or code, message
+    end
+    for _, field in ipairs { "url", "method", "headers", "body" } do
+      local value = field == "headers" and { a = "2" } or field == "method" and "PUT" or "http://127.0.0.1:1/y"
+      assert.same("changed", (resumed(http, with(http, field, value))), field)
+    end
+    assert.same("changed", (resumed(http, with(http, "headers", { b = "1" }))))
+    for field, value in pairs { argv = { "printf", "b" }, stdin = "t", env = { A = "2" }, cwd = "/" } do
+      assert.same("changed", (resumed(program, with(program, field, value))), field)
+    end
+    assert.same("changed", (resumed(http, program)))
+    for field, value in pairs { timeout = 9, label = "x", expect = "text", retry = { max = 1 }, judge = function() end } do
+      assert.same("completed", (resumed(program, with(program, field, value))), field)
+    end
+    local _, told = resumed(program, with(program, "argv", { "cat" }))
+    assert.matches("diverged at call 1: it was printf, and is cat now", told)
+    _, told = resumed(program, with(program, "argv", { "cat" }), true)
+    assert.matches("forgotten: 1 %(printf%), 2 %(ask%)\n", told)
+  end)
+
   it("is not gone on with when it asks for nothing where it asked before", function()
     local waits = true
     local function definition()

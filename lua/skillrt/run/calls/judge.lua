@@ -44,13 +44,14 @@ local function of_script(own, reply)
   end
   message = message and tostring(message) or "judged as " .. class
   return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered",
+    is_unsaid = executed == nil, -- then its class decides, where the call may be made again
     retry_after_ms = math.tointeger(wait) }
 end
 
 ---@param request table  checked: kind, expect, judge
 ---@param reply table
 ---@return true|nil ok
----@return any value_or_failure  { class, message, executed = "no"|"answered"|"perhaps", retry_after_ms }
+---@return any value_or_failure  { class, message, executed = "no"|"answered"|"perhaps", is_unsaid, retry_after_ms }
 function M.of(request, reply)
   if reply.status ~= "ok" then
     return of_transport(reply)

@@ -21,7 +21,8 @@ local M = {}
 -- When the next attempt of a call follows; nil: there is none.
 local function next_attempt(self, call, failure)
   local settings = call.request.retry
-  if not settings or (failure.executed ~= "no" and not (failure.executed == "perhaps" and call.idem)) then
+  local may_act_again = call.idem and (failure.executed == "perhaps" or failure.is_unsaid)
+  if not settings or (failure.executed ~= "no" and not may_act_again) then
     return nil
   end
   local skill = (call.step.home or self).run.skill

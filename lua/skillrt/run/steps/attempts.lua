@@ -9,6 +9,9 @@ local retry = require("skillrt.skill.retry")
 
 local M = {}
 
+-- Calls that leave for nowhere, and do nothing there.
+local NOWHERE <const> = { sleep = true, ask = true, wait = true }
+
 -- What a further attempt may not make again: a call that acted, or what came behind it.
 local function acted_since(step, blame)
   for place, known in pairs(step.known) do
@@ -100,7 +103,7 @@ function M.forgotten(step, from)
   for _, field in ipairs({ "known", "calls" }) do
     for place, call in pairs(step[field]) do
       if places.is_behind(place, from) then
-        local acted = call.acted or (field == "calls" and not call.idem and call.kind ~= "sleep")
+        local acted = call.acted or (field == "calls" and not call.idem and not NOWHERE[call.kind])
         local what = call.to or call.kind or "a kept value"
         list[#list + 1] = ("%s (%s%s)"):format(place, what, acted and ", may have acted" or "")
       end
