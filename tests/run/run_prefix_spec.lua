@@ -269,10 +269,10 @@ describe("a function that runs again after a crash", function()
     for field, value in pairs { timeout = 9, label = "x", expect = "text", retry = { max = 1 }, judge = function() end } do
       assert.same("completed", (resumed(program, with(program, field, value))), field)
     end
-    local _, told = resumed(program, with(program, "argv", { "cat" }))
-    assert.matches("diverged at call 1: it was printf, and is cat now", told)
-    _, told = resumed(program, with(program, "argv", { "cat" }), true)
-    assert.matches("forgotten: 1 %(printf%), 2 %(ask%)\n", told)
+    local _, words = resumed(program, with(program, "argv", { "cat" }))
+    assert.matches("diverged at call 1: it was printf, and is cat now", words)
+    _, words = resumed(program, with(program, "argv", { "cat" }), true)
+    assert.matches("forgotten: 1 %(printf%), 2 %(ask%)\n", words)
   end)
 
   it("is not gone on with when it asks for nothing where it asked before", function()
