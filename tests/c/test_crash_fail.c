@@ -127,6 +127,11 @@ int main(void) {
     everywhere("sessions", NULL, none, CALLS);
     everywhere("sessions", NULL, none, ALLOCATIONS, 100);
   }
+  TEST("a server of MCP that acts, asks and changes survives every failing call and allocation") {
+    setenv("CRASH_MCP", "/nowhere", 1);
+    everywhere("mcp", NULL, none, call_failures, sizeof call_failures / sizeof *call_failures, 60);
+    everywhere("mcp", NULL, none, ALLOCATIONS, 60);
+  }
   TEST("a run that keeps all its books now and then survives every failing call") {
     everywhere("autonomous with books", NULL, none, CALLS);
     everywhere("parallel with books", NULL, printed, CALLS);

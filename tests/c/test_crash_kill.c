@@ -1,5 +1,6 @@
 /* test_crash_kill.c: whole runs of reference skills die, or lose their power, at every call to
  * the disk in turn, and are taken up again: each comes to the same end. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,34 +25,68 @@ static const struct harm harms[] = {
     {"power cut of any sectors and names", FAULTY_DISK, true, FAULTY_ANY, 3},
 };
 
-static void at_every_point(struct crash *c, const struct harm *harm) {
-  uint64_t stride = crash_stride(crash_calls(c, harm->mask), CRASH_ALL);
+enum { SERVED = 60 }; /* points where a program of another's takes part: it takes its time */
+
+/* How often the server of tests/run/skills/mcp.lua may have acted: once for each call, and once
+ * more wherever somebody was asked about one that had left, and said that it shall. */
+static bool acted_too_often(struct crash *c, const char *counted, const char *where) {
+  static const char again[] = "-e '\"t\":\"doubt\"' -e '\"kind\":\"ask\".*Send it again'";
+  static const char unsent[] = "'\"class\":\"lost\".*\"unsent\":true'";
+  char command[3 * PATH_MAX];
+  snprintf(command, sizeof command,
+           "cd %s && cat journal/*.sj >../all && test $(wc -l <%s/acts) -le $((4 + $(grep -c %s "
+           "../all) - $(grep -c %s ../all)))",
+           c->directory, counted, again, unsent);
+  fflush(stdout);
+  if (system(command) == 0) return false;
+  printf("# %s: the server acted more often than it was asked to\n", where);
+  return true;
+}
+
+static void at_every_point(struct crash *c, const struct harm *harm, struct scratch *served) {
+  uint64_t stride = crash_stride(crash_calls(c, harm->mask), served ? SERVED : CRASH_ALL);
   uint64_t end = crash_calls(c, FAULTY_DISK) * 3 + 100;
   for (uint64_t n = 1 + (crash_seed() + harm->seed) % stride; n < end; n += stride) {
     char where[96];
     snprintf(where, sizeof where, "%s at call %lu", harm->name, (unsigned long)n);
     crash_fresh(c);
+    if (served) scratch_empty(served);
     if (harm->cut >= 0) faulty_power(c->faulty, c->scratch.path);
     faulty_kill(c->faulty, harm->mask, n, harm->halfway);
     crash_episode(c, false, NULL);
     bool killed = faulty_killed(c->faulty);
     if (harm->cut >= 0) faulty_power_cut(c->faulty, (enum faulty_cut)harm->cut, harm->seed + n);
     crash_survey(c, where);
+    if (served && acted_too_often(c, served->path, where)) c->duplicated++;
     if (c->hung) return; /* once is enough */
     if (!killed) return;
   }
 }
 
-static void everywhere(const char *skill, const char *input, const char *const *files) {
+static void counted(const char *skill, const char *input, const char *const *files,
+                    struct scratch *served) {
   struct crash c;
   CHECK(crash_init(&c, skill, input, files));
   for (size_t i = 0; i < sizeof harms / sizeof *harms; i++)
-    at_every_point(&c, &harms[i]);
+    at_every_point(&c, &harms[i], served);
   CHECK(c.refused == 0 && c.different == 0 && c.lost == 0 && c.duplicated == 0);
   CHECK(c.points > (long)(crash_calls(&c, FAULTY_DISK) /
-                          crash_stride(crash_calls(&c, FAULTY_DISK), CRASH_ALL)));
+                          crash_stride(crash_calls(&c, FAULTY_DISK), served ? SERVED : CRASH_ALL)));
   crash_count(&c, skill);
   crash_clear(&c);
+}
+
+static void everywhere(const char *skill, const char *input, const char *const *files) {
+  counted(skill, input, files, NULL);
+}
+
+static void over_mcp(const char *skill) {
+  static const char *const files[] = {NULL};
+  struct scratch served;
+  scratch_make(&served);
+  setenv("CRASH_MCP", served.path, 1);
+  counted(skill, NULL, files, &served);
+  scratch_remove(&served);
 }
 
 static void over_http(void) {
@@ -113,6 +148,10 @@ int main(void) {
     static const char *const files[] = {NULL};
     everywhere("sessions", NULL, files);
     everywhere("sessions with books", NULL, files);
+  }
+  TEST("a server of MCP that acts and asks, of a run killed anywhere, does nothing twice") {
+    over_mcp("mcp");
+    over_mcp("mcp with books");
   }
   TEST("a run that keeps all its books now and then, killed anywhere, goes on from them (F41)") {
     static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};

@@ -49,6 +49,10 @@ int main(void) {
   TEST("a run that talks to programs may be stopped at any moment (R87)") {
     everywhere("sessions", POINTS);
   }
+  TEST("a run with a server of MCP that acts and asks may be stopped at any moment (R87)") {
+    setenv("CRASH_MCP", "/nowhere", 1);
+    everywhere("mcp", POINTS_WITH_BOOKS);
+  }
   TEST("a run that keeps all its books now and then may be stopped at any moment (R87)") {
     everywhere("autonomous with books", POINTS_WITH_BOOKS);
     everywhere("parallel with books", POINTS_WITH_BOOKS);

@@ -109,9 +109,23 @@ static bool episode(struct crash *c, bool resume, const char *answer, bool all) 
   return true;
 }
 
-bool crash_episode(struct crash *c, bool resume, const char *answer) {
+/* What a person says to a question of the skill's, or of who was asked in its place. */
+static const char *said(const struct crash *c) {
+  return strstr(c->message, "Send it again?") ? "retry" : "accept";
+}
+
+static bool until_asked(struct crash *c, bool resume, const char *answer) {
   return episode(c, resume, answer, false) ||
          (answer && strstr(c->error, "questions are open") && episode(c, resume, answer, true));
+}
+
+bool crash_episode(struct crash *c, bool resume, const char *answer) {
+  bool opened = until_asked(c, resume, answer);
+  for (int i = 0; i < EPISODES && opened && !c->hung && !c->choose; i++) {
+    if (strcmp(c->reason, "waiting_for_person") != 0) break;
+    opened = until_asked(c, true, said(c));
+  }
+  return opened;
 }
 
 bool crash_ended(const struct crash *c) {

@@ -91,7 +91,7 @@ end
 
 function CALL.wonder(arguments, id)
   local method = ({ ping = "ping", roots = "roots/list", form = "elicitation/create", url = "elicitation/create",
-    defaults = "elicitation/create", titles = "elicitation/create",
+    defaults = "elicitation/create", consent = "elicitation/create", titles = "elicitation/create",
     sample = "sampling/createMessage" })[arguments.about]
   local form = { type = "object", required = list { "name" },
     properties = { name = { type = "string" }, age = { type = "integer", minimum = 1 } } }
@@ -112,7 +112,10 @@ function CALL.wonder(arguments, id)
       hero = { type = "string", oneOf = list { { const = "h1", title = "Ada" }, { const = "h2" } } },
       pet = { type = "string", enum = list { "p1", "p2" }, enumNames = list { "Cat", "Dog" } } } }
   end
-  local asks_form = arguments.about == "form" or arguments.about == "defaults" or arguments.about == "titles"
+  if arguments.about == "consent" then
+    form = { type = "object", required = list { "name" }, properties = { name = { type = "string" } } }
+  end
+  local asks_form = ({ form = true, consent = true, defaults = true, titles = true })[arguments.about]
   local params = asks_form and { message = "Who are you?", requestedSchema = form }
     or arguments.about == "url" and { mode = "url", message = "Log in", url = "https://example.org/login",
       elicitationId = tostring({}) } -- another each time
@@ -120,6 +123,7 @@ function CALL.wonder(arguments, id)
       messages = list { { role = "user", content = { type = "text", text = "What is 6 times 7?" } } } }
     or nil
   asked["q" .. id] = id
+  asked.consent = arguments.about == "consent"
   send { id = "q" .. id, method = method, params = params }
 end
 
@@ -239,6 +243,9 @@ for line in io.lines() do
   elseif message.method and message.id then
     send { id = message.id, error = { code = -32601, message = "no such method" } }
   elseif asked[message.id] then
+    if asked.consent then
+      note("acts", "consent")
+    end
     send { id = asked[message.id], result = text(json.encode(message.result or message.error)) }
   end
 end
