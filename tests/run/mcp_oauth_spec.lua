@@ -3,6 +3,7 @@
 local O = require "tests.support.mcp_oauth"
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
+local kit = require "tests.support.cli_kit"
 local skillrt = require "skillrt"
 local store = require "skillrt.tool.mcp.oauth.store"
 
@@ -128,6 +129,45 @@ describe("a server of MCP that wants a token", function()
       assert.equal("hello", resumed.state.text, ("%d: %s"):format(cut, json.encode(resumed.state)))
       assert.equal(#left, #web.log() - before, cut)
     end
+  end)
+
+  it("is replayed as it was, where nothing is kept of it, and nothing is then", function()
+    keep()
+    local dir = R.folder()
+    R.write(dir .. "/skill.lua", ([[return require "skillrt".skill { name = "s", mcp = { far = { url = %q } },
+      limits = { max_retries = 0, max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
+        local text, message = ctx.tool("mcp__far__echo", { text = "x" }, { idempotent = true })
+        return { text = text, message = message } end } } }]]):format(url))
+    plan { opened "0", http(202), refused(), http(200, { access_token = "second-access-token", token_type = "Bearer" }),
+      said("0", "hello") }
+    local place <close> = kit.folder()
+    local words = { "run", dir .. "/skill.lua", "--work-dir", "d", env = "XDG_STATE_HOME=$OLDPWD/build/state" }
+    local ran = kit.run(place, words)
+    assert.equal(0, ran.code, ran.err)
+    store.remove(url)
+    local replayed = kit.run(place, { "replay", "d", env = words.env })
+    assert.equal(0, replayed.code, replayed.out .. replayed.err)
+    assert.same({}, store.read(url))
+    assert.equal(5, #web.log())
+  end)
+
+  it("is not refreshed by two at once: who comes second waits for the first, unless that has died", function()
+    keep()
+    local kept, dir = store.read(url), R.folder()
+    kept.token.access, kept.token.refresh = "second-access-token", "second-refresh-token"
+    R.write(dir .. "/new", json.encode(kept))
+    kept.token.access, kept.token.refresh, kept.claimed = "first-access-token", "first-refresh-token", os.time()
+    assert(store.write(url, kept))
+    os.execute(("(sleep 0.7; chmod 600 %s/new; mv %s/new %s) &"):format(dir, dir, O.path()))
+    local result = run { refused(), opened "0", http(202), said("0", "hello") }
+    assert.equal("hello", result.state.text, result.state.message)
+    assert.same({ 4, "second-access-token" }, { #web.log(), bearer(2) })
+    kept = store.read(url)
+    kept.claimed = os.time() - 60
+    assert(store.write(url, kept))
+    result = run { refused(), http(200, { access_token = "third-access-token", token_type = "Bearer" }), opened "0",
+      http(202), said("0", "hello") }
+    assert.equal("hello", result.state.text, result.state.message)
   end)
 
   it("has a person asked where nothing refreshes any more, and fails where that is another's fault", function()
