@@ -223,6 +223,22 @@ describe("a run with tool sets", function()
     assert.matches("in no set", R.records(dir, "tool")[1].refused)
   end)
 
+  it("performs nothing that was not sent, though an absent call of the same reply makes it present (F53)", function()
+    for on_absent, more in pairs { widen = "", all = "", fallback = "full" } do
+      local sets = skill_of().tool_sets
+      sets[5] = { name = "full" }
+      local ran = 0
+      local definition = skill_of { tool_sets = sets, switching = more ~= "" and { fallback = more } or {},
+        agents = { model = WIRE.agent(server.url .. "/plan", { on_absent = more == "" and on_absent or nil }) } }
+      definition.tools.writeFile = { description = "w", run = function() ran = ran + 1 end }
+      local before = #server.log()
+      local result, dir = run(definition, { ("/status/500\n"):rep(before) .. calls("writeFile", "writeFile", "writeFile"), says() })
+      assert.same({ "completed", 0 }, { result.status, ran }, on_absent)
+      for i, record in ipairs(R.records(dir, "tool")) do assert.truthy(record.absent and record.refused, on_absent .. i) end
+      assert.truthy(sent(before + 2):find("writeFile", 1, true))
+    end
+  end)
+
   it("tells an agent behind HTTP its set and its tools, too (R108)", function()
     R.run(skill_of { agents = { model = skillrt.agent.http { url = server.url .. "/echo" } },
       actions = { { id = "a", agent = "model", prompt = "p p", tool_set = "generation" } } }, { work_dir = R.folder() .. "/run" })
@@ -299,39 +315,56 @@ describe("a run with tool sets", function()
     end
   end)
 
-  it("is in the same set after a kill at every record, calls no tool again, and records no switch twice (F52)", function()
-    local ran = 0
-    local counted = { description = "c", run = function() ran = ran + 1 return "ran " .. ran end }
-    local function made()
-      return skill_of { switching = { by = "report" }, tools = { analyzeClass = counted, writeFile = counted, compileProject = counted,
-        searchReplace = counted } }
-    end
-    local plan = { calls "analyzeClass", calls({ "switch_phase", { phase = "generation" } }), calls "writeFile",
-      says "<<phase: verification>>", calls "searchReplace", calls("searchReplace", "compileProject"), says() }
-    local result, whole = run(made(), plan)
-    assert.equal("completed", result.status, result.message)
-    local wanted = "analysis generation(tool) verification(report)"
-    assert.equal(wanted, phases(whole))
-    local lists = {}
-    for n = 1, 7 do lists[n] = sent(n) end
-    assert.equal(4, ran) -- the first searchReplace was to no present tool
-    for keep = 1, #R.records(whole) - 1 do
-      local cut, answered, used, begun = R.folder() .. "/cut", 0, 0, {}
-      R.cut(whole, cut, keep)
-      for _, record in ipairs(R.records(cut)) do -- what is left of a batch that was cut in two is gone
-        begun[record.c or ""] = record.t == "tool" and not record.refused and record.name ~= "switch_phase" or begun[record.c or ""]
-        answered = answered + (record.t == "result" and record.reply and 1 or 0)
-        used = used + (record.t == "result" and not record.reply and begun[record.c] and 1 or 0)
+  local function kinds()
+    return {
+      report = { 4, "analysis generation(tool) verification(report)", {}, calls "analyzeClass",
+        calls({ "switch_phase", { phase = "generation" } }), calls "writeFile", says "<<phase: verification>>",
+        calls "searchReplace", calls("searchReplace", "compileProject"), says() }, -- the first is to no present tool
+      rules = { 4, "analysis repair(report, refused) generation(report) repair(tool)", { rules = { analysis = "it is read" },
+        next = { analysis = { "generation" }, generation = { "repair" } } }, says "<<phase: repair>>", calls "analyzeClass",
+        says "<<phase: generation>>", calls("writeFile", "switch_phase"),
+        calls({ "switch_phase", { phase = "repair" } }, "writeFile"), calls "searchReplace", says() },
+      calls = { 4, "analysis generation(calls)", { window = 4 }, calls "analyzeClass", calls("writeFile", "writeFile"),
+        calls "writeFile", calls("writeFile", "compileProject"), calls "analyzeClass", says() },
+      orchestrator = { 3, "analysis full(fallback)", { fallback = "full" }, calls "other", calls "other",
+        calls("writeFile", "other"), says() },
+    }
+  end
+  for _, by in ipairs { "report", "rules", "calls", "orchestrator" } do
+    it("is in the same set after a kill at every record, calls no tool again, records no switch twice (F52): " .. by, function()
+      local plan, ran = kinds()[by], 0
+      local uses, wanted, switching = table.unpack(plan, 1, 3)
+      plan, switching.by = table.move(plan, 4, #plan, 1, {}), by
+      local counted = { description = "c", run = function() ran = ran + 1 return "ran " .. ran end }
+      local function made()
+        local sets = skill_of().tool_sets
+        sets[5] = by == "orchestrator" and { name = "full" } or nil
+        return skill_of { switching = switching, tool_sets = sets, tools = { analyzeClass = counted, writeFile = counted,
+          compileProject = counted, searchReplace = counted, other = counted } }
       end
-      ran = 0
-      local before = #server.log()
-      server.plan(("/status/500\n"):rep(before) .. table.concat(plan, "\n", answered + 1) .. "\n")
-      local again = assert(skillrt.resume(cut, { skill = R.skill(made()) }))
-      assert.same({ "completed", wanted }, { again.status, phases(cut) }, keep)
-      assert.equal(4 - used, ran, keep)
-      for n = answered + 1, 7 do
-        assert.equal(lists[n], sent(before + n - answered), ("record %d, request %d"):format(keep, n))
+      local result, whole = run(made(), plan)
+      assert.equal("completed", result.status, result.message)
+      assert.same({ wanted, uses }, { phases(whole), ran })
+      local lists = {}
+      for n = 1, #plan do lists[n] = sent(n) end
+      for keep = 1, #R.records(whole) - 1, by == "report" and 1 or 2 do
+        local cut, answered, used, begun = R.folder() .. "/cut", 0, 0, {}
+        R.cut(whole, cut, keep)
+        for _, record in ipairs(R.records(cut)) do -- what is left of a batch that was cut in two is gone
+          begun[record.c or ""] = record.t == "tool" and not record.refused and record.name ~= "switch_phase"
+            or begun[record.c or ""]
+          answered = answered + (record.t == "result" and record.reply and 1 or 0)
+          used = used + (record.t == "result" and not record.reply and begun[record.c] and 1 or 0)
+        end
+        ran = 0
+        local before = #server.log()
+        server.plan(("/status/500\n"):rep(before) .. table.concat(plan, "\n", answered + 1) .. "\n")
+        local again = assert(skillrt.resume(cut, { skill = R.skill(made()) }))
+        assert.same({ "completed", wanted, uses - used }, { again.status, phases(cut), ran }, keep)
+        for n = answered + 1, #plan do
+          assert.equal(lists[n], sent(before + n - answered), ("record %d, request %d"):format(keep, n))
+        end
       end
-    end
-  end)
+    end)
+  end
 end)

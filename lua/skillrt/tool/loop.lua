@@ -65,12 +65,12 @@ end
 
 local SHOWN <const> = 200
 
-local function judged(self, call)
+local function judged(self, call, was_sent)
   local text = call.input and json.encode(call.input, { sorted = true }) or ""
   local one = { call = call, text = text, digest = files.digest(text):sub(1, 32),
     shown = #text > SHOWN and text:sub(1, SHOWN) .. "..." or text }
   one.key = call.name .. " " .. one.digest
-  one.tool, one.problem, one.absent = self.presence:called(call.name)
+  one.tool, one.problem, one.absent = self.presence:called(call.name, was_sent)
   if not one.tool then
     return one
   elseif self.count >= self.settings.max_tool_calls then
@@ -168,9 +168,12 @@ function Loop:perform(calls)
   if self.count >= self.settings.max_tool_calls then
     return nil, ("made %d tool calls (max_tool_calls)"):format(self.count)
   end
-  local list, results = {}, {}
+  local list, results, sent = {}, {}, {}
   for i, call in ipairs(calls) do
-    list[i] = judged(self, call)
+    sent[i] = self.presence:has(call.name)
+  end
+  for i, call in ipairs(calls) do
+    list[i] = judged(self, call, sent[i])
   end
   for _, group in ipairs(groups_of(list)) do
     perform_group(self, group)

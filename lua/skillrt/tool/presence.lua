@@ -99,14 +99,22 @@ local function widened(self, name)
   return ("the tool %s was not available; it is from now on, call it again"):format(name), "widened"
 end
 
+---Whether a tool is present now.
+---@param name string
+---@return boolean
+function Presence:has(name)
+  return self.is_present[name] == true
+end
+
 ---A model calls a tool: the tool, where it is present; else what it is told, and what was done about it.
 ---@param name string
+---@param was_sent boolean  it was present when the request left: what an absent one leads to is for the next
 ---@return skillrt.Tool|nil tool
 ---@return string? message
 ---@return "unknown"|"refused"|"widened"|"all"|"fallback"|nil absent
-function Presence:called(name)
+function Presence:called(name, was_sent)
   local tool = self.registry:find(name)
-  if tool and self.is_present[name] then
+  if tool and was_sent then
     return tool
   end
   self.absent = self.absent + 1

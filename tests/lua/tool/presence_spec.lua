@@ -22,13 +22,13 @@ describe("the present set", function()
   it("is what is sent, in its order; a call to another widens it for the next request, and is not performed (F53)", function()
     local one = made { names = { "b", "a" }, known = { "a", "b", "c" } }
     assert.equal("b a", names(one))
-    assert.equal("a", one:called("a").name)
+    assert.equal("a", one:called("a", one:has "a").name)
     local found, message, what = one:called "c"
     assert.is_nil(found)
     assert.matches("the tool c was not available; it is from now on, call it again", message)
     assert.equal("widened", what)
     assert.equal("b a c", names(one))
-    assert.equal("c", one:called("c").name)
+    assert.equal("c", one:called("c", one:has "c").name)
     assert.equal(1, one.absent)
     one:change { "a" }
     assert.equal("a", names(one))
