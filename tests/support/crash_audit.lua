@@ -97,8 +97,10 @@ local function read(directory)
     local entry = assert(record.decode(payload, blob))
     books_of.apply(books, entry, seq)
     reader:add(payload, seq, blob)
-    there[json.encode(entry)] = true
-    table.insert(there.list, entry)
+    books_of.each(entry, function(one)
+      there[json.encode(one)] = true
+      table.insert(there.list, one)
+    end)
     kept = kept + (entry.t == "books" and 1 or 0)
     if entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
       duplicated = duplicated + (over[entry.step] and 1 or 0)

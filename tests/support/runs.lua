@@ -60,11 +60,13 @@ function M.run(definition, options)
   return result, message, code
 end
 
----The records of a run, in order.
+---The records of a run, in order: as they are written, or those of a kind, also where a `done` stands for its `start`.
 function M.records(dir, kind)
   local list = {}
   local books = assert(require("skillrt.run.runner").read(dir, function(record)
-    if not kind or record.t == kind then
+    if not kind and record.t == "done" and record.n then
+      list[#list] = record
+    elseif not kind or record.t == kind then
       list[#list + 1] = record
     end
   end))

@@ -218,7 +218,7 @@ end
 -- What is known of a run, open or not.
 local function books_of(hosted)
   if type(hosted) == "string" then
-    return assert(look.books(hosted))
+    return (assert(look.books(hosted)))
   end
   return hosted.policy.books
 end

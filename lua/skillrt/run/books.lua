@@ -9,6 +9,7 @@ local failed = require("skillrt.run.books.failed")
 local fields = require("skillrt.run.books.fields")
 local of_run = require("skillrt.run.books.of_run")
 local spent = require("skillrt.run.books.spent")
+local step_of = require("skillrt.run.books.step")
 
 -- Loaded when a run first goes back, a step first calls, or a journal is older than calls.
 local function later(name)
@@ -25,7 +26,10 @@ local old = later("skillrt.run.books.old")
 local phased = later("skillrt.run.books.phased")
 local subs = later("skillrt.run.books.subs")
 
-local M = {}
+local begin, own, EMPTY, FIELD = step_of.begin, step_of.own, step_of.EMPTY, step_of.FIELD
+
+local M = { own = own, step = step_of.new, begin = begin, each = step_of.each,
+  start_in = step_of.start_in }
 
 ---@class skillrt.Books
 ---@field state skillrt.State
@@ -52,8 +56,8 @@ local M = {}
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
 
----The form of the records: 2 since steps have calls.
-M.FORMAT = 2
+---The form of the records: 2 since steps have calls, 3 since one record may be all that there is of a step.
+M.FORMAT = 3
 
 ---@return skillrt.Books
 function M.new()
@@ -69,88 +73,15 @@ M.iso = of_run.iso
 
 local apply = {}
 
--- Most steps never fill their lists: they share this one until they do.
-local EMPTY = setmetatable({}, {
-  __newindex = function()
-    error("books: the shared empty list was written to")
-  end,
-})
-
--- The runtime's field that names the newest step of a kind.
-local FIELD <const> = { action = "current_action", phase = "current_phase" }
-
-local Step = {}
-for field in ("failures calls known order values notes rounds tools generations talks"):gmatch("%a+") do
-  Step[field] = EMPTY
-end
-Step.__index = Step
-
----A list of a step's that may be written to.
----@param step skillrt.Step
----@param field string
----@return table
-function M.own(step, field)
-  if step[field] == EMPTY then
-    step[field], step.told = {}, true
-  end
-  return step[field]
-end
-local own = M.own
-
----A step that is under way, with what is not given as it is in the beginning.
----@param step table
----@return skillrt.Step
-function M.step(step)
-  step.told = true
-  return setmetatable(step, Step)
-end
-
 function apply.start(self, record)
-  local id, kind = record.action, "action"
-  if not id then
-    id, kind = record.phase, "phase"
-  end
-  self.last_step = record.step
-  local books = self.state
-  if self.status ~= "executing" then
-    self.status = "executing"
-    books:set("status", "running")
-  end
-  if self.retrying == id then
-    self.retrying = nil
-  end
-  if self.answer ~= nil or self.answers then
-    self.answer, self.answers = nil, nil -- they were for this choice
-  end
-  self.chosen[id] = books.progress
-  if self.handlers[1] then
-    failed.took_over(self, id)
-  end
-  if record.same then
-    spent.same(self, id, record)
-  end
-  if record.plan then
-    self.plan = record.plan
-  end
-  if record.keeps then
-    books:patch(record.keeps)
-  end
-  under_way.add(self, setmetatable({
-    number = record.step,
-    id = id,
-    kind = kind,
-    attempt = 1,
-    started_at = record.at,
-    root = books:begin(record.n, FIELD[kind], id),
-    after = self.finished,
-    edge = record.edge,
-    undoes = record.undo,
-    before = nil, -- named with the next, so that there is room
-    behind = nil,
-  }, Step))
-  if record.tool_set then
-    phased.start(self, self.steps[record.step], record)
-  end
+  local kind = record.action and "action" or "phase"
+  begin(self, { number = record.step, id = record[kind], kind = kind, n = record.n, started_at = record.at }, record)
+end
+
+-- The step of a `done` that stands for its start, too.
+local function begun_with(self, record)
+  apply.start(self, step_of.start_in(record))
+  return self.steps[record.step]
 end
 
 -- The step is over: nobody looks at its state any more.
@@ -222,7 +153,7 @@ local function first_done(self, step, record)
 end
 
 function apply.done(self, record, whole)
-  local step = self.steps[record.step]
+  local step = self.steps[record.step] or begun_with(self, record)
   local id, books, large = step.id, self.state, record.is_large
   close_step(self, step, record.at, record)
   if record.set then

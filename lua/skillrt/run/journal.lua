@@ -12,7 +12,7 @@ local record = require("skillrt.base.record")
 local secrets = require("skillrt.base.secrets")
 local books_of = require("skillrt.run.books")
 
-local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
+local apply, begin, encode, wall_ms = books_of.apply, books_of.begin, record.encode, core.wall_ms
 
 ---@class skillrt.Journal
 ---@field books skillrt.Books
@@ -20,7 +20,9 @@ local apply, encode, wall_ms = books_of.apply, record.encode, core.wall_ms
 ---@field blobs table[]    { digest, text } to keep before them
 ---@field count integer    records since the last `durable`
 ---@field newest skillrt.Snapshot
----@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
+---@field begun skillrt.Step|nil  the newest step, where its start is not written yet
+---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types,
+---                         at_once = whether it has to hear of a step before its function runs }
 local Journal = {}
 
 local LARGE <const> = 64 * 1024 -- bytes of a record
@@ -67,6 +69,7 @@ function Journal.new(run)
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
     told = told_of(run.watcher),
+    at_once = run.watcher and run.watcher.at_once,
   })
 end
 
@@ -107,6 +110,53 @@ local function put(self, entry, simple, ours)
   return true
 end
 
+-- The start of a step as a record, and what it says besides.
+local function start_of(step, said)
+  local entry = { t = "start", step = step.number, [step.kind] = step.id, n = step.n, at = step.started_at }
+  for key, value in pairs(said or {}) do
+    entry[key] = value
+  end
+  return entry
+end
+
+---A step begins, and its start is written.
+---@param step table  { number, id, kind, n, started_at }
+---@param said table|nil  what its start says besides
+function Journal:start(step, said)
+  assert(self:emit(start_of(step, said), true))
+end
+
+-- The start that was kept back becomes a record of its own; the books know it.
+local function write_begun(self)
+  local entry = start_of(self.begun)
+  self.begun, self.count = nil, self.count + 1
+  assert(put(self, entry, true))
+  if self.told.start then
+    tell(self, entry)
+  end
+end
+
+---A step begins. Its start is written with the next record: the step's `done` stands for both, so that a step of
+---which nothing else is recorded has one record.
+---@param step table  { number, id, kind, n, started_at }: it becomes a skillrt.Step
+function Journal:begin(step)
+  if self.begun then
+    write_begun(self)
+  end
+  self.begun = step
+  begin(self.books, step)
+end
+
+-- The next record, where a start was kept back: the end of that step tells of it, too; before all else it is written.
+local function with_begun(self, step, entry)
+  if entry.t ~= "done" or entry.step ~= step.number then
+    write_begun(self)
+    return nil
+  end
+  entry.action, entry.n = step.id, step.n
+  return step
+end
+
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@param simple boolean?  it can be encoded for certain
@@ -114,6 +164,10 @@ end
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, simple, ours)
+  local begun = self.begun
+  if begun then
+    begun = with_begun(self, begun, entry)
+  end
   if not entry.at then
     entry.at = wall_ms()
   end
@@ -124,6 +178,12 @@ function Journal:emit(entry, simple, ours)
     local ok, message = put(self, entry, simple, ours)
     if not ok then
       return nil, message
+    end
+  end
+  if begun then
+    self.begun = nil
+    if self.told.start then
+      tell(self, start_of(begun))
     end
   end
   self.count = self.count + 1
@@ -167,8 +227,10 @@ function Journal:durable(seq)
   end
 end
 
----What came since the last `durable` is lost with the batch that failed: nobody is told of it.
+---What came since the last `durable` is lost with the batch that failed: nobody is told of it, and what was begun
+---behind it has not begun.
 function Journal:forget()
+  self.begun = nil
   if self.watcher and self.watcher.forget then
     self.watcher.forget()
   end

@@ -45,7 +45,7 @@ function M.behind(url, told, tell)
         error({ message = ("%s: record %d: %s"):format(url, seq, why), code = code }, 0)
       end
       told.next = seq + 1
-      tell(record, seq)
+      books_of.each(record, tell, seq)
     end
     return true
   end, wishes)

@@ -14,21 +14,21 @@ local M = {}
 ---runtime writes now.
 ---@param run skillrt.Run
 ---@param definition skillrt.Action
----@param entry table
-function M.start(run, definition, entry)
+---@param said table  it is put there
+function M.start(run, definition, said)
   local skill, keeps = run.skill, definition.keeps
   if skill.tool_sets and (definition.run or definition.agent) then
-    entry.tool_set = definition.tool_set or run.books.tool_set or skill.switching.start
-    entry.whole = skill.switching.when == "cost" and require("skillrt.agent.tool_catalog").all_is_cheaper(skill) or nil
+    said.tool_set = definition.tool_set or run.books.tool_set or skill.switching.start
+    said.whole = skill.switching.when == "cost" and require("skillrt.agent.tool_catalog").all_is_cheaper(skill) or nil
   end
   if keeps and (keeps.at_start or keeps.counts) then
-    entry.keeps = {}
+    said.keeps = {}
     for key, value in pairs(keeps.at_start or {}) do
-      entry.keeps[key] = value
+      said.keeps[key] = value
     end
     if keeps.counts then
       local before = run.books.state.root[keeps.counts]
-      entry.keeps[keeps.counts] = (math.type(before) == "integer" and before or 0) + 1
+      said.keeps[keeps.counts] = (math.type(before) == "integer" and before or 0) + 1
     end
   end
 end

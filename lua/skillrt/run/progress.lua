@@ -70,7 +70,7 @@ end
 ---@return string? status
 ---@return string? reason
 ---@return string? message
----@return table? mark  { times, print } for the record of its start, where it was chosen in this state before
+---@return table? said  { same, print } for the record of its start, where it was chosen in this state before
 function Progress:check(one)
   local books, keys, state, id = self.books, one.reads, self.state, one.id
   local progress, seen = state.progress, self.seen[id]
@@ -93,7 +93,7 @@ function Progress:check(one)
   if not count then
     return nil
   elseif count <= self.limit then
-    return nil, nil, nil, { count, print }
+    return nil, nil, nil, { same = count, print = print }
   end
   local message = "%s was chosen %d times and nothing that it depends on changed%s"
   return "paused", "no_progress", message:format(id, self.limit, told(books, one))

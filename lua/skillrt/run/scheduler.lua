@@ -54,28 +54,28 @@ end
 local function fill(self, queue, head, why)
   local steps, mode, books, one = self.steps, self.mode, self.books, queue[head]
   while one and books.open < self.max_parallel do
-    local status, reason, message, mark
+    local status, reason, message, said
     if self.root.iteration_count >= self.most then
       status, reason, message = self.run.limits:before_step(one, mode.iterations[one.kind])
     end
     if not status and one.max_runs > 1 and self.watches then
-      status, reason, message, mark = self.progress:check(one)
+      status, reason, message, said = self.progress:check(one)
     end
     if status then
       self.queue = NONE
       return status, reason, message
     end
     if mode.edge_of then
-      mark = mark or {}
-      mark[3] = mode:edge_of(one)
+      said = said or {}
+      said.edge = mode:edge_of(one)
     end
     if why then
-      mark = mark or {}
-      mark[4] = why
-      mark[6], mode.made = mode.made, nil
+      said = said or {}
+      said.why = why
+      said.plan, mode.made = mode.made, nil
     end
     if head == 1 or mode:may_begin(one) then -- the others may have changed what it stands on
-      steps:go(steps:start(one, mark))
+      steps:go(steps:start(one, said))
       if mode.concurrent then
         mode:began(one)
       end

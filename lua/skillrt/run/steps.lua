@@ -16,6 +16,8 @@ local returned = require("skillrt.agent.returned")
 local single = require("skillrt.base.single")
 local task_of = require("skillrt.run.task")
 
+local BRIEF <const> = 1000 -- ms: what takes longer is seen while it runs
+
 local printable, wall_ms = record.printable, core.wall_ms
 local WAIT, OVER = branches.WAIT, branches.OVER
 local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
@@ -26,6 +28,7 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field calls skillrt.Calls
 ---@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
 ---@field top skillrt.Steps    the run's own
+---@field brief table<string, true>  actions that were soon over when they ran last
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.printable = printable
@@ -52,6 +55,7 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     limits = run.limits,
     limits_of_all = run.limits.root,
     performing = top and top.performing or {},
+    brief = {},
     idle = {},
     sub = sub,
     is_phased = run.skill.tool_sets or run.skill.kept,
@@ -99,32 +103,25 @@ function Steps:definition_of(step)
   return definition
 end
 
----Records that an action or phase was chosen.
+---An action or phase was chosen. Of one that was soon over the last time, the start is recorded with what comes next.
 ---@param definition skillrt.Action
----@param mark table|nil  { times, print, edge, why }: it was chosen in this very state before; the row of a machine;
----                        the strategy's reason, its new plan
+---@param said table|nil  what its `start` says besides: same, print, edge, why, undo, plan
 ---@return skillrt.Step
-function Steps:start(definition, mark)
+function Steps:start(definition, said)
   local kind, number = definition.kind, self.numbered.last_step + 1
-  local entry = {
-    t = "start",
-    step = number,
-    [kind] = definition.id,
-    n = self.root.iteration_count + (self.iterations[kind] or 0),
-    at = wall_ms(),
-  }
-  if mark then
-    entry.same, entry.print, entry.edge, entry.why, entry.undo, entry.plan = table.unpack(mark, 1, 6)
-  end
+  local step = { number = number, id = definition.id, kind = kind, started_at = wall_ms(), definition = definition,
+    n = self.root.iteration_count + (self.iterations[kind] or 0) }
   if self.is_phased then
-    require("skillrt.run.phased").start(self.run, definition, entry)
+    said = said or {}
+    require("skillrt.run.phased").start(self.run, definition, said)
   end
-  local ok, message = self.journal:emit(entry, true)
-  if not ok then
-    error(message, 0)
+  if self.brief[definition.id] and not said then
+    self.journal:begin(step)
+  else
+    self.journal:start(step, said)
+    step = self.books.steps[number]
+    step.definition = definition
   end
-  local step = self.books.steps[number]
-  step.definition = definition
   if self.sub then
     step.home = self
   end
@@ -132,6 +129,13 @@ function Steps:start(definition, mark)
     self.run.limits:began(step)
   end
   return step
+end
+
+-- Whether its next start may wait for its end: people see at once what takes long, and programs that read an older
+-- journal find in it what they know.
+local function learn(self, definition, ms)
+  self.brief[definition.id] = ms < BRIEF and definition.kind == "action" and not self.sub and not self.journal.at_once
+    and self.books.format >= 3 or nil
 end
 
 ---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
@@ -337,6 +341,9 @@ function Steps:finish(step, ok, a, b, c)
   if definition.undo and not entry.partial then
     assert(self.journal:emit({ t = "undoable", sub = self.books.sub, step = step.number, id = step.id,
       set = entry.set }))
+  end
+  if entry.ms >= BRIEF or not entry.n then
+    learn(self, definition, entry.ms)
   end
   self:ended(definition)
 end

@@ -12,11 +12,15 @@ local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
 
 ---The state as it stands in state.json, without its own bookkeeping entry.
 ---@param books skillrt.Books
+---@param begun skillrt.Step|nil  the newest action, where the journal does not tell of it yet: nor does this
 ---@return table
-function M.state(books)
+function M.state(books, begun)
   local out = {}
   for key, value in pairs(books.state.root) do
     out[key] = value
+  end
+  if begun then
+    out.current_action, out.iteration_count = begun.before and begun.before.id, begun.n - 1
   end
   for _, key in ipairs({ "current_action", "current_phase" }) do
     if out[key] == nil then
@@ -58,7 +62,7 @@ function M.list(policy, seq)
     return list
   end
   known.seq = seq
-  local whole = M.state(books)
+  local whole = M.state(books, policy.journal.begun)
   whole._skillrt = { seq = seq, digest = NO_DIGEST, run = books.run_id, reason = books.reason }
   if policy.skill.phases and #policy.skill.phases > 0 then
     list[#list + 1] = { "execution-state.json", pretty(M.execution(books)) }

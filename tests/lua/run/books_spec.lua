@@ -112,7 +112,7 @@ end)
 
 describe("the views", function()
   local function policy(books, phases)
-    return { books = books, known_views = {}, skill = { phases = phases or {} } }
+    return { books = books, known_views = {}, journal = {}, skill = { phases = phases or {} } }
   end
 
   local function names(list)

@@ -35,15 +35,11 @@ local function people(out, with_state)
   local changes = with_state and require("skillrt.report.changes")
   local following = changes and changes.new()
   local json_record = require("skillrt.base.record")
-  local iso = require("skillrt.run.books").iso
+  local books_of = require("skillrt.run.books")
   local output = require("skillrt.report.output")
   local formatter = require("skillrt.report.lines").new({ detail = true })
-  return function(payload, seq)
-    local record, why = json_record.decode(payload, no_blob)
-    if not record then
-      error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
-    end
-    local at = record.at and iso(record.at) or ("?"):rep(24)
+  local function show(record, seq)
+    local at = record.at and books_of.iso(record.at) or ("?"):rep(24)
     local changed = following and following:of(record, seq) or {}
     for _, line in ipairs(formatter:of(record)) do
       if not out.put(("%s  %s\n"):format(at, output.paint(1, line.kind, line.text))) then
@@ -55,11 +51,29 @@ local function people(out, with_state)
     end
     return true
   end
+  return function(payload, seq)
+    local record, why = json_record.decode(payload, no_blob)
+    if not record then
+      error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
+    end
+    return books_of.each(record, show, seq)
+  end
+end
+
+-- A record for programs: the `done` of a step that has one record comes behind the `start` that it stands for, too.
+local function told(payload, run_id)
+  local event = require("skillrt.report.events").event
+  if payload:sub(-11) == '"t":"done"}' and payload:find('"n":', 1, true) then
+    local start = require("skillrt.run.books").start_in(require("skillrt.base.record").decode(payload, no_blob) or {})
+    if start then
+      return event(core.json.encode(start, { sorted = true }), run_id) .. "\n", event(payload, run_id)
+    end
+  end
+  return "", event(payload, run_id)
 end
 
 local function programs(out, with_state)
   local following = with_state and require("skillrt.report.changes").new()
-  local event = require("skillrt.report.events").event
   local is_books = require("skillrt.run.snapshot").is_books
   local run_id
   return function(payload, seq)
@@ -67,14 +81,14 @@ local function programs(out, with_state)
       return true -- as in the live events
     end
     run_id = run_id or core.json.decode(payload).run or ""
-    local line = event(payload, run_id)
+    local before, line = told(payload, run_id)
     if following then
       local record = require("skillrt.base.record").decode(payload, no_blob)
       local changed = record and following:of(record, seq) or {}
       local list = changed[1] and core.json.encode(core.json.array(changed))
       line = list and ('%s,"changes":%s}'):format(line:sub(1, -2), list) or line
     end
-    return out.put(line .. "\n")
+    return out.put(before .. line .. "\n")
   end
 end
 

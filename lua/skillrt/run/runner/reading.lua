@@ -67,13 +67,15 @@ function M.read(work_dir, each, before)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
     end
-    if before then
-      before(entry, books, seq)
-    end
-    books_of.apply(books, entry, seq)
-    if each then
-      each(entry, books)
-    end
+    books_of.each(entry, function(one)
+      if before then
+        before(one, books, seq)
+      end
+      books_of.apply(books, one, seq)
+      if each then
+        each(one, books)
+      end
+    end)
     return true
   end, blobs)
   if not report then

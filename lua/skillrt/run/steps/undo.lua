@@ -105,7 +105,7 @@ function M.choose(scheduler)
   while newest do
     local definition = M.definition(steps, PREFIX .. newest.id)
     if definition then
-      steps:go(steps:start(definition, { nil, nil, nil, nil, newest.step }))
+      steps:go(steps:start(definition, { undo = newest.step }))
       return "wait"
     end
     assert(scheduler.journal:emit({ t = "abort", sub = books.sub, gone = newest.step }))

@@ -119,6 +119,24 @@ local POINT <const> = {
   end,
 }
 
+-- Takes one record, and tells of the point that it is.
+local function take(entry, books, seq, each)
+  local step = entry.step and books.steps[entry.step]
+  local about = { id = step and step.id, attempt = step and step.attempt }
+  local point = not entry.sub and POINT[entry.t] and POINT[entry.t](entry)
+  if point then
+    point.seq, point.at, point.step, point.id, point.attempt = seq, entry.at, entry.step, about.id, about.attempt
+  end
+  if point and point.what == "before" then
+    point.seq = seq - 1
+    each(point, books)
+  end
+  books_of.apply(books, entry, seq)
+  if point and point.what ~= "before" then
+    each(point, books)
+  end
+end
+
 ---Every point of a run, in order, each with the books as they were then.
 ---@param dir string
 ---@param each fun(point: skillrt.Point, books: skillrt.Books)
@@ -132,20 +150,7 @@ function M.points(dir, each)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
     end
-    local step = entry.step and books.steps[entry.step]
-    local about = { id = step and step.id, attempt = step and step.attempt }
-    local point = not entry.sub and POINT[entry.t] and POINT[entry.t](entry)
-    if point then
-      point.seq, point.at, point.step, point.id, point.attempt = seq, entry.at, entry.step, about.id, about.attempt
-    end
-    if point and point.what == "before" then
-      point.seq = seq - 1
-      each(point, books)
-    end
-    books_of.apply(books, entry, seq)
-    if point and point.what ~= "before" then
-      each(point, books)
-    end
+    books_of.each(entry, take, books, seq, each)
     return true
   end, wishes)
   if not report then

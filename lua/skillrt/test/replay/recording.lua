@@ -197,7 +197,9 @@ function M.read(dir)
       return false
     end
     self.last = seq
-    add(self, entry, seq, wishes.blob)
+    books_of.each(entry, function(one)
+      add(self, one, seq, wishes.blob)
+    end)
     return true
   end, wishes)
   if not report then
