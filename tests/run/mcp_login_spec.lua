@@ -61,6 +61,7 @@ describe("a login to a server of MCP", function()
 
   it("finds out who gives tokens in the order that is written down, and registers", function()
     local got = assert(begin { refused(), http(404), resource(), http(404), http(404), with {}, registered() })
+    store.write(url, { want = {} })
     local targets = {}
     for i, line in ipairs(web.log()) do targets[i] = line:match "%u+ /[^ ]*" end
     assert.same({ "POST /plan/mcp", "GET /.well-known/oauth-protected-resource/plan/mcp",
@@ -76,7 +77,16 @@ describe("a login to a server of MCP", function()
     assert.is_true(with_ctx(function(ctx) return login.finish(ctx, server(), got, "the code") end))
     assert.matches("client_id=we&code=the%%20code&code_verifier=verifier&grant_type=authorization_code", web.body(8))
     assert.equal("first-access-token", store.read(url).token.access)
+    assert.is_nil(store.read(url).want)
     assert.is_false(base_files.is_open_to_others(O.path()))
+  end)
+
+  it("asks for a token over https alone, or on this machine", function()
+    local far = { name = "far", url = "http://mcp.example/mcp" }
+    store.write(far.url, { want = {} })
+    local _, message = with_ctx(function(ctx) return login.begin(ctx, far, { secrets = {} }) end)
+    store.remove(far.url)
+    assert.matches("tokens are sent over https alone", message)
   end)
 
   it("refuses what lies, by name", function()

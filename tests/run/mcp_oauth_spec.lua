@@ -3,7 +3,9 @@
 local O = require "tests.support.mcp_oauth"
 local R = require "tests.support.runs"
 local json = require "skillrt.base.json"
+local base_files = require "skillrt.base.files"
 local kit = require "tests.support.cli_kit"
+local oauth = require "skillrt.tool.mcp.oauth"
 local skillrt = require "skillrt"
 local store = require "skillrt.tool.mcp.oauth.store"
 
@@ -19,8 +21,8 @@ local function said(place, text)
   return http(200, { jsonrpc = "2.0", id = "1-" .. place, result = { content = { { type = "text", text = text } } } })
 end
 
-local function definition(fn, oauth)
-  return { mcp = { far = { url = url, oauth = oauth } }, actions = { { id = "a", run = fn } },
+local function definition(fn, settings)
+  return { mcp = { far = { url = url, oauth = settings } }, actions = { { id = "a", run = fn } },
     limits = { max_errors = 1, max_retries = 0 } }
 end
 
@@ -29,10 +31,10 @@ local function echo(_, ctx)
   return { text = text, message = text == nil and message or nil, class = class }
 end
 
-local function run(replies, fn, oauth)
+local function run(replies, fn, settings)
   plan(replies)
   local dir = R.folder() .. "/run"
-  return assert(R.run(definition(fn or echo, oauth), { work_dir = dir })), dir
+  return assert(R.run(definition(fn or echo, settings), { work_dir = dir })), dir
 end
 
 local function keep(more)
@@ -95,16 +97,17 @@ describe("a server of MCP that wants a token", function()
     keep()
     local result, dir = run({ opened(), http(202), said("0", "one"), refused(),
       http(200, { access_token = "second-access-token", refresh_token = "second-refresh-token", token_type = "bearer",
-        expires_in = 60 }), said("1", "two") }, function(_, ctx)
+        expires_in = 60 }, "X-Token: second-access-token"), said("1", "two of second-access-token") }, function(_, ctx)
       return { one = ctx.tool("mcp__far__echo", {}), two = ctx.tool("mcp__far__echo", {}) }
     end)
-    assert.same({ "one", "two" }, { result.state.one, result.state.two }, json.encode(result.state.errors))
+    assert.same({ "one", "two of {key}" }, { result.state.one, result.state.two }, json.encode(result.state.errors))
     assert.equal(6, #web.log())
     assert.equal("client_id=we&grant_type=refresh_token&refresh_token=first-refresh-token&resource="
       .. url:gsub("[:/]", { [":"] = "%3A", ["/"] = "%2F" }), web.body(5))
     assert.same({ "first-access-token", "second-access-token" }, { bearer(4), bearer(6) })
-    local kept = store.read(url).token
-    assert.same({ "second-access-token", "second-refresh-token" }, { kept.access, kept.refresh })
+    local kept = store.read(url)
+    assert.same({ "second-access-token", "second-refresh-token" }, { kept.token.access, kept.token.refresh })
+    assert.is_nil(kept.claimed)
     for _, text in ipairs { "first-access", "first-refresh", "second-access", "second-refresh" } do
       assert.is_false(holds(dir, text), text)
     end
@@ -115,6 +118,7 @@ describe("a server of MCP that wants a token", function()
     local replies = { opened(), http(202), refused(), http(200, { access_token = "second-access-token",
       token_type = "Bearer" }), said("0", "hello") }
     local _, dir = run(replies)
+    assert.equal("first-refresh-token", store.read(url).token.refresh) -- a new one was not given
     for cut, record in ipairs(R.records(dir)) do
       if record.t == "stop" then break end
       local copy = R.folder() .. "/cut"
@@ -138,7 +142,7 @@ describe("a server of MCP that wants a token", function()
       limits = { max_retries = 0, max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
         local text, message = ctx.tool("mcp__far__echo", { text = "x" }, { idempotent = true })
         return { text = text, message = message } end } } }]]):format(url))
-    plan { opened "0", http(202), refused(), http(200, { access_token = "second-access-token", token_type = "Bearer" }),
+    plan { opened(), http(202), refused(), http(200, { access_token = "second-access-token", token_type = "Bearer" }),
       said("0", "hello") }
     local place <close> = kit.folder()
     local words = { "run", dir .. "/skill.lua", "--work-dir", "d", env = "XDG_STATE_HOME=$OLDPWD/build/state" }
@@ -159,13 +163,13 @@ describe("a server of MCP that wants a token", function()
     kept.token.access, kept.token.refresh, kept.claimed = "first-access-token", "first-refresh-token", os.time()
     assert(store.write(url, kept))
     os.execute(("(sleep 0.7; chmod 600 %s/new; mv %s/new %s) &"):format(dir, dir, O.path()))
-    local result = run { refused(), opened "0", http(202), said("0", "hello") }
+    local result = run { refused(), opened(), http(202), said("0", "hello") }
     assert.equal("hello", result.state.text, result.state.message)
     assert.same({ 4, "second-access-token" }, { #web.log(), bearer(2) })
     kept = store.read(url)
     kept.claimed = os.time() - 60
     assert(store.write(url, kept))
-    result = run { refused(), http(200, { access_token = "third-access-token", token_type = "Bearer" }), opened "0",
+    result = run { refused(), http(200, { access_token = "third-access-token", token_type = "Bearer" }), opened(),
       http(202), said("0", "hello") }
     assert.equal("hello", result.state.text, result.state.message)
   end)
@@ -205,6 +209,13 @@ describe("a server of MCP that wants a token", function()
     assert.equal("waiting_for_person", R.run(other).reason)
     assert.is_nil(bearer(#web.log()))
     store.remove(other.mcp.far.url)
+    local far = "http://mcp.example/mcp"
+    store.write(far, store.read(url))
+    assert.is_nil(oauth.token({ live = {}, server = { url = far } }, { url = far }))
+    store.remove(far)
+    os.execute(("cp %s %s.json"):format(O.path(), O.path():gsub("[^/]*$", base_files.digest(far):sub(1, 32))))
+    assert.same({}, store.read(far)) -- of somebody else
+    store.remove(far)
     os.execute("chmod 644 " .. O.path())
     assert.equal("waiting_for_person", run({ refused() }).reason) -- others may have read it
     assert.is_nil(bearer(#web.log()))
@@ -222,16 +233,21 @@ describe("a server of MCP that wants a token", function()
   end)
 
   it("is given a token for a secret, without a person", function()
-    local oauth = { client_id = "we", client_secret = "${PATH}", grant = "client_credentials", scope = "all" }
+    local settings = { client_id = "we", client_secret = "${PATH}", grant = "client_credentials", scope = "all" }
     local result, dir = run({ refused(), http(404), http(404), http(404), http(404),
       http(200, { access_token = "second-access-token", token_type = "Bearer" }), opened(), http(202),
-      said("0", "hello") }, echo, oauth)
+      said("0", "hello") }, echo, settings)
     assert.equal("hello", result.state.text, result.state.message)
     assert.matches("^POST /token ", (web.request(6)))
     assert.matches("\r\nAuthorization: Basic ", (web.request(6)))
     assert.matches("grant_type=client_credentials&.*&scope=all$", web.body(6))
     assert.is_false(holds(dir, os.getenv "PATH"))
     assert.is_false(holds(dir, "second-access"))
+    local both = "we:" .. os.getenv "PATH":gsub("[^%w._~-]", function(c) return ("%%%02X"):format(c:byte()) end)
+    local said_back = require "skillrt.base.base64".encode(both) .. " " .. os.getenv "PATH"
+    result = run({ refused(), http(404), http(404), http(404), http(404), http(401, { error = "invalid_client",
+      error_description = said_back }) }, echo, settings)
+    assert.matches("a token: refused: invalid_client: {key} {key}", result.state.message)
     assert.has_error(function() R.skill(definition(echo, { grant = "client_credentials" })) end)
   end)
 end)

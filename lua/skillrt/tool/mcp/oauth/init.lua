@@ -63,7 +63,7 @@ local function look(client, call, challenge)
   local token = usable(server)
   client.live.token = token
   local narrow = challenge.error == "insufficient_scope"
-  if token and token.access ~= call.sent and not (narrow and not holds(token.scope, challenge.scope)) then
+  if token and token.access ~= call.sent then
     return "again"
   elseif narrow and token and holds(token.scope, challenge.scope) then
     return "never"
