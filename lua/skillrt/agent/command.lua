@@ -123,17 +123,12 @@ function M:reads_prompt()
   return false
 end
 
--- The environment and, for the digest, what of it was declared.
+-- What is added to the environment and, for the digest, what of it was declared.
 local function environment(agent, values)
   local env, declared = {}, {}
-  for _, name in ipairs(M.ALLOWED) do
-    env[name] = os.getenv(name)
-  end
   for name, value in pairs(agent.env) do
-    if value == true then
-      env[name], declared[name] = os.getenv(name), ("{env.%s}"):format(name)
-    elseif value == false then
-      env[name], declared[name] = nil, ""
+    if type(value) == "boolean" then
+      env[name], declared[name] = value, value and ("{env.%s}"):format(name) or ""
     else
       local filled, said = values:fill(value)
       if not filled then

@@ -76,7 +76,7 @@ M.FIELDS = {
   command = with({
     argv = { kind = "string", list = true, required = true },
     stdin = { kind = "string", default = "" },
-    env = { kind = "string", map = true },
+    env = { kind = { "string", "boolean" }, map = true },
     cwd = { kind = "text" },
     ok_codes = { kind = "count", list = true, default = { 0 } },
     noise = { kind = "text" }, -- a line of its output with this text breaks no silence
@@ -98,7 +98,7 @@ M.FIELDS = {
     heard = { kind = "function" }, -- takes what it says unasked, and gives true; else that is an event
     framed = { kind = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
-    env = { kind = "string", map = true },
+    env = { kind = { "string", "boolean" }, map = true },
     cwd = { kind = "text" },
     max_reply = { kind = "positive" },
   }),
@@ -124,12 +124,21 @@ do
   M.FIELDS.ask = ask
 end
 
-local function allowed_environment()
-  local env = {}
+-- What a program finds around it, and what of that was declared: PATH, HOME and their like, and what the request
+-- says: a text, true for what is around us, false for nothing.
+local function environment(own)
+  local env, declared = {}, {}
   for _, name in ipairs(command.ALLOWED) do
     env[name] = os.getenv(name)
   end
-  return env
+  for name, value in pairs(own or {}) do
+    if value == true then
+      env[name], declared[name] = os.getenv(name), ("{env.%s}"):format(name)
+    else
+      env[name], declared[name] = value or nil, value or ""
+    end
+  end
+  return env, declared
 end
 
 local function first_of(one, other)
@@ -189,9 +198,13 @@ local function check_program(request)
   if #request.argv == 0 or request.argv[1] == "" then
     return "argv names no program"
   end
-  if not request.env then
-    request.env, request.declared = allowed_environment(), with_declared(request.declared, "env", {})
+  for name in pairs(request.env or {}) do
+    if name == "" or name:find("=", 1, true) then
+      return ("env %s is not a variable's name"):format(names.show(name))
+    end
   end
+  local env, declared = environment(request.env)
+  request.env, request.declared = env, with_declared(request.declared, "env", declared)
   for _, list in ipairs({ request.argv, request.env }) do
     for _, text in pairs(list) do
       if text:find("\0", 1, true) then

@@ -47,7 +47,27 @@ describe("a script's request", function()
     local checked = assert(request.check { kind = "command", argv = { "x" } })
     assert.equal(os.getenv "PATH", checked.env.PATH)
     assert.same({ env = {} }, checked.declared)
-    assert.is_nil(assert(request.check { kind = "command", argv = { "x" }, env = { A = "1" } }).declared)
+    assert.same({ env = { A = "1" } },
+      assert(request.check { kind = "command", argv = { "x" }, env = { A = "1" } }).declared)
+  end)
+
+  it("adds to PATH, HOME and their like, passes on what is around us and takes away", function()
+    for _, more in ipairs { { kind = "command" }, { kind = "session", session = "s", message = "m" } } do
+      more.argv, more.env = { "x" }, { A = "1", USER = true, HOME = false, NO_SUCH_NAME = true, B = false }
+      local checked = assert(request.check(more))
+      assert.same({ "1", os.getenv "USER", os.getenv "PATH" }, { checked.env.A, checked.env.USER, checked.env.PATH })
+      assert.same({}, { checked.env.HOME, checked.env.NO_SUCH_NAME, checked.env.B })
+      assert.same({ A = "1", USER = "{env.USER}", HOME = "", NO_SUCH_NAME = "{env.NO_SUCH_NAME}", B = "" },
+        checked.declared.env)
+    end
+    assert.has_match('env "A=B" is not a variable\'s name',
+      message_of({ kind = "command", argv = { "x" }, env = { ["A=B"] = "x" } }), 1, true)
+  end)
+
+  it("is the call that it was before it had PATH beside its own variables", function()
+    local digest, run = require "skillrt.run.calls.digest", { work_dir = "/w", skill = {}, books = { run_id = "r1" } }
+    local checked = assert(request.check { kind = "command", argv = { "x", "1" }, env = { A = "1", PATH = "/bin" } })
+    assert.equal("45afebbae0d9963e90be709bd846aaf7", digest.of(checked, run))
   end)
 
   it("takes an expectation, a judge, retries, exit codes and a key", function()
@@ -66,7 +86,7 @@ describe("a script's request", function()
     })
     assert.same({ "login", true, { argv = { "login" }, env = {} } }, { checked.shown, checked.idempotent, checked.declared })
     checked = assert(request.check { kind = "command", argv = { "x" }, env = {}, declared = { argv = "y" } })
-    assert.same({ argv = { "y" } }, checked.declared) -- one text stands for a list, as in argv
+    assert.same({ argv = { "y" }, env = {} }, checked.declared) -- one text stands for a list, as in argv
     assert.has_match('its declared: unknown field "key"', message_of({ kind = "sleep", seconds = 1, declared = { key = "x" } }), 1, true)
   end)
 

@@ -44,7 +44,7 @@ local function request(self, text)
     session = ("workflow-%s"):format(self.ctx.step),
     argv = self.argv,
     env = {
-      PATH = os.getenv("PATH"),
+      HOME = false, LC_ALL = false, TMPDIR = false, TERM = false,
       TZ = "UTC",
       LANG = "C.UTF-8",
       SKILLRT_REALM = files.asset("lua/skillrt/skill/workflow/realm.js"),
