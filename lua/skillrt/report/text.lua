@@ -10,13 +10,20 @@ local M = {}
 local HIDDEN = {
   { 0x7F, 0x9F }, -- DEL, C1
   { 0xAD, 0xAD }, -- soft hyphen
+  { 0x34F, 0x34F }, -- a joiner of marks
   { 0x61C, 0x61C }, -- Arabic letter mark
-  { 0x180E, 0x180E },
+  { 0x115F, 0x1160 }, -- letters that are blank, here and below
+  { 0x17B4, 0x17B5 },
+  { 0x180B, 0x180F },
   { 0x200B, 0x200F }, -- zero width, left-to-right and right-to-left marks
   { 0x2028, 0x202E }, -- line and paragraph separators, bidi embeddings and overrides
   { 0x2060, 0x206F }, -- word joiner, bidi isolates
+  { 0x2800, 0x2800 },
+  { 0x3164, 0x3164 },
   { 0xFEFF, 0xFEFF },
+  { 0xFFA0, 0xFFA0 },
   { 0xFFF9, 0xFFFB },
+  { 0x1D173, 0x1D17A },
   { 0xE0000, 0xE0FFF }, -- tags, invisible selectors
 }
 

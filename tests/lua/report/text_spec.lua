@@ -10,6 +10,7 @@ describe("report.text", function()
       ["\127\u{9B}31m"] = "\\x7F\\u{9B}31m",
       ["\u{202E}evil\u{2066}"] = "\\u{202E}evil\\u{2066}",
       ["\u{200B}\u{FEFF}"] = "\\u{200B}\\u{FEFF}",
+      ["rm\u{3164}a\u{115F}\u{2800}\u{34F}"] = "rm\\u{3164}a\\u{115F}\\u{2800}\\u{34F}",
       ["\xff\xfeok\xc3"] = "\\xFF\\xFEok\\xC3",
       ["\xed\xa0\x80"] = "\\xED\\xA0\\x80",
       ["日本 é"] = "日本 é",
