@@ -10,7 +10,7 @@ local expert = agent.http { url = "http://127.0.0.1:8080/task" }
 describe("an agent that is asked", function()
   it("waits by one call and gives the outcome", function()
     local outcome, message, _, ctx = fake.perform(expert, { GOOD })
-    assert.same({ { status = "completed", updates = { n = 1 } }, nil, 1 }, { outcome, message, #ctx.asked })
+    assert.same({ { status = "completed", updates = { n = 1 }, ours = "ours" }, nil, 1 }, { outcome, message, #ctx.asked })
     assert.same({ "http", false, true }, { ctx.asked[1].kind, ctx.asked[1].idempotent, ctx.asked[1].acts })
   end)
 

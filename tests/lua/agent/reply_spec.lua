@@ -38,7 +38,7 @@ end
 
 describe("a good reply", function()
   it("gives updates and summary (R64)", function()
-    assert.same({ status = "completed", updates = { n = 1 }, summary = "done it" }, (http(GOOD)))
+    assert.same({ status = "completed", updates = { n = 1 }, summary = "done it", ours = "ours" }, (http(GOOD)))
   end)
 
   for name, body in pairs({
@@ -70,8 +70,8 @@ describe("a good reply", function()
   end)
 
   it("needs no status beside stateUpdates (R83), and no stateUpdates beside a status", function()
-    assert.same({ status = "completed", updates = { n = 1 } }, (http('{"stateUpdates":{"n":1}}')))
-    assert.same({ status = "completed" }, (http('{"status":"completed","stateUpdates":null,"summary":null}')))
+    assert.same({ status = "completed", updates = { n = 1 }, ours = "ours" }, (http('{"stateUpdates":{"n":1}}')))
+    assert.same({ status = "completed", ours = "ours" }, (http('{"status":"completed","stateUpdates":null,"summary":null}')))
   end)
 
   it("keeps output, context and a file below the work directory", function()
