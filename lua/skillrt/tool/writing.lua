@@ -99,13 +99,13 @@ TOOLS.write_file = {
   end,
 }
 
--- How often a text stands in another; more than twice is twice.
+-- How often a text stands in another, also where one begins within the other; more than twice is twice.
 local function count(text, old)
   local first, last = text:find(old, 1, true)
   if not first then
     return 0
   end
-  return text:find(old, last + 1, true) and 2 or 1, first, last
+  return text:find(old, first + 1, true) and 2 or 1, first, last
 end
 
 -- What an edit makes of a text; or why it cannot be made.
