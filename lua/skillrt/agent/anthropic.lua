@@ -15,10 +15,10 @@ M.__index = M
 
 M.FIELDS = {
   kind = { enum = { "anthropic" } },
-  version = { kind = "text", default = "2023-06-01" },
+  version = { type = "text", default = "2023-06-01" },
   auth = { enum = { "x-api-key", "bearer" } },
-  beta = { kind = "text", list = true },
-  cache = { kind = "boolean", default = true },
+  beta = { type = "text", list = true },
+  cache = { type = "boolean", default = true },
   structured = { enum = { "tool", "format" }, default = "tool" },
 }
 for name, field in pairs(provider.FIELDS) do

@@ -11,7 +11,7 @@ M.__index = M
 M.FIELDS = coding.with({
   kind = { enum = { "claude" } },
   permission = { enum = { "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan" } },
-  max_budget = { kind = "amount" },
+  max_budget = { type = "amount" },
 })
 
 M.program, M.TAKES_SYSTEM = "claude", true

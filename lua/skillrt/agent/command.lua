@@ -21,17 +21,17 @@ M.__index = M
 
 M.FIELDS = {
   kind = { enum = { "command" } },
-  name = { kind = "text" },
-  argv = { kind = "string", list = true, required = true },
-  stdin = { kind = "string" },
-  env = { kind = { "string", "boolean" }, map = true, default = {} },
-  cwd = { kind = "text" },
-  timeout = { kind = "seconds" },
+  name = { type = "text" },
+  argv = { type = "string", list = true, required = true },
+  stdin = { type = "string" },
+  env = { type = { "string", "boolean" }, map = true, default = {} },
+  cwd = { type = "text" },
+  timeout = { type = "seconds" },
   parse = { default = "text" },
-  ok_codes = { kind = "count", list = true, default = { 0 } },
-  max_output = { kind = "positive" },
-  acts = { kind = "boolean", default = true },
-  idempotent = { kind = "boolean" },
+  ok_codes = { type = "count", list = true, default = { 0 } },
+  max_output = { type = "positive" },
+  acts = { type = "boolean", default = true },
+  idempotent = { type = "boolean" },
 }
 
 ---What a program gets of the environment without being declared.

@@ -9,8 +9,8 @@ local untrusted = require("skillrt.base.untrusted")
 local M = {}
 
 local FIELDS <const> = {
-  over = { kind = "positive", required = true },
-  keep = { kind = "positive", default = 6 },
+  over = { type = "positive", required = true },
+  keep = { type = "positive", default = 6 },
   how = { enum = { "drop_results", "keep", "summarise" }, default = "drop_results" },
 }
 

@@ -11,7 +11,7 @@ local made = require("skillrt.agent.made")
 local M = { kind = "dry", acts = false, idempotent = true, is_script = false }
 M.__index = M
 
-M.FIELDS = { kind = { enum = { "dry" } }, name = { kind = "text" } }
+M.FIELDS = { kind = { enum = { "dry" } }, name = { type = "text" } }
 
 local WORDS <const> = "(dry run: nobody was asked)"
 

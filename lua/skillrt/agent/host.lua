@@ -14,11 +14,11 @@ M.__index = M
 
 M.FIELDS = {
   kind = { enum = { "host" } },
-  name = { kind = "text" },
-  call = { kind = "text", required = true },
-  timeout = { kind = "seconds" },
-  acts = { kind = "boolean", default = true },
-  idempotent = { kind = "boolean" },
+  name = { type = "text" },
+  call = { type = "text", required = true },
+  timeout = { type = "seconds" },
+  acts = { type = "boolean", default = true },
+  idempotent = { type = "boolean" },
 }
 
 ---@param definition table  { call = name of the function }, or { name }

@@ -11,9 +11,9 @@ M.__index = M
 
 M.FIELDS = {
   kind = { enum = { "lua" } },
-  name = { kind = "text" },
-  run = { kind = "function", required = true },
-  idempotent = { kind = "boolean", default = true },
+  name = { type = "text" },
+  run = { type = "function", required = true },
+  idempotent = { type = "boolean", default = true },
 }
 
 ---@param definition table  { run = function }

@@ -12,10 +12,10 @@ M.__index = M
 M.FIELDS = {
   kind = { enum = { "openai" } },
   api = { enum = { "chat", "responses" }, default = "chat" },
-  organization = { kind = "text" },
-  project = { kind = "text" },
+  organization = { type = "text" },
+  project = { type = "text" },
   structured = { enum = { "schema", "object", "words" }, default = "schema" },
-  store = { kind = "boolean", default = false },
+  store = { type = "boolean", default = false },
 }
 for name, field in pairs(provider.FIELDS) do
   M.FIELDS[name] = field

@@ -18,35 +18,35 @@ local M = {}
 
 ---How a call is tried again; what is left out is as the skill says it.
 M.RETRY = {
-  max = { kind = "count" },
-  base = { kind = "amount" },
-  factor = { kind = "amount" },
-  cap = { kind = "amount" },
-  jitter = { kind = "boolean" },
+  max = { type = "count" },
+  base = { type = "amount" },
+  factor = { type = "amount" },
+  cap = { type = "amount" },
+  jitter = { type = "boolean" },
 }
 
 -- What every request may say.
 local COMMON = {
-  kind = { kind = "text", required = true },
-  timeout = { kind = "seconds" },
-  idle_timeout = { kind = "seconds" },
-  idempotent = { kind = "boolean" },
-  key = { kind = "text" },
+  kind = { type = "text", required = true },
+  timeout = { type = "seconds" },
+  idle_timeout = { type = "seconds" },
+  idempotent = { type = "boolean" },
+  key = { type = "text" },
   expect = { default = "raw" },
-  judge = { kind = "function" },
-  retry = { kind = "table" },
-  acts = { kind = "boolean" },
-  shown = { kind = "text" },
-  label = { kind = "text" },
-  phase = { kind = "text" },
-  pure = { kind = "boolean" }, -- made of what was recorded and nothing else: it may be made anew at any time
-  declared = { kind = "table" },
-  usage = { kind = "table" },
-  pace = { kind = "table" }, -- wait(now) ms before it leaves; learn(reply, now)
-  prompt = { kind = "string" }, -- its words, which the run keeps for people
-  show = { kind = "function" }, -- what people who watch see of what arrives
-  take = { kind = "function" }, -- takes what is nobody's business out of a reply, before anything sees it
-  secrets = { kind = "text", list = true }, -- texts that no reply may bring into the journal
+  judge = { type = "function" },
+  retry = { type = "table" },
+  acts = { type = "boolean" },
+  shown = { type = "text" },
+  label = { type = "text" },
+  phase = { type = "text" },
+  pure = { type = "boolean" }, -- made of what was recorded and nothing else: it may be made anew at any time
+  declared = { type = "table" },
+  usage = { type = "table" },
+  pace = { type = "table" }, -- wait(now) ms before it leaves; learn(reply, now)
+  prompt = { type = "string" }, -- its words, which the run keeps for people
+  show = { type = "function" }, -- what people who watch see of what arrives
+  take = { type = "function" }, -- takes what is nobody's business out of a reply, before anything sees it
+  secrets = { type = "text", list = true }, -- texts that no reply may bring into the journal
 }
 
 local function with(more)
@@ -61,63 +61,63 @@ end
 
 M.FIELDS = {
   http = with({
-    url = { kind = "text", required = true },
-    method = { kind = "text", default = "GET" },
-    headers = { kind = "string", map = true, default = {} },
-    body = { kind = "string" },
-    ca_file = { kind = "text" },
-    addresses = { kind = "text" }, -- "public", and networks besides: what it may connect to
+    url = { type = "text", required = true },
+    method = { type = "text", default = "GET" },
+    headers = { type = "string", map = true, default = {} },
+    body = { type = "string" },
+    ca_file = { type = "text" },
+    addresses = { type = "text" }, -- "public", and networks besides: what it may connect to
     id = {}, -- a stream of events is over with the message that answers this
-    joins = { kind = "text", list = true }, -- of a stream's events: fields whose texts are pieces
-    max_reply = { kind = "positive" },
-    max_redirects = { kind = "count", default = 0 },
-    connect_timeout = { kind = "seconds" },
+    joins = { type = "text", list = true }, -- of a stream's events: fields whose texts are pieces
+    max_reply = { type = "positive" },
+    max_redirects = { type = "count", default = 0 },
+    connect_timeout = { type = "seconds" },
   }),
   command = with({
-    argv = { kind = "string", list = true, required = true },
-    stdin = { kind = "string", default = "" },
-    env = { kind = { "string", "boolean" }, map = true },
-    cwd = { kind = "text" },
-    ok_codes = { kind = "count", list = true, default = { 0 } },
-    noise = { kind = "text" }, -- a line of its output with this text breaks no silence
-    max_output = { kind = "positive" },
+    argv = { type = "string", list = true, required = true },
+    stdin = { type = "string", default = "" },
+    env = { type = { "string", "boolean" }, map = true },
+    cwd = { type = "text" },
+    ok_codes = { type = "count", list = true, default = { 0 } },
+    noise = { type = "text" }, -- a line of its output with this text breaks no silence
+    max_output = { type = "positive" },
   }),
   session = with({
-    session = { kind = "text", required = true },
-    argv = { kind = "string", list = true },
-    url = { kind = "text" }, -- instead of a program: where messages are posted (streamable HTTP)
-    headers = { kind = "string", map = true },
-    ca_file = { kind = "text" },
-    message = { kind = "string", required = true },
+    session = { type = "text", required = true },
+    argv = { type = "string", list = true },
+    url = { type = "text" }, -- instead of a program: where messages are posted (streamable HTTP)
+    headers = { type = "string", map = true },
+    ca_file = { type = "text" },
+    message = { type = "string", required = true },
     id = {},
-    opening = { kind = "string", list = true }, -- what a program that begins is told before all else
-    withdraw = { kind = "string" }, -- what it is told where nobody waits for the answer any more
-    replies = { kind = "string", map = true }, -- by method: what is answered to it at once, JSON
-    questions = { kind = "boolean" }, -- what it asks by itself is an answer, too
-    follows = { kind = "boolean" }, -- goes on with what this very process was told: a resume does not make it
-    heard = { kind = "function" }, -- takes what it says unasked, and gives true; else that is an event
-    framed = { kind = "boolean" },
+    opening = { type = "string", list = true }, -- what a program that begins is told before all else
+    withdraw = { type = "string" }, -- what it is told where nobody waits for the answer any more
+    replies = { type = "string", map = true }, -- by method: what is answered to it at once, JSON
+    questions = { type = "boolean" }, -- what it asks by itself is an answer, too
+    follows = { type = "boolean" }, -- goes on with what this very process was told: a resume does not make it
+    heard = { type = "function" }, -- takes what it says unasked, and gives true; else that is an event
+    framed = { type = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
-    env = { kind = { "string", "boolean" }, map = true },
-    cwd = { kind = "text" },
-    max_reply = { kind = "positive" },
+    env = { type = { "string", "boolean" }, map = true },
+    cwd = { type = "text" },
+    max_reply = { type = "positive" },
   }),
   host = with({
-    name = { kind = "text", required = true },
+    name = { type = "text", required = true },
     input = {},
-    body = { kind = "string" },
-    max_reply = { kind = "positive" },
+    body = { type = "string" },
+    max_reply = { type = "positive" },
     expect = { default = "json" },
   }),
   ["local"] = with({
-    name = { kind = "text", required = true },
-    run = { kind = "function", required = true },
+    name = { type = "text", required = true },
+    run = { type = "function", required = true },
   }),
-  sleep = with({ seconds = { kind = "number" }, until_ = {} }),
-  wait = { kind = {}, event = { kind = "text", required = true }, timeout = { kind = "seconds" } },
+  sleep = with({ seconds = { type = "number" }, until_ = {} }),
+  wait = { kind = {}, event = { type = "text", required = true }, timeout = { type = "seconds" } },
 }
 do
-  local ask = { kind = {}, timeout = { kind = "seconds" } }
+  local ask = { kind = {}, timeout = { type = "seconds" } }
   for name, field in pairs(question_of.FIELDS) do
     ask[name] = field
   end
@@ -302,14 +302,14 @@ end
 
 -- What a call may be known again by, instead of what it is.
 local DECLARED = {
-  url = { kind = "string" },
-  cwd = { kind = "string" },
-  stdin = { kind = "string" },
-  body = { kind = { "string", "table" } }, -- a skillrt.Chain
-  message = { kind = "string" },
-  argv = { kind = "string", list = true },
-  headers = { kind = "string", map = true },
-  env = { kind = "string", map = true },
+  url = { type = "string" },
+  cwd = { type = "string" },
+  stdin = { type = "string" },
+  body = { type = { "string", "table" } }, -- a skillrt.Chain
+  message = { type = "string" },
+  argv = { type = "string", list = true },
+  headers = { type = "string", map = true },
+  env = { type = "string", map = true },
 }
 
 local function check_declared(request)

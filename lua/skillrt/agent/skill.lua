@@ -10,11 +10,11 @@ M.__index = M
 
 M.FIELDS = {
   kind = { enum = { "skill" } },
-  name = { kind = "text" },
-  skill = { kind = { "text", "table" }, required = true },
-  input = { kind = { "table", "function" } },
-  as = { kind = "text" },
-  idempotent = { kind = "boolean", default = true },
+  name = { type = "text" },
+  skill = { type = { "text", "table" }, required = true },
+  input = { type = { "table", "function" } },
+  as = { type = "text" },
+  idempotent = { type = "boolean", default = true },
 }
 
 ---@param definition table  { skill = a path or a skill, input = table or function(state, item, index), as = field };

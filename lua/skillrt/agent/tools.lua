@@ -15,14 +15,14 @@ local M = {}
 
 ---The fields by which an agent says what it is given.
 M.FIELDS = {
-  tools = { kind = "text", list = true },
+  tools = { type = "text", list = true },
   on_absent = { enum = presence_of.ON_ABSENT, default = "widen" },
-  max_parallel_tools = { kind = "positive", default = 8 },
-  max_tool_calls = { kind = "positive", default = 1000 },
-  max_repeats = { kind = "positive", default = 5 },
-  max_tool_result = { kind = "positive", default = 32 * 1024 },
-  compact = { kind = "table" },
-  find_tools = { kind = "boolean" },
+  max_parallel_tools = { type = "positive", default = 8 },
+  max_tool_calls = { type = "positive", default = 1000 },
+  max_repeats = { type = "positive", default = 5 },
+  max_tool_result = { type = "positive", default = 32 * 1024 },
+  compact = { type = "table" },
+  find_tools = { type = "boolean" },
 }
 
 -- The tools that every bare model is given, where its skill says nothing else of their names.

@@ -20,10 +20,10 @@ M.LONGEST = 64 * 1024
 M.APPROVE, M.DENY = "approve", "deny"
 
 local FIELDS <const> = {
-  header = { kind = "text" },
-  what = { kind = "text", required = true },
+  header = { type = "text" },
+  what = { type = "text", required = true },
   arguments = {},
-  timeout = { kind = "seconds" },
+  timeout = { type = "seconds" },
 }
 
 ---What stands for arguments: SHA-256 of their JSON with sorted keys.

@@ -75,8 +75,8 @@ local function check_add(policy)
       refuse("invalid", "%s: this run has no limit %s%s", policy.run.work_dir, names.show(full),
         names.suggest(full, known))
     elseif type(amount) ~= "number" or not (amount > 0 and amount < math.huge)
-      or (row.kind ~= "seconds" and row.kind ~= "amount" and not math.tointeger(amount)) then
-      local what = (row.kind == "seconds" or row.kind == "amount") and "a number" or "a whole number"
+      or (row.type ~= "seconds" and row.type ~= "amount" and not math.tointeger(amount)) then
+      local what = (row.type == "seconds" or row.type == "amount") and "a number" or "a whole number"
       refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", policy.run.work_dir, full, what,
         names.show(amount))
     end

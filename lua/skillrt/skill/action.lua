@@ -60,28 +60,28 @@ local M = {}
 ---@field x any                untouched
 
 local COMMON = {
-  id = { kind = "id", required = true },
-  name = { kind = "text" },
-  description = { kind = "string" },
-  purpose = { kind = "string" },
+  id = { type = "id", required = true },
+  name = { type = "text" },
+  description = { type = "string" },
+  purpose = { type = "string" },
   when = {},
-  effects = { kind = "text", list = true, default = {} },
-  run = { kind = "function" },
-  agent = { kind = { "id", "table" } },
+  effects = { type = "text", list = true, default = {} },
+  run = { type = "function" },
+  agent = { type = { "id", "table" } },
   skill = {},
-  prompt = { kind = "text" },
-  tools = { kind = "text", list = true },
-  tool_set = { kind = "text" }, keeps = { kind = "table" },
-  idempotent = { kind = "boolean" },
-  checkpoint = { kind = { "boolean", "text" } },
-  timeout = { kind = "seconds" },
-  max_retries = { kind = "count" },
-  limits = { kind = "table" },
-  on_error = { kind = "text" },
-  max_errors = { kind = "positive" },
-  output = { kind = "path" },
-  each = { kind = { "string", "function", "table" } },
-  writes_context = { kind = "text", list = true },
+  prompt = { type = "text" },
+  tools = { type = "text", list = true },
+  tool_set = { type = "text" }, keeps = { type = "table" },
+  idempotent = { type = "boolean" },
+  checkpoint = { type = { "boolean", "text" } },
+  timeout = { type = "seconds" },
+  max_retries = { type = "count" },
+  limits = { type = "table" },
+  on_error = { type = "text" },
+  max_errors = { type = "positive" },
+  output = { type = "path" },
+  each = { type = { "string", "function", "table" } },
+  writes_context = { type = "text", list = true },
   x = {},
 }
 
@@ -96,30 +96,30 @@ local function with(more)
 end
 
 local ACTION = with({
-  priority = { kind = "number", default = 0 },
-  cost = { kind = "amount" },
-  max_runs = { kind = "positive" },
-  repeatable = { kind = "boolean" },
+  priority = { type = "number", default = 0 },
+  cost = { type = "amount" },
+  max_runs = { type = "positive" },
+  repeatable = { type = "boolean" },
   terminal = {},
-  optional = { kind = "boolean" },
+  optional = { type = "boolean" },
 })
 
 -- How an action that is performed for each item of a list says so.
 local EACH = {
-  items = { kind = { "string", "function" }, required = true },
-  as = { kind = "text" },
-  max_parallel = { kind = "positive" },
+  items = { type = { "string", "function" }, required = true },
+  as = { type = "text" },
+  max_parallel = { type = "positive" },
   on_error = { enum = { "finish", "stop" } },
-  key = { kind = "function" },
+  key = { type = "function" },
 }
 
 local PHASE = with({
-  input = { kind = "text", list = true },
-  output_free = { kind = "boolean" },
+  input = { type = "text", list = true },
+  output_free = { type = "boolean" },
   answer = { enum = { "step", "text" } },
-  parallel = { kind = "boolean", default = false },
-  trailing = { kind = "boolean" },
-  objectives = { kind = "text", list = true },
+  parallel = { type = "boolean", default = false },
+  trailing = { type = "boolean" },
+  objectives = { type = "text", list = true },
 })
 
 -- Words of other documents for the same thing.

@@ -8,13 +8,13 @@ local schema = require("skillrt.skill.schema")
 local M = {}
 
 local STRATEGY_FIELDS = {
-  name = { kind = "text" },
-  description = { kind = "string" },
-  path = { kind = "text" },
-  select = { kind = "function" },
+  name = { type = "text" },
+  description = { type = "string" },
+  path = { type = "text" },
+  select = { type = "function" },
   order = { enum = { "priority", "declaration" } },
-  concurrent = { kind = "boolean" },
-  options = { kind = "table" },
+  concurrent = { type = "boolean" },
+  options = { type = "table" },
 }
 
 ---Gives `skill.strategy` its normal form.

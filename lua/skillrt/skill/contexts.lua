@@ -21,12 +21,12 @@ local M = {}
 M.KINDS = { "global", "project", "session" }
 
 local ENTRY <const> = {
-  name = { kind = "id" },
-  file = { kind = "path" },
-  version = { kind = "text" },
-  requires = { kind = "id", list = true, default = {} },
-  optional = { kind = "boolean", default = false },
-  alternative = { kind = "path" },
+  name = { type = "id" },
+  file = { type = "path" },
+  version = { type = "text" },
+  requires = { type = "id", list = true, default = {} },
+  optional = { type = "boolean", default = false },
+  alternative = { type = "path" },
 }
 
 local STRATEGIES <const> = { context = { enum = { "file", "memory" }, default = "file" } }

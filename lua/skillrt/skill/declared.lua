@@ -40,7 +40,7 @@ function M.mark(skill)
   end
 end
 
-local FIELD = { type = { kind = "string", default = "any" }, merge = { enum = merge.WAYS } }
+local FIELD = { type = { type = "string", default = "any" }, merge = { enum = merge.WAYS } }
 
 ---`name = "string[]"` or `name = { type = "string[]", merge = "append" }`: types and ways apart.
 ---@param skill table

@@ -18,11 +18,11 @@ local M = {}
 ---@field one_of string[]?  it is one of these
 
 local FIELD = {
-  required = { kind = "boolean", default = false },
+  required = { type = "boolean", default = false },
   default = {},
-  type = { kind = "text", default = "any" },
-  about = { kind = "text" },
-  one_of = { kind = "text", list = true },
+  type = { type = "text", default = "any" },
+  about = { type = "text" },
+  one_of = { type = "text", list = true },
 }
 
 -- Declared under this name: inputs that are not declared are taken, too.

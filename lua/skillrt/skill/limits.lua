@@ -1,4 +1,4 @@
--- skill/limits.lua: the one table of limits: names, kinds, defaults, units, and how a run ends at each.
+-- skill/limits.lua: the one table of limits: names, types, defaults, units, and how a run ends at each.
 --
 -- Skills, configs, their JSON Schema, --help, the manual and the pages are made from it (make limits
 -- writes what is a file). Nothing but words and numbers; who counts and who stops is run/limits.lua.
@@ -7,7 +7,7 @@ local M = {}
 
 ---@class skillrt.Limit
 ---@field name string
----@field kind string           of skill/schema.lua
+---@field type string           of skill/schema.lua
 ---@field default any           nil: none
 ---@field map boolean|nil       a table from names to such values
 ---@field unit string           what is counted
@@ -19,34 +19,34 @@ local M = {}
 
 ---@type skillrt.Limit[]
 M.TABLE = {
-  { name = "max_iterations", kind = "positive", default = 100, unit = "steps", status = "failed",
+  { name = "max_iterations", type = "positive", default = 100, unit = "steps", status = "failed",
     reason = "max_iterations", text = "steps of a run; of a hybrid one, of its loop" },
-  { name = "max_errors", kind = "positive", default = 3, unit = "steps", status = "failed",
+  { name = "max_errors", type = "positive", default = 3, unit = "steps", status = "failed",
     reason = "error_limit", text = "failed steps before the run fails" },
-  { name = "max_retries", kind = "count", default = 3, unit = "attempts",
+  { name = "max_retries", type = "count", default = 3, unit = "attempts",
     text = "attempts of a step after the first" },
-  { name = "max_parallel", kind = "positive", default = 4, unit = "steps", text = "steps at once" },
-  { name = "no_progress", kind = "count", default = 3, unit = "choices", status = "paused",
+  { name = "max_parallel", type = "positive", default = 4, unit = "steps", text = "steps at once" },
+  { name = "no_progress", type = "count", default = 3, unit = "choices", status = "paused",
     reason = "no_progress", code = 13, text = "how often an action may run on the same state; 0: always" },
-  { name = "same_failures", kind = "positive", unit = "failures", status = "paused", reason = "same_failure", code = 15,
+  { name = "same_failures", type = "positive", unit = "failures", status = "paused", reason = "same_failure", code = 15,
     text = "how often an action may fail in the same way, one time after the other" },
-  { name = "step_timeout", kind = "seconds", unit = "seconds", status = "paused", reason = "step_timeout", code = 14,
+  { name = "step_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "step_timeout", code = 14,
     text = "seconds of an exchange, which then has failed; and of Lua that runs on without a wait: that ends the run" },
-  { name = "run_timeout", kind = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
+  { name = "run_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
     code = 12, action = true,
     text = "seconds that a run is open, or the steps of an action together; pauses do not count" },
-  { name = "calls", kind = "positive", unit = "calls", status = "paused", reason = "call_limit", code = 10,
+  { name = "calls", type = "positive", unit = "calls", status = "paused", reason = "call_limit", code = 10,
     action = true, text = "calls that leave (requests, programs), each attempt" },
-  { name = "usage", kind = "amount", map = true, unit = "what is named", status = "paused", reason = "usage_limit",
+  { name = "usage", type = "amount", map = true, unit = "what is named", status = "paused", reason = "usage_limit",
     code = 11, action = true,
     text = "what calls report as used, by name: `usage = { tokens = 100000, dollars = 2.5 }`" },
-  { name = "max_agents", kind = "positive", default = 1000, unit = "agents",
+  { name = "max_agents", type = "positive", default = 1000, unit = "agents",
     text = "agents that a workflow may ask for" },
-  { name = "max_agents_parallel", kind = "positive", default = 16, unit = "agents",
+  { name = "max_agents_parallel", type = "positive", default = 16, unit = "agents",
     text = "agents of a workflow at once" },
-  { name = "max_prompt_state", kind = "positive", default = 65536, unit = "bytes",
+  { name = "max_prompt_state", type = "positive", default = 65536, unit = "bytes",
     text = "bytes of a state field that an agent is shown" },
-  { name = "max_prompt_specs", kind = "count", default = 65536, unit = "bytes",
+  { name = "max_prompt_specs", type = "count", default = 65536, unit = "bytes",
     text = "bytes of `specs` that a prompt holds; of more it names the files" },
 }
 
@@ -64,7 +64,7 @@ function M.fields(of_action)
   local fields = {}
   for _, row in ipairs(M.TABLE) do
     if row.action or not of_action then
-      fields[row.name] = { kind = row.kind, map = row.map, default = not of_action and row.default or nil }
+      fields[row.name] = { type = row.type, map = row.map, default = not of_action and row.default or nil }
     end
   end
   return fields
@@ -72,8 +72,8 @@ end
 
 -- Why a number is none for this limit; nil: it is one.
 local function misfit(row, amount)
-  local whole = row.kind ~= "seconds" and row.kind ~= "amount"
-  local least = row.kind == "positive" and 1 or 0
+  local whole = row.type ~= "seconds" and row.type ~= "amount"
+  local least = row.type == "positive" and 1 or 0
   local fits = type(amount) == "number" and amount >= least and amount < math.huge
   if not fits or whole and not math.tointeger(amount) then
     return ("must be %s, %d or more"):format(whole and "a whole number" or "a number", least)
@@ -278,8 +278,8 @@ function M.by_code()
   return list
 end
 
--- How a kind is told in JSON Schema.
-local KINDS <const> = {
+-- How a type is told in JSON Schema.
+local TYPES <const> = {
   positive = { { "type", "integer" }, { "minimum", 1 } },
   count = { { "type", "integer" }, { "minimum", 0 } },
   seconds = { { "type", "number" }, { "exclusiveMinimum", 0 } },
@@ -290,7 +290,7 @@ local KINDS <const> = {
 ---@param row skillrt.Limit
 ---@return table[] pairs  { key, value }
 function M.json_schema(row)
-  local out = table.move(KINDS[row.kind], 1, #KINDS[row.kind], 1, {})
+  local out = table.move(TYPES[row.type], 1, #TYPES[row.type], 1, {})
   if row.map then
     out = { { "type", "object" }, { "additionalProperties", out } }
   end

@@ -51,38 +51,38 @@ local M = {}
 M.TERMINAL = { completed = "completed", failed = "failed", aborted = "aborted" }
 
 local STATE = {
-  name = { kind = "text", required = true },
-  terminal = { kind = { "boolean", "string" } },
-  description = { kind = "string" },
-  entry = { kind = "string" },
+  name = { type = "text", required = true },
+  terminal = { type = { "boolean", "string" } },
+  description = { type = "string" },
+  entry = { type = "string" },
   when = {},
   x = {},
 }
 local EDGE = {
-  action = { kind = "id", required = true },
-  from = { kind = "text", list = true, required = true },
-  to = { kind = "text", required = true },
+  action = { type = "id", required = true },
+  from = { type = "text", list = true, required = true },
+  to = { type = "text", required = true },
   when = {},
-  max_runs = { kind = "positive" },
+  max_runs = { type = "positive" },
   x = {},
 }
 local ERROR = {
-  class = { kind = "text", required = true },
-  to = { kind = "text", required = true },
-  max_runs = { kind = "positive" },
-  severity = { kind = "text" },
-  recovery = { kind = "text" },
+  class = { type = "text", required = true },
+  to = { type = "text", required = true },
+  max_runs = { type = "positive" },
+  severity = { type = "text" },
+  recovery = { type = "text" },
 }
-local ROUTE = { action = { kind = "id", required = true }, when = {}, x = {} }
+local ROUTE = { action = { type = "id", required = true }, when = {}, x = {} }
 local FIELDS = {
-  initial = { kind = "text", required = true },
-  states = { kind = { "text", "table" }, list = true, required = true },
-  edges = { kind = "table", list = true, required = true },
-  errors = { kind = "table", list = true, default = {} },
-  routes = { kind = "table", map = true },
-  route = { kind = "function" },
-  handler = { kind = "id", default = "handle_error" },
-  history = { kind = "positive", default = 200 },
+  initial = { type = "text", required = true },
+  states = { type = { "text", "table" }, list = true, required = true },
+  edges = { type = "table", list = true, required = true },
+  errors = { type = "table", list = true, default = {} },
+  routes = { type = "table", map = true },
+  route = { type = "function" },
+  handler = { type = "id", default = "handle_error" },
+  history = { type = "positive", default = 200 },
 }
 local MEANT = { transitions = "edges", limit = "max_runs", condition = "when", next = "to", start = "initial" }
 

@@ -14,34 +14,34 @@ M.INTERACTION = { "autonomous", "interactive", "supervised" }
 
 ---The fields that actions and phases may have.
 M.FIELDS = {
-  prepare = { kind = "function" },
-  validate = { kind = { "function", "table", "string" } },
-  repair = { kind = "count" },
-  cleanup = { kind = "function" },
-  undo = { kind = { "function", "string" } },
-  sources = { kind = { "function", "string", "table" } },
-  alternative = { kind = "text" },
+  prepare = { type = "function" },
+  validate = { type = { "function", "table", "string" } },
+  repair = { type = "count" },
+  cleanup = { type = "function" },
+  undo = { type = { "function", "string" } },
+  sources = { type = { "function", "string", "table" } },
+  alternative = { type = "text" },
   interaction = { enum = M.INTERACTION },
-  prompt_keys = { kind = "text", list = true },
-  prompt_bytes = { kind = "positive" },
+  prompt_keys = { type = "text", list = true },
+  prompt_bytes = { type = "positive" },
 }
 
 -- What `validate` says as a table; a function alone is its `check`, a text the agent that judges.
 local VALIDATE <const> = {
-  schema = { kind = "table" },
-  effects = { kind = "boolean" },
-  check = { kind = "function" },
-  agent = { kind = "text" },
-  prompt = { kind = "text" },
+  schema = { type = "table" },
+  effects = { type = "boolean" },
+  check = { type = "function" },
+  agent = { type = "text" },
+  prompt = { type = "text" },
 }
 
 ---The fields of a skill.
 M.OF_SKILL = {
   interaction = { enum = M.INTERACTION, default = "autonomous" },
-  protocol = { kind = "boolean" },
-  timeouts = { fields = { context_load = { kind = "amount" }, step = { kind = "amount" }, run = { kind = "amount" } } },
-  notify = { kind = "text", list = true },
-  ask_on_tie = { kind = "boolean" },
+  protocol = { type = "boolean" },
+  timeouts = { fields = { context_load = { type = "amount" }, step = { type = "amount" }, run = { type = "amount" } } },
+  notify = { type = "text", list = true },
+  ask_on_tie = { type = "boolean" },
 }
 
 ---How often a result that a check refused is asked for anew, where nothing is said.

@@ -11,20 +11,20 @@ local M = {}
 
 ---What a question may say.
 M.FIELDS = {
-  header = { kind = "text" },
-  question = { kind = "text", required = true },
-  options = { kind = "table" },
-  text = { kind = "boolean" },
-  edit = { kind = "string" },
+  header = { type = "text" },
+  question = { type = "text", required = true },
+  options = { type = "table" },
+  text = { type = "boolean" },
+  edit = { type = "string" },
   default = {},
-  detail = { kind = "string" }, -- shown whole below the question
-  approval = { kind = "text" }, -- the digest of what is approved (run/approval.lua)
+  detail = { type = "string" }, -- shown whole below the question
+  approval = { type = "text" }, -- the digest of what is approved (run/approval.lua)
 }
 
 local OPTION <const> = {
-  id = { kind = { "text", "integer" }, required = true },
-  label = { kind = "text" },
-  description = { kind = "string" },
+  id = { type = { "text", "integer" }, required = true },
+  label = { type = "text" },
+  description = { type = "string" },
 }
 
 local function options_of(given)

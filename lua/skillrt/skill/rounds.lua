@@ -18,12 +18,12 @@ local M = {}
 ---@field key string           how the books name it
 
 local FIELDS = {
-  first = { kind = "id", required = true },
-  last = { kind = "id", required = true },
+  first = { type = "id", required = true },
+  last = { type = "id", required = true },
   over = {},
   again = {},
-  max_rounds = { kind = "positive" },
-  asks_first = { kind = "boolean" },
+  max_rounds = { type = "positive" },
+  asks_first = { type = "boolean" },
 }
 
 local function place_of(phases, id, where)

@@ -1,4 +1,4 @@
--- skill/schema.lua: checks a table a person wrote against a list of fields: kinds, required, enum,
+-- skill/schema.lua: checks a table a person wrote against a list of fields: types, required, enum,
 -- lists, nested records; an unknown field is named together with the nearest known one.
 --
 -- Knows nothing of skills: the field lists live with the modules that use them (skill, action,
@@ -10,7 +10,7 @@ local plain = require("skillrt.base.plain")
 local M = {}
 
 ---@class skillrt.Field
----@field kind string|string[]?   name or names in M.kinds
+---@field type string|string[]?   name or names in M.types
 ---@field list boolean?           a list of such values; a single value is a list of one
 ---@field map boolean?            a table from names to such values
 ---@field enum string[]?          the only texts allowed
@@ -39,7 +39,7 @@ end
 
 ---What a field may be: value -> normal form, or nil and what it must be instead.
 ---@type table<string, fun(value: any): any, string?>
-M.kinds = {
+M.types = {
   any = function(value)
     return value
   end,
@@ -83,14 +83,14 @@ M.kinds = {
   end,
 }
 
--- One value against one kind or several; of several the first that fits counts.
-local function check_kind(value, kind)
-  if type(kind) == "string" then
-    return M.kinds[kind](value)
+-- One value against one type or several; of several the first that fits counts.
+local function check_type(value, wanted)
+  if type(wanted) == "string" then
+    return M.types[wanted](value)
   end
   local words = {}
-  for _, one in ipairs(kind) do
-    local normal, problem = M.kinds[one](value)
+  for _, one in ipairs(wanted) do
+    local normal, problem = M.types[one](value)
     if problem == nil then
       return normal
     end
@@ -124,7 +124,7 @@ local function check_one(value, field, where)
   elseif field.enum then
     normal, problem = check_enum(value, field.enum)
   else
-    normal, problem = check_kind(value, field.kind or "any")
+    normal, problem = check_type(value, field.type or "any")
   end
   if problem then
     return nil, where .. " " .. problem

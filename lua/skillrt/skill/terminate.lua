@@ -67,7 +67,7 @@ end
 local END_FIELDS = {
   when = { required = true },
   status = { enum = ENDS, default = "completed" },
-  reason = { kind = "text" },
+  reason = { type = "text" },
 }
 
 -- One entry of `terminate`.

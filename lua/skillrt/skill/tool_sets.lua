@@ -31,11 +31,11 @@ local M = {}
 ---@field summary integer                bytes of what is told of the phases before; 0: nothing
 
 local SET <const> = {
-  name = { kind = "id", required = true },
-  description = { kind = "string" },
-  tools = { kind = "text", list = true },
-  optional = { kind = "text", list = true },
-  prompt = { kind = "text" },
+  name = { type = "id", required = true },
+  description = { type = "string" },
+  tools = { type = "text", list = true },
+  optional = { type = "text", list = true },
+  prompt = { type = "text" },
 }
 
 ---How a switch comes about.
@@ -48,14 +48,14 @@ M.MAP = { analyzeClass = "analysis", writeFile = "generation", compileProject = 
 local SWITCHING <const> = {
   by = { enum = M.BY, default = "orchestrator" },
   when = { enum = { "always", "cost" }, default = "always" },
-  start = { kind = "text" },
-  next = { kind = "table" },
-  rules = { kind = "text", map = true },
-  map = { kind = "text", map = true },
-  window = { kind = "positive", default = 6 },
-  lead = { kind = "positive", default = 2 },
-  fallback = { kind = "text" },
-  summary = { kind = "count", default = 4096 },
+  start = { type = "text" },
+  next = { type = "table" },
+  rules = { type = "text", map = true },
+  map = { type = "text", map = true },
+  window = { type = "positive", default = 6 },
+  lead = { type = "positive", default = 2 },
+  fallback = { type = "text" },
+  summary = { type = "count", default = 4096 },
 }
 
 ---Tools without which something else cannot work: who needs them (R105).
@@ -65,12 +65,12 @@ M.NEEDED_BY = { SyntaxCheckerTool = "CompileGuard" }
 M.OPTIONAL = { "LspSyntaxCheckerTool", "MutationTestTool" }
 
 local KEEPS <const> = {
-  at_start = { kind = "table" },
-  at_end = { kind = "table" },
-  counts = { kind = "text" },
-  needs = { kind = "text", list = true },
-  writes = { kind = "text", list = true },
-  takes = { kind = "text", map = true },
+  at_start = { type = "table" },
+  at_end = { type = "table" },
+  counts = { type = "text" },
+  needs = { type = "text", list = true },
+  writes = { type = "text", list = true },
+  takes = { type = "text", map = true },
 }
 
 ---@class skillrt.Keeps  state fields that the runtime writes, and not the agent (F51)

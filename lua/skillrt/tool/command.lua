@@ -9,15 +9,15 @@ local words_of = require("skillrt.tool.words")
 local M = {}
 
 M.FIELDS = {
-  command = { kind = "string", list = true, required = true },
-  description = { kind = "text", required = true },
-  stdin = { kind = "string" },
-  cwd = { kind = "text" },
-  env = { kind = "string", map = true },
-  timeout = { kind = "seconds", default = 600 },
-  max_output = { kind = "positive", default = 16 << 20 },
-  ok_codes = { kind = "count", list = true },
-  usage = { kind = "table" },
+  command = { type = "string", list = true, required = true },
+  description = { type = "text", required = true },
+  stdin = { type = "string" },
+  cwd = { type = "text" },
+  env = { type = "string", map = true },
+  timeout = { type = "seconds", default = 600 },
+  max_output = { type = "positive", default = 16 << 20 },
+  ok_codes = { type = "count", list = true },
+  usage = { type = "table" },
 }
 
 ---What a program came to, as a model is told it.

@@ -7,7 +7,7 @@ local roots_of = require("skillrt.tool.roots")
 
 local M = {}
 
-M.FIELDS = { cwd = { kind = "text" }, timeout = { kind = "seconds", default = 60 } }
+M.FIELDS = { cwd = { type = "text" }, timeout = { type = "seconds", default = 60 } }
 
 local INPUT <const> = {
   type = "object",

@@ -8,12 +8,12 @@ local names = require("skillrt.base.names")
 local M = {}
 
 M.FIELDS = {
-  hosts = { kind = "text", list = true }, -- only these, and what lies below "*.example.org"
-  addresses = { kind = "text", list = true, default = {} }, -- networks besides the public ones
-  headers = { kind = "string", map = true, default = {} },
-  timeout = { kind = "seconds", default = 60 },
-  max_reply = { kind = "positive", default = 4 << 20 },
-  ca_file = { kind = "text" },
+  hosts = { type = "text", list = true }, -- only these, and what lies below "*.example.org"
+  addresses = { type = "text", list = true, default = {} }, -- networks besides the public ones
+  headers = { type = "string", map = true, default = {} },
+  timeout = { type = "seconds", default = 60 },
+  max_reply = { type = "positive", default = 4 << 20 },
+  ca_file = { type = "text" },
 }
 
 local INPUT <const> = {

@@ -27,14 +27,14 @@ local M = {}
 
 ---What every tool may say of itself.
 M.COMMON = {
-  description = { kind = "text" },
-  approval = { kind = { "text", "function" } },
-  acts = { kind = "boolean" },
-  idempotent = { kind = "boolean" },
-  alone = { kind = "boolean" },
-  outside = { kind = "boolean" },
-  max_result = { kind = "positive" },
-  input = { kind = "table" },
+  description = { type = "text" },
+  approval = { type = { "text", "function" } },
+  acts = { type = "boolean" },
+  idempotent = { type = "boolean" },
+  alone = { type = "boolean" },
+  outside = { type = "boolean" },
+  max_result = { type = "positive" },
+  input = { type = "table" },
 }
 
 ---The tools that travel with skillrt, each by its file beside this one.
@@ -122,7 +122,7 @@ end
 -- The fields of a kind, with those of all tools.
 local fields_of = setmetatable({}, {
   __index = function(all, kind)
-    local fields = { builtin = { kind = "text" } }
+    local fields = { builtin = { type = "text" } }
     for _, list in ipairs({ M.COMMON, require("skillrt.tool." .. kind).FIELDS }) do
       for name, field in pairs(list) do
         fields[name] = field

@@ -10,8 +10,8 @@ local names = require("skillrt.base.names")
 local M = {}
 
 M.FIELDS = {
-  run = { kind = "function", required = true },
-  description = { kind = "text", required = true },
+  run = { type = "function", required = true },
+  description = { type = "text", required = true },
 }
 
 -- What the function gave, as a text.

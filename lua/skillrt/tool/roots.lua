@@ -92,8 +92,8 @@ function M.place(roots, path, write)
   return { root = root, name = name == "" and "." or name, shown = path }
 end
 
-local FIELDS <const> = { read = { kind = "text", list = true, default = {} },
-  write = { kind = "text", list = true, default = {} } }
+local FIELDS <const> = { read = { type = "text", list = true, default = {} },
+  write = { type = "text", list = true, default = {} } }
 
 ---The field of a tool, or of a skill, that says its folders.
 M.FIELD = { fields = FIELDS }

@@ -10,11 +10,11 @@ local roots_of = require("skillrt.tool.roots")
 local M = {}
 
 M.FIELDS = {
-  allow = { kind = "table", list = true, required = true },
-  cwd = { kind = "text" },
-  env = { kind = "string", map = true },
-  timeout = { kind = "seconds", default = 600 },
-  max_output = { kind = "positive", default = 16 << 20 },
+  allow = { type = "table", list = true, required = true },
+  cwd = { type = "text" },
+  env = { type = "string", map = true },
+  timeout = { type = "seconds", default = 600 },
+  max_output = { type = "positive", default = 16 << 20 },
 }
 
 local INPUT <const> = {

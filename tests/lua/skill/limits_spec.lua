@@ -13,7 +13,7 @@ local VALUES <const> = { positive = 7, count = 7, seconds = 7.5, amount = 7.5 }
 local function all()
   local given = {}
   for _, row in ipairs(limits.TABLE) do
-    local value = assert(VALUES[row.kind], row.kind)
+    local value = assert(VALUES[row.type], row.type)
     given[row.name] = row.map and { tokens = value } or value
   end
   return given

@@ -5,14 +5,14 @@ local names = require "skillrt.base.names"
 local schema = require "skillrt.skill.schema"
 
 local FIELDS = {
-  id = { kind = "id", required = true },
-  priority = { kind = "number", default = 0 },
-  tags = { kind = "text", list = true },
+  id = { type = "id", required = true },
+  priority = { type = "number", default = 0 },
+  tags = { type = "text", list = true },
   mode = { enum = { "sequential", "autonomous" }, default = "sequential" },
-  file = { kind = "path" },
-  limits = { fields = { max_errors = { kind = "positive", default = 3 }, wait = { kind = "seconds" } } },
-  env = { kind = { "string", "boolean" }, map = true },
-  flag = { kind = "boolean", default = true },
+  file = { type = "path" },
+  limits = { fields = { max_errors = { type = "positive", default = 3 }, wait = { type = "seconds" } } },
+  env = { type = { "string", "boolean" }, map = true },
+  flag = { type = "boolean", default = true },
 }
 
 local function refuse(definition)

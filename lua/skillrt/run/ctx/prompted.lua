@@ -26,19 +26,19 @@ local M = {}
 ---@field isolation string|table|nil  "worktree", or { base = a commit, repository = a folder }
 local OPTIONS <const> = {
   agent = {},
-  agent_type = { kind = "text" },
-  schema = { kind = "table" },
-  model = { kind = "text" },
+  agent_type = { type = "text" },
+  schema = { type = "table" },
+  model = { type = "text" },
   effort = { enum = { "low", "medium", "high", "xhigh", "max" } },
-  label = { kind = "text" },
-  phase = { kind = "text" },
-  tools = { kind = "text", list = true },
-  timeout = { kind = "seconds" },
-  cwd = { kind = "text" },
+  label = { type = "text" },
+  phase = { type = "text" },
+  tools = { type = "text", list = true },
+  timeout = { type = "seconds" },
+  cwd = { type = "text" },
   isolation = {},
 }
 
-local ISOLATION <const> = { base = { kind = "text" }, repository = { kind = "text" }, commit = { kind = "text" } }
+local ISOLATION <const> = { base = { type = "text" }, repository = { type = "text" }, commit = { type = "text" } }
 
 -- The skill's own agent, where it has one, and its name.
 local function own(run)

@@ -35,45 +35,45 @@ local M = {}
 
 -- What may be said of one tool.
 local OF_TOOL = {
-  approval = { kind = { "text", "function" } },
-  acts = { kind = "boolean" },
-  idempotent = { kind = "boolean" },
-  alone = { kind = "boolean" },
-  max_result = { kind = "positive" },
-  timeout = { kind = "seconds" },
+  approval = { type = { "text", "function" } },
+  acts = { type = "boolean" },
+  idempotent = { type = "boolean" },
+  alone = { type = "boolean" },
+  max_result = { type = "positive" },
+  timeout = { type = "seconds" },
 }
 
 -- How tokens are got of a server behind a URL that wants them.
 local OAUTH <const> = {
-  client_id = { kind = "text" }, -- who we are; a URL: a Client ID Metadata Document
-  client_secret = { kind = "text" },
-  scope = { kind = "text" },
+  client_id = { type = "text" }, -- who we are; a URL: a Client ID Metadata Document
+  client_secret = { type = "text" },
+  scope = { type = "text" },
   grant = { enum = { "authorization_code", "client_credentials" }, default = "authorization_code" },
-  port = { kind = "positive" }, -- of the redirect, where the client is registered with one
-  addresses = { kind = "text", list = true, default = {} }, -- networks that its authorization may lie in
+  port = { type = "positive" }, -- of the redirect, where the client is registered with one
+  addresses = { type = "text", list = true, default = {} }, -- networks that its authorization may lie in
 }
 
 local FIELDS = {
-  command = { kind = "string", list = true },
-  args = { kind = "string", list = true, default = {} },
-  env = { kind = "string", map = true, default = {} },
-  cwd = { kind = "text" },
-  url = { kind = "text" },
-  headers = { kind = "string", map = true, default = {} },
-  oauth = { kind = { "table", "boolean" } },
+  command = { type = "string", list = true },
+  args = { type = "string", list = true, default = {} },
+  env = { type = "string", map = true, default = {} },
+  cwd = { type = "text" },
+  url = { type = "text" },
+  headers = { type = "string", map = true, default = {} },
+  oauth = { type = { "table", "boolean" } },
   protocol = { enum = { "2025-11-25", "2026-07-28" } },
   type = { enum = { "stdio", "http", "streamable-http" } },
-  timeout = { kind = "seconds", default = 120 },
-  trusted = { kind = "boolean", default = false },
-  tools = { kind = "table" },
-  approval = { kind = { "text", "function" } },
-  roots = { kind = "text", list = true },
-  elicitation = { kind = "boolean", default = true },
-  sampling = { kind = "text" },
-  resources = { kind = "boolean", default = false },
-  max_restarts = { kind = "count", default = 5 },
-  ca_file = { kind = "text" },
-  max_reply = { kind = "positive", default = 16 << 20 },
+  timeout = { type = "seconds", default = 120 },
+  trusted = { type = "boolean", default = false },
+  tools = { type = "table" },
+  approval = { type = { "text", "function" } },
+  roots = { type = "text", list = true },
+  elicitation = { type = "boolean", default = true },
+  sampling = { type = "text" },
+  resources = { type = "boolean", default = false },
+  max_restarts = { type = "count", default = 5 },
+  ca_file = { type = "text" },
+  max_reply = { type = "positive", default = 16 << 20 },
 }
 
 -- Bytes of what may be a secret: shorter ones stand in every text.
