@@ -243,6 +243,20 @@ describe("a run in trouble", function()
     assert.truthy(run.out:find("closed a\nclosed b\ntold early late\n", 1, true), run.out .. run.err)
   end)
 
+  it("is read as Lua reads files, and so are its helpers: a mark of UTF-8 and a line for the shell are left out", function()
+    local folder <close> = kit.folder()
+    local helper = "return { n = 7 }"
+    for i, head in ipairs { "\xEF\xBB\xBF", "#!/usr/bin/env skillrt\n", "\xEF\xBB\xBF#!/usr/bin/env skillrt\n" } do
+      folder.file("helper.lua", head .. helper)
+      folder.file("s.lua", head .. [[
+        return require "skillrt".skill { name = "s", state = {}, actions = { { id = "a", run = function()
+          return { n = require "helper".n }
+        end } } } ]])
+      local run = kit.run(folder, { "s.lua", "--work-dir", "w" .. i, "--quiet" })
+      assert.equal(0, run.code, run.err)
+    end
+  end)
+
   it("goes on to its end when nobody reads its lines any more", function()
     local folder <close> = kit.folder()
     folder.file("count.lua", (COUNT:gsub("n < 2", "n < 90"):gsub("max_runs = 5", "max_runs = 90")))
@@ -273,6 +287,9 @@ describe("bad input", function()
 
   it("names a script that is missing, and the command that may be meant", function()
     says(2, { "nowhere.lua" }, {}, "skillrt: nowhere.lua: no such file", "skillrt --help")
+    says(2, { "run", "" }, {}, "skillrt: SCRIPT: is empty; name a script or a skill's folder")
+    says(2, { "status", "some.lua" }, { ["some.lua"] = "" }, "some.lua/state.json: Not a directory", "a run is a directory; name that")
+    says(2, { "rollback", "runs/a@7", "--to", "3" }, {}, "name the run: runs/a (rollback: --to 7)")
     says(2, { "reusme" }, {}, "reusme: no such file", "did you mean the command skillrt resume?")
     says(2, { "resum", "runs/a", "--from", "b" }, {}, "resum: no such file", "did you mean the command skillrt resume?")
     says(2, { "stat", "runs/a" }, {}, "stat: no such file", "did you mean the command skillrt status?")

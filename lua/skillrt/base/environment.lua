@@ -140,6 +140,16 @@ local function is_there(path)
   return files.stat(path) ~= nil
 end
 
+---A file's text as a function, as `lua` takes files: without a mark of UTF-8 and a first line for the shell.
+---@param text string
+---@param chunkname string
+---@param env table
+---@return function|nil
+---@return string? message
+function M.chunk(text, chunkname, env)
+  return load(text:gsub("^\xEF\xBB\xBF", "", 1):gsub("^#[^\n]*", "", 1), chunkname, "t", env)
+end
+
 -- The function that a helper's file holds; noted.
 local function chunk_of(self, path, env)
   if not files.is_absolute(path) and not is_there(path) and is_there(files.join(self.dir, path)) then
@@ -150,7 +160,7 @@ local function chunk_of(self, path, env)
     return nil, message
   end
   note(self, path, text)
-  return load(text:gsub("^#[^\n]*", "", 1), "@" .. path, "t", env)
+  return M.chunk(text, "@" .. path, env)
 end
 
 local function lua_file_of(self, name)

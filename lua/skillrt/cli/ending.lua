@@ -40,8 +40,16 @@ local HINTS = {
     if message:find(": holds no run: one was begun here", 1, true) then
       return "no step of it was begun: begin the run again, in this directory or another"
     end
+    local dir, place = message:match("^([^@]+)@([^/@]+): holds no run$")
+    if place then
+      return text_of.escape(("DIR@PLACE is for show, diff and fork; else name the run: %s (rollback: --to %s)"):format(
+        text_of.shell(dir), text_of.shell(place)))
+    end
     return message:find(": holds no run$") and 'a run with context = "memory" leaves nothing; any other names its '
       .. "directory in its last line"
+  end,
+  system = function(_, message)
+    return message:find("/state%.json: Not a directory$") and "a run is a directory; name that"
   end,
   corrupt = function(dir)
     return dir and ("what can be read of it: skillrt log %s"):format(dir)

@@ -24,7 +24,7 @@ end
 -- Runs a chunk in an environment of its own; `path` is its name in messages.
 local function run(text, path, chunkname, before)
   local loaded = environment.new(path, before)
-  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), chunkname, "t", loaded.env)
+  local chunk, problem = environment.chunk(text, chunkname, loaded.env)
   if not chunk then
     local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
     return nil, place, "invalid"

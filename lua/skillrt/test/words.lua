@@ -4,6 +4,8 @@
 -- Small and our own: what is installed has no busted, and a skill's tests must run where the skill does. Knows no
 -- skills and no runs.
 
+local environment = require("skillrt.base.environment")
+
 local M = {}
 
 ---@class skillrt.test.Block
@@ -74,7 +76,7 @@ function M.read(path, text, env)
   for name, word in pairs(words(root)) do
     env[name] = word
   end
-  local chunk, problem = load(text:gsub("^#[^\n]*", "", 1), "@" .. path, "t", env)
+  local chunk, problem = environment.chunk(text, "@" .. path, env)
   local ok = chunk ~= nil
   if chunk then
     ok, problem = xpcall(chunk, function(raised)

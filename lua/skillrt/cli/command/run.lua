@@ -86,6 +86,10 @@ function M.missing(script)
   local ending = require("skillrt.cli.ending")
   local help = require("skillrt.cli.help")
   local all = {}
+  if script == "" then
+    ending.complain("SCRIPT: is empty; name a script or a skill's folder")
+    return require("skillrt.cli.exit_codes").usage
+  end
   for i, command in ipairs(help.commands()) do
     all[i] = command.name
   end
