@@ -65,6 +65,33 @@ describe("a tool loop", function()
     assert.is_true(paid <= 3, paid)
   end)
 
+  it("performs what is to be alone alone, and in its place: edits of one reply build on each other", function()
+    local wire, project = WIRES.anthropic, R.folder()
+    R.write(project .. "/f", "a")
+    local nap = { description = "x", command = { "sleep", "0.05" }, acts = false }
+    local tools = { nap = nap, only = { description = "x", command = { "sleep", "0.02" }, acts = false, alone = true },
+      edit = { roots = { write = { project } } }, read_file = { roots = { write = { project } } } }
+    local function edit(id, old, new) return { id = id, name = "edit", input = { path = project .. "/f", old = old, new = new } } end
+    local calls = { { id = "1", name = "nap", input = {} }, { id = "2", name = "nap", input = {} },
+      { id = "3", name = "only", input = {} }, { id = "4", name = "nap", input = {} }, edit("5", "a", "b"), edit("6", "b", "c"),
+      { id = "7", name = "read_file", input = { path = project .. "/f" } } }
+    local result, dir = run({ tools = tools, agents = { model = wire.agent(server.url .. "/plan") } },
+      { raw(wire.asks(calls)), raw(wire.says(GOOD)) })
+    assert.equal("completed", result.status, result.message)
+    local open, order = 0, {}
+    for _, record in ipairs(R.records(dir)) do
+      if record.t == "call" and record.kind == "command" then
+        open = open + 1
+        order[#order + 1] = open
+      elseif record.t == "result" and record.reply and record.c:find "%." then
+        open = open - 1
+      end
+    end
+    assert.same({ 1, 2, 1, 1 }, order)
+    assert.equal("c", wire.results(select(2, server.request(2)))[7][2])
+    assert.equal("c", R.read(project .. "/f"))
+  end)
+
   it("asks for leave once, with the arguments, where people take part in what acts", function()
     local wire = WIRES.anthropic
     local skill = { interaction = "interactive", agents = { model = wire.agent(server.url .. "/plan") }, tools = {
