@@ -134,12 +134,18 @@ function Runs:go_on(dir, words)
   return self:start(table.move(words or {}, 1, #(words or {}), #all + 1, all), nil, dir)
 end
 
----Tells who goes on with a run to stop; it can be resumed.
+---Tells who goes on with a run, or is about to, to stop; it can be resumed.
 ---@param dir string
 ---@return boolean|nil ok
 ---@return string? message
-function M.stop(dir)
+function Runs:stop(dir)
   local pid, host = core.holder(dir)
+  for _, one in ipairs(pid and {} or self.programs) do
+    if one.of == dir and not one.code and not one.handle:code() then
+      one.handle:stop()
+      return true
+    end
+  end
   local here = (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+")
   local number = math.tointeger(tonumber(pid))
   if not pid then

@@ -184,7 +184,7 @@ M.LIST = {
       local dir, why = server.runs:dir(given.run)
       local ok = dir
       if dir then
-        ok, why = runs_of.stop(dir)
+        ok, why = server.runs:stop(dir)
       end
       if not ok then
         return refused(why)

@@ -29,7 +29,7 @@ function M.cancel(self, request)
     if follow.program then
       follow.program.handle:stop() -- it may not hold the run yet
     else
-      runs_of.stop(follow.dir)
+      self.runs:stop(follow.dir)
     end
   elseif program then
     program.handle:stop(true)
