@@ -13,13 +13,17 @@ describe("a folder's .mcp.json", function()
   it("is a stranger's programs: shown in full, and not started without a word of its person", function()
     local folder <close> = kit.folder()
     local env = put(folder, [[{"mcpServers": {"one": {"command": "npx", "args": ["-y", "@some/server", "/data"]},
-      "two": {"type": "http", "url": "https://user:secret@example.org/mcp?key=1"}}}]])
+      "two": {"type": "http", "url": "https://user:secret@example.org/mcp?key=1"},
+      "three": {"url": "https://x.example/${environ}", "headers": {"A": "Bearer ${env:TOKEN} ${A:-b}"},
+        "oauth": {"clientSecret": "${HIDDEN}"}}}}]])
     local words = { "run", "s", "--agent", "cat", "--work-dir", "a", env = env, "--", "x" }
     local run = kit.run(folder, words)
     assert.equal(8, run.code, run.err)
     assert.truthy(run.err:find("mcp one: starts npx -y @some/server /data", 1, true), run.err)
     assert.truthy(run.err:find("mcp two: sends to https://example.org/mcp", 1, true), run.err)
     assert.is_nil(run.err:find("secret", 1, true))
+    assert.truthy(run.err:find("mcp three: sends to https://x.example/${environ} (with A, HIDDEN, TOKEN, environ)", 1, true),
+      run.err)
     table.insert(words, 3, "--trust")
     assert.truthy(kit.run(folder, words).code ~= 8)
     folder.file("s/.mcp.json", [[{"mcpServers": {"one": {"command": "rm", "args": ["-rf", "/"]}}}]])
@@ -39,6 +43,16 @@ describe("a folder's .mcp.json", function()
     local servers = assert(server.check_all(".mcp.json", "s", folder.path .. "/s"))
     assert.same({ "x", "y" }, servers.one.argv)
     assert.is_nil(servers.off)
+  end)
+
+  it("says how tokens are got, in our words and in those of others", function()
+    local folder <close> = kit.folder()
+    put(folder, [[{"mcpServers": {"one": {"url": "https://x.example/mcp", "oauth": {"clientId": "we", "scopes": "a b",
+      "callbackPort": 8080, "clientSecret": "${X}", "authServerMetadataUrl": "https://as.example"}}}}]])
+    local servers = assert(server.check_all(".mcp.json", "s", folder.path .. "/s"))
+    assert.same({ "we", "a b", 8080, "${X}" }, { servers.one.oauth.client_id, servers.one.oauth.scope,
+      servers.one.oauth.port, servers.one.oauth.client_secret })
+    assert.truthy(kit.run(folder, { "check", "s" }).out:find('field "authServerMetadataUrl" of oauth is not known', 1, true))
   end)
 
   it("is read in the forms of other programs: their words, comments, commas behind the last, servers without a name for them",

@@ -311,6 +311,38 @@ describe("an official server of MCP", function()
   end)
 end)
 
+describe("a server whose tokens are good for five requests", function()
+  it("is called side by side: each call once, each refresh token once, and none of them is kept with the run", function()
+    local place, dir = R.folder(), R.folder() .. "/run"
+    os.execute("mkfifo " .. place .. "/in")
+    local pipe = assert(io.popen(("%s tests/support/mcp/rotating_server.mjs <%s/in"):format(NODE, place)))
+    local hold = assert(io.open(place .. "/in", "w"))
+    local origin = "http://127.0.0.1:" .. pipe:read "l"
+    local store, url = require "skillrt.tool.mcp.oauth.store", origin .. "/mcp"
+    store.write(url, { token = { access = "access-token-0", refresh = "refresh-token-0", resource = url, issuer = origin,
+      endpoint = origin .. "/token", client = { id = "we", method = "none" } } })
+    local result = assert(R.run({ mcp = { far = { url = url } }, limits = { max_errors = 1, max_retries = 0 },
+      actions = { { id = "a", run = function(_, ctx)
+        return { out = ctx.map({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, function(n)
+          local text, message = ctx.tool("mcp__far__do", { n = n })
+          return text or message
+        end), stats = assert(ctx.await { kind = "http", url = origin .. "/stats" }).body }
+      end } } }, { work_dir = dir }))
+    store.remove(url)
+    hold:close()
+    pipe:close()
+    for n = 1, 12 do
+      assert.equal("did " .. n, result.state.out[n])
+    end
+    local stats = json.decode(result.state.stats)
+    assert.same({ 12, 0 }, { stats.calls, stats.reused })
+    assert.is_true(stats.refreshed >= 2)
+    local found <close> = io.popen("grep -rlE '(access|refresh)-token-[0-9]' " .. dir)
+    assert.equal("", found:read "a")
+    R.clean()
+  end)
+end)
+
 -- Those of the suite's scenarios of authorization that are not played: private_key_jwt wants a signature, the complete
 -- flow across applications the tokens of somebody's identity provider.
 local AUTH <const> = [[metadata-default metadata-var1 metadata-var2 metadata-var3 basic-cimd scope-from-www-authenticate

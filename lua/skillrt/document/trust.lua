@@ -159,6 +159,21 @@ local function without_specs(list)
   return out
 end
 
+-- What of the environment a server behind a URL is sent, by name.
+local function sent_along(one)
+  local out, secret = {}, type(one.oauth) == "table" and one.oauth.client_secret
+  local texts = { one.url, secret or nil }
+  for _, text in pairs(type(one.headers) == "table" and one.headers or {}) do
+    texts[#texts + 1] = text
+  end
+  for _, text in ipairs(texts) do
+    for inner in tostring(text):gmatch("%${([^{}]*)}") do
+      out[inner:match("^env:([%a_][%w_]*)$") or inner:match("^[%a_][%w_]*") or inner] = true
+    end
+  end
+  return out
+end
+
 -- The servers that a folder's .mcp.json starts and sends to, in full.
 local function add_servers(code, path)
   local text = files.read(path, MAX_FILE)
@@ -171,7 +186,9 @@ local function add_servers(code, path)
       argv[#argv + 1] = word
     end
     local env = type(one.env) == "table" and table.concat(sorted(one.env), ", ") or ""
-    code.calls[#code.calls + 1] = one.url and ("mcp %s: sends to %s"):format(name, shown(one.url))
+    local sent = one.url and table.concat(sorted(sent_along(one)), ", ") or ""
+    code.calls[#code.calls + 1] = one.url
+      and ("mcp %s: sends to %s%s"):format(name, shown(one.url), sent ~= "" and " (with " .. sent .. ")" or "")
       or ("mcp %s: starts %s%s"):format(name, line_of(argv), env ~= "" and " (with " .. env .. ")" or "")
   end
   code.parts[#code.parts + 1] = text and "mcp " .. files.digest(text) or nil

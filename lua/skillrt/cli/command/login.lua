@@ -113,7 +113,7 @@ return {
       output.say("warning", ("%s: the browser cannot come back by itself"):format(port))
       port = wanted or PORT
     end
-    local redirect = ("http://127.0.0.1:%d/callback"):format(port)
+    local redirect = ("http://%s:%d/callback"):format(wanted and "localhost" or "127.0.0.1", port)
     local plan, message = performed(function(ctx)
       return login.begin(ctx, server, { redirect = redirect, secrets = { core.uuid(), core.uuid() .. core.uuid() },
         version = core.version })

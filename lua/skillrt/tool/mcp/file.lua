@@ -24,6 +24,9 @@ end
 -- What is called otherwise elsewhere.
 local NAMES <const> = { serverUrl = "url", httpUrl = "url", transport = "type", transportType = "type",
   workingDirectory = "cwd" }
+local OF_OAUTH <const> = { clientId = "client_id", clientSecret = "client_secret", scopes = "scope",
+  callbackPort = "port", client_id = "client_id", client_secret = "client_secret", scope = "scope", port = "port",
+  grant = "grant", addresses = "addresses" }
 local KINDS <const> = { stdio = "stdio", ["local"] = "stdio", http = "http", streamablehttp = "http", remote = "http" }
 
 -- What is for people or for the program that the file was written for.
@@ -124,6 +127,19 @@ local function kind_of(given)
     given == "sse" and "; many such servers have streamable HTTP at another URL" or "")
 end
 
+-- How tokens are got, in our words.
+local function oauth_of(given, tell)
+  local out = {}
+  for _, key in ipairs(names.sorted(given)) do
+    if OF_OAUTH[key] then
+      out[OF_OAUTH[key]] = given[key]
+    else
+      tell("warning", ("field %s of oauth is not known here, and was not looked at"):format(names.show(key)))
+    end
+  end
+  return out
+end
+
 -- One server in our words; nil: it is left out. `tell(level, text)` says what else there was.
 local function translated(one, known, tell)
   if one.disabled == true or one.enabled == false or one.isActive == false then
@@ -138,6 +154,8 @@ local function translated(one, known, tell)
       if type(value) == "table" and next(value) ~= nil or value == true then
         tell("note", ("%s has no meaning here: which tools need a person's leave says `approval`"):format(key))
       end
+    elseif key == "oauth" and type(value) == "table" then
+      out.oauth = oauth_of(value, tell)
     elseif key == "envFile" then
       tell("warning", "envFile is not read: name what it needs in env, as ${NAME}")
     elseif field == "type" then
