@@ -141,12 +141,17 @@ describe("what an agent.yml says besides its sets", function()
       assert.is_nil(none, text)
       assert.matches("verify and repair need a tool set each", message)
     end
-    local folder <close> = skill_folder.make { ["agent.yml"] = "name: a b\nswitching: {order: [a]}\n" .. sets }
+    local folder <close> = skill_folder.make { ["agent.yml"] = "name: a b\nswitching: {order: [a]}\noptional_tools: [Nope]\n" .. sets
+      .. "  - {name: c, tools: [LongName], optional: [LongNane]}\n" }
     local skill, message, _, found = load.load(folder.dir .. "/agent.yml")
     assert(skill, message)
     local told = {}
     for _, one in ipairs(found) do told[#told + 1] = one.level .. " " .. one.what end
-    assert.matches("warning name: must be letters.*note tool set b is no step of the flow", table.concat(told, "\n"))
+    told = table.concat(told, "\n")
+    for _, wanted in ipairs { "warning name: must be letters", 'note optional_tools: no tool set names "Nope"\n',
+      'warning tool set c: optional: no tool set names "LongNane" (did you mean "LongName"?)', "note tool set b is no step" } do
+      assert.truthy(told:find(wanted, 1, true), told)
+    end
   end)
 
   it("binds names to tools that are built in, and says how sets are switched", function()

@@ -94,6 +94,17 @@ local function tool_set(one, key, at, found)
   return set
 end
 
+-- Names of what may be missing that nothing asks for: misspelt, most likely.
+local function tell_idle(list, asked, at, what, found)
+  for _, name in ipairs(list or {}) do
+    if not asked[name] then
+      local meant = names.meant(name, asked)
+      local text = ("%s: no tool set names %s%s"):format(what, names.show(name), meant)
+      found[meant ~= "" and "warn" or "note"](found, "tool-set", at, text)
+    end
+  end
+end
+
 -- What may be missing of a set that does not say (R105).
 local function known_optional(set)
   local out = {}
@@ -226,6 +237,16 @@ function M.switching(document, sets, definition, at, found)
       return at("optional_tools" .. more)
     end, "optional_tools", found)
   end
+  local asked = {}
+  for _, set in ipairs(sets) do
+    for _, name in ipairs(set.tools or {}) do
+      asked[name] = true
+    end
+  end
+  for _, set in ipairs(sets) do
+    tell_idle(set.optional, asked, at "skills", ("tool set %s: optional"):format(set.name), found)
+  end
+  tell_idle(definition.optional_tools, asked, at "optional_tools", "optional_tools", found)
   local given, out, own = document.switching, {}, {}
   if type(given) ~= "table" then
     return out
