@@ -279,9 +279,9 @@ function M.perform(agent, ctx, task)
     end
     want.session = answer.session
     if failure.question and asking.may(ctx, task) and questions < asking.MOST then
-      local told, why, kind = asking.ask(ctx, agent, failure.question)
+      local told, why, cause = asking.ask(ctx, agent, failure.question)
       if not told then
-        return nil, ("%s: %s"):format(agent:label(), why), kind
+        return nil, ("%s: %s"):format(agent:label(), why), cause
       end
       questions, text = questions + 1, asking.told(told)
     elseif failure.form and repairs < agent.max_repairs then

@@ -326,11 +326,11 @@ function M.perform(agent, ctx, task)
     if told then
       talk:add({ role = "user", text = told })
     elseif #reply.calls == 0 and reply.stop ~= "pause" then
-      local outcome, turn, why, kind = read_answer(agent, ctx, task, want, reply, used)
+      local outcome, turn, why, cause = read_answer(agent, ctx, task, want, reply, used)
       if outcome then
         return outcome
       elseif not turn then
-        return failed(why, kind)
+        return failed(why, cause)
       end
       talk:add(turn)
       problem = why

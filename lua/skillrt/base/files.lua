@@ -147,9 +147,9 @@ local function walk(base, folder, depth, found, visit)
   for _, entry in ipairs(entries) do
     local name = folder == "" and entry.name or folder .. "/" .. entry.name
     if entry.kind == "directory" and entry.name ~= ".git" then
-      local ok, why, kind = walk(base, name, depth + 1, found, visit)
+      local ok, why, cause = walk(base, name, depth + 1, found, visit)
       if not ok then
-        return nil, why, kind
+        return nil, why, cause
       end
     elseif entry.kind == "file" and visit(name) then
       found[#found + 1] = name

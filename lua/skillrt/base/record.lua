@@ -144,12 +144,12 @@ function M.decode(payload, read_blob)
     if path[2] then
       holder, key = record[path[1]], path[2]
     end
-    local text, why, kind = read_blob(holder[key].sha256)
+    local text, why, cause = read_blob(holder[key].sha256)
     if text then
-      text, why, kind = json.decode(text)
+      text, why, cause = json.decode(text)
     end
     if text == nil then
-      return nil, why, kind
+      return nil, why, cause
     end
     holder[key] = text
   end

@@ -171,9 +171,9 @@ local function begin(options, settings)
   elseif settings.add then
     return nil, "add: raises the limits of a run that goes on; a new one is given limits"
   end
-  local ok, why, kind = check_trust(options)
+  local ok, why, cause = check_trust(options)
   if not ok then
-    return nil, why, kind
+    return nil, why, cause
   end
   local skill, message, code, findings = loader(options)(options.script or "script", { agent = settings.agent })
   if not skill then

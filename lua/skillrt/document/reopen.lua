@@ -30,9 +30,9 @@ function M.skill_for(work_dir, options, load)
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
   if options.may_load then
-    local ok, why, kind = options.may_load(options.script or first.script, first)
+    local ok, why, cause = options.may_load(options.script or first.script, first)
     if not ok then
-      return nil, why, kind
+      return nil, why, cause
     end
   end
   options._first = first -- to read it again would take a look at the whole journal
@@ -46,7 +46,7 @@ function M.skill_for(work_dir, options, load)
   runner.resuming = going_on
   local own, script = _G.arg, options.script or first.script
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
-  local ok, value, why, kind, traceback = pcall(load or open.load, script, {
+  local ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,
     drawn = first.load,
   })
@@ -57,7 +57,7 @@ function M.skill_for(work_dir, options, load)
   if going_on.result then
     return going_on.result
   end
-  return value, why, kind, traceback
+  return value, why, cause, traceback
 end
 
 ---@param work_dir string

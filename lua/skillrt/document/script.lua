@@ -29,7 +29,7 @@ local function run(text, path, chunkname, before)
     local place = problem:find(path, 1, true) == 1 and problem or ("%s: %s"):format(path, problem)
     return nil, place, "invalid"
   end
-  local ok, value, why, kind = environment.during(loaded, xpcall, chunk, function(raised)
+  local ok, value, why, cause = environment.during(loaded, xpcall, chunk, function(raised)
     if type(raised) == "table" and type(raised.message) == "string" then
       return raised
     elseif type(raised) == "table" and not (getmetatable(raised) or {}).__tostring then
@@ -43,7 +43,7 @@ local function run(text, path, chunkname, before)
     end
     return nil, value.message, value.code, value.traceback
   elseif value == nil and type(why) == "string" then
-    return nil, why, kind
+    return nil, why, cause
   elseif skill.is(value) or (type(value) == "table" and value.status) then
     return value
   end

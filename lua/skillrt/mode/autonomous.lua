@@ -175,12 +175,12 @@ end
 -- What has just failed for good is not chosen again at once.
 local function ask_without(self, id)
   self.available:hold_back(id)
-  local kind, what, why, message = ask_strategy(self)
+  local decision, what, why, message = ask_strategy(self)
   self.available:give_back(id)
-  return kind, what, why, message
+  return decision, what, why, message
 end
 
----@return "start"|"none"|"stop"|"ask" kind
+---@return "start"|"none"|"stop"|"ask" decision
 ---@return skillrt.Action[]|string|table|nil what  those; why; status; the question
 ---@return string? reason  where it starts something: the strategy's
 ---@return string? message

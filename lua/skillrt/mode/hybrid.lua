@@ -35,31 +35,31 @@ function M.new(skill, books, files, ctx)
 end
 
 -- Whether some phases are through: all of them, or as many as may fail.
-local function is_through(self, kind, what, why)
-  return kind == "stop" and (what == "completed" or (why == "phase_failed" and self.before:may_begin()))
+local function is_through(self, decision, what, why)
+  return decision == "stop" and (what == "completed" or (why == "phase_failed" and self.before:may_begin()))
 end
 
----@return string kind
+---@return string decision
 ---@return any what
 ---@return string? why
 ---@return string? message
 function Hybrid:choose()
-  local kind, what, why, message = self.before:choose()
-  if not is_through(self, kind, what, why) then
-    return kind, what, why, message
+  local decision, what, why, message = self.before:choose()
+  if not is_through(self, decision, what, why) then
+    return decision, what, why, message
   end
   local failed, failure = what ~= "completed", message
   local over = self.books.loop_end
   if not over then
-    kind, what, why, message = self.loop:choose()
-    if kind == "stop" then
+    decision, what, why, message = self.loop:choose()
+    if decision == "stop" then
       return self:over(what, why, message)
     end
-    return kind, what, why, message
+    return decision, what, why, message
   end
-  kind, what, why, message = self.after:choose()
-  if kind ~= "stop" or (what ~= "completed" and over.status == "completed") then
-    return kind, what, why, message
+  decision, what, why, message = self.after:choose()
+  if decision ~= "stop" or (what ~= "completed" and over.status == "completed") then
+    return decision, what, why, message
   elseif failed and over.status == "completed" then
     return "stop", "failed", "phase_failed", failure
   end
@@ -68,8 +68,8 @@ end
 
 -- A leading phase that failed, and that the loop went on without.
 local function failed_before(self)
-  local kind, what, why, message = self.before:choose()
-  if kind == "stop" and what ~= "completed" then
+  local decision, what, why, message = self.before:choose()
+  if decision == "stop" and what ~= "completed" then
     return what, why, message
   end
 end

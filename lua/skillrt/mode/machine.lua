@@ -154,7 +154,7 @@ local function by_function(self, name, root)
   return forbidden(self, name, id)
 end
 
----@return "start"|"stop" kind
+---@return "start"|"stop" decision
 ---@return skillrt.Action[]|string what  the one; status
 ---@return string? reason
 ---@return string? message

@@ -129,7 +129,7 @@ end
 ---What rounds decide before a group begins, and behind one that is over.
 ---@param self skillrt.Sequential  with `rounds`
 ---@param is_over boolean
----@return "round"|"stop"|nil kind  nil: nothing is to be decided
+---@return "round"|"stop"|nil decision  nil: nothing is to be decided
 ---@return table|string|nil what    the record; the status
 ---@return integer|string|nil next  the group that comes next; the reason
 ---@return string? message

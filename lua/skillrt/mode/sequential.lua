@@ -114,9 +114,9 @@ local function consider(self, group)
     self.looked = self.looked + 1
     local phase = group[self.looked]
     if not is_over(self.books, phase) then
-      local kind, why = obstacle(self, phase)
-      if kind then
-        return kind, phase, why
+      local decision, why = obstacle(self, phase)
+      if decision then
+        return decision, phase, why
       end
       self.starting[#self.starting + 1] = phase
     end
@@ -136,14 +136,14 @@ local function round_before(self)
 end
 
 local function round_behind(self)
-  local kind, what, at, message = require("skillrt.mode.rounds").choose(self, true)
-  if kind == "round" then
+  local decision, what, at, message = require("skillrt.mode.rounds").choose(self, true)
+  if decision == "round" then
     self.at, self.looked = at, 0
   end
-  return kind, what, at, message
+  return decision, what, at, message
 end
 
----@return "start"|"stop"|"skip"|"refuse"|"round" kind
+---@return "start"|"stop"|"skip"|"refuse"|"round" decision
 ---@return skillrt.Action[]|skillrt.Action|string|table|nil what  those; status; the phase; or the record
 ---@return string? why
 ---@return string? message
@@ -152,18 +152,18 @@ function Sequential:choose()
     return stop_failed(self)
   end
   while self.at <= #self.groups do
-    local kind, what, why, message
+    local decision, what, why, message
     if self.rounds then
-      kind, what, why, message = round_before(self)
+      decision, what, why, message = round_before(self)
     end
-    if not kind then
-      kind, what, why = consider(self, self.groups[self.at])
+    if not decision then
+      decision, what, why = consider(self, self.groups[self.at])
     end
-    if not kind and self.rounds then
-      kind, what, why, message = round_behind(self)
+    if not decision and self.rounds then
+      decision, what, why, message = round_behind(self)
     end
-    if kind then
-      return kind, what, why, message
+    if decision then
+      return decision, what, why, message
     end
     self.at, self.looked = self.at + 1, 0
   end

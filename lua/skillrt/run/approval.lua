@@ -115,15 +115,15 @@ function M.ask(ctx, given)
     end
     error("ctx.approve: " .. message, 3)
   end
-  local answer, why, kind = ctx.await(question)
+  local answer, why, cause = ctx.await(question)
   if answer == M.APPROVE then
     return true
   elseif answer ~= nil then
     return nil, given.what .. ": denied", "denied"
-  elseif kind == "timeout" then
+  elseif cause == "timeout" then
     return nil, ("%s: denied: nobody answered within %g seconds"):format(given.what, given.timeout), "denied"
   end
-  return nil, why, kind
+  return nil, why, cause
 end
 
 return M

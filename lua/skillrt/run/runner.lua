@@ -133,7 +133,7 @@ local function open(parts, options, mode)
     watcher = options.watcher,
     books_bytes = options.books_bytes,
   })
-  local run, report, kind = core.open(self, {
+  local run, report, cause = core.open(self, {
     directory = skill.context ~= "memory" and parts.run.work_dir or nil,
     mode = mode,
     durability = skill.durability,
@@ -150,7 +150,7 @@ local function open(parts, options, mode)
   if run and skill.loaded then
     skill.loaded.told[self] = true
   end
-  return run, report, run and self or kind
+  return run, report, run and self or cause
 end
 
 -- Waits for a run; a script or a step that does so goes on drawing for itself when it is over.
@@ -230,9 +230,9 @@ function M.begin(skill, options)
   if options.at_most then
     options.limits = limits.lowered(skill.limits, options.limits, options.at_most)
   end
-  local parts, message, kind = parts_of(skill, options, options)
+  local parts, message, cause = parts_of(skill, options, options)
   if not parts then
-    return nil, message, kind
+    return nil, message, cause
   end
   if skill.inputs then
     parts.input, message = require("skillrt.skill.inputs").take(skill, parts.input)
@@ -316,12 +316,12 @@ function M.take_up(skill, options)
   if not skill_of.is(skill) then
     error("skillrt: resume needs a skill made by skillrt.skill", 2)
   end
-  local first, why, kind = options._first, nil, nil
+  local first, why, cause = options._first, nil, nil
   if not first then
-    first, why, kind = M.first(options.work_dir)
+    first, why, cause = M.first(options.work_dir)
   end
   if not first then
-    return nil, why, kind
+    return nil, why, cause
   end
   local parts, message, code = parts_of(skill, options, {
     strategy = options.strategy or first.strategy,

@@ -91,14 +91,14 @@ local function fill(self, queue, head, why)
 end
 
 -- What a mode's answer is, where it is no step: "again" if the mode is to be asked once more.
-local function carry_out(self, kind, what, why, message)
-  if kind == "skip" then
+local function carry_out(self, decision, what, why, message)
+  if decision == "skip" then
     assert(self.journal:emit({ t = "skip", phase = what.id, why = why }))
-  elseif kind == "refuse" then
+  elseif decision == "refuse" then
     refuse(self, what, why)
-  elseif kind == "round" then
+  elseif decision == "round" then
     assert(self.journal:emit(what))
-  elseif kind == "loop" then
+  elseif decision == "loop" then
     assert(self.journal:emit({ t = "loop", status = what, reason = why, message = message }))
   else
     return false
@@ -114,22 +114,22 @@ local function must_wait(self)
     or not self.mode:is_concurrent()
 end
 
----@return "wait"|"stop"|"ask" kind
+---@return "wait"|"stop"|"ask" decision
 ---@return any what
 ---@return string? why
 ---@return string? message
 function Scheduler:choose()
   local books, mode = self.books, self.mode
   while true do
-    local kind, what, why, message
+    local decision, what, why, message
     if self.queue[1] and not books.abort then
-      kind, what, why = fill(self, self.queue, self.head, self.why)
-      if kind then
-        kind, what, why, message = mode:over(kind, what, why)
+      decision, what, why = fill(self, self.queue, self.head, self.why)
+      if decision then
+        decision, what, why, message = mode:over(decision, what, why)
       end
     end
     local busy = books.open > 0
-    if not kind then
+    if not decision then
       if busy and (not mode.concurrent or must_wait(self)) then
         return "wait"
       end
@@ -139,35 +139,35 @@ function Scheduler:choose()
         end
         return "wait"
       end
-      kind, what, why, message = self.ends:reached()
-      if kind == "stop" then
+      decision, what, why, message = self.ends:reached()
+      if decision == "stop" then
         if busy then
           return "wait" -- what has begun is ended first
         end
-        kind, what, why, message = mode:over(what, why, message)
-      elseif not kind then
-        kind, what, why, message = mode:choose()
-        if busy and kind ~= "start" then
+        decision, what, why, message = mode:over(what, why, message)
+      elseif not decision then
+        decision, what, why, message = mode:choose()
+        if busy and decision ~= "start" then
           self.asked_at = books.finished
         end
       end
     end
-    if kind == "start" then
-      kind, what, why = fill(self, what, 1, why)
-      if kind then
-        kind, what, why, message = mode:over(kind, what, why)
+    if decision == "start" then
+      decision, what, why = fill(self, what, 1, why)
+      if decision then
+        decision, what, why, message = mode:over(decision, what, why)
       elseif not mode.concurrent and books.open > 0 then
         return "wait"
       end
-    elseif kind == "none" then
+    elseif decision == "none" then
       if busy then
         return "wait"
       end
-      kind, what, why, message = mode:over(self.ends:nothing_left(what))
+      decision, what, why, message = mode:over(self.ends:nothing_left(what))
     end
-    local is_end = kind and not carry_out(self, kind, what, why, message)
-    if is_end and not (what == "aborted" and undo.begins(self, kind, what, why, message)) then
-      return kind, what, why, message
+    local is_end = decision and not carry_out(self, decision, what, why, message)
+    if is_end and not (what == "aborted" and undo.begins(self, decision, what, why, message)) then
+      return decision, what, why, message
     end
   end
 end

@@ -91,17 +91,17 @@ end
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
-  local first, why, kind = reading.first(dir)
+  local first, why, cause = reading.first(dir)
   local seq
   if first then
-    seq, why, kind = moment.find(dir, place)
+    seq, why, cause = moment.find(dir, place)
   end
   local there
   if seq then
-    there, why, kind = moment.books(dir, seq)
+    there, why, cause = moment.books(dir, seq)
   end
   if not there then
-    return nil, why, kind
+    return nil, why, cause
   end
   local changes, left, trouble = rolled_files.plan(dir, seq)
   if not changes then
@@ -151,16 +151,16 @@ end
 ---@return string? message
 ---@return string? code
 function M.fork(dir, place, out, set)
-  local first, why, kind = reading.first(dir)
+  local first, why, cause = reading.first(dir)
   local seq, there
   if first then
-    seq, why, kind = moment.find(dir, place)
+    seq, why, cause = moment.find(dir, place)
   end
   if seq then
-    there, why, kind = moment.books(dir, seq)
+    there, why, cause = moment.books(dir, seq)
   end
   if not there then
-    return nil, why, kind
+    return nil, why, cause
   end
   for key in pairs(set or {}) do
     if state.is_reserved(key) then

@@ -140,9 +140,9 @@ local function from_file(spec, loader)
     return nil, ("strategy %s"):format(tostring(value)), "invalid"
   end
   local short = path:match("([^/]+)%.lua$") or name
-  local strategy, problem, kind = normal(value, short, "strategy " .. path)
+  local strategy, problem, cause = normal(value, short, "strategy " .. path)
   if not strategy then
-    return nil, problem, kind
+    return nil, problem, cause
   end
   strategy.options = spec.options or strategy.options
   strategy.path, strategy.text = path, text

@@ -113,19 +113,19 @@ function Reader:atom()
     end
     return inner
   elseif char == "[" then
-    return { kind = "set", set = self:class() }
+    return { op = "set", set = self:class() }
   elseif char == "." then
     local set = {}
     bytes_of("[^\n]", set)
-    return { kind = "set", set = set }
+    return { op = "set", set = set }
   elseif char == "^" or char == "$" then
-    return { kind = "edge", edge = char }
+    return { op = "edge", edge = char }
   elseif char == "\\" and (self:peek() == "b" or self:peek() == "B") then
-    return { kind = "edge", edge = self:take() }
+    return { op = "edge", edge = self:take() }
   elseif char == "\\" then
     local set = {}
     self:escape(set)
-    return { kind = "set", set = set }
+    return { op = "set", set = set }
   elseif char == "*" or char == "+" or char == "?" then
     self:fail(("has a %s with nothing before it"):format(char))
   end
@@ -133,7 +133,7 @@ function Reader:atom()
   if self.ignore_case then
     set[char:lower():byte()], set[char:upper():byte()] = true, true
   end
-  return { kind = "set", set = set }
+  return { op = "set", set = set }
 end
 
 local COUNT <const> = { ["*"] = { 0 }, ["+"] = { 1 }, ["?"] = { 0, 1 } }
@@ -160,7 +160,7 @@ function Reader:repeated()
     if self:peek() == "?" then -- as few as possible: whether it fits is the same
       self:take()
     end
-    one = { kind = "repeat", one = one, low = count[1], high = count[2] }
+    one = { op = "repeat", one = one, low = count[1], high = count[2] }
   end
 end
 
@@ -169,7 +169,7 @@ function Reader:sequence()
   while self:peek() ~= "" and self:peek() ~= "|" and self:peek() ~= ")" do
     list[#list + 1] = self:repeated()
   end
-  return { kind = "sequence", list = list }
+  return { op = "sequence", list = list }
 end
 
 function Reader:choice()
@@ -183,7 +183,7 @@ function Reader:choice()
     list[#list + 1] = self:sequence()
   end
   self.depth = self.depth - 1
-  return #list == 1 and list[1] or { kind = "choice", list = list }
+  return #list == 1 and list[1] or { op = "choice", list = list }
 end
 
 -- ---- the automaton ----
@@ -201,7 +201,7 @@ local function state(machine, one)
 end
 
 local function made(machine, node, to)
-  return build[node.kind](machine, node, to)
+  return build[node.op](machine, node, to)
 end
 
 function build.set(machine, node, to)

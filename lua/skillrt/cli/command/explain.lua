@@ -42,9 +42,9 @@ local function skill_of(dir, args)
     return nil, message, code
   end
   if first.script then
-    local ok, why, kind = require("skillrt.cli.trust").check(first.script, args, true)
+    local ok, why, cause = require("skillrt.cli.trust").check(first.script, args, true)
     if not ok then
-      return nil, why, kind
+      return nil, why, cause
     end
   end
   collect_skills()
@@ -120,11 +120,11 @@ function M.run(args)
     end
     core.terminal.write(1, table.concat(lines, "\n") .. "\n")
   end
-  local books, message, kind = explain.each(args.dir, skill, show, function(record)
+  local books, message, cause = explain.each(args.dir, skill, show, function(record)
     return not at or record.n == at
   end)
   if not books then
-    return ending.refused(message, kind, nil, args.dir)
+    return ending.refused(message, cause, nil, args.dir)
   elseif not is_known then
     local text = "%s: has no action or phase %s%s"
     return ending.refused(text:format(skill.name, args.action, require("skillrt.base.names").suggest(args.action, ids)),

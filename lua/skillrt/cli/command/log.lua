@@ -99,9 +99,9 @@ local function verify(dir, out)
   local report, message, code = core.read(dir, function(payload, seq)
     count = count + 1
     if payload:find('"blobs":', 1, true) then
-      local record, why, kind = decode(payload, wishes.blob)
+      local record, why, cause = decode(payload, wishes.blob)
       if not record then
-        error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = kind }, 0)
+        error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = cause }, 0)
       end
     end
     return true

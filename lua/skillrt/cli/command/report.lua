@@ -21,9 +21,9 @@ return {
     local ending = require("skillrt.cli.ending")
     if args.record then
       local records, story_of = require("skillrt.run.records"), require("skillrt.run.story")
-      local story, why, kind = story_of.read(args.dir)
+      local story, why, cause = story_of.read(args.dir)
       if not story then
-        return ending.refused(why, kind, nil, args.dir)
+        return ending.refused(why, cause, nil, args.dir)
       end
       local failed = story.status == "failed" or story.status == "aborted"
       core.terminal.write(1, records.record(story, args.record))
@@ -39,9 +39,9 @@ return {
       core.terminal.write(1, html)
       return 0
     end
-    local written, why, kind = require("skillrt.base.files").write(path, html)
+    local written, why, cause = require("skillrt.base.files").write(path, html)
     if not written then
-      return ending.refused(why, kind)
+      return ending.refused(why, cause)
     end
     local text_of = require("skillrt.report.text")
     require("skillrt.report.output").write(text_of.escape(path) .. "\n")

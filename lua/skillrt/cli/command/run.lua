@@ -145,9 +145,9 @@ local function run_script(script, options, args)
       return nil, why, "invalid"
     end
     if args.reset then
-      local kept, problem, kind = require("skillrt.cli.reset").aside(args.work_dir)
+      local kept, problem, cause = require("skillrt.cli.reset").aside(args.work_dir)
       if not kept then
-        return nil, problem, kind
+        return nil, problem, cause
       end
     end
     return runner.run(value, options)
@@ -207,9 +207,9 @@ function M.run(args)
   if not core.files.stat(script) then
     return M.missing(script)
   end
-  local trusted, untold, kind = may_run(script, args)
+  local trusted, untold, cause = may_run(script, args)
   if not trusted then
-    return require("skillrt.cli.ending").refused(untold, kind)
+    return require("skillrt.cli.ending").refused(untold, cause)
   end
   if args.work_dir == "" then
     return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")

@@ -38,11 +38,11 @@ function M.run(args)
   local read = require("skillrt.run.look").behind
   local dir, told, books = args.dir, { next = 0 }, books_of.new()
   local stopped, newest
-  local first, problem, kind = core.read(dir, function()
+  local first, problem, cause = core.read(dir, function()
     return false
   end)
   if not first then
-    return ending.refused(problem, kind, nil, dir)
+    return ending.refused(problem, cause, nil, dir)
   end
   local watch <close> = core.watch(require("skillrt.base.files").join(dir, "journal"))
   local watcher = require("skillrt.report.watch").shown({})

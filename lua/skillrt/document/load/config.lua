@@ -298,9 +298,9 @@ function M.from_path(path, options)
   if raw == nil then
     return nil, ("%s: %s"):format(path, problem), "invalid"
   end
-  local skill_or_nil, why, kind, findings = M.skill(raw, beside(path, options or {}))
+  local skill_or_nil, why, cause, findings = M.skill(raw, beside(path, options or {}))
   if not skill_or_nil then
-    return nil, ("%s: %s"):format(path, why), kind, findings
+    return nil, ("%s: %s"):format(path, why), cause, findings
   end
   return skill_or_nil, nil, nil, findings
 end

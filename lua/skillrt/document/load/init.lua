@@ -234,9 +234,9 @@ function M.load(path, options)
   local is_folder = files.is_folder(path)
   local script = path:gsub("(.)/+$", "%1") .. "/skill.lua"
   if is_folder then
-    local whole, why, kind = check_whole((path:gsub("(.)/+$", "%1")))
+    local whole, why, cause = check_whole((path:gsub("(.)/+$", "%1")))
     if not whole then
-      return nil, why, kind
+      return nil, why, cause
     end
   end
   if is_folder and options.script ~= false and files.stat(script) then

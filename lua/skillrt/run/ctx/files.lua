@@ -43,8 +43,8 @@ function parts.glob(run, step, _, steps)
     end
     local base = source(run.input_dir, dir or ".", "glob")
     local text, message, code = kept.read(steps.journal, step, function()
-      local list, problem, kind = files.glob(base, pattern)
-      return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, kind
+      local list, problem, cause = files.glob(base, pattern)
+      return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, cause
     end)
     if not text then
       return nil, message, code

@@ -56,12 +56,12 @@ local function pins_of(skill)
   if skill.strategy.text then
     pin("strategy " .. skill.strategy.name, skill.strategy.text)
   end
-  local ok, problem, kind = specs.read(skill, function(name, text)
+  local ok, problem, cause = specs.read(skill, function(name, text)
     prompts[name] = text
     pin(name, text)
   end)
   if not ok then
-    return nil, problem, kind
+    return nil, problem, cause
   end
   for _, path in ipairs(skill.documents or {}) do
     local text, message, code = files.read(files.join(skill.dir, path))
@@ -187,9 +187,9 @@ function M.skill(skill, options)
     limits = limits,
     retry = limits ~= skill.limits and with_retries(skill.retry, limits) or nil,
   }, { __index = skill })
-  local pins, prompts, kind = pins_of(prepared)
+  local pins, prompts, cause = pins_of(prepared)
   if not pins then
-    return nil, prompts, kind
+    return nil, prompts, cause
   end
   return prepared, pins, prompts
 end

@@ -64,8 +64,8 @@ function M.over(step, definition, perform)
   local each, by_agent = definition.each, definition.agent ~= nil
   return function(view, ctx)
     local results, message, class = ctx.map(items_of(step, each), function(item, index)
-      local outcome, problem, kind = outcome_of(step, by_agent, perform(view, ctx, item, index))
-      return outcome, problem, kind
+      local outcome, problem, class = outcome_of(step, by_agent, perform(view, ctx, item, index))
+      return outcome, problem, class
     end, { max_parallel = each.max_parallel, on_error = each.on_error, key = each.key })
     if not results then
       return nil, message, class

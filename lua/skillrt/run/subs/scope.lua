@@ -201,9 +201,9 @@ function M.made(policy, call, id, skill, prompts, touch)
   }
   local sub = { id = id, call = call, depth = depth_of(call.step) + 1, run = run }
   if not run.keeps_nothing then
-    local made, why, kind = files.make_folders(run.work_dir)
+    local made, why, cause = files.make_folders(run.work_dir)
     if not made then -- as any record that finds no room: the run pauses
-      error({ message = why, code = kind == "system" and "store" or kind }, 0)
+      error({ message = why, code = cause == "system" and "store" or cause }, 0)
     end
   end
   local journal = journal_for(policy.journal, id)

@@ -100,9 +100,9 @@ end
 ---@return string? class
 ---@return boolean? kept
 function M.within(ctx, base, path, perform)
-  local made, problem, kind = git(ctx, MAKE, path, base.repository, base.commit)
+  local made, problem, cause = git(ctx, MAKE, path, base.repository, base.commit)
   if not made then
-    return nil, problem, kind
+    return nil, problem, cause
   end
   local value, message, class = perform(path)
   local ended, why = git(ctx, END, path, base.repository, base.commit)
