@@ -267,8 +267,8 @@ function Execution:stop_branches(is_meant)
     return a.place < b.place
   end)
   for _, call in ipairs(calls) do
-    if self.calls[call.place] == call and self.world.give_up(call, self.live) then
-      room.release(self, call)
+    if self.calls[call.place] == call then
+      room.give_up(self, call, call.is_round or self.world.give_up(call, self.live))
     end
   end
 end
@@ -295,13 +295,14 @@ end
 local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
-    local known, call, waits = step.known[place], self.calls[place], self.in_turn and self.in_turn[place]
+    local known, call = step.known[place], self.calls[place]
     if self.diverged or self.ended then
       return
     elseif not known then
       self.taken[place] = true
-      if waits then
-        self:wake(waits)
+      if call and call.is_round then
+        self:wake(call.branch)
+        room.release(self, call)
         self:advance()
       end
     elseif call and not self.taken[place] then

@@ -132,4 +132,22 @@ function M.release(self, call)
   end
 end
 
+---Nobody waits for a call any more. Where its end is recorded and comes later, no branch begins in its place before
+---that, as none did.
+---@param self skillrt.Execution
+---@param call skillrt.Call
+---@param is_over boolean
+function M.give_up(self, call, is_over)
+  local at = call.branch.scope
+  if is_over then
+    return M.release(self, call)
+  elseif call.admitted == "free" then
+    call.admitted = nil
+    while at do
+      at.free = at.free - 1
+      at = at.above
+    end
+  end
+end
+
 return M

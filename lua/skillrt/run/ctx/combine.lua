@@ -349,8 +349,7 @@ function M.loop(execution, branch, value, fn)
   local newest = execution.step.rounds[place]
   if newest then
     if newest.is_placed and not execution.live and not execution.taken[place] then
-      execution.in_turn = execution.in_turn or {}
-      execution.in_turn[place] = branch
+      execution:declare({ place = place, branch = branch, request = {}, is_round = true }) -- as its calls were out then
       coroutine.yield(WAIT)
     end
     local entry = world.reread(newest)
