@@ -27,7 +27,7 @@ static const struct harm harms[] = {
 
 enum { SERVED = 60 }; /* points where a program of another's takes part: it takes its time */
 
-/* How often the server of tests/run/skills/mcp.lua may have acted: once for each call, and once
+/* How often the server of tests/run/skills/mcp.lua, or mcp_url.lua, may have acted: once for each call, and once
  * more wherever somebody was asked about one that had left, and said that it shall. */
 static bool acted_too_often(struct crash *c, const char *counted, const char *where) {
   static const char again[] = "-e '\"t\":\"doubt\"' -e '\"kind\":\"ask\".*Send it again'";
@@ -87,6 +87,31 @@ static void over_mcp(const char *skill) {
   setenv("CRASH_MCP", served.path, 1);
   counted(skill, NULL, files, &served);
   scratch_remove(&served);
+}
+
+/* A server behind a URL that asks in between, before each of its answers. */
+static void over_session(const char *skill) {
+  static const char *const files[] = {NULL};
+  struct http_server *server = http_server_start(NULL, NULL, 0);
+  struct scratch served, scripts;
+  char url[CRASH_HTTP_INPUT], script[2 * PATH_MAX];
+  CHECK(server != NULL);
+  if (!server) return;
+  scratch_make(&served);
+  scratch_make(&scripts);
+  int length =
+      snprintf(script, sizeof script,
+               "note %s/acts\nsse\nevent {\"id\":\"q\",\"method\":\"roots/list\"}\nsay done\n",
+               served.path);
+  scratch_write(&scripts, "uncounted", "", 0);
+  scratch_write(&scripts, "tools_call", script, (size_t)length);
+  snprintf(url, sizeof url, "http://127.0.0.1:%d/mcp%.400s", http_server_port(server),
+           scripts.path);
+  setenv("CRASH_URL", url, 1);
+  counted(skill, NULL, files, &served);
+  http_server_stop(server);
+  scratch_remove(&served);
+  scratch_remove(&scripts);
 }
 
 static void over_http(void) {
@@ -152,6 +177,8 @@ int main(void) {
   TEST("a server of MCP that acts and asks, of a run killed anywhere, does nothing twice") {
     over_mcp("mcp");
     over_mcp("mcp with books");
+    over_session("mcp_url");
+    over_session("mcp_url with books");
   }
   TEST("a run that keeps all its books now and then, killed anywhere, goes on from them (F41)") {
     static const char *const printed[] = {"a.txt", "b.txt", "c.txt", "joined.txt", NULL};

@@ -12,9 +12,11 @@
  *   say TEXT                           an event with the answer to this request
  *   sleep MS        await KIND.N       until that request came, 10 s at most
  *   flood N TEXT    big BYTES          N events; an event of so many bytes
+ *   note FILE                          a line more in that file
  *   hang            reset
  *
- * $ID is the id of the message, $N which of its kind it is. Called by http_replies.c. */
+ * $ID is the id of the message, $N which of its kind it is. Where the folder has a file "uncounted"
+ * nothing is kept, and all is the first of its kind. Called by http_replies.c. */
 #include "support/http_server_inside.h"
 
 #include <fcntl.h>
@@ -75,6 +77,8 @@ static void know(struct talk *talk) {
   for (char *at = talk->kind; *at; at++)
     if (*at == '/') *at = '_';
   int fd = -1;
+  snprintf(path, sizeof path, "%s/uncounted", talk->folder);
+  if (access(path, F_OK) == 0) return;
   while (fd < 0 && talk->number < 10000) {
     snprintf(path, sizeof path, "%s/.%s.%d", talk->folder, talk->kind, ++talk->number);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -185,6 +189,10 @@ static bool obey(struct talk *talk, const char *line) {
   if (strcmp(word, "big") == 0) fine = big(talk, text);
   if (strcmp(word, "hang") == 0) http_pause(talk->request, 60000);
   if (strcmp(word, "reset") == 0) fine = http_reset_connection(talk->request);
+  if (strcmp(word, "note") == 0) {
+    FILE *file = fopen(text, "ae");
+    if (file && fputs("called\n", file) >= 0) fclose(file);
+  }
   if (strcmp(word, "say") == 0) {
     char reply[4096];
     snprintf(reply, sizeof reply,
