@@ -69,6 +69,21 @@ static void test_opening(void) {
     opening[0] = NULL;
     teardown();
   }
+  TEST("an answer behind a question is kept for the message that follows, and for no other") {
+    setup();
+    opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}";
+    for (int i = 0; i < 2; i++) {
+      ask(0, "lines", "1", "{\"id\":1,\"method\":\"x\",\"do\":\"note\"}");
+      CHECK_STR(got[0].body, "{\"id\":1,\"method\":\"ask\"}");
+      loop_spend(&loop, 50);
+      ask(0, "lines", "1",
+          i ? "{\"id\":1,\"method\":\"x\",\"do\":\"echo\"}" : "{\"id\":1,\"do\":\"silent\"}");
+      CHECK_STR(got[0].body,
+                i ? "{\"id\":1,\"count\":5,\"length\":33}" : "{\"id\":1,\"noted\":true}");
+    }
+    opening[0] = NULL;
+    teardown();
+  }
   TEST("a call that is given up is withdrawn, and told so") {
     setup();
     withdraw = "{\"id\":9,\"do\":\"echo\"}";
