@@ -72,6 +72,7 @@ static void test_opening(void) {
   TEST("an answer behind a question is kept for the message that follows, and for no other") {
     setup();
     opening[0] = "{\"id\":0,\"method\":\"hello\",\"do\":\"echo\"}";
+    opening[1] = NULL;
     for (int i = 0; i < 2; i++) {
       ask(0, "lines", "1", "{\"id\":1,\"method\":\"x\",\"do\":\"note\"}");
       CHECK_STR(got[0].body, "{\"id\":1,\"method\":\"ask\"}");

@@ -12,8 +12,6 @@ return skillrt.skill {
   mcp = { far = { url = os.getenv "CRASH_URL", roots = { "." } } },
   actions = {
     { id = "first", priority = 10, run = function(_, ctx) return { told = { use(ctx, "one"), use(ctx, "two") } } end },
-    { id = "second", priority = 5, when = "told", run = function(_, ctx)
-      return { pair = ctx.map({ "a", "b" }, function(name) return use(ctx, name) end) }
-    end },
+    { id = "second", priority = 5, when = "told", run = function(_, ctx) return { more = { use(ctx, "a"), use(ctx, "b") } } end },
   },
 }
