@@ -27,8 +27,9 @@ static const struct harm harms[] = {
 
 enum { SERVED = 60 }; /* points where a program of another's takes part: it takes its time */
 
-/* How often the server of tests/run/skills/mcp.lua, or mcp_url.lua, may have acted: once for each call, and once
- * more wherever somebody was asked about one that had left, and said that it shall. */
+/* How often the server of tests/run/skills/mcp.lua, or mcp_url.lua, may have acted: once for each
+ * call, and once more wherever somebody was asked about one that had left, and said that it shall.
+ */
 static bool acted_too_often(struct crash *c, const char *counted, const char *where) {
   static const char again[] = "-e '\"t\":\"doubt\"' -e '\"kind\":\"ask\".*Send it again'";
   static const char unsent[] = "'\"class\":\"lost\".*\"unsent\":true'";
@@ -99,10 +100,9 @@ static void over_session(const char *skill) {
   if (!server) return;
   scratch_make(&served);
   scratch_make(&scripts);
-  int length =
-      snprintf(script, sizeof script,
-               "note %s/acts\nsse\nevent {\"id\":\"q\",\"method\":\"roots/list\"}\nsay done\n",
-               served.path);
+  int length = snprintf(
+      script, sizeof script,
+      "note %s/acts\nsse\nevent {\"id\":\"q\",\"method\":\"roots/list\"}\nsay done\n", served.path);
   scratch_write(&scripts, "uncounted", "", 0);
   scratch_write(&scripts, "tools_call", script, (size_t)length);
   snprintf(url, sizeof url, "http://127.0.0.1:%d/mcp%.400s", http_server_port(server),
