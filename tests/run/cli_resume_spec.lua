@@ -320,3 +320,23 @@ describe("skillrt answer", function()
     assert.truthy(run.err:find("no question is open in this run (it is completed)", 1, true))
   end)
 end)
+
+describe("a script that builds paths of its own", function()
+  it("makes the same calls when its run goes on, from its folder or another", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[
+      local given = ...
+      return require "skillrt".skill { name = "s", state = {}, actions = { { id = "a", run = function(_, ctx)
+        ctx.await { kind = "command", argv = { "echo", given, arg[0], (given:match "^(.*/)") } }
+        ctx.ask "go on?"
+        return { v = 1 }
+      end } } }]])
+    local other <close> = kit.folder()
+    for _, from in ipairs { folder, other } do
+      assert.equal(3, kit.run(folder, { "s.lua", "--work-dir", other.path .. "/w", "--quiet" }).code)
+      local run = kit.run(from, { "answer", other.path .. "/w", "yes" })
+      assert.equal(0, run.code, run.err)
+      os.execute(("rm -rf '%s/w'"):format(other.path))
+    end
+  end)
+end)

@@ -109,7 +109,7 @@ describe("skillrt SCRIPT", function()
       "s.lua", "--set", "dir=a=b", "--set", "limits.deep:=3", "--set", "list:=[1,2]", "--work-dir", "w", "--", "--x", "y",
     })
     assert.equal(0, run.code, run.err)
-    assert.truthy(run.out:find("a=b\t3\t2\t--x\ty\ts.lua\t--x\n", 1, true), run.out)
+    assert.truthy(run.out:find(("a=b\t3\t2\t--x\ty\t%s/s.lua\t--x\n"):format(folder.path), 1, true), run.out)
   end)
 
   it("names a --set that cannot be read", function()

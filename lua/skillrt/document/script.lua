@@ -21,8 +21,8 @@ local function not_a_skill(path, value)
     "no_skill"
 end
 
--- Runs a chunk in an environment of its own; `path` is its name in messages.
-local function run(text, path, chunkname, before)
+-- Runs a chunk in an environment of its own; `path` is its name in messages, `given` what it is called with.
+local function run(text, path, chunkname, before, given)
   local loaded = environment.new(path, before)
   local chunk, problem = environment.chunk(text, chunkname, loaded.env)
   if not chunk then
@@ -36,7 +36,7 @@ local function run(text, path, chunkname, before)
       raised = path .. ": raised a table without a message; raise a text, or { message = ... }"
     end
     return { message = tostring(raised), traceback = debug.traceback(nil, 2), code = "script" }
-  end, path)
+  end, given or path)
   if not ok then
     if value.code == "stopped" then
       error(value, 0)
@@ -50,7 +50,8 @@ local function run(text, path, chunkname, before)
   return not_a_skill(path, value)
 end
 
----Runs a Lua script and gives what it returns: a skill, or a result of skill:run.
+---Runs a Lua script and gives what it returns: a skill, or a result of skill:run. It is called with its whole path, as
+---a resume has no other: what it builds of that stays what it was.
 ---@param path string
 ---@param before table|nil  what it drew while it was loaded, when the run began that goes on now
 ---@return table|nil value
@@ -61,7 +62,7 @@ function M.run(path, before)
   if not text then
     return nil, message, code
   end
-  return run(text, path, "@" .. path, before)
+  return run(text, path, "@" .. path, before, files.join(files.current(), path))
 end
 
 ---Runs a script that lies in no file. Its text is pinned with the run as a file's would be.

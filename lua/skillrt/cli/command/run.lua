@@ -244,7 +244,8 @@ function M.run(args)
   if not watcher then
     return require("skillrt.cli.ending").refused(problem, "invalid")
   end
-  _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = script })
+  local files = require("skillrt.base.files")
+  _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = files.join(files.current(), script) }) -- as on a resume
   local strategy = strategy_of(args.strategy)
   local result, why, code, traceback = run_script(script, {
     work_dir = args.work_dir,
