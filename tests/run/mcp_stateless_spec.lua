@@ -56,6 +56,36 @@ describe("a server of MCP without a handshake", function()
     assert.same({ text = "two" }, last.arguments)
   end)
 
+  it("is asked anew for a list that may be no more, and for what an answer decided", function()
+    local web = R.server "/echo\n"
+    local P, GOOD = require "tests.support.providers", '{"status":"completed","stateUpdates":{},"summary":"x"}'
+    R.write(folder .. "/1", P.bytes(P.anthropic({ { type = "tool_use", id = "t", name = "mcp__far__echo", input = {} } },
+      { stop_reason = "tool_use" })))
+    R.write(folder .. "/2", P.bytes(P.anthropic(GOOD)))
+    web.plan(("/raw?file=%s/1\n/raw?file=%s/2\n"):format(folder, folder))
+    local result = assert(R.run({ mcp = { far = server("moves", { trusted = true }) }, limits = { max_errors = 1, max_retries = 0 },
+      agents = { model = skillrt.agent.anthropic { url = web.url .. "/plan", tools = { "mcp__far" } } },
+      actions = { { id = "a", agent = "model", prompt = "p p" } } }, { work_dir = folder .. "/talk" }))
+    local sent = {}
+    for n = 1, 2 do
+      for _, tool in ipairs(select(2, web.request(n)).tools) do sent[#sent + 1] = tool.name end
+    end
+    require("skillrt.agent.pace").forget()
+    web.stop()
+    assert.equal("completed", result.status, result.message)
+    assert.equal("mcp__far__echo read ask_user read ask_user mcp__far__later", table.concat(sent, " "))
+    local live = { changed = 3, kept = { ['["tools/list",{}]'] = { changed = 3, till = os.time() + 60 } } }
+    assert.equal(3, stateless.changed(live))
+    live.kept['["tools/list",{}]'].till = os.time() - 1
+    assert.same({ 4, 4 }, { stateless.changed(live), stateless.changed(live) })
+    os.remove(folder .. "/log")
+    local said
+    run(function(_, ctx) said = { (ctx.mcp("far"):read "x://1"), (ctx.mcp("far"):read "x://1") } end, "good",
+      { roots = { "src" }, protocol = "2026-07-28" })
+    assert.same({ "src", "src" }, said)
+    assert.equal("server/discover resources/read resources/read resources/read resources/read", methods())
+  end)
+
   it("is spared the handshake where its author says what it speaks", function()
     local said
     run(function(_, ctx) said = ctx.tool("mcp__far__echo", { text = "one" }) end, "good", { protocol = "2026-07-28" })

@@ -192,6 +192,13 @@ describe("a model with the tools of a server of MCP", function()
     assert.matches("there is no tool .*mcp__our__act", said[2])
   end)
 
+  it("goes on with the tools that it had where the new list cannot be had now", function()
+    local result, dir = talk({ asks { { "mcp__our__change", {} } } }, { our = server "listed once" }, { tools = { "mcp__our" } })
+    assert.equal("completed", result.status, result.message)
+    assert.equal(sent(1), (sent(2):gsub("^(read ask_user) (.*)$", "%2 %1")))
+    assert.matches("mcp our: not now", json.encode((R.records(dir, "note"))))
+  end)
+
   -- A skill whose talk is in a set, which binds names to tools of the server.
   local function phased(one, more)
     local definition = skill({ our = one }, more)

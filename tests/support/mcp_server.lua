@@ -184,6 +184,9 @@ function METHOD.initialize()
 end
 
 METHOD["tools/list"] = function(params)
+  if mode == "listed once" and #TOOLS < 5 then
+    return nil, { code = -32603, message = "not now" }
+  end
   if mode == "endless" then
     return { tools = list { TOOLS[1] }, nextCursor = "again" }
   elseif mode == "paged" then

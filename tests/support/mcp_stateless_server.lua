@@ -20,7 +20,21 @@ METHOD["server/discover"] = function()
     cacheScope = "private" }
 end
 
+local moved = false
+
+METHOD["resources/read"] = function(params)
+  if not params.inputResponses then
+    return { resultType = "input_required", requestState = "r", inputRequests = { where = { method = "roots/list" } } }
+  end
+  return { resultType = "complete", ttlMs = 60000, cacheScope = "private",
+    contents = { { uri = params.uri, text = params.inputResponses.where.roots[1].name } } }
+end
+
 METHOD["tools/list"] = function()
+  if moved then
+    return { resultType = "complete", ttlMs = 60000, cacheScope = "private",
+      tools = { { name = "later", description = "Came later", inputSchema = { type = "object" } } } }
+  end
   return { resultType = "complete", ttlMs = mode == "fleeting" and 0 or 60000, cacheScope = "private",
     tools = { { name = "echo", description = "Says it again", inputSchema = { type = "object" } } } }
 end
@@ -28,6 +42,10 @@ end
 local function text(words) return { resultType = "complete", content = { { type = "text", text = words } } } end
 
 METHOD["tools/call"] = function(params)
+  if mode == "moves" and params.name == "echo" then
+    moved = true
+    return nil
+  end
   local name, given = params.name, params.inputResponses
   if name == "ask" and not given then
     return { resultType = "input_required", requestState = "state-1",
@@ -52,7 +70,8 @@ for line in io.lines() do
     answer.error = { code = -32022, message = "unsupported", data = { supported = { VERSION }, requested = "none" } }
   elseif message.id then
     answer.result = METHOD[message.method] and METHOD[message.method](message.params)
-    answer.error = not answer.result and { code = -32601, message = "no such method" } or nil
+    local code = METHOD[message.method] and -32602 or -32601
+    answer.error = not answer.result and { code = code, message = "there is none" } or nil
   end
   if message.id then
     io.write(json.encode(answer), "\n")

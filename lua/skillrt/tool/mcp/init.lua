@@ -48,7 +48,9 @@ end
 
 -- How often a server said that its tools changed.
 local function changed(client)
-  return client.ctx.drawn(function() return client.live.changed end)
+  return client.ctx.drawn(function()
+    return client.live.kept and require("skillrt.tool.mcp.stateless").changed(client.live) or client.live.changed
+  end)
 end
 
 -- Lists a server's tools anew where it said that they changed: whether it did.
@@ -57,14 +59,19 @@ local function renewed(one, registry)
   if count == one.count then
     return false
   end
-  for _, name in ipairs(one.added) do
+  local before = {}
+  for i, name in ipairs(one.added) do
+    before[i] = registry:find(name)
     registry:remove(name)
   end
-  local added, message = tools.add(one.client, registry)
+  local added, message, class = tools.add(one.client, registry)
   if not added then
-    one.client.ctx.log(message) -- it goes on without them
+    one.client.ctx.log(message)
+    for _, tool in ipairs(class ~= "denied" and before or {}) do -- it cannot be asked now: with those it had
+      registry:add(tool)
+    end
   end
-  one.added, one.count = added or {}, count
+  one.added, one.count = added or class ~= "denied" and one.added or {}, count
   return true
 end
 

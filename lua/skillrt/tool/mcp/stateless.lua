@@ -19,6 +19,7 @@ M.REFUSED = "speaks no protocol with a handshake"
 local VERSIONS <const> = -32022
 local CODES <const> = { [-32601] = true, [VERSIONS] = true }
 local HEADERS <const> = -32020 -- headers and body differ
+local UNKNOWN <const> = -32602 -- no such tool, or not with these arguments
 
 local META <const> = "io.modelcontextprotocol/"
 local MAX_ROUNDS <const>, MAX_KEPT <const>, MAX_TEXT <const>, LONGEST <const> = 100, 32, 1 << 20, 86400
@@ -123,6 +124,9 @@ local function asked(client, method, params, options)
     call.input = input_of(client, params.name) or {}
     return asked(client, method, params, call)
   end
+  if problem == UNKNOWN and method == "tools/call" then
+    client.live.changed = client.live.changed + 1 -- what was listed may be no more
+  end
   return client:result_of(answer)
 end
 
@@ -147,6 +151,18 @@ end
 local function kept(live, key)
   local one = live.kept and live.kept[key]
   return one and one.changed == live.changed and os.time() < one.till and one.text or ""
+end
+
+---How often a server's tools are known to have changed: nobody says so unasked, but a list that was kept as long as it
+---may is to be asked for again.
+---@param live skillrt.McpLive
+---@return integer
+function M.changed(live)
+  local one = live.kept and live.kept[encode({ "tools/list", {} })]
+  if one and one.changed == live.changed and os.time() >= one.till then
+    live.changed = live.changed + 1
+  end
+  return live.changed
 end
 
 local function keep(live, key, result)
@@ -208,12 +224,12 @@ function M.request(client, method, params, options)
   if text ~= "" then
     return json.decode(text)
   end
-  for _ = 1, MAX_ROUNDS do
+  for round = 1, MAX_ROUNDS do
     local result, message, class = asked(client, method, params, options)
     if not result then
       return nil, message, class
     elseif result.resultType == nil or result.resultType == "complete" then
-      keep(live, key or method, key and result or {})
+      keep(live, key or method, key and round == 1 and result or {}) -- one that an answer decided is not kept
       return result
     elseif result.resultType ~= "input_required" then
       return nil, client:said("gives a result of the kind %s, which is not known here", names.show(result.resultType)),
