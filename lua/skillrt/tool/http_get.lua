@@ -60,6 +60,9 @@ local function perform(tool, ctx, arguments)
   return reply and reply.body, message
 end
 
+-- Headers that anybody may see. Others, which may hold a key, go to hosts that are named, not to whom a model likes.
+local OPEN <const> = { accept = true, ["accept-language"] = true, ["user-agent"] = true }
+
 ---@param given table
 ---@param where string
 ---@return table|nil parts
@@ -68,6 +71,12 @@ function M.make(given, where)
   for _, one in ipairs(given.addresses) do
     if not one:find("^[%x:.]+/?%d*$") then
       return nil, ('%s: addresses are networks such as "10.1.0.0/16", not %s'):format(where, names.show(one))
+    end
+  end
+  for _, name in ipairs(given.hosts and {} or names.sorted(given.headers)) do
+    if not OPEN[name:lower()] then
+      local text = "%s: the header %s would go to any host that a model names; say `hosts`"
+      return nil, text:format(where, names.show(name))
     end
   end
   given.description = given.description or "Gets the text behind a URL."

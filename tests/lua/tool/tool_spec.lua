@@ -40,10 +40,17 @@ describe("tools of a skill", function()
       ['tool "run": field "allow" is missing'] = { run = true },
       ['tool "run": allow%[1%] must be a program and words, not "%*"'] = { run = { allow = { { "*" } } } },
       ['tool "http_get": addresses are networks'] = { http_get = { addresses = { "example.org" } } },
+      ['http_get": the header "Authorization" would go to any host'] = { http_get = {
+        headers = { Authorization = "Bearer x", Accept = "text/plain" } } },
       ['tool "t": must be true or a table'] = { t = "read_file" },
     } do
       assert.matches(text, problem(tools) or "nothing is wrong")
     end
+  end)
+
+  it("of the web send headers that may hold a key to hosts that are named alone", function()
+    assert.is_nil(problem { http_get = { headers = { Authorization = "Bearer x" }, hosts = { "api.example.org" } } })
+    assert.is_nil(problem { http_get = { headers = { ["User-Agent"] = "us", accept = "text/plain" } } })
   end)
 
   it("have folders, and the agents that are given them name those that are there", function()
