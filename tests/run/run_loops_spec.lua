@@ -45,3 +45,31 @@ describe("loops beside each other", function()
     end
   end)
 end)
+
+describe("a sub-run that lost a race", function()
+  after_each(R.clean)
+
+  it("is ended by a resume, too, wherever the run was killed (F40)", function()
+    local function program(ctx, ...)
+      return ctx.await { kind = "command", argv = { ... }, idempotent = true }
+    end
+    local function definition()
+      local inner = R.skill { name = "inner", actions = { { id = "in", run = function(_, ctx)
+        program(ctx, "sleep", "0.1")
+        return { late = true }
+      end } } }
+      return { limits = { max_errors = 1 }, actions = { { id = "a", run = function(_, ctx)
+        local won = ctx.first { function() return ctx.run(inner, {}) end, function() return program(ctx, "true") end }
+        return { won = won ~= nil }
+      end } } }
+    end
+    local dir = R.folder() .. "/run"
+    assert.equal("completed", R.run(definition(), { work_dir = dir }).status)
+    for keep = 3, #R.records(dir) - 2 do
+      local cut = R.folder() .. "/run"
+      R.cut(dir, cut, keep)
+      local again, message = skillrt.resume(cut, { skill = R.skill(definition()) })
+      assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, again and again.message or message))
+    end
+  end)
+end)

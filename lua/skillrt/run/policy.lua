@@ -139,11 +139,11 @@ function Policy:load(fresh, torn)
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
-  self.calls.subs = { leave = function(_, call) -- the first one
+  self.calls.subs = setmetatable({}, { __index = function(_, method) -- the first one leaves, or is given up
     self.subs = subs_of.new(self)
     self.calls.subs = self.subs
-    self.subs:leave(call)
-  end }
+    return function(_, call) return self.subs[method](self.subs, call) end
+  end })
   self.durable_steps = self.books.finished
   if not fresh then
     self.has_arrived, self.calls.used = true, true -- while nobody looked
