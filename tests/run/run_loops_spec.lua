@@ -53,7 +53,7 @@ describe("a sub-run that lost a race", function()
     local function program(ctx, ...)
       return ctx.await { kind = "command", argv = { ... }, idempotent = true }
     end
-    local function definition()
+    local function racing()
       local inner = R.skill { name = "inner", actions = { { id = "in", run = function(_, ctx)
         program(ctx, "sleep", "0.1")
         return { late = true }
@@ -64,11 +64,11 @@ describe("a sub-run that lost a race", function()
       end } } }
     end
     local dir = R.folder() .. "/run"
-    assert.equal("completed", R.run(definition(), { work_dir = dir }).status)
+    assert.equal("completed", R.run(racing(), { work_dir = dir }).status)
     for keep = 3, #R.records(dir) - 2 do
       local cut = R.folder() .. "/run"
       R.cut(dir, cut, keep)
-      local again, message = skillrt.resume(cut, { skill = R.skill(definition()) })
+      local again, message = skillrt.resume(cut, { skill = R.skill(racing()) })
       assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, again and again.message or message))
     end
   end)
