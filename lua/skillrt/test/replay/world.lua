@@ -7,12 +7,13 @@
 
 local clock = require("skillrt.base.fake_clock")
 local divergence = require("skillrt.test.replay.divergence")
+local dressed = require("skillrt.test.replay.dressed")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
+local observed = require("skillrt.test.replay.observed")
 local output_files = require("skillrt.run.output_files")
 local asked_of = require("skillrt.run.books.asked")
 local questions = require("skillrt.run.questions")
-local recording_of = require("skillrt.test.replay.recording")
 local request = require("skillrt.test.replay.request")
 local rest = require("skillrt.run.rest")
 local steady = require("skillrt.run.steady")
@@ -37,9 +38,6 @@ function World.new(recording, dir)
   return self
 end
 
--- What a step gave.
-local GIVEN <const> = { "set", "out", "context" }
-
 -- A message names its script as it is called now: as it was called then, it is the same one.
 local function renamed(self, entry)
   local known = self.of[entry.step]
@@ -60,7 +58,7 @@ function World:opened(run, policy)
       renamed(self, entry)
     elseif entry.t == "done" then -- before the books have it: it may be a view of the state
       self.gave = {}
-      for _, field in ipairs(GIVEN) do
+      for _, field in ipairs(observed.GIVEN) do
         self.gave[field] = request.lines_of(entry[field])
       end
     end
@@ -68,7 +66,7 @@ function World:opened(run, policy)
   end
 end
 
-local function halt(self)
+function World:halt()
   if self.open then
     self.open:stop()
   end
@@ -77,134 +75,21 @@ end
 ---@param found table
 function World:diverge(found)
   self.divergence = self.divergence or found
-  halt(self)
+  self:halt()
 end
 
 -- ---- the skill ----
 
--- Limits are as they came to be; those of time are not counted.
-local function limits_of(skill, adds)
-  local limits = {}
-  for name, value in pairs(skill.limits) do
-    limits[name] = value
-  end
-  limits.run_timeout = nil
-  for full, amount in pairs(adds) do
-    local name, inner = full:match("^([%w_]+)%.?(.*)$")
-    if inner == "" and type(limits[name]) == "number" then
-      limits[name] = limits[name] + amount
-    elseif type(limits[name]) == "table" and limits[name][inner] then
-      limits[name] = setmetatable({ [inner] = limits[name][inner] + amount }, { __index = limits[name] })
-    end
-  end
-  return limits
-end
-
-local function no()
-  return false
-end
-
 ---@param skill table
 function World:dress(skill)
-  local agents = {}
-  for name, agent in pairs(skill.agents) do
-    agents[name] = setmetatable({ needs_http = no }, { __index = agent, __metatable = getmetatable(agent) })
-  end
-  skill.agents, skill.limits, skill.durability = agents, limits_of(skill, self.recording.adds), "process"
+  dressed.skill(skill, self.recording.adds)
 end
 
--- ---- records of the run as it goes ----
-
--- What a step draws, and what its own functions gave, is as it was.
-local function attach(self, step, number)
-  local known = self.of[step.number]
-  local attempt = known and (known.attempts[number] or known.attempts[#known.attempts])
-  if attempt then
-    step.values = setmetatable(rawget(step, "values") or {}, { __index = attempt.values })
-    step.known = setmetatable(rawget(step, "known") or {}, { __index = attempt.known })
-  end
-end
-
--- A step that waits for nothing more ends when it ended.
-local function hurry(self, known)
-  for _, list in pairs(known and known.results or {}) do
-    if not self.taken[list[#list]] then
-      return
-    end
-  end
-  if known and known.over then
-    clock.pass(math.max(0, known.over.at - clock.now) / 1000)
-  end
-end
-
--- What a step gave against what it gave when it was recorded.
-local function compare(self, known, entry)
-  local function differs(what, how)
-    self.differences[#self.differences + 1] = ("step %d (%s): %s, %s"):format(known.number, known.id, what, how)
-  end
-  local over = known.over
-  if not over then
-    return
-  elseif over.t ~= entry.t then
-    return differs("its end", ("%s -> %s"):format(over.t == "done" and "done" or over.message or over.t,
-      entry.t == "done" and "done" or entry.message or entry.t))
-  end
-  for _, field in ipairs(entry.t == "done" and GIVEN or {}) do
-    local line = request.line(self:placeless(request.lines_of(over[field])), self:placeless(self.gave[field]))
-    if line then
-      differs(field == "set" and "updates" or field == "out" and "output" or field, line)
-    end
-  end
-end
-
-local observe = {}
-
-function observe.start(self, entry, books)
-  local scope, id = self.scopes[entry.sub or ""] or "?", entry.action or entry.phase
-  local count = (self.counts[scope] or 0) + 1
-  local nth = (self.begun[scope .. id] or 0) + 1
-  self.counts[scope], self.begun[scope .. id] = count, nth
-  local known = (self.recording.starts[scope] or {})[count]
-  self.steps = self.steps + 1
-  if known and known.id == id then
-    self.of[entry.step] = known
-    attach(self, books.steps[entry.step], 1)
-    hurry(self, known)
-  elseif known or self.recording.stop and not self.recording.cut then
-    self:diverge({ step = entry.step, id = id, recorded = known and "step " .. known.id or "no further step",
-      now = "step " .. id, why = known and "another step is chosen"
-        or ("the recorded run had ended: %s (%s)"):format(self.recording.stop.status, self.recording.stop.reason) })
-  else
-    self.ended = self.ended or { step = entry.step, id = id }
-    halt(self)
-  end
-end
-
-function observe.call(self, entry)
-  local known = self.of[entry.step]
-  if entry.kind == "run" and known then
-    self.scopes[entry.sub] = recording_of.scope_of(known, entry.c)
-  end
-end
-
-function observe.fail(self, entry, books)
-  local known = self.of[entry.step]
-  if known and entry.retry and books.steps[entry.step] then
-    attach(self, books.steps[entry.step], entry.attempt + 1)
-  elseif known then
-    compare(self, known, entry)
-  end
-end
-
-function observe.done(self, entry)
-  if self.of[entry.step] then
-    compare(self, self.of[entry.step], entry)
-  end
-end
-
+---A record of the run as it goes.
 function World:observe(entry, books)
-  if observe[entry.t] and not self.divergence then
-    observe[entry.t](self, entry, books)
+  local take = observed.of[entry.t]
+  if take and not self.divergence then
+    take(self, entry, books)
   end
 end
 
@@ -274,7 +159,7 @@ local function stuck(self, open)
     end
   end
   self.ended = { step = open.step.number, id = open.step.id, call = open.place }
-  halt(self)
+  self:halt()
 end
 
 ---@param call skillrt.Call
@@ -283,7 +168,7 @@ function World:perform(call)
   self.checked[call] = true
   if wanted and known and known.number == wanted.step and call.place == wanted.c then
     self.ended = call.request -- that was to be seen
-    halt(self)
+    self:halt()
   elseif not self.divergence then
     check(self, call)
   end
@@ -350,7 +235,7 @@ local function deliver(self, policy, item, call)
     waits.forget(policy.calls, call)
   end
   policy.calls:settle(call, entry)
-  hurry(self, self.of[call.step.number])
+  observed.hurry(self, self.of[call.step.number])
   if call.execution and not call.execution.ended then
     policy:steps_of(call.step):go_on(call.step)
   end
