@@ -127,8 +127,8 @@ describe("an official server of MCP", function()
   local ASKS <const> = { "get-roots-list", "trigger-elicitation-request", "trigger-url-elicitation",
     "trigger-sampling-request", "simulate-research-query" }
 
-  it("(everything) lists all that it has, and is answered what it asks", function()
-    local server, told, it = program("server-everything", "stdio"), {}, nil
+  local function is_answered(server)
+    local told, it = {}, nil
     server.roots, server.sampling = { "src" }, "writer"
     local function all(_, ctx)
       it = ctx.mcp "it"
@@ -176,6 +176,16 @@ describe("an official server of MCP", function()
     assert.matches("User completed", told["trigger-url-elicitation"])
     assert.matches('"text": "a sample"', told["trigger-sampling-request"])
     assert.matches("requires task augmentation", told["simulate-research-query"])
+  end
+
+  it("(everything, as a program) lists all that it has, and is answered what it asks", function()
+    is_answered(program("server-everything", "stdio"))
+  end)
+
+  it("(everything, behind a URL) asks the same, and is answered", function()
+    local port, server = listening(PACKAGES .. "server-everything/dist/index.js streamableHttp")
+    local _ <close> = server
+    is_answered { url = ("http://127.0.0.1:%d/mcp"):format(port), timeout = 30 }
   end)
 
   it("(everything) says what is wrong with arguments, and with a tool that is not there", function()
