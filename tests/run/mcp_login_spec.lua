@@ -83,9 +83,7 @@ describe("a login to a server of MCP", function()
 
   it("asks for a token over https alone, or on this machine", function()
     local far = { name = "far", url = "http://mcp.example/mcp" }
-    store.write(far.url, { want = {} })
     local _, message = with_ctx(function(ctx) return login.begin(ctx, far, { secrets = {} }) end)
-    store.remove(far.url)
     assert.matches("tokens are sent over https alone", message)
   end)
 

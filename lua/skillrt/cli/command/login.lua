@@ -25,7 +25,7 @@ local function server_of(args)
   local path = args.path or "."
   path = files.is_folder(path) and files.join(path, ".mcp.json") or path
   local mcp = require("skillrt.tool.mcp.server")
-  local all, message = mcp.check_all(files.join(files.current(), path), path, ".")
+  local all, message = mcp.check_all(files.join(files.current(), path), "login " .. word, ".")
   local one = all and all[word]
   if all and not one then
     local names = require("skillrt.base.names")

@@ -49,6 +49,9 @@ end
 ---@return skillrt.OauthPlan|nil plan
 ---@return string? message
 function M.begin(ctx, server, options)
+  if not address.is_safe(server.url) then
+    return nil, "tokens are sent over https alone, or to this machine"
+  end
   local want = store.read(server.url).want
   local challenge, message = want and { scope = want.scope, metadata = want.metadata }, nil
   if not want then
