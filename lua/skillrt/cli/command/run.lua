@@ -200,58 +200,41 @@ local function may_run(script, args)
   return require("skillrt.cli.trust").check(script, args)
 end
 
----@param args table
----@return integer code
-function M.run(args)
-  local started, script = core.mono_ns(), args.script
-  if not core.files.stat(script) then
-    return M.missing(script)
-  end
-  local trusted, untold, cause = may_run(script, args)
-  if not trusted then
-    return require("skillrt.cli.ending").refused(untold, cause)
-  end
+-- What the command line says of the run; nil and why it is wrong.
+local function options_of(args)
   if args.work_dir == "" then
-    return require("skillrt.cli.ending").refused("--work-dir: is empty; name a directory", "invalid")
+    return nil, "--work-dir: is empty; name a directory"
   end
-  local input = {}
+  local settings, input = require("skillrt.cli.settings"), {}
   if args.set or args.input then
     local message
-    input, message = require("skillrt.cli.settings").read(args.set, args.input)
+    input, message = settings.read(args.set, args.input)
     if not input then
-      return require("skillrt.cli.ending").refused(message, "invalid")
+      return nil, message
     end
   end
-  local agent, problem = require("skillrt.cli.agent").read(args.agent, args.agent_env)
+  local agent, limits, at_most, problem, also
+  agent, problem = require("skillrt.cli.agent").read(args.agent, args.agent_env)
   if problem then
-    return require("skillrt.cli.ending").refused(problem, "invalid")
+    return nil, problem
   end
-  agent = args.dry_run and { kind = "dry" } or agent
-  local limits, at_most, also
-  limits, problem = require("skillrt.cli.settings").amounts(args.limit, "--limit")
-  at_most, also = require("skillrt.cli.settings").amounts(args.at_most, "--at-most", true)
+  limits, problem = settings.amounts(args.limit, "--limit")
+  at_most, also = settings.amounts(args.at_most, "--at-most", true)
   if problem or also then
-    return require("skillrt.cli.ending").refused(problem or also, "invalid")
+    return nil, problem or also
   end
   if args.session then
     local file, why = require("skillrt.run.contexts").session_file(args.session)
     if not file then
-      return require("skillrt.cli.ending").refused("--session: " .. why, "invalid")
+      return nil, "--session: " .. why
     end
   end
-  local watcher
-  watcher, problem = require("skillrt.report.watch").new(args)
-  if not watcher then
-    return require("skillrt.cli.ending").refused(problem, "invalid")
-  end
-  local files = require("skillrt.base.files")
-  _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = files.join(files.current(), script) }) -- as on a resume
   local strategy = strategy_of(args.strategy)
-  local result, why, code, traceback = run_script(script, {
+  return {
     work_dir = args.work_dir,
     input = input,
     args = args.rest,
-    agent = agent,
+    agent = args.dry_run and { kind = "dry" } or agent,
     session = args.session,
     strategy = strategy,
     strategy_path = strategy,
@@ -260,9 +243,30 @@ function M.run(args)
     at_most = at_most,
     wait = args.wait,
     attended = require("skillrt.cli.ending").can_ask(args),
-    watcher = watcher,
-  }, args)
-  local ending = require("skillrt.cli.ending")
+  }
+end
+
+---@param args table
+---@return integer code
+function M.run(args)
+  local started, script = core.mono_ns(), args.script
+  local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
+  if not core.files.stat(script) then
+    return M.missing(script)
+  end
+  local trusted, untold, cause = may_run(script, args)
+  if not trusted then
+    return ending.refused(untold, cause)
+  end
+  local options, problem = options_of(args)
+  if options then
+    options.watcher, problem = require("skillrt.report.watch").new(args)
+  end
+  if not options or not options.watcher then
+    return ending.refused(problem, "invalid")
+  end
+  _G.arg = table.move(args.rest, 1, #args.rest, 1, { [0] = files.join(files.current(), script) }) -- as on a resume
+  local result, why, code, traceback = run_script(script, options, args)
   if not result then
     return ending.refused(why, code, traceback, args.work_dir)
   end
