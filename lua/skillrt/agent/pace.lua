@@ -45,7 +45,7 @@ end
 -- "6m0s", "1.5s", "20ms" in ms; nil: it is none.
 local function duration(text)
   local ms, found = 0, false
-  for number, unit in text:gmatch("([%d.]+)([a-z]+)") do
+  for number, unit in text:gmatch("%f[%d.]([%d.]+)([a-z]+)") do
     local factor = ({ h = 3600000, m = 60000, s = 1000, ms = 1 })[unit]
     local value = tonumber(number)
     if not factor or not value then

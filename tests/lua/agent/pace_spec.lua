@@ -23,6 +23,13 @@ describe("the pace of a provider", function()
     assert.equal(0, ask(99999))
   end)
 
+  it("is not held up by a header that is as long as headers may be", function()
+    local long, from = ("1"):rep(20000), os.clock()
+    pace.of("https://a", "k", nil, 1):learn({ code = 200,
+      extra = "x-ratelimit-remaining-requests: 0\nx-ratelimit-reset-requests: " .. long .. "\n" }, NOW)
+    assert.is_true(os.clock() - from < 0.2)
+  end)
+
   it("is learned from what replies say", function()
     local one = pace.of("https://a", "k", nil, 1)
     for extra, wait in pairs {

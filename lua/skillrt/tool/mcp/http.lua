@@ -10,6 +10,7 @@ local server_of = require("skillrt.tool.mcp.server")
 local session = require("skillrt.tool.mcp.session")
 local sse = require("skillrt.base.sse")
 local stateless = require("skillrt.tool.mcp.stateless")
+local text_of = require("skillrt.base.text")
 
 local M = {}
 
@@ -22,7 +23,7 @@ local function header_of(reply, name)
   for line in (reply.extra or ""):gmatch("[^\n]+") do
     local at = line:find(":", 1, true)
     if at and line:sub(1, at - 1):lower() == name then
-      return (line:sub(at + 1):gsub("^%s+", ""):gsub("[%s]+$", ""))
+      return text_of.trim(line:sub(at + 1))
     end
   end
 end
