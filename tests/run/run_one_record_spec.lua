@@ -1,6 +1,7 @@
 -- run_one_record_spec.lua: a step of which nothing is recorded between its start and its end has one record, which all
 -- readers take for both.
 local R = require "tests.support.runs"
+local kit = require "tests.support.cli_kit"
 local books_of = require "skillrt.run.books"
 local skillrt = require "skillrt"
 local story_of = require "skillrt.run.story"
@@ -135,6 +136,18 @@ describe("a step of which nothing else is recorded", function()
     end, flush = function() end }
     assert(R.run(counting(2), { work_dir = dir, watcher = watcher }))
     assert.equal("run start1 done start1 done stop", table.concat(heard, " "))
+  end)
+
+  it("is given back what it drew, where the run is replayed", function()
+    local folder <close> = kit.folder()
+    folder.file("draws.lua", [[return require "skillrt".skill { name = "draws", state = { n = 0, sum = 0 }, actions = {
+      { id = "draw", when = "n < 4", max_runs = 4, run = function(s)
+        return { n = s.n + 1, sum = s.sum + math.random(1000000) }
+      end } } }]])
+    assert.equal(0, kit.run(folder, { "draws.lua", "--work-dir", "run", "--quiet" }).code)
+    assert.equal("run start done done done done stop", kinds(folder.path .. "/run"))
+    local replayed = kit.run(folder, { "replay", "run" })
+    assert.equal(0, replayed.code, replayed.out .. replayed.err)
   end)
 
   it("has two in a journal that an older skillrt began", function()

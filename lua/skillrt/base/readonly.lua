@@ -20,12 +20,9 @@ function M.is_view(value)
   return trees[value] ~= nil
 end
 
----The snapshot whose tree a view shows; nil where it shows what is there now.
----@param view table
----@return skillrt.Snapshot?
-function M.snapshot(view)
-  return snapshots[view]
-end
+---The snapshots whose trees views show, by view, to be read; of one that shows what is there now there is none.
+---@type table<table, skillrt.Snapshot>
+M.snapshots = snapshots
 
 ---The tree behind a view, to be read and not kept; nil where the value is no view.
 ---@param view any

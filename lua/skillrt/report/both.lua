@@ -38,6 +38,9 @@ function M.of(list)
       end
     end
   end
+  for _, watcher in ipairs(list) do
+    self.at_once = self.at_once or watcher.at_once
+  end
   return self
 end
 

@@ -90,7 +90,7 @@ local function close_step(self, step, at, record)
   if self.sub or self.bounds and self.bounds[step.id] then -- there is a limit that its time may count in
     spent.closed(self, step, at)
   end
-  if step.undoes and record then
+  if step.told and step.undoes and record then
     lifecycle.undone(self, step, record)
   end
   self.finished = self.finished + 1
@@ -152,23 +152,20 @@ local function first_done(self, step, record)
   end
 end
 
-function apply.done(self, record, whole)
-  local step = self.steps[record.step] or begun_with(self, record)
-  local id, books, large = step.id, self.state, record.is_large
-  close_step(self, step, record.at, record)
-  if record.set then
-    books:patch(record.set, large)
+-- What the end of a step says besides updates; whether it counts as completed.
+local function done_more(self, step, record, whole)
+  local id, state, large = step.id, self.state, record.is_large
+  if large then
+    self.returned[id] = EMPTY -- nobody holds it longer than he must
   end
   if step.tool_set then
     phased.over(self, step, record)
   end
   if record.context then
     for key, value in pairs(record.context) do
-      books:replace("context", key, value)
+      state:replace("context", key, value)
     end
   end
-  self.runs[id] = (self.runs[id] or 0) + 1
-  self.returned[id] = not large and record.set or EMPTY
   if record.checkpoint then
     moments.checkpoint(whole, record)
   elseif record.damaged then
@@ -179,23 +176,40 @@ function apply.done(self, record, whole)
       local text = "only partly done" .. (record.summary and ": " .. record.summary or "")
       failed.note(self, step, record, text, M.iso(record.at))
     end
+    return false
+  end
+  if record.out ~= nil then
+    state:replace("outputs", id, record.out, large)
+  end
+  if record.file then
+    self.outputs[record.file] = id
+  end
+  return true
+end
+
+function apply.done(self, record, whole, simple)
+  local step = self.steps[record.step] or begun_with(self, record)
+  local id = step.id
+  close_step(self, step, record.at, record)
+  if record.set then
+    self.state:patch(record.set, not simple and record.is_large, simple)
+  end
+  self.runs[id] = (self.runs[id] or 0) + 1
+  self.returned[id] = record.set or EMPTY
+  if not simple and not done_more(self, step, record, whole) then
     return
   end
   if not self.completed[id] then
     first_done(self, step, record)
   end
-  self.failed[id], self.skipped[id] = nil, nil
+  if self.failed[id] or self.skipped[id] then
+    self.failed[id], self.skipped[id] = nil, nil
+  end
   if self.signatures then
     self.signatures[id] = nil
   end
   if self.last_failed and self.last_failed.id == id then
     self.last_failed = nil
-  end
-  if record.out ~= nil then
-    books:replace("outputs", id, record.out, large)
-  end
-  if record.file then
-    self.outputs[record.file] = id
   end
 end
 
@@ -298,13 +312,9 @@ local function of_the_rest(self, record, seq)
   end
 end
 
----Applies one record. Raises where the records do not fit each other (a journal of another
----program, or a bug): the caller reports it with the record's place.
----@param self skillrt.Books
----@param record table
----@param seq integer|nil  its number in the journal, where it is read back
-function M.apply(self, record, seq)
-  local scope, change, ended = self, apply[record.t], nil
+-- A record of a run with sub-runs, or that moves a machine.
+local function apply_further(self, record, change, seq)
+  local scope, ended = self, nil
   if self.subs or record.sub then
     scope, ended = subs.enter(self, record, M.new)
   end
@@ -318,6 +328,23 @@ function M.apply(self, record, seq)
   end
   if self.subs then
     subs.after(self, scope, record, ended)
+  end
+end
+
+---Applies one record. Raises where the records do not fit each other (a journal of another
+---program, or a bug): the caller reports it with the record's place.
+---@param self skillrt.Books
+---@param record table
+---@param seq integer|nil   its number in the journal, where it is read back
+---@param simple boolean|nil  it is known to be a `start`, or a `done` with nothing but updates, numbers and flags
+function M.apply(self, record, seq, simple)
+  local change = apply[record.t]
+  if self.subs or not simple and (record.sub or record.move) then
+    apply_further(self, record, change, seq)
+  elseif change then
+    change(self, record, self, simple)
+  else
+    of_the_rest(self, record, seq)
   end
   self.at = record.at or self.at
 end

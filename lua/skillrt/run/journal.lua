@@ -147,26 +147,21 @@ function Journal:begin(step)
   begin(self.books, step)
 end
 
--- The next record, where a start was kept back: the end of that step tells of it, too; before all else it is written.
-local function with_begun(self, step, entry)
-  if entry.t ~= "done" or entry.step ~= step.number then
-    write_begun(self)
-    return nil
-  end
-  entry.action, entry.n = step.id, step.n
-  return step
-end
-
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
----@param simple boolean?  it can be encoded for certain
+---@param simple boolean?  it can be encoded for certain; a `done` then says nothing but updates, numbers and flags
 ---@param ours "ours"|nil   nobody else has the tables in it
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, simple, ours)
   local begun = self.begun
-  if begun then
-    begun = with_begun(self, begun, entry)
+  if begun then -- the end of that step tells of its start, too; before all else it is written
+    if entry.step == begun.number and entry.t == "done" then
+      entry.action, entry.n = begun.id, begun.n
+    else
+      write_begun(self)
+      begun = nil
+    end
   end
   if not entry.at then
     entry.at = wall_ms()
@@ -179,6 +174,7 @@ function Journal:emit(entry, simple, ours)
     if not ok then
       return nil, message
     end
+    simple = simple and not entry.is_large
   end
   if begun then
     self.begun = nil
@@ -187,8 +183,8 @@ function Journal:emit(entry, simple, ours)
     end
   end
   self.count = self.count + 1
-  apply(self.books, entry)
-  if entry.is_large then
+  apply(self.books, entry, nil, simple)
+  if not simple and entry.is_large then
     entry.is_large = nil -- it was said to the books; what is told is what was written
   end
   if self.told[entry.t] then

@@ -48,7 +48,7 @@ end
 
 local function add(step, field, at, value)
   local all = step[field] or {}
-  step[field] = all
+  step[field], step.told = all, true
   local list = all[at] or {}
   all[at] = list
   list[#list + 1] = value

@@ -126,7 +126,7 @@ end
 ---@param call skillrt.Call|nil      that waits for it
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
-  local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false })
+  local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false, hit = false })
   self.ends_first, self.allowed, self.bounds_lua = false, false, false
   -- of the root: what holds now for Lua that runs on, if anything ever
   local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
@@ -140,7 +140,7 @@ function Limits.new(run, above, call)
     self[name] = limits[name] and bound(self, name, limits[name])
   end
   self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance or false
-  self.root.bounds_lua = self.root.bounds_lua or self.allowance or has_timeouts(run.skill)
+  self.root.bounds_lua = self.root.bounds_lua or self.allowance or has_timeouts(run.skill) or false
   if self.run_timeout then
     self.deadline = steady.now() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
   end

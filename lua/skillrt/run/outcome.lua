@@ -73,7 +73,7 @@ local NONE <const> = {} -- nothing is refused; never written to
 ---@return table|nil refused
 ---@return boolean|nil has_tables
 ---@return boolean|nil simple
----@return boolean|nil some  there is any
+---@return string|nil some  the name of one, if there is any
 local function judge_updates(declared, updates)
   local refused, has_tables, simple, some = nil, false, true, nil
   for key, value in next, updates do
@@ -97,7 +97,7 @@ local function judge_updates(declared, updates)
       return ("update %q: declared as %s, got %s"):format(key, declared[key], types.describe(value))
     end
   end
-  return nil, refused, has_tables, simple, some ~= nil
+  return nil, refused, has_tables, simple, some
 end
 
 -- An empty table replaces a list by a list, not by an object, also deep inside.
@@ -255,6 +255,61 @@ local function add_words(run, step, definition, words, entry, context)
   end
 end
 
+-- What a step's record says besides updates: what it said, and what its skill or its definition asks for.
+---@return table|nil failure
+local function add_more(run, step, definition, words, entry, context, kept, claims, has_tables)
+  if words or context or step.context or definition.output then -- as every phase has
+    local failure = add_words(run, step, definition, words or NOTHING, entry, context)
+    if failure then
+      return failure
+    end
+  end
+  if run.skill.machine and not entry.partial then
+    local failure = moves.done(run, step, definition, entry, claims)
+    if failure then
+      return failure
+    end
+  end
+  if #definition.effects > 0 then
+    if has_tables then -- they are looked at as they will be kept: what cannot be is told first
+      local unfit = select(2, plain.copy(kept, "updates"))
+      if unfit then
+        return { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
+      end
+    end
+    local root = run.books.state.root
+    entry.missed = M.broken_effects(definition, root, M.preview(root, kept, entry.move))
+  end
+  entry.checkpoint = definition.checkpoint
+  if run.skill.invariants then
+    entry.damaged = damages(run, kept, entry)
+    entry.checkpoint = not entry.damaged and entry.checkpoint or nil
+  end
+end
+
+-- The updates without what is meant for the machine, and without what only the runtime writes.
+local function taken_apart(skill, definition, kept)
+  local claims, owned, problem
+  if skill.machine then
+    kept, claims = moves.apart(kept)
+  end
+  if skill.kept then
+    kept, owned, problem = require("skillrt.run.phased").done(skill, definition, kept)
+  end
+  return kept, claims, owned, problem
+end
+
+---Whether the updates of a plain function are all that the records of such a step say.
+---@param skill skillrt.Skill
+---@param definition skillrt.Action
+---@return boolean
+function M.is_bare(skill, definition)
+  local one = definition
+  return one.run and one.kind == "action" and #one.effects == 0 and not (one.agent or one.each or one.protocol
+    or one.output or one.checkpoint or one.undo or one.limits or skill.machine or skill.kept or skill.tool_sets
+    or skill.invariants) or false
+end
+
 ---Turns what a step gave into its `done` record.
 ---@param run table  { skill, books, work_dir }
 ---@param step skillrt.Step
@@ -263,35 +318,29 @@ end
 ---@param words table|nil    what it gave besides: { status, summary, output, output_file, context, concerns }
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
----@return boolean? simple    the record holds nothing but numbers and flags
+---@return boolean? simple    the record says nothing but updates, numbers and flags
 function M.record(run, step, definition, updates, words)
-  local skill, books, kept, context = run.skill, run.books, updates or NOTHING, nil
-  local meta, replaced = getmetatable(kept), nil
+  local books, kept, bare, problem = run.books, updates or NOTHING, definition.is_bare, nil
+  local meta, context, claims, owned, replaced = getmetatable(kept), nil, nil, nil, nil
   if meta then -- a view, or what may raise when it is read
-    local problem
     kept, problem = plain.copy(kept, "updates")
     if problem then
-      return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, problem) }
+      problem = "the result cannot be kept: " .. problem
     end
   end
-  local machine, claims = skill.machine, nil
-  if machine then
-    kept, claims = moves.apart(kept)
+  if not bare and not problem then
+    kept, claims, owned, problem = taken_apart(run.skill, definition, kept)
+  end
+  if problem then
+    return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
   end
   if kept.context ~= nil or (words and words.context) then
     kept, context = split_context(kept, words and words.context)
   end
-  local owned
-  if skill.kept then
-    local problem
-    kept, owned, problem = require("skillrt.run.phased").done(skill, definition, kept)
-    if problem then
-      return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
-    end
-  end
-  local unfit, refused, has_tables, simple, some = judge_updates(skill.schema, kept)
+  local schema = run.skill.schema
+  local unfit, refused, has_tables, simple, some = judge_updates(schema, kept)
   if refused or has_tables or meta then
-    kept = taken(kept, skill.schema, refused or NONE)
+    kept = taken(kept, schema, refused or NONE)
     some = next(kept) ~= nil
   end
   refused = owned and json.array(table.move(refused or {}, 1, #(refused or {}), #owned + 1, owned)) or refused
@@ -301,43 +350,18 @@ function M.record(run, step, definition, updates, words)
   if unfit then
     return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, unfit) }
   end
-  local root, at = books.state.root, wall_ms()
-  kept = has_tables and keep_lists(root, kept) or kept
+  local at = wall_ms()
+  kept = has_tables and keep_lists(books.state.root, kept) or kept
   local entry = { t = "done", step = step.number, set = some and kept or nil, at = at,
     ms = at - step.started_at }
   if refused or replaced then
     entry.refused, entry.replaced = refused, replaced
   end
-  if words or context or step.context or definition.output then -- as every phase has
-    local failure = add_words(run, step, definition, words or NOTHING, entry, context)
+  if not bare or words or context or step.told and step.context then
+    local failure = add_more(run, step, definition, words, entry, context, kept, claims, has_tables)
     if failure then
       return nil, failure
     end
-    simple = false
-  end
-  if machine and not entry.partial then
-    local failure = moves.done(run, step, definition, entry, claims)
-    if failure then
-      return nil, failure
-    end
-    simple = false
-  end
-  if #definition.effects > 0 then
-    if has_tables then -- they are looked at as they will be kept: what cannot be is told first
-      unfit = select(2, plain.copy(kept, "updates"))
-      if unfit then
-        return nil, { class = M.unusable(step), message = ("%s: the result cannot be kept: %s"):format(step.id, unfit) }
-      end
-    end
-    entry.missed = M.broken_effects(definition, root, M.preview(root, kept, entry.move))
-    simple = false
-  end
-  if definition.checkpoint then
-    entry.checkpoint = definition.checkpoint
-  end
-  if skill.invariants then
-    entry.damaged = damages(run, kept, entry)
-    entry.checkpoint = not entry.damaged and entry.checkpoint or nil
     simple = false
   end
   return entry, nil, simple

@@ -52,7 +52,7 @@ local Policy = {}
 ---@return skillrt.Policy
 function M.new(run, session, options)
   local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {},
-    accepting = false, written = 0, broken = false, news = true })
+    accepting = false, written = 0, broken = false, news = true, over = false, subs = false })
   run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil

@@ -16,18 +16,15 @@ local Progress = {}
 ---@return skillrt.Progress
 function Progress.new(run)
   local limit = run.limits.no_progress.most
-  return single.of(Progress, { books = run.books, limit = limit, state = run.books.state, seen = {}, sizes = {} })
+  return single.of(Progress, { books = run.books, limit = limit, state = run.books.state, seen = {} })
 end
 
--- What tells the values of some keys from others: a single plain value is told by itself.
-local function print_of(state, keys)
-  if not keys[2] and keys[1] then
-    local value = state.root[keys[1]]
-    if value == value and PLAIN[type(value)] then
-      return value
-    end
-  end
-  return state:fingerprint(keys)
+-- Of an action: the only key that it reads, if that is one, and when it was chosen with which values.
+local function seen_of(self, one)
+  local keys = one.reads
+  local seen = { at = {}, size = 0, key = keys and not keys[2] and keys[1] or nil }
+  self.seen[one.id] = seen
+  return seen
 end
 
 -- How often the action is now chosen in the same state, and what tells that state. Has anything moved since
@@ -72,31 +69,35 @@ end
 ---@return string? message
 ---@return table? said  { same, print } for the record of its start, where it was chosen in this state before
 function Progress:check(one)
-  local books, keys, state, id = self.books, one.reads, self.state, one.id
-  local progress, seen = state.progress, self.seen[id]
-  local values = keys and print_of(state, keys) or 0
-  local before = seen and seen[values] -- how far the state had moved when it was chosen with these before
-  if not before then
-    local size = seen and self.sizes[id] or REMEMBERED
-    if size >= REMEMBERED then
-      seen, size = {}, 0
-      self.seen[id] = seen
-    end
-    self.sizes[id] = size + 1
+  local id, state, same = one.id, self.state, self.books.same
+  local seen, progress = self.seen[id] or seen_of(self, one), state.progress
+  local key, at = seen.key, seen.at
+  local values = key and state.root[key] -- what tells them from others: a single plain value is told by itself
+  if not PLAIN[type(values)] or values ~= values then
+    values = one.reads and state:fingerprint(one.reads) or 0
   end
-  seen[values] = progress
-  local stands_still = books.chosen[id] == progress -- since it began last, maybe in an earlier session
-  if not before and not stands_still and not books.same[id] then
+  local before = at[values] -- how far the state had moved when it was chosen with these before
+  if not before then
+    local size = seen.size
+    if size >= REMEMBERED then
+      at, size = {}, 0
+      seen.at = at
+    end
+    seen.size = size + 1
+  end
+  at[values] = progress
+  local stands_still = self.books.chosen[id] == progress -- since it began last, maybe in an earlier session
+  if not before and not stands_still and not same[id] then
     return nil
   end
-  local count, print = times(state, books.same[id], before, stands_still)
+  local count, print = times(state, same[id], before, stands_still)
   if not count then
     return nil
   elseif count <= self.limit then
     return nil, nil, nil, { same = count, print = print }
   end
   local message = "%s was chosen %d times and nothing that it depends on changed%s"
-  return "paused", "no_progress", message:format(id, self.limit, told(books, one))
+  return "paused", "no_progress", message:format(id, self.limit, told(self.books, one))
 end
 
 return Progress

@@ -36,6 +36,7 @@ function Scheduler.new(run, journal, steps, mode)
     root = run.books.state.root, -- the same table all the time
     most = run.limits.max_iterations.most,
     max_parallel = run.skill.limits.max_parallel,
+    has_edges = mode.edge_of ~= nil,
     queue = NONE,
     head = 1,
   })
@@ -65,7 +66,7 @@ local function fill(self, queue, head, why)
       self.queue = NONE
       return status, reason, message
     end
-    if mode.edge_of then
+    if self.has_edges then
       said = said or {}
       said.edge = mode:edge_of(one)
     end

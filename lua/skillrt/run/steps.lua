@@ -57,9 +57,14 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     performing = top and top.performing or {},
     brief = {},
     idle = {},
-    sub = sub,
-    is_phased = run.skill.tool_sets or run.skill.kept,
+    sub = sub or false, -- what is asked with each step is there, also where the answer is no
+    is_phased = run.skill.tool_sets or run.skill.kept or false,
+    touch = false,
+    trouble = false,
   })
+  for _, one in ipairs(run.skill.actions) do
+    one.is_bare = outcome.is_bare(run.skill, one)
+  end
   self.top = top or self
   self.numbered = self.top.books -- steps of all scopes are numbered through
   self.world = {
@@ -108,22 +113,20 @@ end
 ---@param said table|nil  what its `start` says besides: same, print, edge, why, undo, plan
 ---@return skillrt.Step
 function Steps:start(definition, said)
-  local kind, number = definition.kind, self.numbered.last_step + 1
-  local step = { number = number, id = definition.id, kind = kind, started_at = wall_ms(), definition = definition,
-    n = self.root.iteration_count + (self.iterations[kind] or 0) }
+  local kind, id, number = definition.kind, definition.id, self.numbered.last_step + 1
+  local step = { number = number, id = id, kind = kind, started_at = wall_ms(), definition = definition,
+    n = self.root.iteration_count + (self.iterations[kind] or 0), home = self.sub and self,
+    thread = false, told = false, place = false, root = false, after = 0 } -- there is room, and no search for them
   if self.is_phased then
     said = said or {}
     require("skillrt.run.phased").start(self.run, definition, said)
   end
-  if self.brief[definition.id] and not said then
+  if not said and self.brief[id] then
     self.journal:begin(step)
   else
     self.journal:start(step, said)
     step = self.books.steps[number]
-    step.definition = definition
-  end
-  if self.sub then
-    step.home = self
+    step.definition, step.home = definition, self.sub and self
   end
   if definition.limits then
     self.run.limits:began(step)
@@ -195,7 +198,7 @@ function Steps:perform(step)
   end
   local definition, idle = step.definition or self:definition_of(step), self.idle
   local perform, thread, ctx = definition.run, branches.worker(idle), nil
-  if not perform or definition.each or definition.protocol then
+  if not definition.is_bare and (not perform or definition.each or definition.protocol) then
     perform, ctx = performer(self, step, definition), context.new(self.face, step)
   elseif definition.takes_ctx then
     ctx = context.new(self.face, step)
@@ -211,7 +214,7 @@ function Steps:perform(step)
   step.thread, drawn.step = thread, step
   local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
   drawn.step = drawing
-  if first == OVER and not step.execution and not step.told then -- it awaited nothing, as most do
+  if first == OVER and not step.told then -- it awaited nothing, as most do
     idle[#idle + 1] = thread
     return self:finish(step, true, a, b, c)
   end
@@ -225,7 +228,7 @@ function Steps:execution_of(step)
   local execution = step.execution
   if not execution then
     execution = branches.new(step, self.world)
-    step.execution = execution
+    step.execution, step.told = execution, true
     execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
       self:over(step, ok, a, b, c)
     end)
@@ -308,37 +311,52 @@ function Steps:over(step, ok, a, b, c)
   end)
 end
 
----What the step's function gave becomes its end, or a failure: updates or nothing, as most do; else words.
-function Steps:finish(step, ok, a, b, c)
-  local definition, words = step.definition, nil
-  if not ok then
-    return self:fail(step, definition, failed.raised(step, a))
-  elseif definition.agent or definition.each or definition.protocol then -- an outcome already
+-- What a step's function gave: updates, and words besides; or a failure. A function of the script's gives updates or
+-- nothing, as most do; an agent gives an outcome.
+---@return table|nil updates
+---@return table|nil words
+---@return table|nil failure
+local function meaning(step, definition, a, b, c)
+  local words
+  if definition.agent or definition.each or definition.protocol then
     words = a
-    a = words and words.updates
   elseif b ~= nil or c ~= nil or (a ~= nil and type(a) ~= "table") or step.kind == "phase" then
     words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
-    a = words and words.updates
+  else
+    return a
   end
   if b ~= nil and words == nil then
-    return self:fail(step, definition, type(b) == "table" and b or { message = b, class = c or "permanent" })
+    return nil, nil, type(b) == "table" and b or { message = b, class = c or "permanent" }
   end
-  local entry, failure, simple = outcome.record(self.run, step, definition, a, words)
+  return words and words.updates, words
+end
+
+---What the step's function gave becomes its end, or a failure.
+function Steps:finish(step, ok, a, b, c)
+  local definition, words, failure = step.definition, nil, nil
+  if not ok then
+    failure = failed.raised(step, a)
+  elseif b ~= nil or not definition.is_bare or type(a) ~= "table" then
+    a, words, failure = meaning(step, definition, a, b, c)
+  end
+  if failure then
+    return self:fail(step, definition, failure)
+  end
+  local entry, unfit, simple = outcome.record(self.run, step, definition, a, words)
   if not entry then
-    return self:refused(step, definition, failure)
-  elseif step.fresh or step.read then
+    return self:refused(step, definition, unfit)
+  elseif step.told and (step.fresh or step.read) then
     kept.with_fresh(self.journal, step, entry)
     simple = simple and not entry.rec
   end
-  local message
-  ok, message = self.journal:emit(entry, simple, words and not definition.undo and words.ours)
-  if not ok then
+  local written, message = self.journal:emit(entry, simple, words and not definition.undo and words.ours)
+  if not written then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
   end
-  if definition.undo and not entry.partial then
+  if not simple and definition.undo and not entry.partial then
     assert(self.journal:emit({ t = "undoable", sub = self.books.sub, step = step.number, id = step.id,
       set = entry.set }))
   end

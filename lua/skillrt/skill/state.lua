@@ -8,7 +8,7 @@ local patch_of = require("skillrt.skill.patch")
 local single = require("skillrt.base.single")
 local versions = require("skillrt.base.versions")
 local view = require("skillrt.base.readonly")
-local null, snapshot_of = json.null, view.snapshot
+local null, snapshots = json.null, view.snapshots
 local is_object, equal = patch_of.is_object, patch_of.equal
 
 local M = {}
@@ -110,21 +110,22 @@ local function merged(past, tree, key, patch, whose)
   return true
 end
 
-local PLAIN = { string = "plain", boolean = "plain", number = "number" }
+local PLAIN <const> = { string = true, boolean = true, number = true }
 
 ---Applies an RFC 7396 merge patch: null removes, objects merge, all else replaces.
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
 ---@param whose any  "ours": nobody else has its tables, and the state takes them over; else they are copied
-function State:patch(patch, whose)
+---@param plain boolean|nil  it is known to hold nothing but numbers and flags
+function State:patch(patch, whose, plain)
   local root, past, revisions, changed, taken_at = self.root, self.past, self.revisions, self.changed, self.taken_at
   local before, n = self.revision, changed.n
   local revision = before
   for key, value in next, patch do
-    local old, kind, differs = root[key], PLAIN[type(value)], false
-    if not kind then
+    local old, differs = root[key], false
+    if not plain and not PLAIN[type(value)] then
       differs = merged(past, root, key, value, whose)
-    elseif old ~= value or (kind == "number" and math.type(old) ~= math.type(value)) then
+    elseif old ~= value or math.type(old) ~= math.type(value) then -- 1 is not 1.0
       if past.holders > 0 then
         past:keep(root, key)
       end
@@ -218,7 +219,7 @@ end
 
 ---@param held table  what `hold` or `hold_undone` gave
 function State:release(held)
-  self.past:release(view.snapshot(held))
+  self.past:release(snapshots[held])
 end
 
 ---A step begins: the runtime's fields of it are set, and the tree is held for it as it is then.
@@ -249,7 +250,7 @@ end
 ---@param newest string|nil  what the field names then, if it named this one
 function State:over(held, field, id, newest)
   local root, past = self.root, self.past
-  past:release(snapshot_of(held))
+  past:release(snapshots[held])
   if root[field] == id then
     if past.holders > 0 then
       past:keep(root, field)
@@ -266,7 +267,7 @@ end
 ---@param held table
 ---@return table<string, table>
 function State:undo_patch(held)
-  return versions.undo(view.snapshot(held), self.root)
+  return versions.undo(snapshots[held], self.root)
 end
 
 ---Holds the tree that `undo_patch` told of, in a state read back: the oldest first, and all before

@@ -50,6 +50,7 @@ end
 -- What its start says besides, of few steps.
 local function take_said(books, step, said)
   step.edge, step.undoes = said.edge, said.undo
+  step.told = said.undo and true or step.told
   if said.same then
     spent.same(books, step.id, said)
   end

@@ -10,7 +10,7 @@ local M = {}
 ---@field id string             of the action or phase
 ---@field kind "action"|"phase"
 ---@field attempt integer       from 1
----@field told boolean|nil       something is recorded of it since its start
+---@field told boolean|nil       there is more to it than what its function gives: it drew, waited, undoes, was taken up
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field after integer|nil     how many steps were over when it started

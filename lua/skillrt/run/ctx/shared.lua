@@ -39,7 +39,7 @@ function M.of(step)
     if not id then
       error("context.set: the key " .. problem, 2)
     end
-    step.context = step.context or {}
+    step.context, step.told = step.context or {}, true
     step.context[key] = value == nil and json.null or value
   end
   return context

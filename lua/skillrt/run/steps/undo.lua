@@ -66,7 +66,7 @@ function M.definition(steps, id)
   local by = type(one.undo) == "string" and declared(skill, one.undo) or nil
   local own = { id = id, name = id, kind = "action", is_undo = true, undo = false, protocol = true, terminal = false,
     prepare = ask_first(steps, one), max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
-    alternative = false }
+    alternative = false, is_bare = false }
   if by then
     own.cleanup = by.cleanup or false
     return setmetatable(own, { __index = by })

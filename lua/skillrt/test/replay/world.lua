@@ -34,7 +34,7 @@ function World.new(recording, dir)
   local self = setmetatable({ recording = recording, dir = dir, of = {}, counts = {}, begun = {},
     scopes = { [""] = "/" }, checked = {}, taken = {}, loose = {}, differences = {}, notes = {}, answered = 0,
     steps = 0 }, World)
-  self.watcher = { observe = function(entry, books) self:observe(entry, books) end, flush = function() end }
+  self.watcher = { at_once = true, observe = function(...) self:observe(...) end, flush = function() end }
   return self
 end
 
