@@ -44,109 +44,118 @@ local function number(value)
   return math.tointeger(value) and ("%d"):format(math.tointeger(value)) or ("%.9g"):format(value)
 end
 
----@return table metrics
+---@class skillrt.Metrics
+---@field samples table<string, table<string, number>>  by name and labels
+---@field durations table<string, table>  by labels: { skill, action, sum, count, [i] = within BUCKETS[i] }
+---@field runs table<string, { started: integer, completed: integer }>  by skill
+local Metrics = {}
+Metrics.__index = Metrics
+
+---@return skillrt.Metrics
 function M.new()
-  local samples, durations, runs = {}, {}, {}
-  local self = {}
+  return setmetatable({ samples = {}, durations = {}, runs = {} }, Metrics)
+end
 
-  local function add(name, label, amount)
-    local rows = samples[name] or {}
-    samples[name] = rows
-    rows[label] = (rows[label] or 0) + amount
+local function add(self, name, label, amount)
+  local rows = self.samples[name] or {}
+  self.samples[name] = rows
+  rows[label] = (rows[label] or 0) + amount
+end
+
+local function took(self, skill, action, seconds)
+  local label = labels("skill", skill, "action", action)
+  local one = self.durations[label] or { skill = skill, action = action, sum = 0, count = 0 }
+  self.durations[label] = one
+  one.sum, one.count = one.sum + seconds, one.count + 1
+  for i, most in ipairs(BUCKETS) do
+    one[i] = (one[i] or 0) + (seconds <= most and 1 or 0)
   end
+end
 
-  local function took(skill, action, seconds)
-    local label = labels("skill", skill, "action", action)
-    local one = durations[label] or { skill = skill, action = action, sum = 0, count = 0 }
-    durations[label] = one
-    one.sum, one.count = one.sum + seconds, one.count + 1
-    for i, most in ipairs(BUCKETS) do
-      one[i] = (one[i] or 0) + (seconds <= most and 1 or 0)
+local function add_step(self, story, skill, step)
+  add(self, "steps", labels("skill", skill, "action", step.id, "status", step.status), 1)
+  add(self, "error_count", labels("skill", skill), step.status == "failed" and 1 or 0)
+  if step.ended then
+    took(self, skill, step.id, story:ms_of(step) / 1000)
+  end
+  for _, call in ipairs(step.calls) do
+    if ACTS[call.kind] and not call.pure then
+      add(self, "calls", labels("skill", skill, "kind", call.kind), 1)
     end
   end
+end
 
-  ---Takes a run.
-  ---@param story skillrt.Story
-  function self.add(story)
-    local skill = tostring(story.run.skill)
-    local own = labels("skill", skill)
-    local count = runs[skill] or { started = 0, completed = 0 }
-    runs[skill] = count
-    count.started = count.started + 1
-    count.completed = count.completed + (story.status == "completed" and 1 or 0)
-    add("runs", labels("skill", skill, "status", story.interrupted and "interrupted" or story.status), 1)
-    add("state_transitions", own, 0)
-    for _, move in ipairs(story.moves) do
-      if move.from then
-        add("state_transitions", own, 1)
-      end
-    end
-    add("error_count", own, 0)
-    for _, step in ipairs(story.steps) do
-      if step.number then
-        add("steps", labels("skill", skill, "action", step.id, "status", step.status), 1)
-        add("error_count", own, step.status == "failed" and 1 or 0)
-        if step.ended then
-          took(skill, step.id, story:ms_of(step) / 1000)
-        end
-        for _, call in ipairs(step.calls) do
-          if ACTS[call.kind] and not call.pure then
-            add("calls", labels("skill", skill, "kind", call.kind), 1)
-          end
-        end
-      end
-    end
-    add("retries", own, story.retries)
-    for what, amount in pairs(story.used) do
-      add("usage", labels("skill", skill, "of", what), amount)
-    end
-    local open = 0
-    for _, one in ipairs(story.questions) do
-      open = open + (one.ended and 0 or 1)
-    end
-    add("open_questions", own, open)
-    add("run_seconds", own, story:active_ms() / 1000)
+---Takes a run.
+---@param story skillrt.Story
+function Metrics:add(story)
+  local skill = tostring(story.run.skill)
+  local own = labels("skill", skill)
+  local count = self.runs[skill] or { started = 0, completed = 0 }
+  self.runs[skill] = count
+  count.started = count.started + 1
+  count.completed = count.completed + (story.status == "completed" and 1 or 0)
+  add(self, "runs", labels("skill", skill, "status", story.interrupted and "interrupted" or story.status), 1)
+  add(self, "state_transitions", own, 0)
+  for _, move in ipairs(story.moves) do
+    add(self, "state_transitions", own, move.from and 1 or 0)
   end
+  add(self, "error_count", own, 0)
+  for _, step in ipairs(story.steps) do
+    if step.number then
+      add_step(self, story, skill, step)
+    end
+  end
+  add(self, "retries", own, story.retries)
+  for what, amount in pairs(story.used) do
+    add(self, "usage", labels("skill", skill, "of", what), amount)
+  end
+  local open = 0
+  for _, one in ipairs(story.questions) do
+    open = open + (one.ended and 0 or 1)
+  end
+  add(self, "open_questions", own, open)
+  add(self, "run_seconds", own, story:active_ms() / 1000)
+end
 
-  local function histogram(out)
-    for _, label in ipairs(names.sorted(durations)) do
-      local one = durations[label]
-      for i, most in ipairs(BUCKETS) do
-        out[#out + 1] = ("skillrt_action_duration_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
-          "le", ("%g"):format(most)), one[i])
-      end
+local function histogram(self, out)
+  for _, label in ipairs(names.sorted(self.durations)) do
+    local one = self.durations[label]
+    local function bucket(most, number_of)
       out[#out + 1] = ("skillrt_action_duration_bucket%s %d"):format(labels("skill", one.skill, "action", one.action,
-        "le", "+Inf"), one.count)
-      out[#out + 1] = ("skillrt_action_duration_sum%s %s"):format(label, number(one.sum))
-      out[#out + 1] = ("skillrt_action_duration_count%s %d"):format(label, one.count)
+        "le", most), number_of)
     end
+    for i, most in ipairs(BUCKETS) do
+      bucket(("%g"):format(most), one[i])
+    end
+    bucket("+Inf", one.count)
+    out[#out + 1] = ("skillrt_action_duration_sum%s %s"):format(label, number(one.sum))
+    out[#out + 1] = ("skillrt_action_duration_count%s %d"):format(label, one.count)
   end
+end
 
-  ---All that was taken, in Prometheus' text format.
-  ---@return string text
-  function self.text()
-    for skill, count in pairs(runs) do
-      samples.completion_rate = samples.completion_rate or {}
-      samples.completion_rate[labels("skill", skill)] = count.completed / count.started
-    end
-    local out = {}
-    for _, row in ipairs(HELP) do
-      local name, kind, help = row[1], row[2], row[3]
-      if samples[name] or kind == "histogram" and next(durations) then
-        out[#out + 1] = ("# HELP skillrt_%s %s"):format(name, help)
-        out[#out + 1] = ("# TYPE skillrt_%s %s"):format(name, kind)
-        for _, label in ipairs(names.sorted(samples[name] or {})) do
-          out[#out + 1] = ("skillrt_%s%s %s"):format(name, label, number(samples[name][label]))
-        end
-        if kind == "histogram" then
-          histogram(out)
-        end
+---All that was taken, in Prometheus' text format.
+---@return string text
+function Metrics:text()
+  local samples = self.samples
+  for skill, count in pairs(self.runs) do
+    samples.completion_rate = samples.completion_rate or {}
+    samples.completion_rate[labels("skill", skill)] = count.completed / count.started
+  end
+  local out = {}
+  for _, row in ipairs(HELP) do
+    local name, kind, help = row[1], row[2], row[3]
+    if samples[name] or kind == "histogram" and next(self.durations) then
+      out[#out + 1] = ("# HELP skillrt_%s %s"):format(name, help)
+      out[#out + 1] = ("# TYPE skillrt_%s %s"):format(name, kind)
+      for _, label in ipairs(names.sorted(samples[name] or {})) do
+        out[#out + 1] = ("skillrt_%s%s %s"):format(name, label, number(samples[name][label]))
+      end
+      if kind == "histogram" then
+        histogram(self, out)
       end
     end
-    return table.concat(out, "\n") .. "\n"
   end
-
-  return self
+  return table.concat(out, "\n") .. "\n"
 end
 
 return M

@@ -31,7 +31,7 @@ return {
     for _, dir in ipairs(dirs) do
       local story, message, code = story_of.read(dir)
       if story then
-        metrics.add(story)
+        metrics:add(story)
         taken = taken + 1
       elseif #dirs == 1 then
         return ending.refused(message, code, nil, dir)
@@ -39,7 +39,7 @@ return {
         ending.complain(tostring(message))
       end
     end
-    core.terminal.write(1, taken > 0 and metrics.text() or "")
+    core.terminal.write(1, taken > 0 and metrics:text() or "")
     return 0
   end,
 }
