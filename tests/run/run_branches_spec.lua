@@ -324,32 +324,6 @@ describe("an action with each", function()
   end)
 end)
 
-describe("updates of parallel steps", function()
-  after_each(R.clean)
-
-  it("meet as the schema says; of other fields the last one counts, and is said", function()
-    local both = function(_, available)
-      local ids = {}
-      for i = 1, #available do
-        ids[i] = available[i].id
-      end
-      return ids
-    end
-    local function add(name)
-      return function(state)
-        local list = { table.unpack(state.found) }
-        list[#list + 1] = name
-        return { found = list, sum = state.sum + 1, word = name }
-      end
-    end
-    local result, dir = run(nil, { strategy = both, state = { found = { "old" }, sum = 0, word = "" },
-      schema = { found = { type = "string[]", merge = "append" }, sum = { type = "integer", merge = "sum" } },
-      actions = { { id = "a", run = add "a" }, { id = "b", run = add "b" } } })
-    assert.same({ { "old", "a", "b" }, 2, "b" }, { result.state.found, result.state.sum, result.state.word })
-    assert.same({ "word" }, R.records(dir, "done")[2].replaced)
-  end)
-end)
-
 describe("a run", function()
   after_each(R.clean)
 

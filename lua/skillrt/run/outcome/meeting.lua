@@ -9,6 +9,12 @@ local state = require("skillrt.skill.state")
 
 local M = {}
 
+-- Whether a patch undoes some of what others made of a value: whether it matters which of both comes last.
+local function undoes(base, now, patch)
+  local theirs = state.diff({ it = base }, { it = now }).it
+  return not state.equal(state.merge(state.merge(base, patch), theirs), state.merge(now, patch))
+end
+
 ---The updates of a step as they meet the present state; of a field that the schema says nothing of the last
 ---one counts, and is named.
 ---@param run skillrt.Run
@@ -21,14 +27,15 @@ function M.updates(run, step, updates)
   local root, ways = run.books.state.root, run.skill.merge or {}
   local out, replaced = {}, nil
   for key, value in pairs(updates) do
-    local way = ways[key]
-    if way then
+    local way, now, base = ways[key], root[key], state.copy(step.root[key])
+    local met = not state.equal(now, base) -- what others changed elsewhere makes no difference
+    if met and way then
       local problem
-      value, problem = merge.value(way, root[key], step.root[key], value)
+      value, problem = merge.value(way, now, base, value)
       if problem then
         return nil, ("update %q: %s"):format(key, problem)
       end
-    elseif not state.equal(root[key], state.copy(step.root[key])) and not state.equal(root[key], value) then
+    elseif met and undoes(base, now, value) then
       replaced = replaced or json.array({})
       replaced[#replaced + 1] = key
     end
