@@ -122,6 +122,34 @@ end } } }
   end)
 end)
 
+describe("what holds the Lua of an action", function()
+  local SKILL <const> = [[
+local skillrt = require "skillrt"
+local function busy(seconds)
+  local until_ = os.clock() + seconds
+  while os.clock() < until_ do end
+  return { n = 1 }
+end
+return skillrt.skill { name = "s", strategy = "sequential", limits = { step_timeout = 5, max_errors = 1 }, actions = {
+  { id = "a", run = function() return { n = 0 } end }, %s } }
+]]
+
+  it("is its own timeout, and not that of the action before", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", SKILL:format [[{ id = "b", timeout = 0.2, run = function() return { n = 2 } end },
+      { id = "c", run = function() return busy(0.6) end }]])
+    local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(0, done.code, done.out .. done.err)
+  end)
+
+  it("is its own run_timeout, too, behind an action that has none", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", SKILL:format [[{ id = "b", limits = { run_timeout = 0.3 }, run = function() return busy(60) end }]])
+    local done = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.matches("paused %(run_timeout%)", done.out .. done.err)
+  end)
+end)
+
 describe("an exchange that says no time", function()
   it("has that of its action, or step_timeout, where a script asks itself", function()
     for _, limit in ipairs { { "limits = { step_timeout = 0.2 },", "" }, { "", "timeout = 0.2," } } do

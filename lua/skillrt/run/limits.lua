@@ -28,6 +28,7 @@ local table_of = require("skillrt.skill.limits")
 ---@field root skillrt.Limits  the run's
 ---@field nearest skillrt.Limits|false     whose run_timeout ends first: its own, or of a scope around it
 ---@field ends_first skillrt.Bound|false  of the root: what of these ends first for the function that went on last
+---@field holding skillrt.Limits|false  of the root: whose limits hold for Lua as they are, whatever its action
 ---@field around skillrt.Limits|nil  of a sub-run: those that hold the step that waits for it
 ---@field within string|nil  of a sub-run: the id of that step
 ---@field prefix string  of the names of its bounds: "" or "sub/2.1/"
@@ -76,7 +77,7 @@ end
 
 -- The limits of time of a whole run.
 local function clock_of(self)
-  self.root.clocks = self.root.clocks or clocks_of.new(self.root.books)
+  self.root.clocks, self.root.holding = self.root.clocks or clocks_of.new(self.root.books), false
   return self.root.clocks
 end
 
@@ -127,7 +128,7 @@ end
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
   local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false, hit = false })
-  self.ends_first, self.allowed, self.bounds_lua = false, false, false
+  self.ends_first, self.allowed, self.bounds_lua, self.holding = false, false, false, false
   -- of the root: what holds now for Lua that runs on, if anything ever
   local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
   self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
@@ -274,10 +275,12 @@ local function first_end(self, id)
   return by, at
 end
 
----The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too.
+---The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too. Whoever finds
+---these limits in `holding` need not ask, but for an action with a timeout.
 ---@param one skillrt.Action
 function Limits:allow(one)
   local root, seconds = self.root, one.timeout or self.allowance
+  root.holding = not root.clocks and not one.timeout and self
   local by, at = first_end(self, one.id)
   if seconds ~= root.allowed or by ~= root.ends_first or by and by.id then -- of whatever function went on last
     ends_with(root, seconds, by, at)

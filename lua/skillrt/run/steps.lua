@@ -207,7 +207,8 @@ function Steps:perform(step)
     step.execution, step.said, step.context = nil, nil, nil
     kept.begin(step)
   end
-  if self.limits_of_all.bounds_lua then
+  local all = self.limits_of_all
+  if all.bounds_lua and all.holding ~= (definition.timeout or self.limits) then
     self.limits:allow(definition)
   end
   local drawing = drawn.step
