@@ -133,6 +133,16 @@ describe("a run as it was", function()
     _, message = moment.find(dir, "99")
     assert.matches("has no record 99; its last one is %d+", message)
   end)
+
+  it("takes the number of a journal's end, which is none of a record, for the record before it", function()
+    local one = skill { actions = { { id = "asks", run = function(_, ctx) return { a = ctx.ask { question = "?" } } end } } }
+    local dir = run(one)
+    local ended = moment.find(dir, nil) + 1
+    assert(skillrt.resume(dir, { skill = one, answer = "yes" }))
+    assert.equal(ended - 1, moment.find(dir, tostring(ended)))
+    assert.equal("paused", assert(moment.books(dir, moment.find(dir, tostring(ended)))).state.root.status)
+    assert.equal(ended - 1, assert(travel.rollback(dir, tostring(ended))).seq)
+  end)
 end)
 
 describe("a rollback", function()

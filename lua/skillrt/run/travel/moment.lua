@@ -35,9 +35,10 @@ end
 ---@return string? code
 function M.find(dir, place)
   local wanted, found, last = place and math.tointeger(tonumber(place)), nil, nil
-  local known, wishes = {}, {}
+  local known, wishes, behind = {}, {}, nil
   local report, message, code = core.read(dir, function(payload, seq)
     last = seq
+    behind = wanted and seq <= wanted and seq or behind -- a number may be that of a journal's end, which says nothing
     if place and not wanted and payload:find('"checkpoint"', 1, true) then
       local name = named(record.decode(payload, wishes.blob) or {})
       if name then
@@ -48,8 +49,8 @@ function M.find(dir, place)
   end, wishes)
   if not report then
     return nil, message, code
-  elseif wanted and last and wanted >= 1 and wanted <= last then
-    return wanted
+  elseif behind and wanted <= last then
+    return behind
   elseif found or not place and last then
     return found or last
   elseif not place then
