@@ -15,8 +15,11 @@ local function act(_, ctx)
     there[tool.name] = true
   end
   out[3] = there.echo and use(ctx, "act", { n = 2 })
-  local both = ctx.all { function() return use(ctx, "echo", { text = "b" }, true) end,
+  local both, message, class = ctx.all { function() return use(ctx, "echo", { text = "b" }, true) end,
     function() return use(ctx, "act", { n = 3 }) end }
+  if not both then
+    error({ message = message, class = class }, 0)
+  end
   return { acted = out, both = both }
 end
 
