@@ -152,6 +152,8 @@ describe("a reply that cannot be read", function()
   for name, case in pairs({
     ["without JSON"] = { "I am done.", "holds no whole JSON object" },
     ["cut in half"] = { GOOD:sub(1, 30), "holds no whole JSON object" },
+    ["cut behind an answer"] = { "First " .. GOOD .. " then " .. GOOD:sub(1, 30), "holds no whole JSON object" },
+    ["with a status of null"] = { '{"status":null}', 'has neither "status" nor "stateUpdates"' },
     ["with two answers"] = { GOOD .. "\nor\n" .. GOOD, "holds 2 JSON objects that could be the answer" },
     ["with another object"] = { '{"result":1}', 'has neither "status" nor "stateUpdates"' },
     ["with other objects only"] = { 'x {"a":1} {"b":2}', 'no JSON object in the reply has "stateUpdates", or "status" with' },
@@ -270,6 +272,7 @@ describe("an error", function()
 
   it("may be worth another attempt, and may name its class; one that nobody knows aborts (R148)", function()
     assert.equal("transient", failure_of('{"error":"busy","retryable":true}').class)
+    assert.equal("permanent", failure_of('{"error":"busy","retryable":"no"}').class)
     assert.equal("rate_limit", failure_of('{"status":"failed","class":"rate_limit"}').class)
     local failure = failure_of('{"status":"failed","error":"x","class":"transient "}')
     assert.equal("fatal", failure.class)

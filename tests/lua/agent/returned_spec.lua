@@ -29,6 +29,15 @@ describe("what a function returned", function()
     assert.same({ nil, "busy", "timeout" }, { action(nil, "busy", "timeout", { status = "timeout" }) })
   end)
 
+  it("is a failure with nil and a table that has a class; of a phase with nothing else in it", function()
+    local busy = { class = "transient", message = "busy" }
+    assert.same({ nil, "busy", "transient" }, { action(nil, busy) })
+    assert.same({ nil, "busy", "transient" }, { phase(nil, busy) })
+    assert.same({ nil, "failed", "transient" }, { action(nil, { class = "transient", message = 7, seats = 2 }) })
+    local travel = { class = "economy", seats = 2 }
+    assert.same({ status = "completed", updates = travel }, (phase(nil, travel)))
+  end)
+
   it("of a class that nobody knows aborts the run, and says so; one that ctx gave fails for good (R148)", function()
     for class, wanted in pairs { weird = "fatal", [7] = "fatal", canceled = "permanent", skipped = "permanent" } do
       local _, message, got = action(nil, "busy", class)
@@ -47,6 +56,7 @@ describe("what a function returned", function()
     ["a text"] = { { "done", n = 1 }, 'fix: run returned "done";' },
     ["false and a message"] = { { false, "no luck", n = 2 }, 'fix: run returned false and "no luck";' },
     ["a late value"] = { { {}, nil, 3, n = 3 }, "fix: run returned a table and then nothing" },
+    ["a failure and more than its reply"] = { { nil, "a", "permanent", {}, 5, n = 5 }, "returned more than nil, message, class" },
     ["a failure with too much"] = { { nil, "a", "permanent", 5, n = 4 }, "fix: run returned more than nil, message, class" },
   } do
     it("is refused, not dropped, where it is " .. name, function()
@@ -77,6 +87,8 @@ describe("what a function raised", function()
     assert.same({ nil, "busy", "transient", call, true }, { returned.raised("fix", busy) })
     assert.same({ nil, "busy", "timeout", nil, true }, { returned.raised("fix", { message = "busy", code = "timeout" }) })
     assert.same({ nil, "gone", "permanent", nil, true }, { returned.raised("fix", { message = "gone", code = "missing" }) })
+    local both = { message = "busy", class = "transient", code = "timeout" }
+    assert.same({ nil, "busy", "transient", nil, true }, { returned.raised("fix", both) })
     local _, message, class = returned.raised("fix", { message = "busy", class = "wierd" })
     assert.equal("fatal", class)
     assert.has_match('its class is "wierd", which is not known', message, 1, true)
