@@ -98,7 +98,7 @@ describe("a signal (R87)", function()
     for signal, code in pairs { INT = 130, TERM = 143, HUP = 129 } do
       local folder <close> = kit.folder()
       folder.file("s.lua", HEAD .. [[return skillrt.skill { name = "s", state = {}, agents = { sh = skillrt.agent.command {
-        "sh", "-c", "trap 'sleep 0.5; echo bye > bye; exit 0' INT TERM HUP; while :; do sleep 0.02; done" } },
+        "sh", "-c", "trap 'sleep 1.2; echo bye > bye; exit 0' INT TERM HUP; while :; do sleep 0.02; done" } },
         actions = { { id = "a", agent = "sh", prompt = "hang there" } } }]])
       local run = kit.start(folder, { "s.lua", "--work-dir", "w" })
       assert.truthy(run.says "Executing: a")

@@ -11,7 +11,8 @@ local function act(_, ctx)
   local out = { use(ctx, "act", { n = 1 }), use(ctx, "echo", { text = "a" }, true) }
   use(ctx, "change", {}, true)
   local there = {}
-  for _, tool in ipairs(assert(ctx.mcp("our"):tools())) do
+  local list, why, of_class = ctx.mcp("our"):tools()
+  for _, tool in ipairs(list or error({ message = why, class = of_class }, 0)) do
     there[tool.name] = true
   end
   out[3] = there.echo and use(ctx, "act", { n = 2 })
