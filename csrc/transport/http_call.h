@@ -58,6 +58,7 @@ struct call {
 
   enum head_stage stage;
   int status;                  /* of the status line last seen */
+  bool cut;                    /* it was sent, and the connection ended before a word came */
   char forbidden[64];          /* the address that it may not be sent to, if it came to one */
   bool old_version;            /* HTTP/1.0 */
   size_t head_bytes, max_head; /* all header bytes as they came */
@@ -83,6 +84,7 @@ struct outcome {
 
 /* In http_request.c. False: `outcome` says why nothing can be sent. */
 bool http_request_prepare(struct call *, struct outcome *);
+bool http_reads(const struct task *); /* by its method: it may be sent twice */
 /* Puts a URL apart: scheme, host and port with the scheme's default. Each is curl_free'd. */
 struct origin {
   char *scheme, *host, *port;

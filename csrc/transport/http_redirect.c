@@ -24,9 +24,7 @@ static bool same_origin(const char *here, const char *there) {
 
 /* False: following would lose what the request says. */
 static bool redirect_method(struct call *call) {
-  const char *method = call->task->method ? call->task->method : "POST";
-  bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-  if (call->status == 307 || call->status == 308 || reads) return true;
+  if (call->status == 307 || call->status == 308 || http_reads(call->task)) return true;
   if (call->status != 303) return false;
   return curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, NULL) == CURLE_OK &&
          curl_easy_setopt(call->easy, CURLOPT_HTTPGET, 1L) == CURLE_OK;

@@ -23,7 +23,7 @@ void http_reply_reset(struct call *call) {
   call->sent = 0;
   call->taken = 0;
   call->why[0] = 0;
-  call->connected = call->events = call->answered = call->head_told = false;
+  call->cut = call->connected = call->events = call->answered = call->head_told = false;
   buffer_reset(&call->event_id);
   buffer_reset(&call->head);
   buffer_reset(&call->body);
@@ -215,6 +215,8 @@ static void judge_failure(struct call *call, CURLcode code, struct outcome *outc
   if (*call->forbidden)
     http_outcome(call, outcome, REPLY_REFUSED, "%s is no address that may be asked",
                  call->forbidden);
+  else if (call->cut)
+    http_outcome(call, outcome, REPLY_BROKEN, "the connection ended before it answered");
   else if (lacking)
     http_outcome(call, outcome, REPLY_BROKEN, "no socket: %s", strerror(lacking));
   else if (code == CURLE_OPERATION_TIMEDOUT)

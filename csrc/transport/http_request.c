@@ -132,6 +132,11 @@ static int on_close_socket(void *data, curl_socket_t fd) {
 
 /* --- liveness ----------------------------------------------------------------------- */
 
+bool http_reads(const struct task *task) {
+  const char *method = task->method ? task->method : "POST";
+  return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
 static int on_connected(void *data, char *there, char *here, int there_port, int here_port) {
   (void)here, (void)there_port, (void)here_port;
   struct call *call = data;
@@ -140,6 +145,10 @@ static int on_connected(void *data, char *there, char *here, int there_port, int
     snprintf(call->forbidden, sizeof call->forbidden, "%s", there);
     return CURL_PREREQFUNC_ABORT;
   }
+  /* libcurl sends a request again by itself where a connection that was kept ends without a word;
+   * what may act is not sent twice */
+  call->cut = call->connected && call->task && !http_reads(call->task);
+  if (call->cut) return CURL_PREREQFUNC_ABORT;
   call->connected = true;
   call->last_at = uv_now(call->owner->loop);
   return CURL_PREREQFUNC_OK;

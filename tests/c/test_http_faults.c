@@ -31,6 +31,20 @@ static void test_broken(void) {
     CHECK(strstr(b.got.reply.message, "reset"));
     bench_close(&b);
   }
+  TEST("what may act is sent once where a connection that was kept ends without a word") {
+    BENCH(b);
+    bench_get(&b, "/echo");
+    CHECK(b.got.reply.status == REPLY_OK);
+    bench_get(&b, "/nothing"); /* both are POST */
+    CHECK(b.got.reply.status == REPLY_BROKEN && b.got.reply.sent);
+    CHECK(strstr(b.got.reply.message, ": the connection ended before it answered"));
+    CHECK(http_server_counts(b.server).requests == 2);
+    bench_method(&b, "GET"); /* reads, and is sent again by libcurl */
+    bench_get(&b, "/head");
+    bench_get(&b, "/nothing");
+    CHECK(http_server_counts(b.server).requests == 5);
+    bench_close(&b);
+  }
   TEST("a reset in the middle of a body is broken") {
     BENCH(b);
     bench_get(&b, "/reset");
