@@ -251,7 +251,9 @@ describe("a model behind a server that misbehaves", function()
     local result = assert(require("skillrt.run.runner").go_on(R.skill(definition), { work_dir = dir }))
     assert.equal("completed", result.status, result.message)
     assert.is_true(result.state.ok)
-    assert.is_true(#server.log() - before <= 2, "the first exchange was made again")
-    assert.equal(3, #select(2, server.request(#server.log())).messages)
+    assert.is_true(#server.log() > before)
+    for i = before + 1, #server.log() do -- one of the run that was stopped may be among them
+      assert.equal(3, #select(2, server.request(i)).messages, "the first exchange was made again")
+    end
   end)
 end)
