@@ -291,7 +291,6 @@ static bool http_send(struct transport *base, struct exchange *exchange, const s
   snprintf(call->place, sizeof call->place, "%s", "http task");
   buffer_init(&call->body, owner->sys, call->max_body + (task->streams ? HTTP_AT_ONCE : 0));
   buffer_init(&call->event_id, owner->sys, HTTP_MAX_EVENT_ID);
-
   buffer_init(&call->head, owner->sys, 2 * call->max_head); /* "a:b" becomes "a: b" */
   http_reply_reset(call);
   uv_timer_init(owner->loop, &call->timer);

@@ -18,7 +18,6 @@ enum {
   HTTP_MAX_EXTRA = 256 << 10,
   HTTP_MAX_EVENT_ID = 4096,
   HTTP_AT_ONCE = 1 << 20 /* of a stream that is handed on: what may come before it is */
-
 };
 
 struct http {
