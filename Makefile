@@ -67,9 +67,15 @@ all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua m
 
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk
 
-test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED) ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: harm runs at every point)
+ifneq ($(FULL),)
+test: ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: what CI runs; NIGHTLY=1: every point)
+	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u FULL bash .ci/run
+else
+test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
 	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
+	$(if $(NIGHTLY),@$(MAKE) --no-print-directory test-mcp)
+endif
 demo: all | $(NEED) ## install what is missing, build, run a skill and a workflow that is killed, asked and held by a budget
 	@sh make/demo.sh $(BUILD)
 review: all | $(NEED) ## review this source tree (DIR=another) with examples/review; says where the report lies
@@ -130,6 +136,6 @@ clean: ## remove build/
 help: ## list the targets
 	@awk -f make/help.awk $(MAKEFILE_LIST)
 	@printf '\nVariables: MODE=release|debug|asan|tsan|cover  PREFIX=/usr/local  DESTDIR=  CC=  CFLAGS=  LUA=  PKG=\n'
-	@printf '           ONLY=name (of the tests to run)  FULL=1  JOBS=  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
+	@printf '           ONLY=name (of the tests to run)  FULL=1  NIGHTLY=1  JOBS=  FUZZ_SECONDS=60  FOR="build test lint fuzz rock" (of deps)\n'
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -2,7 +2,7 @@
 #
 # tests/all.lua runs every program and spec it is given, as many at once as there are processors,
 # each under a time limit, and closes with one line "N passed, N failed". The programs that harm
-# whole runs (tests/c/test_crash_*.c) take a few points of each kind; with FULL=1 all of them.
+# whole runs (tests/c/test_crash_*.c) take a few points of each kind; with NIGHTLY=1 all of them.
 
 TEST_C    := $(wildcard tests/c/test_*.c)
 TEST_BIN  := $(TEST_C:tests/c/%.c=$(BUILD)/tests/%)
@@ -15,13 +15,14 @@ FUZZ_LUA  := $(wildcard tests/fuzz/*.lua)
 FUZZ_SECONDS ?= 60
 ONLY ?=
 FULL ?=
+NIGHTLY ?=
 JOBS ?=
 RACES ?=
 
 # The Lua that runs specs is not built with ASan, so the sanitizer has to be there before core.so.
 # Leaks are looked for in the C programs; the processes specs start (sh, node, cppcheck) have their own.
 PRELOAD_asan = LD_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' ASAN_OPTIONS=detect_leaks=0
-UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD) $(if $(FULL),SKILLRT_FULL=1) JOBS='$(JOBS)'
+UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD) $(if $(NIGHTLY),SKILLRT_NIGHTLY=1) JOBS='$(JOBS)'
 
 ##@ Proof
 .PHONY: test-c test-lua lint cover

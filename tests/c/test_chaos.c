@@ -239,7 +239,7 @@ static int asked(const char *name, int otherwise) {
 int main(int argc, char **argv) {
   struct scratch s, logs;
   if (argc > 4 && strcmp(argv[1], "--agent") == 0) return chaos_agent(argv + 1);
-  bool full = getenv("SKILLRT_FULL") != NULL, slow = false;
+  bool full = getenv("SKILLRT_NIGHTLY") != NULL, slow = false;
   const char *mode = getenv("SKILLRT_MODE");
   slow = mode && strcmp(mode, "asan") == 0;
   chaos.runs = asked("CHAOS_RUNS", full ? slow ? 60 : 200 : slow ? 12 : 24);

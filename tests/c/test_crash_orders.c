@@ -110,7 +110,7 @@ static void in_order(struct crash *c, struct order *o) {
   }
   uint64_t stride = crash_stride(calls, most);
   const char *mode = getenv("SKILLRT_MODE");
-  bool quick = !getenv("SKILLRT_FULL"), slow = mode && strcmp(mode, "asan") == 0;
+  bool quick = !getenv("SKILLRT_NIGHTLY"), slow = mode && strcmp(mode, "asan") == 0;
   if (!getenv("CRASH_POINTS"))
     stride *= quick ? 12 : slow ? 4 : 2; /* there are many orders; the seed shifts them */
   uint64_t starts = crash_calls(c, FAULTY_BIT(FAULTY_SPAWN));
@@ -216,7 +216,7 @@ static void over_sessions(void) {
   }
   TEST("programs that end behind an answer, in many orders, killed anywhere") {
     setenv("CRASH_SHAPE", "ends", 1);
-    everywhere("orders_branches", getenv("SKILLRT_FULL") ? 40 : 10, true, 0, 0);
+    everywhere("orders_branches", getenv("SKILLRT_NIGHTLY") ? 40 : 10, true, 0, 0);
   }
 }
 
@@ -264,7 +264,7 @@ static void in_due_time(void) {
 /* Others each time: CRASH_TREE asks for one of them. */
 static void drawn(void) {
   char name[32];
-  int trees = getenv("CRASH_TREE") ? 1 : getenv("SKILLRT_FULL") ? 16 : 6;
+  int trees = getenv("CRASH_TREE") ? 1 : getenv("SKILLRT_NIGHTLY") ? 16 : 6;
   TEST("branches drawn at random, three deep, come to one end in many orders, killed anywhere "
        "(F40)") {
     most = 12;
@@ -286,13 +286,13 @@ static void whole_skills(void) {
     everywhere("orders_actions", 6, false, 0, 0);
   }
   TEST("six commands in four places come to one end in many orders, killed anywhere (F40)") {
-    everywhere("orders_many", getenv("SKILLRT_FULL") ? 40 : 10, true, 0, 0);
+    everywhere("orders_many", getenv("SKILLRT_NIGHTLY") ? 40 : 10, true, 0, 0);
   }
   TEST("an action for each of a list comes to one end in every order, killed anywhere") {
     everywhere("orders_each", 12, false, 0, 0);
   }
   TEST("a machine comes to the same end in many orders of its replies, killed anywhere (R144)") {
-    everywhere("machine", getenv("SKILLRT_FULL") ? 24 : 6, true, 0, 0);
+    everywhere("machine", getenv("SKILLRT_NIGHTLY") ? 24 : 6, true, 0, 0);
   }
   TEST("what was done is undone, in every order of two replies and late, killed anywhere (R171)") {
     everywhere("undone", 6, true, 61000, 1);

@@ -253,7 +253,7 @@ static int how_many(void) {
   const char *asked = getenv("RACES");
   const char *mode = getenv("SKILLRT_MODE");
   if (asked && *asked) return atoi(asked);
-  if (!getenv("SKILLRT_FULL")) return mode && strcmp(mode, "asan") == 0 ? 20 : 100;
+  if (!getenv("SKILLRT_NIGHTLY")) return mode && strcmp(mode, "asan") == 0 ? 20 : 100;
   return mode && strcmp(mode, "asan") == 0 ? 200 : 1000;
 }
 

@@ -102,8 +102,8 @@ local function killed(definition, order, dir, stages, keep)
   return told(result)
 end
 
--- The quick set kills at some of the points, others in each order; SKILLRT_FULL at all.
-local EVERY <const> = os.getenv "SKILLRT_FULL" and 1 or 7
+-- The quick set kills at some of the points, others in each order; SKILLRT_NIGHTLY at all.
+local EVERY <const> = os.getenv "SKILLRT_NIGHTLY" and 1 or 7
 
 local function every(make, list)
   local ends, points, start = {}, 0, clock.now

@@ -346,7 +346,7 @@ static uint64_t most_points(uint64_t full) {
   const char *asked = getenv("CRASH_POINTS"), *mode = getenv("SKILLRT_MODE");
   bool slow = mode && strcmp(mode, "asan") == 0;
   if (asked && atoll(asked) > 0) return (uint64_t)atoll(asked);
-  if (getenv("SKILLRT_FULL")) return slow ? 15 : full;
+  if (getenv("SKILLRT_NIGHTLY")) return slow ? 15 : full;
   return slow ? 2 : 8;
 }
 

@@ -90,7 +90,7 @@ void crash_wait(struct crash *, struct skillrt *run);
 
 /* Calls of the kinds in `mask` in the undisturbed run. */
 uint64_t crash_calls(const struct crash *, unsigned mask);
-/* Of so many calls, every how many is a point: the full set (SKILLRT_FULL) takes about `full` of
+/* Of so many calls, every how many is a point: the full set (SKILLRT_NIGHTLY) takes about `full` of
  * them, the quick one a few, both fewer under ASan; CRASH_POINTS asks for another number. */
 enum { CRASH_ALL = 1000000 };
 uint64_t crash_stride(uint64_t calls, uint64_t full);
