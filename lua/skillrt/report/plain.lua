@@ -12,6 +12,16 @@ local M = {}
 -- Quietly only failures are told, and these records hold none.
 local DULL <const> = { run = true, start = true, done = true }
 
+-- What has just failed, in the run or in one of its sub-runs.
+local function failed_in(books, number)
+  for _, scope in pairs(books.subs or {}) do
+    if scope.last_failed and scope.last_failed.step == number then
+      return scope.last_failed
+    end
+  end
+  return books.last_failed
+end
+
 ---@param options { quiet: boolean?, continuing: boolean? }
 ---@return table watcher
 function M.new(options)
@@ -25,7 +35,7 @@ function M.new(options)
     end
     formatter = formatter or require("skillrt.report.lines").new(options)
     if quiet and record.t == "fail" and not record.retry then -- its beginning was not heard of
-      local failed = books.last_failed
+      local failed = failed_in(books, record.step)
       formatter:of({ t = "start", step = record.step, n = record.step, [failed.kind] = failed.id })
     end
     for _, line in ipairs(formatter:of(record, books)) do

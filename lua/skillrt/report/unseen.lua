@@ -2,8 +2,6 @@
 --
 -- A watcher as in run/journal.lua that prints nothing and waits for nothing. Called by cli/host.lua.
 
-local both = require("skillrt.report.both")
-
 local M = {}
 
 -- The collector that a host names: by its address, or as the environment has it.
@@ -25,7 +23,7 @@ end
 
 ---@param options { log: string?, traces: string?, http_module: string? }
 ---@param shown table|nil  the host's own watcher
----@return table|nil watcher
+---@return table[]|nil watchers
 ---@return string? message
 function M.new(options, shown)
   local list, stop = { shown }, nil
@@ -39,7 +37,7 @@ function M.new(options, shown)
   local settings = options.traces and settings_of(options)
   local traces = settings and require("skillrt.report.traces").new(settings, true)
   if not traces then
-    return list[1] and both.of(list) or { observe = function() end, flush = function() end }
+    return list
   end
   list[#list + 1] = { observe = function(record, books)
     stop = record.t == "stop" and not record.sub and record or stop
@@ -55,7 +53,7 @@ function M.new(options, shown)
     stop = nil
     traces.forget()
   end }
-  return both.of(list)
+  return list
 end
 
 return M

@@ -19,7 +19,7 @@ end
 
 ---@param options { quiet: boolean?, json: boolean?, log: string? }
 ---@param continuing boolean?  people saw what came before
----@return table|nil watcher
+---@return table[]|nil watchers
 ---@return string? message  the log cannot be written
 function M.new(options, continuing)
   local log, message
@@ -36,7 +36,7 @@ function M.new(options, continuing)
     local settings = traces.settings(os.getenv)
     list[#list + 1] = settings and traces.new(settings) or nil
   end
-  return list[2] and require("skillrt.report.both").of(list) or list[1]
+  return list
 end
 
 return M

@@ -16,6 +16,7 @@ local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
 local reading = require("skillrt.run.runner.reading")
 local skill_of = require("skillrt.skill")
+local watchers = require("skillrt.run.watchers")
 
 local M = {}
 
@@ -54,7 +55,7 @@ M.last = nil
 ---@field wait boolean?        stays with a run that only waits, for a person, an event or a time
 ---@field attended boolean?    somebody is there to be asked when it pauses with a question
 ---@field at_most table?       limits by name that may only be lowered by it
----@field watcher table?       see policy.lua
+---@field watcher table|table[]|nil  one or several, see watchers.lua
 
 ---@class skillrt.Result
 ---@field status string   completed failed aborted paused
@@ -130,7 +131,7 @@ local function open(parts, options, mode)
     first = parts.first,
     functions = known,
     make_mode = prepare.mode,
-    watcher = options.watcher,
+    watcher = watchers.of(options.watcher),
     books_bytes = options.books_bytes,
   })
   local run, report, cause = core.open(self, {

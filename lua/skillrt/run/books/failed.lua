@@ -16,7 +16,7 @@ function M.note(books, step, record, message, time)
   local id = step.id
   books.state:append("errors", { [step.kind] = id, message = message, class = record.class, timestamp = time })
   books.state:set("error_count", books.state.root.error_count + 1)
-  books.last_failed = { id = id, kind = step.kind, finished = books.finished }
+  books.last_failed = { id = id, step = step.number, kind = step.kind, finished = books.finished }
   books.failed[id] = true
   if record.free then
     books.free_errors = (books.free_errors or 0) + 1
