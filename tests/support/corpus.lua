@@ -86,7 +86,9 @@ function M.cases()
   return all
 end
 
-local function write(case, base)
+---Writes the files of a folder below a base.
+---@return string dir
+function M.write(case, base)
   local dir = base .. "/" .. case.name .. "/demo"
   for path, lines in pairs(case.files) do
     assert(files.make_folders(files.dirname(dir .. "/" .. path)))
@@ -114,7 +116,7 @@ end
 ---@param base string  where it may be written
 ---@return { right: integer, false_alarms: skillrt.check.Finding[], missed: table[] }
 function M.judge(case, base)
-  local dir = write(case, base)
+  local dir = M.write(case, base)
   local target = case.target and case.target ~= "." and dir .. "/" .. case.target or dir
   local result = assert(check.check(target))
   local out, met = { right = 0, false_alarms = {}, missed = {} }, {}

@@ -7,6 +7,18 @@ local script = require("skillrt.document.script")
 
 local M = {}
 
+---What kind of thing lies at a path, for whoever runs, checks or shows it.
+---@param path string
+---@return "workflow"|"document"|"script" kind
+function M.kind(path)
+  local is_there, is_folder = files.stat(path) ~= nil, files.is_folder(path)
+  if is_there and not is_folder and path:find("%.m?js$") then
+    return "workflow"
+  end
+  local by_name = path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$")
+  return is_there and (is_folder or by_name) and "document" or "script"
+end
+
 ---A skill from whatever lies at `path`.
 ---@param path string
 ---@param options skillrt.load.Options?  agents for what is no script
@@ -18,15 +30,14 @@ function M.load(path, options)
   if type(path) ~= "string" then
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
-  if path:find("%.m?js$") and files.stat(path) then
+  local kind = M.kind(path)
+  if kind == "workflow" then
     local agent = options and options.agent and require("skillrt.document.load.config_agents").from_text(options.agent)
     return require("skillrt.skill.workflow").load(path, { agent = agent })
   end
-  local info = files.stat(path)
-  local ours = info and (files.is_folder(path) or path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$"))
-  if not ours and options and (options.agent or options.agents) then
+  if kind == "script" and options and (options.agent or options.agents) then
     return require("skillrt.document.load").script(path, options)
-  elseif not ours then
+  elseif kind == "script" then
     return script.run(path, options and options.drawn)
   end
   return require("skillrt.document.load").load(path, options)

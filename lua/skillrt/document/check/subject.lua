@@ -24,7 +24,7 @@ local MAX_TEXT = 16 << 20
 
 -- `name`: how findings call it.
 local function from_script(path, found, name)
-  local loaded, message = require("skillrt.document.script").run(path)
+  local loaded, message = require("skillrt.document.load").script(path)
   local subject = { path = path, dir = files.dirname(path), kind = "script" }
   function subject.place()
     return { file = name or path }
@@ -39,10 +39,29 @@ local function from_script(path, found, name)
   return subject
 end
 
--- The skill.lua of a folder is what runs; its other documents are what it may read.
+-- The ids of a definition's actions and phases, in their order.
+local function ids_of(definition)
+  local ids = {}
+  for _, field in ipairs { "actions", "phases" } do
+    for _, one in ipairs(definition and definition[field] or {}) do
+      ids[#ids + 1] = type(one) == "table" and tostring(one.id) or "?"
+    end
+    ids[#ids + 1] = ""
+  end
+  return table.concat(ids, "\n")
+end
+
+-- The skill.lua of a folder is what runs; its other documents are what it may read. Where it runs what they say,
+-- findings point into them, and what is wrong with them is why it gives no skill.
 local function use_script(document, found)
-  local script = from_script(document.dir .. "/skill.lua", found, "skill.lua")
-  document.kind, document.place = "script", script.place
+  local errors = found:counts().error > 0
+  local script = from_script(document.script, errors and require("skillrt.document.check.found").new() or found,
+    "skill.lua")
+  if not script.definition and errors then
+    return
+  elseif ids_of(script.definition) ~= ids_of(document.definition) then
+    document.kind, document.place = "script", script.place
+  end
   document.definition, document.name = script.definition, script.name or document.name
 end
 
@@ -68,11 +87,12 @@ function M.of(given, found)
     return from_skill(given)
   end
   local info, message, code = files.stat(given)
+  local kind = require("skillrt.document.open").kind(given)
   if not info then
     return nil, message, code
-  elseif given:find "%.m?js$" then
+  elseif kind == "workflow" then
     return require("skillrt.document.check.workflow").subject(given, found)
-  elseif not files.is_folder(given) and given:find "%.lua$" then
+  elseif kind == "script" then
     return from_script(given, found)
   end
   local document
@@ -83,8 +103,7 @@ function M.of(given, found)
   for _, one in ipairs(document.findings) do
     found:take(one)
   end
-  local tree = document.tree
-  if tree and tree:has "skill.lua" and not tree:first("skill-config.json", "workflow.json") then
+  if document.script then
     use_script(document, found)
   end
   return document

@@ -23,6 +23,7 @@ local M = {}
 ---@field path string
 ---@field dir string
 ---@field name string?
+---@field script string?           the folder's skill.lua, which alone says what runs
 ---@field definition table?        what skillrt.skill takes; nil: nothing can run
 ---@field agent_decides boolean?   preconditions in prose are judged by an agent
 ---@field ask_mode string[]?        its phases run by mode, and none of these is the default

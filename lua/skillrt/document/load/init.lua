@@ -18,7 +18,6 @@ local MAX_CONFIG = 16 << 20
 ---@field agent table|string|nil  who performs what no other agent does: an agent, an address or a program
 ---@field agent_env string[]?  variables that this agent's program is given, too
 ---@field agents table<string, table>?  by the name a step asks for; "*" for all others
----@field script boolean?  false: a skill.lua in the folder is not run
 
 local function given_agents(options)
   local agents = {}
@@ -156,19 +155,7 @@ local function folder_of(path)
   return (name == "SKILL.md" or files.stat(dir .. "/SKILL.md") or files.stat(dir .. "/phases")) and dir or nil
 end
 
----Reads whatever lies at a path, without running any of it: for checks and lists. A document
----without a definition holds nothing that can run; its findings say why.
----@param path string
----@param options skillrt.load.Options?
----@return skillrt.load.Document? document
----@return string? message  where there is nothing at the path
----@return string? code
-function M.read(path, options)
-  local agents = given_agents(options or {})
-  local info, message, code = files.stat(path)
-  if not info then
-    return nil, message, code
-  end
+local function read(path, agents)
   local dir = files.is_folder(path) and (path:gsub("(.)/+$", "%1")) or folder_of(path)
   local agent = dir and agent_in(dir)
   if dir and not agent then
@@ -187,6 +174,44 @@ function M.read(path, options)
     document.findings:error("kind", { file = path }, what, nil, "give a skill's folder, script or config")
   end
   document.name = document.definition and document.definition.name
+  return document
+end
+
+-- The script of a folder, which alone says what its skill is; false: it has none. A folder between two generations
+-- is neither the one nor the other.
+local function script_in(path)
+  local dir = path:gsub("(.)/+$", "%1")
+  if require("skillrt.document.write.stage").is_unfinished(dir) then
+    local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
+    return nil, message:format(dir, dir, dir), "invalid"
+  end
+  return files.is_folder(path) and files.stat(dir .. "/skill.lua") and dir .. "/skill.lua" or false
+end
+
+---Reads whatever lies at a path, without running any of it. A document without a definition holds nothing that can
+---run; its findings say why. Where it names a `script`, that says what runs, and the document is what it may read.
+---@param path string
+---@param options skillrt.load.Options?
+---@return skillrt.load.Document? document
+---@return string? message  where there is nothing at the path, or half of something
+---@return string? code
+function M.read(path, options)
+  local info, message, code = files.stat(path)
+  local script
+  if info then
+    script, message, code = script_in(path)
+  end
+  if script == nil then
+    return nil, message, code
+  end
+  local document = read(path, given_agents(options or {}))
+  document.script = script or nil
+  if document.definition and document.agent_decides then
+    require("skillrt.document.load.judge").add(document.definition)
+  end
+  if document.definition and document.ask_mode then
+    require("skillrt.document.load.ask_mode").add(document.definition, document.ask_mode)
+  end
   return document
 end
 
@@ -213,15 +238,6 @@ function M.script(path, options)
   end)
 end
 
--- A folder between two generations is neither the one nor the other.
-local function check_whole(dir)
-  if require("skillrt.document.write.stage").is_unfinished(dir) then
-    local message = "%s: its generation was interrupted; finish it: skillrt generate %s --out %s"
-    return nil, message:format(dir, dir, dir), "invalid"
-  end
-  return true
-end
-
 ---A skill from a folder, a config, a workflow or an agent.yml.
 ---@param path string
 ---@param options skillrt.load.Options?
@@ -231,28 +247,17 @@ end
 ---@return skillrt.load.Finding[]? findings
 function M.load(path, options)
   options = options or {}
-  local is_folder = files.is_folder(path)
-  local script = path:gsub("(.)/+$", "%1") .. "/skill.lua"
-  if is_folder then
-    local whole, why, cause = check_whole((path:gsub("(.)/+$", "%1")))
-    if not whole then
-      return nil, why, cause
-    end
-  end
-  if is_folder and options.script ~= false and files.stat(script) then
+  local script, message, code = script_in(path)
+  local document
+  if script then
     return M.script(script, options)
+  elseif script == false then
+    document, message, code = M.read(path, options)
   end
-  local document, message, code = M.read(path, options)
   if not document then
     return nil, message, code
   elseif not document.definition then
     return refused(document)
-  end
-  if document.agent_decides then
-    require("skillrt.document.load.judge").add(document.definition)
-  end
-  if document.ask_mode then
-    require("skillrt.document.load.ask_mode").add(document.definition, document.ask_mode)
   end
   local checked, problem = skill.check(document.definition)
   document.findings:sort()

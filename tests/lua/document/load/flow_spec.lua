@@ -1,7 +1,7 @@
 -- flow_spec.lua: what documents state of the order of phases: read where it has a stated shape, quoted
 -- where it has none.
 local folder_of = require "tests.support.skill_folder"
-local load = require "skillrt.document.load"
+local of_folder = require "skillrt.document.load.folder"
 local modes_of = require "skillrt.document.load.flow.modes"
 
 -- A folder with phases of these names, beside a SKILL.md with this text.
@@ -18,7 +18,7 @@ end
 
 local function read(text, names, more)
   local made <close> = folder(text, names, more)
-  local document = assert(load.read(made.dir, { agent = "true" }))
+  local document = assert(of_folder.read(made.dir, {})) -- before a phase asks for the mode
   return document.definition, document.findings
 end
 

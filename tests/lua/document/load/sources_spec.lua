@@ -249,7 +249,6 @@ describe("data in a folder", function()
         .. "phases = { { id = 'p', run = function() return {} end } } }",
     }
     assert.equal("from-script", loaded(folder).name)
-    assert.equal("demo-skill", loaded(folder, { script = false }).name)
   end)
 end)
 
