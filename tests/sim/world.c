@@ -1,0 +1,299 @@
+/* world.c: see world.h. */
+#include "sim/world.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct world *world;
+static struct sys below, above; /* the disk as it is; and with harm, time and chance */
+
+/* ---- chance ---- */
+
+static uint64_t mixed(uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9u;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+uint64_t world_draw(uint64_t n) {
+  world->chance += 0x9e3779b97f4a7c15u;
+  return n ? mixed(world->chance) % n : 0;
+}
+
+bool world_one_in(uint64_t n) {
+  return world_draw(n) == 0;
+}
+
+/* ---- what happened ---- */
+
+void world_note(const char *format, ...) {
+  char text[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  for (const char *c = text; *c; c++)
+    world->trace = mixed(world->trace ^ (unsigned char)*c);
+  if (world->shows)
+    fprintf(stderr, "%10.3f %u %s\n", (double)world->now_ns / 1e9, world->episode, text);
+}
+
+void world_wrong(const char *format, ...) {
+  if (world->wrong[0]) return;
+  va_list list;
+  va_start(list, format);
+  vsnprintf(world->wrong, sizeof world->wrong, format, list);
+  va_end(list);
+  world_note("WRONG %s", world->wrong);
+}
+
+/* ---- the witness ---- */
+
+void world_allow(const char *label) {
+  if (world->allowance_count == 64) return;
+  snprintf(world->allowances[world->allowance_count++], LABEL_MAX, "%s", label);
+  world_note("allowed again: %s", label);
+}
+
+static bool take_allowance(const char *label) {
+  for (size_t i = 0; i < world->allowance_count; i++)
+    if (strcmp(world->allowances[i], label) == 0) {
+      memmove(world->allowances[i], world->allowances[i + 1],
+              (--world->allowance_count - i) * LABEL_MAX);
+      return true;
+    }
+  return false;
+}
+
+static bool acted_before(const char *label) {
+  for (size_t i = 0; i < world->sent_count; i++)
+    if (strcmp(world->sent[i].label, label) == 0 && world->sent[i].fate != FATE_REFUSES)
+      return true;
+  return false;
+}
+
+static unsigned times(const char *label) {
+  unsigned count = 0;
+  for (size_t i = 0; i < world->sent_count; i++)
+    count += strcmp(world->sent[i].label, label) == 0;
+  return count;
+}
+
+static enum fate draw_fate(const char *label) {
+  uint64_t n = world_draw(100);
+  if (!world->rough) return n < 12 && times(label) == 0 ? FATE_REFUSES : FATE_ANSWERS;
+  return n < 60   ? FATE_ANSWERS
+         : n < 75 ? FATE_REFUSES
+         : n < 83 ? FATE_FAILS
+         : n < 91 ? FATE_LOST
+         : n < 95 ? FATE_SILENT
+                  : FATE_RUBBISH;
+}
+
+enum fate world_sent(const char *label, const char *key, bool idempotent) {
+  assert(world->sent_count < SENT_MAX);
+  bool again = acted_before(label), allowed = again && !idempotent && take_allowance(label);
+  if (again && !idempotent && !allowed)
+    world_wrong("%s was sent again (key %s): it may have acted, and nobody allowed it", label, key);
+  for (size_t i = 0; i < world->sent_count; i++)
+    if (key[0] && strcmp(world->sent[i].key, key) == 0 && strcmp(world->sent[i].label, label) != 0)
+      world_wrong("%s was sent with the key of %s: %s", label, world->sent[i].label, key);
+  enum fate fate = draw_fate(label);
+  struct sent *one = &world->sent[world->sent_count++];
+  *one = (struct sent){
+      .fate = fate, .idempotent = idempotent, .allowed = allowed, .episode = world->episode};
+  snprintf(one->label, sizeof one->label, "%s", label);
+  snprintf(one->key, sizeof one->key, "%s", key);
+  world_note("sent %s (%s) fate %d", label, key, (int)fate);
+  return fate;
+}
+
+/* ---- the disk, with harm ---- */
+
+/* 0: go on; else what the call gives. */
+static int harmed(bool *half) {
+  struct harm *h = &world->harm;
+  uint64_t n = ++world->calls;
+  if (h->kill_at == n) {
+    if (h->halfway && half)
+      *half = true;
+    else {
+      world_note("killed at call %lu", (unsigned long)n);
+      _exit(KILLED_EXIT);
+    }
+  }
+  if (h->fail_at && n >= h->fail_at && n < h->fail_at + h->fail_for) {
+    world_note("call %lu fails with %d", (unsigned long)n, h->number);
+    return -h->number;
+  }
+  return 0;
+}
+
+#define HARMED                                                                                     \
+  int harm = harmed(NULL);                                                                         \
+  if (harm) return harm
+#define BELOW (&below)
+
+static int w_open(const struct sys *sys, const char *path, int flags, unsigned mode) {
+  (void)sys;
+  if (flags & (O_CREAT | O_TRUNC)) {
+    HARMED;
+  }
+  return below.open(BELOW, path, flags, mode);
+}
+static int w_open_below(const struct sys *sys, int folder, const char *name, int flags) {
+  (void)sys;
+  return below.open_below(BELOW, folder, name, flags);
+}
+static int w_close(const struct sys *sys, int fd) {
+  (void)sys;
+  return below.close(BELOW, fd);
+}
+static ssize_t w_read(const struct sys *sys, int fd, void *to, size_t size) {
+  (void)sys;
+  return below.read(BELOW, fd, to, size);
+}
+static ssize_t w_pread(const struct sys *sys, int fd, void *to, size_t size, int64_t offset) {
+  (void)sys;
+  return below.pread(BELOW, fd, to, size, offset);
+}
+static ssize_t w_write(const struct sys *sys, int fd, const void *from, size_t size) {
+  (void)sys;
+  bool half = false;
+  int harm = harmed(&half);
+  if (harm) return harm;
+  if (half) {
+    below.write(BELOW, fd, from, size / 2);
+    world_note("killed halfway through a write");
+    _exit(KILLED_EXIT);
+  }
+  return below.write(BELOW, fd, from, size);
+}
+static int w_fsync(const struct sys *sys, int fd) {
+  (void)sys;
+  HARMED;
+  world->now_ns += 50000;
+  return below.fsync(BELOW, fd);
+}
+static int w_truncate(const struct sys *sys, int fd, int64_t size) {
+  (void)sys;
+  HARMED;
+  return below.truncate(BELOW, fd, size);
+}
+static int w_reserve(const struct sys *sys, int fd, int64_t offset, int64_t size) {
+  (void)sys;
+  HARMED;
+  return below.reserve(BELOW, fd, offset, size);
+}
+static int64_t w_seek(const struct sys *sys, int fd, int64_t offset, int whence) {
+  (void)sys;
+  return below.seek(BELOW, fd, offset, whence);
+}
+static int w_lock(const struct sys *sys, int fd) {
+  (void)sys;
+  return below.lock(BELOW, fd);
+}
+static int w_rename(const struct sys *sys, const char *from, const char *to) {
+  (void)sys;
+  HARMED;
+  return below.rename(BELOW, from, to);
+}
+static int w_unlink(const struct sys *sys, const char *path) {
+  (void)sys;
+  HARMED;
+  return below.unlink(BELOW, path);
+}
+static int w_mkdir(const struct sys *sys, const char *path, unsigned mode) {
+  (void)sys;
+  HARMED;
+  return below.mkdir(BELOW, path, mode);
+}
+static int w_rmdir(const struct sys *sys, const char *path) {
+  (void)sys;
+  HARMED;
+  return below.rmdir(BELOW, path);
+}
+static int w_stat(const struct sys *sys, const char *path, struct sys_stat *to) {
+  (void)sys;
+  return below.stat(BELOW, path, to);
+}
+static int w_fstat(const struct sys *sys, int fd, struct sys_stat *to) {
+  (void)sys;
+  return below.fstat(BELOW, fd, to);
+}
+static int w_list(const struct sys *sys, const char *path,
+                  bool (*each)(void *, const char *, enum sys_kind), void *data) {
+  (void)sys;
+  return below.list(BELOW, path, each, data);
+}
+static int w_boot(const struct sys *sys, char to[SYS_BOOT]) {
+  (void)sys;
+  return below.boot(BELOW, to);
+}
+static int64_t w_wall(const struct sys *sys) {
+  (void)sys;
+  return world->wall_ms + world->now_ns / 1000000;
+}
+static int64_t w_mono(const struct sys *sys) {
+  (void)sys;
+  return world->now_ns += 1000;
+}
+static int w_random(const struct sys *sys, void *to, size_t size) {
+  (void)sys;
+  for (size_t i = 0; i < size; i++)
+    ((unsigned char *)to)[i] = (unsigned char)world_draw(256);
+  return 0;
+}
+static int w_none(const struct sys *sys, const struct sys_spawn *what, pid_t *pid, int *ended) {
+  (void)sys, (void)what, (void)pid, (void)ended;
+  return -ENOSYS;
+}
+
+const struct sys *world_sys(void) {
+  below = *ram_disk_sys(world->disk);
+  above = below;
+  above.self = NULL;
+  above.open = w_open;
+  above.open_below = w_open_below;
+  above.close = w_close;
+  above.read = w_read;
+  above.pread = w_pread;
+  above.write = w_write;
+  above.fsync = above.fdatasync = w_fsync;
+  above.truncate = w_truncate;
+  above.reserve = w_reserve;
+  above.seek = w_seek;
+  above.lock = w_lock;
+  above.rename = w_rename;
+  above.unlink = w_unlink;
+  above.mkdir = w_mkdir;
+  above.rmdir = w_rmdir;
+  above.stat = w_stat;
+  above.fstat = w_fstat;
+  above.list = w_list;
+  above.boot = w_boot;
+  above.wall_ms = w_wall;
+  above.mono_ns = w_mono;
+  above.random = w_random;
+  above.spawn = w_none;
+  return &above;
+}
+
+void world_begin(uint64_t seed, bool rough, uint64_t chance) {
+  bool shows = world && world->shows;
+  arena_reset();
+  world = arena_calloc(1, sizeof *world);
+  world->shows = shows;
+  world->chance = mixed(seed) ^ mixed(chance + 1);
+  world->rough = rough;
+  world->wall_ms = 1700000000000;
+  world->disk = ram_disk_new();
+}

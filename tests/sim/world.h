@@ -1,0 +1,93 @@
+/* world.h: all that a simulated run can touch, drawn from one seed: a disk, the time, chance, and
+ * those who answer calls.
+ *
+ * It lies in memory that is shared with the child process in which the run lives (arena.h), so a
+ * kill is a real one: the child ends at once, and the next child finds the disk, the clock and the
+ * witness as they were. Nothing here knows skillrt's Lua; runtime.c puts it under the engine, sim.c
+ * decides what is harmed. */
+#ifndef SKILLRT_SIM_WORLD_H
+#define SKILLRT_SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sys.h"
+#include "sim/arena.h"
+#include "support/ram_disk.h"
+#include "transport/transport.h"
+
+enum { KILLED_EXIT = 77, LABEL_MAX = 64, SENT_MAX = 4096, REPORTED_MAX = 65536 };
+
+/* What a call came to in the world, drawn when it is sent. */
+enum fate {
+  FATE_ANSWERS, /* performed, and the answer arrives */
+  FATE_REFUSES, /* not performed, and says so: connection refused, 429, 503 */
+  FATE_FAILS,   /* performed; the answer is an error */
+  FATE_LOST,    /* performed, and the answer never arrives: reset, killed */
+  FATE_SILENT,  /* performed, and nothing more is heard of it */
+  FATE_RUBBISH  /* performed; the answer is no answer */
+};
+
+/* The witness: what was sent, in order, seen from outside. */
+struct sent {
+  char label[LABEL_MAX];
+  char key[LABEL_MAX];
+  enum fate fate;
+  bool idempotent, allowed;
+  unsigned episode;
+};
+
+/* What is to go wrong in one episode; 0: nothing. Calls are those of struct sys that reach the
+ * disk. */
+struct harm {
+  uint64_t kill_at;  /* the process ends at this call */
+  bool halfway;      /* and a write there has written half */
+  uint64_t fail_at;  /* this call fails with `number` */
+  uint64_t fail_for; /* and so many behind it */
+  int number;
+  uint64_t stop_at; /* at this event of the world the run is asked to stop */
+};
+
+struct world {
+  uint64_t chance; /* the state of all draws */
+  int64_t now_ns;  /* of the clock that never goes back */
+  int64_t wall_ms; /* what is added to it for people's time */
+  struct ram_disk *disk;
+  bool rough; /* calls may fail for good; else they only take their time, or refuse at first */
+  struct harm harm;
+  uint64_t calls, events; /* of this episode */
+  uint64_t most_calls;    /* of an episode before */
+  bool durable;           /* the run promises to survive a power cut */
+  unsigned episode;
+  struct sent sent[SENT_MAX];
+  size_t sent_count;
+  char allowances[64][LABEL_MAX];
+  size_t allowance_count;
+  uint64_t trace; /* a digest of all that happened, for "the same seed, the same run" */
+  bool shows;     /* prints what happens */
+  /* what the child says when it ends */
+  char status[16], reason[64], message[512], error[512], code[32];
+  char summary[65536];    /* of the audit */
+  char wrong[2048];       /* the first rule that was broken */
+  char reported[1 << 20]; /* records that were reported, each with its NUL */
+  size_t reported_size;
+};
+
+extern struct world *world; /* of this point */
+
+void world_begin(uint64_t seed, bool rough, uint64_t chance);
+uint64_t world_draw(uint64_t below); /* 0 <= x < below */
+bool world_one_in(uint64_t n);
+void world_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The first broken rule is kept. */
+void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A person allows that the call `label` is sent once more. */
+void world_allow(const char *label);
+/* A call is sent: the witness writes it down and says what becomes of it. */
+enum fate world_sent(const char *label, const char *key, bool idempotent);
+const struct sys *world_sys(void);
+/* Ends this process as a kill does, where this event is the one. */
+void world_event(void);
+
+#endif
