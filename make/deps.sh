@@ -39,11 +39,15 @@ for group in "$@"; do
     need lua-argparse module argparse
     need lua-cjson module cjson
     ;;
-  test) # the demo and the specs look at real sources with cppcheck and luacheck
+  test) # the demo and the specs run workflow scripts, and look at real sources with cppcheck and luacheck
     need lua-busted module busted
     need lua-check program luacheck
     need cppcheck program cppcheck
     need procps program ps
+    need nodejs program node
+    need git program git
+    need openssl program openssl
+    need tmux program tmux
     ;;
   lint)
     need clang-format program clang-format

@@ -138,13 +138,16 @@ describe("a coding agent", function()
 
   it("that ended without a result, or went silent, may have acted: a question, no second call", function()
     for name, call in pairs {
-      cut = (stream("claude_good"):gsub('{"type":"result".*$', "")),
+      cut = { out = stream("claude_good"):gsub('{"type":"result".*$', ""), err = "out of file handles\n" },
       silent = { out = "", sleep = 5 },
     } do
       local result, program = run("claude", { call }, { idle_timeout = 0.3 })
       assert.equal("paused", result.status, name)
       assert.equal("needs_decision", result.reason, name)
       assert.equal(1, program.calls(), name)
+      if name == "cut" then
+        assert.matches("exited with 0, without a result: out of file handles", result.message)
+      end
     end
   end)
 

@@ -89,7 +89,7 @@ describe("a session", function()
     assert.same({ nil, "permanent" }, { seen[1], seen[3] }, seen[2])
     assert.matches("/no/such/program", seen[2])
     assert.same({ "paused", "needs_decision" }, { result.status, result.reason }, result.message)
-    assert.matches("ended with exit code 3", R.records(dir, "doubt")[1].message)
+    assert.matches("ended with exit code 3 before it answered: %.%.%.x+trouble$", R.records(dir, "doubt")[1].message)
   end)
 
   it("says things unasked: events, kept until somebody waits for them", function()

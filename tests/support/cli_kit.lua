@@ -35,6 +35,9 @@ function M.folder()
   return setmetatable(folder, { __close = function() os.execute("rm -rf " .. quoted(path)) end })
 end
 
+---Whether the system has pseudo-terminals to give: a bare chroot has none.
+function M.has_terminal() return os.execute "script -qec true /dev/null >/dev/null 2>&1 </dev/null" == true end
+
 -- The program and its arguments as the shell reads them, in the environment that is asked for.
 local function call(words, before)
   local parts = { (words.env and "env " .. words.env .. " " or "") .. (before or "") .. quoted(M.program) }

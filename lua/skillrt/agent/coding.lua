@@ -6,6 +6,7 @@
 
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
+local failure_of = require("skillrt.agent.failure")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
@@ -186,7 +187,8 @@ local function judge(read)
     local answer = read(reply)
     local failure = answer.failure
     if not failure and reply.code == 0 and answer.text == nil and answer.value == nil then
-      failure = { class = "transient", message = "it ended without a result", executed = "perhaps" }
+      local message = failure_of.of_program("it exited with 0, without a result", reply)
+      failure = { class = "transient", message = message, executed = "perhaps" }
     end
     if failure then
       return failure.class, failure.message, failure.executed, failure.retry_after_ms

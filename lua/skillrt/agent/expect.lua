@@ -92,20 +92,6 @@ local function fits(declared, value)
   return true
 end
 
--- The last lines a program wrote to standard error, for the message.
-local function last_words(text)
-  local lines = {}
-  for line in (text or ""):sub(-4096):gmatch("[^\r\n]+") do
-    lines[#lines + 1] = line
-    if #lines > 3 then
-      table.remove(lines, 1)
-    end
-  end
-  local out = table.concat(lines, "; ")
-  out = #out > 500 and "..." .. out:sub(-500) or out
-  return out ~= "" and ": " .. out or " and wrote nothing to standard error"
-end
-
 local function is_among(codes, code)
   for _, known in ipairs(codes or { 0 }) do
     if known == code then
@@ -120,6 +106,9 @@ local function arrived_badly(kind, reply, request)
   local code = reply.code or 0
   if reply.status ~= "ok" then
     local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
+    if request.argv and reply.status ~= "too_large" and (reply.extra or "") ~= "" then
+      why = failure.of_program(why, reply)
+    end
     return { class = failure.of_transport(reply), message = why, form = false }
   elseif (kind == "http" or kind == "session" and code > 0) and (code < 200 or code > 299) then
     local text = (reply.body or ""):sub(1, 200):gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
@@ -128,7 +117,7 @@ local function arrived_badly(kind, reply, request)
     return { class = failure.of_http(code), message = message, form = false }
   elseif kind == "command" and not is_among(request.ok_codes, code) then
     local name = request.argv and request.argv[1] or "the program"
-    local message = ("%s exited with %d%s"):format(name, code, last_words(reply.extra))
+    local message = failure.of_program(("%s exited with %d"):format(name, code), reply)
     return { class = failure.of_exit(code), message = message, form = false }
   elseif kind == "host" and code ~= 0 then
     local class, message = failure.claimed(reply.extra ~= "" and reply.extra or nil, reply.message)

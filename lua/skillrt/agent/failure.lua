@@ -49,11 +49,32 @@ local TRANSPORT = {
   gone = "transient",
 }
 
+-- What a shell ends with where the program that it was to start is missing, or is none.
+local NO_PROGRAM <const> = { [126] = true, [127] = true }
+
 ---The class of an exchange that did not end well.
 ---@param reply table
 ---@return skillrt.FailureClass
 function M.of_transport(reply)
-  return TRANSPORT[reply.status] or "permanent"
+  return not (reply.status == "broken" and NO_PROGRAM[reply.code]) and TRANSPORT[reply.status] or "permanent"
+end
+
+local LAST_LINES <const>, LAST_BYTES <const> = 3, 500
+
+---How a program ended without an answer, and the last lines of its standard error.
+---@param how string
+---@param reply table
+---@return string message
+function M.of_program(how, reply)
+  local lines = {}
+  for line in (reply.extra or ""):sub(-4096):gsub("\27%[[%d;]*m", ""):gmatch("[^\r\n]+") do
+    lines[#lines + 1] = line:find("%S") and line or nil
+  end
+  local words = table.concat(lines, "; ", math.max(1, #lines - LAST_LINES + 1))
+  if #words > LAST_BYTES then
+    words = "..." .. words:sub(utf8.offset(words, 0, #words - LAST_BYTES + 1))
+  end
+  return how .. (words ~= "" and ": " .. words or " and wrote nothing to standard error")
 end
 
 local LIMIT = { [429] = true, [503] = true, [529] = true }

@@ -4,6 +4,7 @@
 -- Takes the records in their order, live or read back; changes nothing. Knows the record shapes of books.lua.
 
 local core = require("skillrt.core")
+local expect = require("skillrt.agent.expect")
 local json = require("skillrt.base.json")
 
 local M = {}
@@ -148,15 +149,6 @@ function apply.doubt(_, record, step)
   end
 end
 
--- Whether a reply says that the call went well.
-local function is_good(reply)
-  if reply.status ~= nil and reply.status ~= "ok" then
-    return false
-  end
-  local code = reply.code or 0
-  return code == 0 or code >= 200 and code < 400
-end
-
 function apply.result(self, record, step)
   local call = step.by_place[record.c]
   if not call then -- a local function whose value is kept
@@ -171,11 +163,12 @@ function apply.result(self, record, step)
   if failed then
     call.ok, call.class, call.message = false, failed.class, failed.message
   elseif reply then
-    call.ok, call.code = is_good(reply), reply.code
-    call.took = reply.elapsed_ms
-    if not call.ok then
-      call.message = reply.message ~= "" and reply.message or ("%s %s"):format(reply.status or "", reply.code or "")
+    local ok, failure = call.kind == "run", nil -- a failed run has `failed`
+    if not ok then
+      ok, failure = expect.judge("raw", call.kind, reply, { argv = call.kind == "command" and { call.to } or nil })
     end
+    call.ok, call.code, call.message = ok == true, reply.code, failure and failure.message
+    call.took = reply.elapsed_ms
     call.reply = type(reply.body) == "string" and reply.body or reply.body ~= nil and json.encode(reply.body) or nil
     call.said = type(reply.extra) == "string" and reply.extra ~= "" and reply.extra or nil
   else

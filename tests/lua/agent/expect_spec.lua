@@ -58,6 +58,25 @@ describe("raw", function()
     assert.same({ class = "permanent", message = "the program exited with 1 and wrote nothing to standard error", form = false }, failure)
   end)
 
+  it("tells the last lines of a program that ended or was ended, no headers of HTTP", function()
+    local said = { status = "killed", code = 9, message = "sync: killed by signal 9 (SIGKILL)",
+      extra = "1\n2\n\27[31m3\27[0m\n \n" .. ("x"):rep(600) .. "\n\n" }
+    local _, failure = expect.judge("raw", "command", said, { argv = { "sync" } })
+    assert.equal("sync: killed by signal 9 (SIGKILL): ..." .. ("x"):rep(500), failure.message)
+    said.extra = "1\n2\n\27[31m3\27[0m\n \n4\r\n\n"
+    _, failure = expect.judge("raw", "command", said, { argv = { "sync" } })
+    assert.equal("sync: killed by signal 9 (SIGKILL): 2; 3; 4", failure.message)
+    _, failure = expect.judge("raw", "http", { status = "broken", message = "host: reset", extra = "a: b\n" })
+    assert.equal("host: reset", failure.message)
+  end)
+
+  it("is permanent where a shell found no program to start", function()
+    for code, class in pairs { [126] = "permanent", [127] = "permanent", [1] = "transient" } do
+      local _, failure = expect.judge("raw", "session", { status = "broken", code = code, message = "it ended" })
+      assert.equal(class, failure.class)
+    end
+  end)
+
   for status, class in pairs {
     timeout = "timeout", canceled = "canceled", broken = "transient", refused = "permanent", killed = "transient",
     too_large = "invalid_output",

@@ -4,7 +4,7 @@ local core = require("skillrt.core")
 
 local M = {
   name = "agents",
-  summary = "Lists the agents on this machine: where they are, their versions, whether a key is set",
+  summary = "Lists the agents on this machine, and node: where they are, their versions, whether a key is set",
   description = "A key is never shown. --try asks one agent a question of one line, which may cost a little.",
   arguments = {},
   options = {
@@ -50,6 +50,13 @@ local function of_program(kind)
   }
 end
 
+-- What workflow scripts run in.
+local function of_node()
+  local path = require("skillrt.agent.coding").find("node")
+  local version = path and version_of(path) or nil
+  return { name = "node", kind = "runtime", found = path ~= nil, path = path, version = version }
+end
+
 local function of_model(kind)
   local agent = assert(require("skillrt.agent").check({ kind = kind }, kind))
   local vendor = agent.vendor
@@ -66,6 +73,7 @@ local function all()
   for i, kind in ipairs(require("skillrt.agent.chosen").WORDS) do
     list[i] = (kind == "anthropic" or kind == "openai") and of_model(kind) or of_program(kind)
   end
+  list[#list + 1] = of_node()
   return list
 end
 
@@ -84,9 +92,11 @@ local function chosen_now()
 end
 
 local function line_of(one)
-  local key = one.key and one.key .. " is set" or one.kind == "program" and "no key set: it may be logged in"
-    or ("no key: set %s"):format(one.keys[1])
-  if not one.found then
+  local key = one.kind == "runtime" and "runs workflow scripts" or one.key and one.key .. " is set"
+    or one.kind == "program" and "no key set: it may be logged in" or ("no key: set %s"):format(one.keys[1])
+  if not one.found and one.kind == "runtime" then
+    return ("%-10s not found on this machine: workflow scripts need it; install nodejs, 18 or later"):format(one.name)
+  elseif not one.found then
     return ("%-10s not found on this machine"):format(one.name)
   end
   return ("%-10s %-28s %s (%s)"):format(one.name, one.version or "?", one.path or one.url, key)

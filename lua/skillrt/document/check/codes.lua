@@ -20,7 +20,7 @@ end
 code("skill.invalid", "error", "the skill is refused before its first step", "change the field that is named")
 
 -- workflow scripts ---------------------------------------------------------------------------------
-code("workflow.script", "error", "a script that cannot be read runs nothing", "correct what is named, on its line")
+code("workflow.script", "error", "a script that cannot be begun runs nothing", "correct what is named")
 code("workflow.schema", "error", "a schema that nothing fits is refused before its agent is asked",
   "correct the schema; docs/agents.md lists the keywords that are known")
 code("workflow.phase", "note", "people who watch see a phase that was not announced", "declare it in meta.phases")

@@ -79,6 +79,8 @@ local function try(path, source, name, args)
           tried.meta = meta
         end,
       })
+      -- node is missing, or ended before it said what the script is
+      tried.fault = tried.fault or class and class ~= "timeout" and not tried.meta
       return nil, class and tried.message or nil, class and "permanent"
     end } },
   }))

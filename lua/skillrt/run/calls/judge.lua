@@ -4,7 +4,6 @@
 -- Pure: a recorded reply means the same again. Knows expectations, nothing of attempts.
 
 local expect = require("skillrt.agent.expect")
-local failure = require("skillrt.agent.failure")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
 local retry = require("skillrt.skill.retry")
@@ -13,17 +12,15 @@ local M = {}
 
 -- What a server says that did not begin.
 local NOT_EXECUTED <const> = { [429] = true, [503] = true, [529] = true }
--- The exchange itself did not go well.
-local function of_transport(reply)
-  local executed = "perhaps"
-  if reply.sent == false or reply.status == "refused" then
-    executed = "no"
-  elseif reply.status == "too_large" then
-    executed = "answered"
+local ANSWERED <const> = { ok = true, too_large = true }
+
+-- Whether what a reply that is no success was asked for was done: "no", "answered" (it says so), "perhaps".
+local function was_executed(request, reply)
+  local code = (request.kind == "http" or request.kind == "session") and reply.code or 0
+  if reply.sent == false or reply.status == "refused" or reply.status == "ok" and NOT_EXECUTED[code] then
+    return "no"
   end
-  local class = failure.of_transport(reply)
-  local why = reply.message ~= "" and reply.message or "the exchange ended: " .. tostring(reply.status)
-  return nil, { class = class, message = why, executed = executed }
+  return ANSWERED[reply.status] and code < 500 and "answered" or "perhaps"
 end
 
 local EXECUTED <const> = { no = true, perhaps = true }
@@ -53,10 +50,7 @@ end
 ---@return true|nil ok
 ---@return any value_or_failure  { class, message, executed = "no"|"answered"|"perhaps", is_unsaid, retry_after_ms }
 function M.of(request, reply)
-  if reply.status ~= "ok" then
-    return of_transport(reply)
-  end
-  local own = request.judge and of_script(request.judge, reply)
+  local own = reply.status == "ok" and request.judge and of_script(request.judge, reply)
   if own then
     return nil, own
   end
@@ -64,9 +58,8 @@ function M.of(request, reply)
   if ok then
     return true, value
   end
-  local code = (request.kind == "http" or request.kind == "session") and reply.code or 0
-  value.executed = (NOT_EXECUTED[code] or reply.sent == false) and "no" or (code >= 500 and "perhaps") or "answered"
-  local wait = reply.retry_after_ms
+  value.executed = was_executed(request, reply)
+  local wait = reply.status == "ok" and reply.retry_after_ms
   value.retry_after_ms = wait and wait >= 0 and wait or nil
   return nil, value
 end

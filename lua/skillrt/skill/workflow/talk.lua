@@ -9,21 +9,23 @@ local json = require("skillrt.base.json")
 
 local M = {}
 
--- Code is never made of texts; no file, no program, no addon, whatever the script reaches.
-local NODE <const> = {
-  "node", "--no-warnings", "--experimental-vm-modules", "--disallow-code-generation-from-strings",
-  "--max-old-space-size=1024", "--experimental-permission",
-}
--- In a network of its own, where the system gives one.
-local CONFINED <const> = 'if unshare -nr true 2>/dev/null; then exec unshare -nr "$@"; fi; exec "$@"'
-
-local function argv()
-  local words = { "sh", "-c", CONFINED, "sh" }
-  table.move(NODE, 1, #NODE, #words + 1, words)
-  words[#words + 1] = "-e"
-  words[#words + 1] = files.asset("lua/skillrt/skill/workflow/child.js")
-  return words
-end
+-- Node without files, programs and addons, whatever the script reaches: by the flag that this node knows (9 is what
+-- it ends with where it knows it not; 18 knows neither). In a network of its own, where the system gives one. Code is
+-- never made of texts.
+local BEGIN <const> = [[
+if ! command -v node >/dev/null; then
+  echo "node was not found in PATH: install nodejs, 18 or later" >&2
+  exit 127
+fi
+for permission in --permission --experimental-permission ""; do
+  node $permission --version >/dev/null 2>&1
+  [ $? = 9 ] || break
+done
+set -- node $permission --no-warnings --experimental-vm-modules --disallow-code-generation-from-strings \
+  --max-old-space-size=1024 -e "$1"
+unshare -nr true 2>/dev/null && set -- unshare -nr "$@"
+exec "$@"
+]]
 
 ---@class skillrt.Talk
 ---@field ctx table
@@ -35,7 +37,8 @@ Talk.__index = Talk
 ---@param timeout number  seconds within which a script must come to rest
 ---@return skillrt.Talk
 function M.new(ctx, timeout)
-  return setmetatable({ ctx = ctx, said = {}, timeout = timeout, argv = argv() }, Talk)
+  return setmetatable({ ctx = ctx, said = {}, timeout = timeout,
+    argv = { "sh", "-c", BEGIN, "sh", files.asset("lua/skillrt/skill/workflow/child.js") } }, Talk)
 end
 
 local function request(self, text)
@@ -67,8 +70,6 @@ local function exchange(self, text)
     return json.decode(reply.body)
   elseif class == "timeout" then
     message = ("it came to no rest within %g s: a loop without an end?"):format(self.timeout)
-  elseif message:find("node", 1, true) and message:find("not found", 1, true) then
-    message = "workflow scripts run in node, 18 or later, which is not there: install nodejs"
   end
   return nil, message, class
 end
