@@ -191,6 +191,21 @@ describe("skillrt generate", function()
     end
   end)
 
+  it("warns of conditions and effects that a run refuses, and stops at them with --strict", function()
+    local folder <close> = kit.folder()
+    local config = kit.read "tests/golden/configs/data-import.json"
+    for from, to in pairs { ['"!empty"'] = '"rows >>>> 3"', ['"rows%-%-"'] = '"rows ==== 3 +"',
+      ['"autonomous_config": {'] = '"autonomous_config": { "termination_conditions": ["rows === ==="],' } do
+      folder.file("c.json", (assert(config:gsub(from, to))))
+      local strict = generate(folder, { "c.json", "--out", "skill", "--strict" })
+      assert.equal(2, strict.code, to)
+      assert.truthy(strict.err:find("a run refuses the skill", 1, true), strict.err)
+      assert.is_nil(folder.read "skill/skill-config.json")
+    end
+    folder.file("c.json", config)
+    assert.equal(0, generate(folder, { "c.json", "--out", "skill", "--strict" }).code)
+  end)
+
   it("tells warnings, and stops at them with --strict", function()
     local folder <close> = kit.folder()
     folder.file("c.json", '{"skill_name":"abc","description":"d","colour":1,"sequential_config":{"phases":[{"id":"01-a"}]}}')

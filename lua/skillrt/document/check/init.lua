@@ -38,9 +38,12 @@ local function drop(found, code)
   end
 end
 
--- What skill.check refuses and nothing before it has named.
+-- What a run refuses and nothing before it has named.
 local function check_whole(subject, found)
   if skill.is(subject.definition) or found:counts().error > 0 then
+    return
+  elseif subject.refused then
+    found:add("skill.invalid", subject.refused.place, subject.refused.what)
     return
   end
   local checked, message = skill.check(subject.definition)
@@ -73,6 +76,8 @@ function M.check(given, options)
     prompts.check(subject, model, found)
     statistics = reach.check(model, found, options)
     drop(found, "config.unknown-action")
+    check_whole(subject, found)
+  elseif subject.refused then
     check_whole(subject, found)
   elseif found:counts().error == 0 and not subject.is_whole then
     found:add("skill.invalid", subject.place(""), "holds nothing that can be run")

@@ -15,6 +15,7 @@ local MAX_TEXT = 16 << 20
 ---@field kind string
 ---@field name string?
 ---@field definition table?   a definition or a skill
+---@field refused { place: skillrt.check.Place, what: string }?  its script gives no skill: no run begins
 ---@field config table?
 ---@field tree skillrt.load.Tree?
 ---@field prose skillrt.load.Prose?
@@ -22,8 +23,8 @@ local MAX_TEXT = 16 << 20
 ---@field specs table[]?
 ---@field place fun(key: string): skillrt.check.Place
 
--- `name`: how findings call it.
-local function from_script(path, found, name)
+-- `name`: how findings call it. Where it gives no skill: what is wrong, too.
+local function from_script(path, name)
   local loaded, message = require("skillrt.document.load").script(path)
   local subject = { path = path, dir = files.dirname(path), kind = "script" }
   function subject.place()
@@ -33,8 +34,8 @@ local function from_script(path, found, name)
     subject.definition, subject.name = loaded, loaded.name
   else
     local text = message or "gives no skill: a script that runs itself cannot be checked"
-    local line = tonumber(text:match(":(%d+):"))
-    found:add("skill.invalid", { file = name or path, line = line }, (text:gsub("^.-:%d+: ", "")))
+    local line = tonumber(text:match("^[^\n:]*:(%d+):"))
+    subject.refused = { place = { file = name or path, line = line }, what = (text:gsub("^[^\n:]-:%d+: ", "")) }
   end
   return subject
 end
@@ -52,17 +53,14 @@ local function ids_of(definition)
 end
 
 -- The skill.lua of a folder is what runs; its other documents are what it may read. Where it runs what they say,
--- findings point into them, and what is wrong with them is why it gives no skill.
-local function use_script(document, found)
-  local errors = found:counts().error > 0
-  local script = from_script(document.script, errors and require("skillrt.document.check.found").new() or found,
-    "skill.lua")
-  if not script.definition and errors then
-    return
-  elseif ids_of(script.definition) ~= ids_of(document.definition) then
+-- findings point into them; where it gives no skill, what is wrong with them may be why.
+local function use_script(document)
+  local script = from_script(document.script, "skill.lua")
+  document.refused = script.refused
+  if script.definition and ids_of(script.definition) ~= ids_of(document.definition) then
     document.kind, document.place = "script", script.place
   end
-  document.definition, document.name = script.definition, script.name or document.name
+  document.definition, document.name = script.definition or document.definition, script.name or document.name
 end
 
 local function from_skill(given)
@@ -93,7 +91,7 @@ function M.of(given, found)
   elseif kind == "workflow" then
     return require("skillrt.document.check.workflow").subject(given, found)
   elseif kind == "script" then
-    return from_script(given, found)
+    return from_script(given)
   end
   local document
   document, message, code = require("skillrt.document.load").read(given, {})
@@ -104,7 +102,7 @@ function M.of(given, found)
     found:take(one)
   end
   if document.script then
-    use_script(document, found)
+    use_script(document)
   end
   return document
 end

@@ -32,6 +32,7 @@ told("name", "the name becomes a folder's and a run's", "use small letters, digi
 told("order", "phases would run in another order than meant", "name every phase once, and the loop")
 told("output", "one of the two would overwrite the other", "choose another name")
 told("path", "a file outside its folder could be read or written", "name a file below the skill's folder")
+told("refused", "the folder is written, and a run of it is refused", "correct what cannot be read")
 told("type", "a value of another type cannot be used", "write a value of the type that is named")
 told("unknown-action", "what waits for it never runs", "declare the action, or correct its name")
 told("unknown-key", "nothing reads it", "correct its name, remove it, or begin it with x_")

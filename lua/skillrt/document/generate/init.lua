@@ -6,9 +6,13 @@ local action = require "skillrt.document.generate.action"
 local action_catalog = require "skillrt.document.generate.action_catalog"
 local config_of = require "skillrt.document.generate.config"
 local orchestrator = require "skillrt.document.generate.orchestrator"
+local found_of = require "skillrt.document.check.found"
+local load_config = require "skillrt.document.load.config"
 local machine_md = require "skillrt.document.generate.machine_md"
+local model_of = require "skillrt.document.check.model"
 local ordered = require "skillrt.document.generate.ordered"
 local phase = require "skillrt.document.generate.phase"
+local skill = require "skillrt.skill"
 local skill_md = require "skillrt.document.generate.skill_md"
 local spec_study = require "skillrt.document.generate.spec_study"
 local state_schema = require "skillrt.document.generate.state_schema"
@@ -133,6 +137,25 @@ local function write_all(writer, config, lang)
   return writer.files
 end
 
+-- What a run would refuse of the skill, by the parsers of the check.
+local function check_run(config, findings)
+  local definition = load_config.definition(config, { agents_required = false })
+  local found = found_of.new()
+  if not definition then
+    return -- it was refused, or its findings say why
+  end
+  model_of.of(definition, found, function(_, id, kind)
+    return { file = id and ("%s %s"):format(kind, id) or "termination_conditions" }
+  end)
+  for _, one in ipairs(found) do
+    findings:warn("refused", one.file, "%s; a run refuses the skill", one.what)
+  end
+  local checked, message = skill.check(definition)
+  if not checked and #found == 0 then
+    findings:warn("refused", config.skill_name, "%s; a run refuses the skill", message)
+  end
+end
+
 ---The files of the folder a config describes, sorted by path. Writes nothing.
 ---@param config table a decoded skill-config.json; not changed
 ---@param options skillrt.generate.Options?
@@ -150,6 +173,7 @@ function M.generate(config, options)
   if not normal then
     return nil, message, code, findings
   end
+  check_run(normal, findings)
   local writer = new_writer(templates.finder(lang, options.templates))
   local ok, result = pcall(write_all, writer, normal, lang)
   if ok then

@@ -38,8 +38,8 @@ function M.of(given, run)
   local subject, message, code = subject_of.of(given, found)
   if not subject then
     return nil, message, code
-  elseif not subject.definition then
-    local first = found:sorted(true)[1]
+  elseif subject.refused or not subject.definition then
+    local first = subject.refused or found:sorted(true)[1]
     return nil, ("%s: %s"):format(subject.path or "skill",
       first and first.what or "holds nothing that can be run"), "invalid"
   end
