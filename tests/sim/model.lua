@@ -50,8 +50,7 @@ function RULES.call(run, entry, complain)
   local call = call_of(step, entry)
   if call.state == "finished" then
     complain(entry, "its result is recorded: nothing may be sent for it again")
-  elseif call.state == "sent" and not WAITS[entry.kind] and not entry.idem and call.kind ~= "run" and entry.kind ~= "run"
-    and call.acts then
+  elseif call.state == "sent" and call.acts and not entry.idem then
     complain(entry, "it may have acted, is not idempotent, and nobody decided")
   end
   call.state, call.kind, call.idem, call.label = "sent", entry.kind, entry.idem, entry.label
