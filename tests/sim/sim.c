@@ -34,11 +34,9 @@ static long points, wrong_points, episodes;
 
 /* ---- memory ---- */
 
-/* A child takes memory from the bottom of a piece of its own and gives none back: what it shares with its parent stays
- * uncopied, and it lives for some milliseconds. */
-static struct {
-  char *at, *end; /* NULL: the parent, which allocates as others do */
-} piece;
+/* A child takes memory from the bottom of a piece of its own and gives none back: what it shares
+ * with its parent stays uncopied, and it lives for some milliseconds. */
+static struct { char *at, *end; /* NULL: the parent, which allocates as others do */ } piece;
 
 static void *allocate(void *data, void *block, size_t old_size, size_t new_size) {
   (void)data;
@@ -56,7 +54,8 @@ static void *allocate(void *data, void *block, size_t old_size, size_t new_size)
 }
 
 static void take_a_piece(void) {
-  piece.at = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  piece.at =
+      mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   assert(piece.at != MAP_FAILED);
   piece.end = piece.at + PIECE;
 }

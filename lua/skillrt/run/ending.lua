@@ -3,6 +3,8 @@
 --
 -- Knows the policy's lists of what leaves and is performed; why a run ends decide others. Part of policy.lua.
 
+local steady = require("skillrt.run.steady")
+
 local M = {}
 
 ---The last record.
@@ -38,13 +40,37 @@ local function keep_back(self)
   end
 end
 
--- Nothing new leaves; when nothing is under way any more the run stops.
+local function cancel_all(self)
+  self.draining.canceled = true
+  for number, what in pairs(self.numbers.under_way) do
+    self.calls.cancels[#self.calls.cancels + 1] = what.place and number or nil
+  end
+end
+
+-- Nothing new is sent; when nothing is under way any more the run stops. Of what is due only programs are noted: the
+-- rest is open in the books, and a resume waits for it.
 local function drain(self)
   keep_back(self)
   if next(self.numbers.under_way) == nil then
-    return M.stop(self, table.unpack(self.draining))
+    return M.stop(self, table.unpack(self.draining, 1, 3))
   end
-  return self:go()
+  local now, due, deadline = steady.now(), self.calls.due, self.run.limits.deadline
+  while due[1] and due[1].at <= now do
+    local what = due:take()
+    if what.program then
+      self.calls:rang(what)
+    end
+  end
+  if deadline and now >= deadline then
+    deadline = nil
+    if not self.draining.canceled then
+      cancel_all(self)
+    end
+  end
+  local at = due[1] and due[1].at
+  at = deadline and math.min(deadline, at or deadline) or at
+  local kind, performing, starting, cancels = self:go()
+  return kind, performing, starting, cancels, at and at - now, self:listens()
 end
 
 ---The run is to end. `at_once`: calls under way are canceled; they stay open in the books, and count as no attempt.
@@ -57,9 +83,7 @@ function M.decide(self, status, reason, message, at_once)
   self.over, self.draining = true, { status, reason, message }
   keep_back(self)
   if at_once then
-    for number, what in pairs(self.numbers.under_way) do
-      self.calls.cancels[#self.calls.cancels + 1] = what.place and number or nil
-    end
+    cancel_all(self)
   end
   return drain(self)
 end
