@@ -70,7 +70,7 @@ describe("a server of MCP without a handshake", function()
     for n = 1, 2 do
       for _, tool in ipairs(select(2, web.request(n)).tools) do sent[#sent + 1] = tool.name end
     end
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     web.stop()
     assert.equal("completed", result.status, result.message)
     assert.equal("mcp__far__echo read ask_user read ask_user mcp__far__later", table.concat(sent, " "))

@@ -18,7 +18,7 @@ describe("a model with the tools of a server of MCP", function()
     web = R.server "/echo\n"
   end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     web.stop()
     R.clean()
   end)

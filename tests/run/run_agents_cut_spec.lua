@@ -103,7 +103,7 @@ describe("an agent that is killed behind any record and resumed", function()
     os.getenv = function(name) return name == "CUT_KEY" and "sk-cut-1234567" or getenv(name) end -- luacheck: ignore
   end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     os.getenv = getenv -- luacheck: ignore
     if server then server.stop() end
     server = nil

@@ -93,13 +93,13 @@ describe("a coding agent", function()
     assert.equal(io.popen("pwd"):read "l" .. "\n", program.of(1, "cwd"))
   end)
 
-  it("that was refused for its rate before it did anything is asked again; one that acted is not", function()
+  it("that was refused for its rate before it did anything is asked again; one that acted is a question", function()
     local result, program = run("claude", { { out = stream "claude_429", code = 1 }, stream "claude_good" })
     assert.equal("completed", result.status, result.message)
     assert.equal(2, program.calls())
     local acted = stream("claude_good"):gsub('{"type":"result".*$', "") .. stream "claude_429"
     result, program = run("claude", { { out = acted, code = 1 }, stream "claude_good" })
-    assert.equal("failed", result.status)
+    assert.same({ "paused", "needs_decision" }, { result.status, result.reason }, result.message)
     assert.equal(1, program.calls())
   end)
 

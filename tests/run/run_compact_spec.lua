@@ -26,7 +26,7 @@ end
 describe("a talk that is made shorter, killed behind any record and resumed", function()
   before_each(function() server, folder, files = R.server "/echo\n", R.folder(), 0 end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     server.stop()
     R.clean()
   end)

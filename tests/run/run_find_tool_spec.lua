@@ -41,7 +41,7 @@ end
 describe("find_tool", function()
   before_each(function() server, folder = R.server "/echo\n", R.folder() end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     server.stop()
     R.clean()
   end)

@@ -37,7 +37,7 @@ end
 describe("the tool http_get", function()
   before_each(function() model, other = R.server "/echo\n", R.server "/echo\n" end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     other.stop() -- first: it holds an end of what the other waits for
     model.stop()
     R.clean()

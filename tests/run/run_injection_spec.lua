@@ -61,7 +61,7 @@ end
 describe("a text that would be more than data", function()
   before_each(function() server, paid = R.server "/echo\n", 0 end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     server.stop()
     R.clean()
   end)

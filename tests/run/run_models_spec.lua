@@ -52,7 +52,7 @@ describe("a model behind a server that misbehaves", function()
     os.getenv = function(name) return name == "CANARY_KEY" and CANARY or getenv(name) end -- luacheck: ignore
   end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     os.getenv = getenv -- luacheck: ignore
     if server then server.stop() end
     server, folder = nil, nil
@@ -103,7 +103,7 @@ describe("a model behind a server that misbehaves", function()
     assert.matches("^goes on by itself at 20%d%d%-.*429", result.message)
     local due = R.records(dir, "stop")[1].due
     assert.is_true(math.abs(due / 1000 - os.time() - 18000) < 60)
-    require("skillrt.agent.pace").forget() -- another process
+    require("skillrt.agent.gate").forget() -- another process
     result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
     assert.same({ "waiting_for_time", 1 }, { result.reason, #server.log() })
     local kit = require "tests.support.cli_kit"

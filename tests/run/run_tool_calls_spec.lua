@@ -28,7 +28,7 @@ local ADD <const> = { description = "Adds", input = { type = "object", propertie
 describe("a tool loop", function()
   before_each(function() server, folder = R.server "/echo\n", R.folder() end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     server.stop()
     R.clean()
   end)

@@ -34,7 +34,7 @@ end
 describe("a model server that misbehaves in a tool loop", function()
   before_each(function() server = R.server "/echo\n" end)
   after_each(function()
-    require("skillrt.agent.pace").forget()
+    require("skillrt.agent.gate").forget()
     server.stop()
     R.clean()
   end)

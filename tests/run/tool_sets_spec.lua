@@ -85,7 +85,7 @@ local function start()
 end
 
 local function stop()
-  require("skillrt.agent.pace").forget()
+  require("skillrt.agent.gate").forget()
   server.stop()
   R.clean()
 end

@@ -4,7 +4,7 @@
 
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
-local wire_error = require("skillrt.agent.wire_error")
+local condition = require("skillrt.agent.condition")
 
 local M = {}
 
@@ -94,22 +94,22 @@ end
 local function one_event(self, text)
   local event, why = json.decode(text)
   if type(event) ~= "table" then
-    return wire_error.broken("an event is no JSON object: " .. tostring(why))
+    return condition.broken("an event is no JSON object: " .. tostring(why))
   elseif event.type == "error" then
-    return wire_error.of(event.error)
+    return condition.of(event.error)
   end
   local handle = EVENT[event.type]
   if not handle then
     return nil -- ping, and what comes to be
   end
   local ok = pcall(handle, self, event)
-  return not ok and wire_error.broken(("event %s is not what it should be"):format(tostring(event.type))) or nil
+  return not ok and condition.broken(("event %s is not what it should be"):format(tostring(event.type))) or nil
 end
 
 local function message_of_events(body)
   local list, cut = found.events(body)
   if not list then
-    return nil, wire_error.broken(tostring(cut))
+    return nil, condition.broken(tostring(cut))
   end
   local self = { open = {} }
   for i = 1, #list do
@@ -119,7 +119,7 @@ local function message_of_events(body)
     end
   end
   if not self.stopped or next(self.open) then
-    return nil, wire_error.broken(cut and "the stream was cut inside an event"
+    return nil, condition.broken(cut and "the stream was cut inside an event"
       or "the stream ended without message_stop")
   end
   return self.message
@@ -207,19 +207,19 @@ function M.read(reply)
   else
     message, problem = json.decode(reply.body or "")
     if message == nil then
-      problem = wire_error.broken("the reply is no JSON: " .. tostring(problem))
+      problem = condition.broken("the reply is no JSON: " .. tostring(problem))
     elseif type(message) == "table" and message.type == "error" then
-      message, problem = nil, wire_error.of(message.error)
+      message, problem = nil, condition.of(message.error)
     end
   end
   if message == nil then
     return nil, problem
   elseif type(message) ~= "table" or type(message.content) ~= "table" then
-    return nil, wire_error.broken("the reply is no message")
+    return nil, condition.broken("the reply is no message")
   end
   local ok, out = pcall(reply_of, message)
   if not ok then
-    return nil, wire_error.broken("the message is not what it should be")
+    return nil, condition.broken("the message is not what it should be")
   end
   return out
 end

@@ -130,7 +130,11 @@ end
 ---@return string? message
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
-  local patient = setmetatable({ retry = task.member_retry }, { __index = task })
+  local retry = task.member_retry and { waits = false } -- a usage limit: there is another to ask
+  for name, value in pairs(task.member_retry or {}) do
+    retry[name] = value
+  end
+  local patient = setmetatable({ retry = retry }, { __index = task })
   local last = #self.links
   local outcome, message, class, call
   for i, member in ipairs(self.links) do

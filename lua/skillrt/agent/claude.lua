@@ -1,7 +1,6 @@
 -- agent/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
-local resets = require("skillrt.agent.resets")
 
 ---@class skillrt.ClaudeAgent
 local M = { kind = "claude", perform = coding.perform, needs_http = coding.needs_http,
@@ -68,9 +67,6 @@ end
 
 -- ---- its events ----
 
-local CLASS = { [401] = "permanent", [408] = "transient", [429] = "rate_limit", [503] = "rate_limit",
-  [529] = "rate_limit" }
-
 local ENDS = {
   error_max_turns = "it used up its turns",
   error_max_budget_usd = "it used up its budget",
@@ -90,25 +86,16 @@ local function has_acted(events)
   return false
 end
 
-local function failure_of(result, events)
+-- What it ends with instead of an answer.
+local function fail(out, result)
   local text = type(result.result) == "string" and result.result or ""
   local known = ENDS[result.subtype]
   if known then
-    return { class = "permanent", message = known .. (text ~= "" and ": " .. text or ""), executed = "answered" }
+    out.failure = { class = "permanent", message = known .. (text ~= "" and ": " .. text or ""), executed = "answered" }
   end
-  local code = math.tointeger(result.api_error_status) or 0
-  local class = CLASS[code] or code >= 500 and "transient" or "permanent"
-  if code == 0 and text:find("Unable to connect", 1, true) then
-    class = "transient"
-  elseif text:find("usage limit", 1, true) or text:find("hit your [%a%s]*limit") then
-    class = "rate_limit"
-  end
-  local wait = class == "rate_limit" and resets.after(text, os.time()) or nil
   local errors = type(result.errors) == "table" and result.errors[1]
-  local message = text ~= "" and text or type(errors) == "string" and errors or tostring(result.subtype)
-  local again = class ~= "permanent" and not has_acted(events)
-  return { class = class, message = message:sub(1, 1000), executed = again and "no" or "answered",
-    retry_after_ms = wait }
+  out.problem = text ~= "" and text or type(errors) == "string" and errors or tostring(result.subtype)
+  out.code = math.tointeger(result.api_error_status)
 end
 
 local function used_of(result)
@@ -134,9 +121,9 @@ function M.read(events)
   if not result then
     return { session = session }
   end
-  local out = { session = session, used = used_of(result) }
+  local out = { session = session, used = used_of(result), acted = has_acted(events) }
   if result.is_error == true or result.subtype ~= "success" then
-    out.failure = failure_of(result, events)
+    fail(out, result)
     return out
   end
   out.text, out.value = type(result.result) == "string" and result.result or "", result.structured_output

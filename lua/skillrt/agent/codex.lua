@@ -1,7 +1,6 @@
 -- agent/codex.lua: Codex as an agent: `codex exec --json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
-local resets = require("skillrt.agent.resets")
 
 ---@class skillrt.CodexAgent
 local M = { kind = "codex", perform = coding.perform, needs_http = coding.needs_http,
@@ -69,19 +68,6 @@ end
 
 local TALK = { agent_message = true, reasoning = true, error = true, todo_list = true }
 
--- Its words tell the status only.
-local function class_of(text)
-  local code = tonumber(text:match("status (%d%d%d)") or text:match("HTTP (%d%d%d)"))
-  local low = text:lower()
-  if code == 429 or code == 503 or code == 529 or low:find("rate limit", 1, true) or low:find("usage limit", 1, true)
-  then
-    return "rate_limit"
-  elseif code and code >= 500 or low:find("stream disconnected", 1, true) or low:find("connection failed", 1, true) then
-    return "transient"
-  end
-  return "permanent"
-end
-
 local function used_of(usage)
   local input, output = math.tointeger(usage.input_tokens) or 0, math.tointeger(usage.output_tokens) or 0
   return { tokens = input + output, input_tokens = input, output_tokens = output }
@@ -90,10 +76,10 @@ end
 ---@param events table[]
 ---@return skillrt.CodingReply
 function M.read(events)
-  local out, acted, problem, completed = {}, false, nil, false
+  local out, problem, completed = {}, nil, false
   for _, event in ipairs(events) do
     local item = type(event.item) == "table" and event.item or {}
-    acted = acted or item.type ~= nil and not TALK[item.type]
+    out.acted = out.acted or item.type ~= nil and not TALK[item.type]
     if event.type == "thread.started" then
       out.session = event.thread_id
     elseif event.type == "item.completed" and item.type == "agent_message" then
@@ -110,12 +96,8 @@ function M.read(events)
   if completed then
     out.text = out.text or ""
     return out
-  elseif problem then
-    local class = class_of(tostring(problem))
-    out.failure = { class = class, message = tostring(problem):sub(1, 1000),
-      executed = class ~= "permanent" and not acted and "no" or "answered",
-      retry_after_ms = class == "rate_limit" and resets.after(tostring(problem), os.time()) or nil }
   end
+  out.problem = problem and tostring(problem)
   out.text = nil
   return out
 end

@@ -6,8 +6,10 @@
 
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
+local condition = require("skillrt.agent.condition")
 local failure_of = require("skillrt.agent.failure")
 local files = require("skillrt.base.files")
+local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local prompt = require("skillrt.agent.prompt")
@@ -46,7 +48,10 @@ M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER", "LOGNA
 ---@field value any          what it gave in a schema
 ---@field session string?
 ---@field used skillrt.Usage?
----@field failure skillrt.Failure?  with executed: "no", "perhaps", "answered"
+---@field problem string?    the words with which it failed: what they mean says condition.lua
+---@field code integer?      the HTTP status behind it, where it names one
+---@field acted boolean?     it used a tool
+---@field failure skillrt.Failure?  where its own file knows what it means
 
 ---An agent's fields, checked; with what all coding agents have.
 ---@param definition table
@@ -105,7 +110,7 @@ end
 
 -- ---- what it is given ----
 
--- The environment, what of it was declared, and the secrets in it.
+-- The environment, what of it was declared, the secrets in it, and the gate of the account it stands for.
 local function environment(agent, task)
   local env, declared, secrets = {}, {}, {}
   for i, list in ipairs({ M.ALLOWED, agent.ALLOWED, agent.env }) do
@@ -117,8 +122,12 @@ local function environment(agent, task)
       end
     end
   end
+  local account = { agent.program, env.HOME or "" }
+  for _, name in ipairs(agent.ALLOWED) do
+    account[#account + 1] = env[name] or ""
+  end
   env.SKILL_DIR, env.CLAUDE_SKILL_DIR, env.SKILLRT_WORK_DIR = task.dir, task.dir, task.work_dir
-  return env, declared, secrets[1] and secrets or nil
+  return env, declared, secrets[1] and secrets or nil, gate.of(agent.kind, table.concat(account, "\0"))
 end
 
 ---The text in a declared schema, for programs that take it as an argument.
@@ -176,6 +185,10 @@ local function reader(agent)
       local ok, read = pcall(agent.read, M.events(body or ""), reply.extra or "", reply.code)
       answer = ok and read or { failure = { class = "transient", executed = "perhaps",
         message = "its events are not what they should be" } }
+      local words = answer.problem or answer.value == nil and condition.is_told(answer.text or "") and answer.text
+      if words and not answer.failure then
+        answer.failure = condition.told(words, answer.code, answer.acted or false)
+      end
     end
     return answer
   end
@@ -190,9 +203,7 @@ local function judge(read)
       local message = failure_of.of_program("it exited with 0, without a result", reply)
       failure = { class = "transient", message = message, executed = "perhaps" }
     end
-    if failure then
-      return failure.class, failure.message, failure.executed, failure.retry_after_ms
-    end
+    return failure
   end
 end
 
@@ -206,7 +217,7 @@ local function argv_of(agent, task, want)
 end
 
 local function request_of(agent, task, text, want, read)
-  local env, declared, secrets = environment(agent, task)
+  local env, declared, secrets, account = environment(agent, task)
   local argv = argv_of(agent, task, want)
   return {
     kind = "command",
@@ -222,6 +233,7 @@ local function request_of(agent, task, text, want, read)
     secrets = secrets,
     prompt = text,
     judge = judge(read),
+    gate = account,
     show = shower(agent),
     max_output = agent.max_output,
     timeout = task.timeout or agent.timeout,

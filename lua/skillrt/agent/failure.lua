@@ -81,6 +81,13 @@ local LIMIT = { [429] = true, [503] = true, [529] = true }
 local PASSING = { [408] = true, [425] = true }
 local LASTING = { [501] = true, [505] = true, [506] = true, [508] = true, [510] = true, [511] = true }
 
+---Whether a status code says that the server did not begin.
+---@param code integer
+---@return boolean
+function M.is_refusal(code)
+  return LIMIT[code] == true
+end
+
 ---What an HTTP status code that is not 2xx means.
 ---@param code integer
 ---@return skillrt.FailureClass

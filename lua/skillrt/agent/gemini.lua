@@ -47,15 +47,6 @@ local function used_of(stats)
   return { tokens = math.tointeger(stats.total_tokens) or input + output, input_tokens = input, output_tokens = output }
 end
 
-local function class_of(text, kind)
-  local low = (text .. " " .. kind):lower()
-  if low:find("429", 1, true) or low:find("quota", 1, true) or low:find("resource_exhausted", 1, true)
-    or low:find("503", 1, true) or low:find("overloaded", 1, true) then
-    return "rate_limit"
-  end
-  return low:find("500", 1, true) and "transient" or "permanent"
-end
-
 -- The codes it ends with where it says nothing on its output.
 local EXIT = { [41] = "it is not logged in, and has no key", [42] = "it does not take its input",
   [44] = "its sandbox does not work", [52] = "its configuration is wrong", [53] = "it used up its turns",
@@ -73,7 +64,7 @@ end
 ---@param code integer
 ---@return skillrt.CodingReply
 function M.read(events, errors, code)
-  local out, parts, acted, result = {}, {}, false, nil
+  local out, parts, result = {}, {}, nil
   for _, event in ipairs(events) do
     if event.type == "init" then
       out.session = event.session_id
@@ -81,7 +72,7 @@ function M.read(events, errors, code)
       parts = event.delta and parts or {}
       parts[#parts + 1] = event.content
     elseif event.type == "tool_use" then
-      acted, parts = true, {} -- what it says behind its last tool is its answer
+      out.acted, parts = true, {} -- what it says behind its last tool is its answer
     elseif event.type == "result" then
       result = event
     end
@@ -97,9 +88,8 @@ function M.read(events, errors, code)
     if not result and errors:find("%S") then
       text = ("%s: %s"):format(text, last_line(errors))
     end
-    local class = class_of(text, tostring(problem.type))
-    out.failure = { class = class, message = text:sub(1, 1000),
-      executed = class ~= "permanent" and not acted and "no" or "answered" }
+    out.problem = text
+    out.code = tonumber((text .. " " .. tostring(problem.type)):match("%f[%d]([45]%d%d)%f[%D]"))
   end
   return out
 end

@@ -7,9 +7,10 @@
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
 local compact = require("skillrt.agent.compact")
+local condition = require("skillrt.agent.condition")
+local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
-local pace = require("skillrt.agent.pace")
 local prices_of = require("skillrt.agent.prices")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
@@ -17,7 +18,6 @@ local schema = require("skillrt.skill.schema")
 local talk_of = require("skillrt.agent.talk")
 local tools_of = require("skillrt.agent.tools")
 local used_of = require("skillrt.agent.used")
-local wire_error = require("skillrt.agent.wire_error")
 
 local M = {}
 
@@ -122,15 +122,15 @@ local function request_of(agent, task, talk, want, read)
     prompt = #talk.turns == 1 and talk.turns[1].text or nil,
     judge = function(reply)
       if reply.code < 200 or reply.code > 299 then
-        return wire_error.of_status(reply)
+        return condition.of_status(reply)
       end
       local answer, failure = read(reply)
       if not answer then
-        return failure.class, failure.message, failure.executed
+        return failure or condition.broken("the reply is no answer")
       end
     end,
     usage = most,
-    pace = pace.of(endpoint.url, endpoint.key, agent.pace, most.tokens),
+    gate = gate.of(endpoint.url:match("^%a+://[^/]+"), endpoint.key, agent.pace, most.tokens),
     idempotent = true,
     acts = false,
     retry = task.retry or { max = (task.action or task.phase or {}).max_retries },

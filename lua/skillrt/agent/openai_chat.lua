@@ -6,7 +6,7 @@
 local fatal = require("skillrt.base.fatal")
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
-local wire_error = require("skillrt.agent.wire_error")
+local condition = require("skillrt.agent.condition")
 local strict = require("skillrt.agent.openai_strict")
 
 local M = {}
@@ -123,7 +123,7 @@ end
 
 local function add_whole(self, object, field)
   if type(object.error) == "table" or type(object.error) == "string" then
-    return wire_error.of(object.error)
+    return condition.of(object.error)
   end
   local choice = type(object.choices) == "table" and object.choices[1]
   if type(choice) == "table" and type(choice[field]) == "table" then
@@ -138,7 +138,7 @@ local function add_object(self, object, field)
   local ok, failure = pcall(add_whole, self, object, field)
   if not ok then
     fatal.pass_on(failure)
-    return wire_error.broken("a " .. field .. " is not what it should be")
+    return condition.broken("a " .. field .. " is not what it should be")
   end
   return failure
 end
@@ -146,7 +146,7 @@ end
 local function read_events(self, body)
   local list, cut = found.events(body)
   if not list then
-    return wire_error.broken(tostring(cut))
+    return condition.broken(tostring(cut))
   end
   for i = 1, #list do
     local text = list[i]
@@ -155,7 +155,7 @@ local function read_events(self, body)
     end
     local object, why = json.decode(text)
     if type(object) ~= "table" then
-      return wire_error.broken("an event is no JSON object: " .. tostring(why))
+      return condition.broken("an event is no JSON object: " .. tostring(why))
     end
     local failure = add_object(self, object, "delta")
     if failure then
@@ -244,13 +244,13 @@ function M.read(reply)
     failure = read_events(self, reply.body or "")
   else
     local object, why = json.decode(reply.body or "")
-    failure = type(object) ~= "table" and wire_error.broken("the reply is no JSON object: " .. tostring(why))
+    failure = type(object) ~= "table" and condition.broken("the reply is no JSON object: " .. tostring(why))
       or add_object(self, object, "message")
   end
   if failure then
     return nil, failure
   elseif not self.finish then
-    return nil, wire_error.broken("the reply ended without saying why it finished")
+    return nil, condition.broken("the reply ended without saying why it finished")
   end
   return reply_of(self)
 end

@@ -4,7 +4,7 @@
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local strict = require("skillrt.agent.openai_strict")
-local wire_error = require("skillrt.agent.wire_error")
+local condition = require("skillrt.agent.condition")
 
 local M = {}
 
@@ -75,22 +75,22 @@ local ENDS = { ["response.completed"] = true, ["response.incomplete"] = true, ["
 local function response_of_events(body)
   local list, cut = found.events(body)
   if not list then
-    return nil, wire_error.broken(tostring(cut))
+    return nil, condition.broken(tostring(cut))
   end
   for i = #list, 1, -1 do
     local text = list[i]
     if text:find("response.", 1, true) or text:find('"error"', 1, true) then
       local event, why = json.decode(text)
       if type(event) ~= "table" then
-        return nil, wire_error.broken("an event is no JSON object: " .. tostring(why))
+        return nil, condition.broken("an event is no JSON object: " .. tostring(why))
       elseif ENDS[event.type] then
         return event.response
       elseif event.type == "error" then
-        return nil, wire_error.of(type(event.error) == "table" and event.error or event)
+        return nil, condition.of(type(event.error) == "table" and event.error or event)
       end
     end
   end
-  return nil, wire_error.broken(cut and "the stream was cut inside an event"
+  return nil, condition.broken(cut and "the stream was cut inside an event"
     or "the stream ended without response.completed")
 end
 
@@ -184,20 +184,20 @@ function M.read(reply)
     response, problem = response_of_events(reply.body or "")
   else
     response, problem = json.decode(reply.body or "")
-    problem = response == nil and wire_error.broken("the reply is no JSON: " .. tostring(problem)) or nil
+    problem = response == nil and condition.broken("the reply is no JSON: " .. tostring(problem)) or nil
   end
   if response == nil then
     return nil, problem
   elseif type(response) ~= "table" then
-    return nil, wire_error.broken("the reply is no response")
+    return nil, condition.broken("the reply is no response")
   elseif response.status == "failed" or type(response.error) == "table" then
-    return nil, wire_error.of(response.error)
+    return nil, condition.of(response.error)
   elseif type(response.output) ~= "table" then
-    return nil, wire_error.broken("the reply is no response")
+    return nil, condition.broken("the reply is no response")
   end
   local ok, out = pcall(reply_of, response)
   if not ok then
-    return nil, wire_error.broken("the response is not what it should be")
+    return nil, condition.broken("the response is not what it should be")
   end
   return out
 end

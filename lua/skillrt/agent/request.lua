@@ -23,6 +23,7 @@ M.RETRY = {
   factor = { type = "amount" },
   cap = { type = "amount" },
   jitter = { type = "boolean" },
+  waits = { type = "boolean" }, -- false: not for longer than a minute, as there is another to ask
 }
 
 -- What every request may say.
@@ -42,7 +43,7 @@ local COMMON = {
   pure = { type = "boolean" }, -- made of what was recorded and nothing else: it may be made anew at any time
   declared = { type = "table" },
   usage = { type = "table" },
-  pace = { type = "table" }, -- wait(now) ms before it leaves; learn(reply, now)
+  gate = { type = "table" }, -- of the agent that it asks (agent/gate.lua)
   prompt = { type = "string" }, -- its words, which the run keeps for people
   show = { type = "function" }, -- what people who watch see of what arrives
   take = { type = "function" }, -- takes what is nobody's business out of a reply, before anything sees it

@@ -51,6 +51,20 @@ for name, method in pairs(over) do
   Calls[name] = method
 end
 
+-- Whether the gate of the agent that a call asks is closed: it waits until then; or not, where another may be asked.
+local function waits_at_gate(self, call)
+  local gate, now = call.request.gate, steady.now()
+  local wait = gate and gate:wait(now, call.placed) or 0
+  call.placed = gate ~= nil -- within the rates that are declared
+  if wait > 0 and over.is_too_long(call, wait) then
+    local message = gate:why() or "its rate is used up"
+    self:settle(call, { unsent = true, failed = { class = "rate_limit", message = message } })
+  elseif wait > 0 then
+    self.due:put(now + wait, call)
+  end
+  return wait > 0
+end
+
 ---@param run table       { books, work_dir, skill }
 ---@param journal skillrt.Journal
 ---@param numbers table   { next = fun(what): integer }: the engine's numbers
@@ -77,8 +91,10 @@ function Calls.new(run, journal, numbers, session)
     order = 0,
     used = false,
   }
-  function self.admitted(call) -- leaves with the next batch, where its limits have room for it
-    if not run.limits:admit(call) then
+  function self.admitted(call) -- the one place that says whether a call may be sent: with the next batch
+    if waits_at_gate(self, call) then
+      return true -- it is none of those that wait for room
+    elseif not run.limits:admit(call) then
       return false
     end
     call.number, call.leaving = numbers:next(call), true
@@ -144,18 +160,31 @@ end
 
 -- ---- leaving ----
 
----A call leaves, once its pace and its limits let it.
+---A call leaves, once its agent's gate and its limits let it.
 ---@param call skillrt.Call
 function Calls:start(call)
   call.doubt = nil
-  local pace = call.request.pace
-  local wait = pace and not call.paced and pace:wait(self.run.core.wall_ms()) or 0
-  call.paced = wait > 0 or nil -- what waits has its place, and does not ask again
-  if wait > 0 then
-    self.due:put(steady.now() + wait, call)
-    return
-  end
   self.held:put(call, self.run.limits:bounds_of(call), self.admitted)
+end
+
+---An agent refused, and says until when: nothing more of it is sent, nor what was to leave now.
+---@param gate skillrt.Gate
+---@param until_ms integer  of steady.lua
+---@param why string
+function Calls:close(gate, until_ms, why)
+  gate:close(until_ms, why)
+  for _, list in ipairs({ self.starting, self.acting }) do
+    for i = #list, 1, -1 do
+      local call = self.numbers:of(list[i])
+      if call and call.leaving and call.request.gate and call.request.gate.at == gate.at then
+        table.remove(list, i)
+        self.numbers:forget(call.number)
+        self.run.limits:over(call)
+        call.number, call.leaving = nil, nil
+        self.due:put(until_ms, call)
+      end
+    end
+  end
 end
 
 ---Calls that were held back leave as far as there is room for them now.
@@ -174,7 +203,11 @@ local function take_up(self, call, open)
     self:decide(call, decision)
   elseif open.failed then -- its attempt was over, the next one waits
     call.attempt = call.attempt + 1
-    self.due:put(steady.at(self.run, open.retry_at, open.failed.retry), call) -- clocks are put back
+    local at = steady.at(self.run, open.retry_at, open.failed.retry) -- clocks are put back
+    self.due:put(at, call)
+    if call.request.gate and open.failed.class == "rate_limit" then
+      self:close(call.request.gate, at, open.failed.message)
+    end
   elseif call.idem then
     self:start(call)
   else

@@ -19,7 +19,8 @@ M.PATIENCE_MS = 60 * 1000
 local function failure_of(what)
   local open = what.place and what.step.calls[what.place]
   local failed = what.place and open and open.failed or what.failures and what.failures[#what.failures]
-  return failed and failed.message
+  local gate = what.place and what.request.gate
+  return failed and failed.message or gate and gate:why()
 end
 
 -- The next time something is due that is waited for, and why; true: an attempt is due soon, which is stayed for.

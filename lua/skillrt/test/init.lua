@@ -100,7 +100,7 @@ function M.run(options)
   local from = clock.now
   local keeps = options.context ~= "memory" and (type(skill) ~= "table" or skill.context ~= "memory")
   local world = require("skillrt.test.world").new(options, keeps and dir or nil, M.subject.seconds)
-  require("skillrt.agent.pace").forget()
+  require("skillrt.agent.gate").forget()
   require("skillrt.base.secrets").get = function(name) -- the real ones are no test's
     return (options.secrets or {})[name] or "stub of " .. name
   end

@@ -122,7 +122,7 @@ describe("a chain", function()
 
   it("has the calls of all members but the last tried again before it goes on", function()
     local _, _, _, ctx = fake.perform(chain, { { code = 1 }, GOOD }, { member_retry = {} })
-    assert.same({}, ctx.asked[1].retry)
+    assert.same({ waits = false }, ctx.asked[1].retry)
     assert.is_nil(ctx.asked[2].retry)
   end)
 

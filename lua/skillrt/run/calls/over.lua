@@ -18,6 +18,22 @@ end
 
 local M = {}
 
+-- Where another agent may be asked, one is not waited for longer.
+local PATIENCE_MS <const> = 60 * 1000
+
+-- A usage limit is waited for so often, whatever `max_retries` says: five hours, as providers' windows are, where no
+-- time is named.
+local USAGE_WAITS <const> = 20
+
+---Whether a call is not to wait that long, as there is another agent to ask.
+---@param call skillrt.Call
+---@param ms integer
+---@return boolean
+function M.is_too_long(call, ms)
+  local settings = call.request.retry
+  return settings ~= nil and settings.waits == false and ms > PATIENCE_MS
+end
+
 -- When the next attempt of a call follows; nil: there is none.
 local function next_attempt(self, call, failure)
   local settings = call.request.retry
@@ -26,7 +42,8 @@ local function next_attempt(self, call, failure)
     return nil
   end
   local skill = (call.step.home or self).run.skill
-  local own = setmetatable({ max_retries = settings.max or skill.limits.max_retries }, {
+  local most = settings.max or skill.limits.max_retries
+  local own = setmetatable({ max_retries = failure.is_usage and math.max(most, USAGE_WAITS) or most }, {
     __index = function(_, name)
       if settings[name] == nil then
         return skill.retry[name]
@@ -34,7 +51,21 @@ local function next_attempt(self, call, failure)
       return settings[name] -- false, too
     end,
   })
-  return retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
+  local wait = retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, self.run.core.random)
+  return wait and not M.is_too_long(call, wait) and math.ceil(wait) or nil
+end
+
+-- What a reply tells the gate of its agent.
+local function tell_gate(self, call, reply, failure, wait)
+  local gate, now = call.request.gate, steady.now()
+  if gate and not failure then
+    gate:answered(reply, now, self.run.core.wall_ms())
+  elseif gate and (failure.class == "rate_limit" or (failure.retry_after_ms or 0) > 0) then
+    wait = wait or retry.asked(failure.retry_after_ms)
+    if wait > 0 then
+      self:close(gate, now + wait, record.printable(failure.message))
+    end
+  end
 end
 
 ---A reply came: a result, or another attempt when its time has come, or a doubt.
@@ -45,9 +76,6 @@ function M:replied(call, reply)
     call.request.take(reply)
   end
   cleaned.reply(reply, call.request.secrets)
-  if call.request.pace then
-    call.request.pace:learn(reply, self.run.core.wall_ms())
-  end
   local is_gone = call.epoch and talks().replied(self, call, reply)
   if reply.status == "canceled" then
     if call.canceling then
@@ -57,6 +85,7 @@ function M:replied(call, reply)
   end
   local ok, failure = judge.of(call.request, reply)
   if ok then
+    tell_gate(self, call, reply)
     self:settle(call, { reply = reply })
     return
   end
@@ -66,9 +95,9 @@ function M:replied(call, reply)
     return self:doubt(call, failure.message .. ", and what it knew is lost")
   end
   local wait = not call.canceling and (is_gone and 0 or next_attempt(self, call, failure))
+  tell_gate(self, call, reply, failure, wait)
   if wait then
     local a, message = call.attempt, record.printable(failure.message)
-    wait = math.ceil(wait)
     self:emit(call, { t = "attempt", a = a, class = failure.class, message = message, retry = wait })
     call.attempt, call.number = a + 1, nil
     self.run.limits:over(call)

@@ -122,7 +122,7 @@ end
 
 -- The agent's work on a prompt: its answer.
 local function ask(run, step, definition, ctx, agent, prompt, options)
-  local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent })
+  local task = task_of.new(run, step, definition, { timeout = options.timeout, agent = agent, retry = {} })
   task.prompt = prompt
   task.answer, task.schema, task.model, task.effort = "text", options.schema, options.model, options.effort
   task.bare, task.tools, task.cwd, task.agent_type = true, options.tools, options.cwd, options.agent_type
@@ -170,7 +170,6 @@ end
 ---@return string? message
 ---@return string? class  "definition": what was asked for cannot be
 ---@return boolean? kept  its worktree was
----@return integer? wait  ms: what it asked for, where it was refused for its rate
 function M.perform(run, step, definition, ctx, prompt, given)
   local options, agent = checked(run, prompt, given)
   if not options then
@@ -179,14 +178,10 @@ function M.perform(run, step, definition, ctx, prompt, given)
   local function perform()
     return ask(run, step, definition, ctx, agent, prompt, options)
   end
-  local answer, message, class, kept
   if options.isolation then
-    answer, message, class, kept = ask_apart(run, step, ctx, options, perform)
-  else
-    answer, message, class = perform()
+    return ask_apart(run, step, ctx, options, perform)
   end
-  local wait = class == "rate_limit" and step.execution:current().retry_after_ms or nil
-  return answer, message, class, kept, wait
+  return perform()
 end
 
 return M

@@ -10,10 +10,6 @@ local worktree = require("skillrt.skill.workflow.worktree")
 
 local M = {}
 
--- A usage limit is waited for so often: until it is over, where that is known, else so long: five hours in all, as
--- providers' windows are.
-local ROUNDS <const>, PAUSE_S <const>, LEAST_MS <const> = 21, 900, 60000
-
 ---@class skillrt.workflow.Performance
 ---@field ctx table
 ---@field talk skillrt.Talk
@@ -84,34 +80,12 @@ local function refused(self, ask, message, class)
   end
 end
 
--- Waits until an agent may be asked again: the run pauses, without a process where nothing else is under way.
--- What it said of the time counts from when it said so: kept, as a resume reads it at another time.
-local function wait_for_limit(self, ask, message, wait)
-  local ctx, who, why = self.ctx, name_of(ask), line_of(message, 200)
-  if not wait then
-    ctx.log(("agent %s: %s; asked again in %d minutes"):format(who, why, PAUSE_S // 60))
-    return ctx.sleep(PAUSE_S)
-  end
-  local at = ctx.once("the limit is over", function()
-    return ctx.now() + math.max(wait, LEAST_MS)
-  end)
-  ctx.log(("agent %s: %s; asked again at %s"):format(who, why, os.date("!%Y-%m-%dT%H:%M:%SZ", at // 1000)))
-  ctx.sleep_until(at)
-end
-
 local function perform_agent(self, ask)
   local options = self.options_of(ask.options)
   if options.isolation == "worktree" then
     options.isolation = self.base
   end
-  local value, message, class, kept, wait
-  for round = 1, ROUNDS do
-    value, message, class, kept, wait = self.ctx.agent(ask.prompt, options)
-    if class ~= "rate_limit" or round == ROUNDS then
-      break
-    end -- no failure of the agent's
-    wait_for_limit(self, ask, message, wait)
-  end
+  local value, message, class, kept = self.ctx.agent(ask.prompt, options)
   if kept then
     self.kept[#self.kept + 1] = ask.options.label or ask.at
   end

@@ -1,5 +1,5 @@
--- resets_spec.lua: when a usage limit ends, in the words that coding agents tell it.
-local resets = require "skillrt.agent.resets"
+-- condition_spec.lua: what the words and codes mean with which an agent ends instead of an answer.
+local condition = require "skillrt.agent.condition"
 
 local NOW <const> = os.time { year = 2026, month = 3, day = 14, hour = 15, min = 0, sec = 0 }
 local HOUR <const> = 3600000
@@ -18,14 +18,30 @@ describe("the time at which a usage limit ends", function()
       ["Claude AI usage limit reached|" .. NOW + 7200] = 2,
       ["Claude AI usage limit reached|" .. NOW - 5] = 0,
     } do
-      assert.equal(math.floor(hours * HOUR + 0.5), resets.after(text, NOW), text)
+      assert.equal(math.floor(hours * HOUR + 0.5), condition.after(text, NOW), text)
     end
   end)
 
   it("is nothing where the words do not say it", function()
     for _, text in ipairs { "", "rate limit reached", "try again in a while", "try again at noon", "try again in 3 moons",
       "resets soon", "at Foo 3rd, 2026 3:00 PM", ("try again in "):rep(5000) } do
-      assert.is_nil(resets.after(text, NOW), text:sub(1, 40))
+      assert.is_nil(condition.after(text, NOW), text:sub(1, 40))
+    end
+  end)
+end)
+
+describe("the last words of a coding agent", function()
+  it("are no answer where they are nothing but what its provider said", function()
+    for _, text in ipairs { "API Error: 529 Overloaded", "[API Error: quota exceeded]", "Claude AI usage limit reached|1767225600",
+      "You've hit your limit · resets 3pm", "You’ve hit your session limit", "5-hour limit reached ∙ resets 5pm" } do
+      assert.is_true(condition.is_told(text), text)
+    end
+  end)
+
+  it("are an answer where they tell of such a thing", function()
+    for _, text in ipairs { "", "I saw API Error: 529 in the log and retried.", "You've hit your stride.", "The usage limit is 5.",
+      "API Error: 529 " .. ("is explained at length. "):rep(60), "Upload limit reached: I raised it." } do
+      assert.is_false(condition.is_told(text), text:sub(1, 40))
     end
   end)
 end)
