@@ -224,7 +224,11 @@ return skillrt.skill {
   limits = { max_errors = 1, max_retries = 0 },
   actions = {
     { id = "fetch", run = function(_, ctx)
-        return { text = assert(ctx.read("input.txt")) }
+        local text, why = ctx.read("input.txt")
+        if not text then
+          return nil, why
+        end
+        return { text = text }
       end },
   },
 }

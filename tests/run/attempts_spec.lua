@@ -116,7 +116,7 @@ describe("the repairs of an agent.yml", function()
     assert.equal(137, run_once.code, run_once.out .. run_once.err)
     local resumed = kit.run(folder, { "resume", "w", "--decide", "skip" })
     local _, repairs = folder.read "repairs":gsub("x", "")
-    assert.equal(3, repairs, resumed.out .. resumed.err)
+    assert.equal(2, repairs, resumed.out .. resumed.err) -- skip binds the action: it is not chosen a third time
     assert.not_equal(0, resumed.code, resumed.out)
   end)
 end)

@@ -28,7 +28,7 @@ return skillrt.skill { name = "many", retry = { base = 0.01 }, limits = { calls 
     end },
     { id = "flaky", priority = 7, run = function(_, ctx)
       local at = ctx.random(1000000)
-      assert(ctx.await { kind = "command", argv = { "sh", "-c", "test -e flag || { touch flag; exit 75; }" } })
+      assert(ctx.await { kind = "command", argv = { "sh", "-c", "test -e flag || { touch flag; exit 75; }" }, idempotent = true })
       return { flaky = at, tries = ctx.attempt }
     end },
     { id = "ask", priority = 6, run = function(_, ctx)
@@ -207,7 +207,7 @@ describe("skillrt replay", function()
         { id = "b", agent = "quick", prompt = "do b", parallel = true, output = "b.json" },
         { id = "c", agent = "quick", prompt = "do c", input = { "a.json", "b.json" }, output = "b.json" },
         { id = "d", output = "d.json", repair = 9, run = function(state, ctx) return { of = state.outputs, at = ctx.attempt },
-          { r = ctx.random(100) } end, validate = { check = function(state, ctx)
+          { r = ctx.random(100) } end, validate = { check = function(_, _, ctx)
             if ctx.random() < 0.7 then return nil, "once more" end
             return true
           end } } } }]])

@@ -75,9 +75,9 @@ describe("skillrt SCRIPT", function()
         actions = { { id = "leave", run = function() os.exit(42) end } } }
     ]])
     local run = kit.run(folder, { "leave.lua", "--work-dir", "w" })
-    assert.equal(1, run.code)
+    assert.equal(5, run.code)
     assert.truthy(run.out:find("Error: leave.lua:2: os.exit: a script must not end skillrt", 1, true), run.out)
-    assert.truthy(run.out:find("failed (error_limit): 1 step", 1, true))
+    assert.truthy(run.out:find("paused (script_error): 0 steps", 1, true))
   end)
 
   it("says that no action was selected and what each one waits for, and pauses with code 5 (R83, F29)", function()

@@ -96,7 +96,7 @@ describe("a program with the C library inside (examples/embed)", function()
         actions = { { id = "leave", run = function() os.exit(0) end } } }
     ]])
     local result = run(folder, { "exit.lua", "run" })
-    assert.truthy(result.out:find("failed (error_limit)", 1, true), result.out .. result.err)
+    assert.truthy(result.out:find("paused (script_error)", 1, true), result.out .. result.err)
     assert.truthy(folder.read("run/journal/00000001.sj"):find("a script must not end its host", 1, true))
   end)
 

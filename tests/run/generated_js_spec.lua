@@ -29,7 +29,8 @@ local ENTRY = { sequential = "runSequentialWorkflow", autonomous = "runOrchestra
 local function compare(config, answers, context, lang)
   config.context_strategy = context
   local folder = documents.generate(config, lang)
-  local script = { calls = json.array { json.array { ENTRY[config.execution_mode], "WORK" } }, answers = answers }
+  local script = { calls = json.array { json.array { ENTRY[config.execution_mode], "WORK" } }, answers = answers,
+    may_repeat = config.execution_mode == "autonomous" }
   local node = documents.in_node(folder, script)
   local real = documents.in_skillrt(folder, script)
   local last = node.results[1]
@@ -180,7 +181,7 @@ describe("the code in generated documents does what the runtime does:", function
   local function after_a_failure(name, answers, calls, again)
     local config = documents.config(name)
     local folder = documents.generate(config)
-    local script = { calls = json.array(calls), answers = answers }
+    local script = { calls = json.array(calls), answers = answers, may_repeat = config.execution_mode == "autonomous" }
     local node, real = documents.in_node(folder, script), documents.in_skillrt(folder, script, again)
     local order = {}
     for _, id in ipairs(node.order) do

@@ -89,7 +89,7 @@ describe("a step by the protocol", function()
     local result, dir = run { run = function() error "broken" end,
       cleanup = function(_, _, ended) cleaned = ended.message end }
     assert.matches("lifecycle_spec.lua:%d+: broken", cleaned)
-    assert.matches("lifecycle_spec.lua:%d+: broken", result.state.errors[1].message)
+    assert.matches("lifecycle_spec.lua:%d+: broken", result.message)
     assert.matches("stack traceback", R.records(dir, "fail")[1].traceback)
   end)
 

@@ -143,7 +143,7 @@ describe("an approval", function()
       ["holds itself"] = (function() local t = {} t.t = t return { what = "pay", arguments = t } end)(),
     } do
       local result = begun(function(_, ctx) ctx.approve(given) end)
-      assert.truthy(result.state.errors[1].message:find(words, 1, true), result.state.errors[1].message)
+      assert.truthy(result.message:find(words, 1, true), result.message)
     end
   end)
 

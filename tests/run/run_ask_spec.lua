@@ -31,7 +31,8 @@ local iso = require("skillrt.run.books").iso
 
 local function error_of(perform)
   local result = assert(R.run(definition_of(perform)))
-  return result.state.errors[1].message
+  assert.same({ "paused", "script_error" }, { result.status, result.reason })
+  return result.message
 end
 
 describe("ctx.ask", function()

@@ -15,8 +15,11 @@ end
 
 local function error_of(fn, more)
   local result = one(fn, more)
-  assert.equal("failed", result.status)
-  return result.state.errors[1].message
+  if result.reason == "error_limit" then
+    return result.state.errors[1].message
+  end
+  assert.same({ "paused", "script_error" }, { result.status, result.reason })
+  return result.message
 end
 
 describe("ctx.await", function()
@@ -220,10 +223,10 @@ describe("what a function is given", function()
       { message = setmetatable({}, { __tostring = error }) }, setmetatable({}, { __tostring = error }), "b\255" } do
       local result
       result, dir = one(function() error(raised, 0) end)
-      assert.equal("failed", result.status)
+      assert.equal("script_error", result.reason)
       assert.equal("permanent", R.records(dir, "fail")[1].class)
     end
-    assert.equal("error_limit", one(function() error() end).reason)
+    assert.equal("script_error", one(function() error() end).reason)
   end)
 
   it("has its to-be-closed variables closed when it fails, and when it is tried again", function()
@@ -236,7 +239,7 @@ describe("what a function is given", function()
       ctx.await { kind = "sleep", seconds = 0 }
       error "over"
     end, { limits = { max_errors = 1, max_retries = 1 } })
-    assert.equal("failed", result.status)
+    assert.equal("script_error", result.reason)
     assert.same({ 1, 2 }, closed)
     assert.equal(2, #R.records(dir, "fail"))
   end)

@@ -277,7 +277,7 @@ describe("branches", function()
       return not message and {} or nil, message, class
     end, { limits = { max_errors = 1, max_retries = 3 } })
     assert.equal("failed", result.status)
-    assert.matches("may have acted and is not idempotent", result.state.errors[1].message)
+    assert.matches("has diverged at call 1.2.1: it was sh, and is another sh now", result.state.errors[1].message)
     assert.equal("x\n", R.read(folder .. "/book"))
     assert.equal(2, #R.records(dir, "fail"))
   end)

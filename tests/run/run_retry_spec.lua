@@ -14,7 +14,7 @@ describe("retry", function()
         actions = {
           { id = "bad", priority = 1, run = function()
             if broken then
-              error "still broken"
+              return nil, "still broken"
             end
             return { good = true }
           end },
@@ -38,7 +38,7 @@ describe("retry", function()
     local function definition()
       return { limits = { max_errors = 1 }, actions = {
         { id = "bad", run = function()
-          if broken then error "broken" end
+          if broken then return nil, "broken" end
         end },
         { id = "action-abort", run = sets {} },
       } }

@@ -333,7 +333,7 @@ describe("a hybrid run", function()
   end)
 
   it("stops without the trailing phases when the loop failed, or runs them if told so (F7)", function()
-    local failing = { { id = "work", run = function() error "no" end } }
+    local failing = { { id = "work", run = function() return nil, "no" end } }
     local result = run(definition { actions = failing })
     assert.same({ "failed", "error_limit" }, { result.status, result.reason })
     assert.equal("init", table.concat(trace, " "))
@@ -345,7 +345,7 @@ describe("a hybrid run", function()
 
   it("does not begin the loop when a leading phase failed (F17)", function()
     local d = definition()
-    d.phases[1].run = function() error "no" end
+    d.phases[1].run = function() return nil, "no" end
     local result = run(d)
     assert.same({ "failed", "phase_failed" }, { result.status, result.reason })
     assert.equal("", table.concat(trace, " "))
@@ -355,7 +355,7 @@ describe("a hybrid run", function()
     local d = definition()
     local broken = true
     d.phases[2].run = function()
-      if broken then error "no" end
+      if broken then return nil, "no" end
       return "e"
     end
     local result, dir = run(d)

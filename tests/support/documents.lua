@@ -57,7 +57,7 @@ end
 function M.in_skillrt(folder, script, again)
   runs.write(folder .. "/answers.json", json.encode(script.answers))
   local here = require("skillrt.base.files").current()
-  local agent = { kind = "command", stdin = "{prompt}", parse = "json", argv = {
+  local agent = { kind = "command", idempotent = script.may_repeat, stdin = "{prompt}", parse = "json", argv = {
     "lua5.4", here .. "/tests/support/scripted_agent.lua",
     folder .. "/answers.json", folder .. "/asked", folder .. "/names.json" },
     env = { SKILLRT_CPATH = ("%s/%s/lib/?.so"):format(here, BUILD):gsub("^.*//", "/"),

@@ -8,6 +8,7 @@ local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
 local question_of = require("skillrt.skill.question")
 local single = require("skillrt.base.single")
 local state = require("skillrt.skill.state")
@@ -24,6 +25,7 @@ local Autonomous = {}
 
 local function is_spent(books, one)
   return (books.runs[one.id] or 0) >= one.max_runs or books.given_up[one.id] ~= nil
+    or repeats.barred(books, one) ~= nil
 end
 
 -- ctx.ask of a strategy: the answer, where there is one; else the choice is broken off, the question asked, and
@@ -239,9 +241,8 @@ function Autonomous:finished(one)
   if self.concurrent then
     self.available:give_back(one.id)
   end
-  local books, id = self.books, one.id
-  if books.given_up[id] or (books.runs[id] or 0) >= one.max_runs then
-    self.available:recheck(id)
+  if is_spent(self.books, one) then
+    self.available:recheck(one.id)
   end
 end
 

@@ -7,6 +7,7 @@ local edges_of = require("skillrt.skill.machine_edges")
 local fatal = require("skillrt.base.fatal")
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")
+local repeats = require("skillrt.mode.repeats")
 local single = require("skillrt.base.single")
 local state_of = require("skillrt.skill.state")
 local when = require("skillrt.skill.when")
@@ -84,6 +85,7 @@ local function stuck(self, name, root)
     if (self.books.runs[one.action] or 0) >= one.definition.max_runs then
       why[#why + 1] = ("it ran %d times, as often as it may"):format(one.definition.max_runs)
     end
+    why[#why + 1] = repeats.barred(self.books, one.definition)
     lines[#lines + 1] = ("%s: %s"):format(one.action, table.concat(why, "; "))
   end
   local message = ("state %s: %s"):format(name, names.lines(lines, 10))
@@ -99,7 +101,8 @@ end
 
 -- Whether an action may begin, by what it says itself.
 local function is_ready(self, one, root)
-  return (self.books.runs[one.id] or 0) < one.max_runs and when.holds(one, root)
+  return (self.books.runs[one.id] or 0) < one.max_runs and not repeats.barred(self.books, one)
+    and when.holds(one, root)
 end
 
 -- The edge by which an action of the route may leave; of several the first that is open.

@@ -48,6 +48,8 @@ function M.next(run, dir)
     return ("skillrt log %s"):format(where), "shows what led to it"
   elseif run.status == "paused" and (run.reason == "blocked" or run.reason == "no_action_selected") then
     return ("skillrt resume %s --accept-changes"):format(where), "goes on once the skill is mended"
+  elseif run.reason == "script_error" then
+    return ("skillrt resume %s"):format(where), "goes on once the script is fixed"
   elseif run.status == "completed" or run.status == "aborted" then
     return nil
   end

@@ -19,6 +19,7 @@ local arrived = later("skillrt.run.books.arrived")
 local asked = later("skillrt.run.books.asked")
 local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
+local repeats = later("skillrt.mode.repeats")
 local lifecycle = later("skillrt.run.books.lifecycle")
 local machine = later("skillrt.run.books.machine")
 local moments = later("skillrt.run.books.moments")
@@ -122,11 +123,15 @@ function apply.fail(self, record)
     step.retry_at = record.at + record.retry
     if record.blame then
       calls.drop(step, record.blame)
-    else
+    elseif next(step.known) == nil then
       calls.forget(step)
     end
     return
+  elseif record.over == "script" then -- it stays open until its code is fixed, with all that it has got
+    step.since, step.attempt, step.retry_at = record.attempt, record.attempt + 1, nil
+    return
   end
+  repeats.hold(self, step, record)
   close_step(self, step, record.at, record)
   if step.tool_set then
     phased.over(self, step, record)
@@ -195,6 +200,9 @@ function apply.done(self, record, whole, simple)
     self.state:patch(record.set, not simple and record.is_large, simple)
   end
   self.runs[id] = (self.runs[id] or 0) + 1
+  if self.held then
+    repeats.release(self, id, record)
+  end
   self.returned[id] = record.set or EMPTY
   if not simple and not done_more(self, step, record, whole) then
     return
@@ -219,6 +227,7 @@ function apply.skip(self, record)
   self.skipped[id] = record.why
   failed.took_over(self, id)
   if step then
+    repeats.hold(self, step, record)
     close_step(self, step, record.at, record)
     self.runs[id] = (self.runs[id] or 0) + 1 -- it is given up, not chosen once more
     if step.kind == "action" then
@@ -286,7 +295,7 @@ local function of_calls(self, record, seq)
   if record.epoch then
     arrived.talked(self, step, record)
   end
-  if kind == "call" and calls.ACTS[record.kind] and not record.pure then
+  if kind == "call" and repeats.ACTS[record.kind] and not record.pure then
     spent.of_call(self, step, "calls", 1)
   end
   self.retries = kind == "attempt" and (self.retries or 0) + 1 or self.retries

@@ -47,6 +47,7 @@ end
 ---@field position integer   the last one that it took
 ---@field scope skillrt.Scope|nil  the combinator it runs under
 ---@field over fun(branch: skillrt.Branch, ok: boolean, a: any, b: any, c: any)  it has ended
+---@field failed table|nil   the failure that it was given last: { message, class, blame = a place, is_slip }
 ---@field last string|nil    the place that a failure of it is put down to
 ---@field dead boolean|nil   it was ended from outside
 
@@ -145,7 +146,7 @@ local function after(self, branch, ok, first, a, b, c)
     self.by_thread[branch.thread] = nil
     return branch:over(true, a, b, c)
   elseif ok then
-    first = { message = "run yielded; to wait, call ctx.await(request)", class = "permanent" }
+    first = "run yielded; to wait, call ctx.await(request)"
   else
     fatal.pass_on(first) -- at once: no call of it may be waited for first
   end

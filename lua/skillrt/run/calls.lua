@@ -14,6 +14,7 @@ local late = require("skillrt.run.calls.late")
 local prompts = require("skillrt.run.calls.prompts")
 local programs = require("skillrt.run.calls.programs")
 local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
 local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
 local waits = require("skillrt.run.calls.waits")
@@ -112,11 +113,8 @@ end
 -- acted in an attempt before: none that goes another way may make it a second time.
 local function differs(self, call, known)
   local step = call.step
-  if call.execution:is_exact() and not known.pure then
+  if not known.pure and (call.execution:is_exact() or not repeats.may_differ(step, known)) then
     call.execution:diverge(call.place, known.to or "another call", call.to)
-  elseif known.acted and not step.loose then
-    error({ class = "permanent", message = ("call %s (%s) was answered, may have acted and is not idempotent: another "
-      .. "attempt must not ask for something else in its place"):format(call.place, known.to or "another call") }, 0)
   elseif step.known[call.place] or known.idem then -- what had left and may have acted is a question
     assert(self.journal:emit({ t = "drop", step = step.number, from = { call.place } }))
   end
@@ -231,7 +229,7 @@ local function is_lost_maybe(call)
     end
     above, position = places.above(above)
   end
-  return require("skillrt.run.books.calls").ACTS[call.kind] == true
+  return repeats.ACTS[call.kind] == true
 end
 
 ---A call may leave: what is under way, in doubt or asleep already is taken up.

@@ -4,6 +4,7 @@
 -- Reads the books, changes nothing in them; the same for all modes. Called by scheduler.lua.
 
 local names = require("skillrt.base.names")
+local repeats = require("skillrt.mode.repeats")
 local single = require("skillrt.base.single")
 local when = require("skillrt.skill.when")
 
@@ -86,7 +87,11 @@ local function first_of(self, books)
     one = self.mode:find(books.handlers[1])
     one = one and one.kind == "action" and one
   end
-  return one
+  local barred = one and repeats.barred(books, one)
+  if barred then
+    return "stop", "failed", "action_failed", barred
+  end
+  return one and "start", { one }
 end
 
 ---Whether the run is over before anything is chosen: "stop", status, reason, message; or "start" and what
@@ -108,9 +113,9 @@ function Ends:reached()
     end
   end
   if books.retrying or books.handlers[1] then
-    local one = first_of(self, books)
-    if one then
-      return "start", { one }
+    local kind, what, reason, message = first_of(self, books)
+    if kind then
+      return kind, what, reason, message
     end
   end
   if rows[1] and (self.mode.loops or self.mode:is_looping()) then
@@ -168,12 +173,13 @@ end
 ---@return string reason
 ---@return string? message
 function Ends:nothing_left(why)
-  local lines, ended_well = {}, false
+  local lines, ended_well, barred = {}, false, nil
   for _, one in ipairs(self.terminals) do
     ended_well = ended_well or self.books.completed[one.id] ~= nil
   end
   for _, one in ipairs(self.skill.actions) do
     if is_needed(self, one, ended_well) then
+      barred = barred or repeats.barred(self.books, one)
       lines[#lines + 1] = unmet(self, one)
     end
   end
@@ -181,6 +187,9 @@ function Ends:nothing_left(why)
     return all_done(self)
   end
   local shown = names.lines(lines, 10)
+  if barred then
+    return "failed", "action_failed", barred
+  end
   if self.mode:could_choose() then
     local who = "strategy " .. self.skill.strategy.name
     return "paused", "no_action_selected", ("%s: %s\n%s"):format(who, why or "chose nothing", shown)

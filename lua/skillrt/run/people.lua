@@ -4,7 +4,7 @@
 -- All of it are calls and lines of the step. Knows requests and approvals, no journal. Used by ctx.lua, steps.lua
 -- and lifecycle.lua.
 
-local calls_of = require("skillrt.run.books.calls")
+local repeats = require("skillrt.mode.repeats")
 local context = setmetatable({}, { __index = function(_, key) return require("skillrt.run.ctx")[key] end })
 
 local M = {}
@@ -52,7 +52,7 @@ end
 ---@param request table  checked
 ---@return boolean
 function M.needs_leave(request)
-  return request.idempotent ~= true and calls_of.ACTS[request.kind] == true and not request.pure
+  return request.idempotent ~= true and repeats.ACTS[request.kind] == true and not request.pure
 end
 
 ---Asks for leave to make a call (R174).

@@ -260,6 +260,8 @@ function Policy:choose()
   end
   if steps.trouble then
     return ending.decide(self, "paused", "output_failed", steps.trouble)
+  elseif steps.halt then
+    return ending.decide(self, table.unpack(steps.halt))
   elseif self.books.damaged then
     return ending.decide(self, require("skillrt.run.sound").verdict(self))
   elseif calls.doubts[1] then

@@ -112,6 +112,8 @@ local function check_status(policy)
       end
       refuse("missing", "Phase not found: %s%s", from, names.suggest(from, ids))
     end
+  elseif policy.session.retry and books.reason == "script_error" then
+    policy.session.retry = nil -- its step is open, and is resumed
   elseif policy.session.retry then
     if not books.last_failed then
       refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
@@ -162,6 +164,8 @@ local function check_pins(policy)
   local changed = M.changed_files(policy.books.pins, policy.session.pins)
   if #changed == 0 then
     return
+  elseif policy.books.status == "paused" and policy.books.reason == "script_error" then -- it waits for just that
+    policy.run.fixed = true
   elseif not policy.session.accept_changes then
     refuse(
       "changed",

@@ -47,7 +47,7 @@ local function refuse(self, phase, why)
   local step = self.steps:start(phase)
   local entry = { t = "fail", step = step.number, attempt = 1, class = "permanent" }
   entry.message = ("%s: %s"):format(phase.id, why)
-  assert(self.journal:emit(attempts.follow(self.run, phase, entry)))
+  assert(self.journal:emit(attempts.follow(self.run, phase, entry, step)))
   self.mode:finished(phase)
 end
 

@@ -11,7 +11,9 @@ local fatal = require("skillrt.base.fatal")
 local failed = require("skillrt.run.steps.failed")
 local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
+local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
 local returned = require("skillrt.agent.returned")
 local single = require("skillrt.base.single")
 local task_of = require("skillrt.run.task")
@@ -29,6 +31,8 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
 ---@field top skillrt.Steps    the run's own
 ---@field brief table<string, true>  actions that were soon over when they ran last
+---@field trouble string|false  of the run's own: an output cannot be written
+---@field halt table|false  of the run's own: { status, reason, message } of a step whose code failed
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.printable = printable
@@ -61,6 +65,7 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     is_phased = run.skill.tool_sets or run.skill.kept or false,
     touch = false,
     trouble = false,
+    halt = false,
   })
   for _, one in ipairs(run.skill.actions) do
     one.is_bare = outcome.is_bare(run.skill, one)
@@ -114,6 +119,13 @@ end
 ---@return skillrt.Step
 function Steps:start(definition, said)
   local kind, id, number = definition.kind, definition.id, self.numbered.last_step + 1
+  if self.books.held then
+    local resumed, asked_anew = repeats.resumed(self.books, definition)
+    if resumed then
+      said, number = said or {}, resumed
+      said.from = json.array(asked_anew)
+    end
+  end
   local step = { number = number, id = id, kind = kind, started_at = wall_ms(), definition = definition,
     n = self.root.iteration_count + (self.iterations[kind] or 0), home = self.sub and self,
     thread = false, told = false, place = false, root = false, after = 0 } -- there is room, and no search for them
@@ -247,7 +259,7 @@ function Steps:after(step, ok, first, a, b, c)
   elseif ok and first == OVER then
     self.idle[#self.idle + 1] = step.thread
   elseif ok then
-    ok, a = false, { message = step.id .. ": run yielded; to wait, call ctx.await(request)", class = "permanent" }
+    ok, a = false, step.id .. ": run yielded; to wait, call ctx.await(request)"
   else
     fatal.pass_on(first) -- at once: no call of it may be waited for first
     a = first

@@ -38,6 +38,7 @@ local M = {}
 ---@field tool_set string?    the set that is active while it is performed
 ---@field keeps table?        state fields that the runtime writes for it: skill/tool_sets.lua
 ---@field max_runs number      how often it may be chosen; math.huge: without end
+---@field repeatable boolean?  it may be chosen again though it failed and a call of it may have acted
 ---@field idempotent boolean   whether an attempt in doubt may be sent again
 ---@field checkpoint string?     where it is over, the run can be taken back to this name
 ---@field idempotent_declared boolean?  what the author said about it, if anything
@@ -256,7 +257,7 @@ local function check_runs(action, definition, ctx, where)
     return where .. ': has repeatable = false and max_runs above 1; drop one'
   end
   action.max_runs = action.max_runs or ((definition.repeatable or ctx.machine) and math.huge or 1)
-  action.repeatable = nil
+  action.repeatable = definition.repeatable or nil
   local terminal = action.terminal
   if terminal == true then
     terminal = "completed"

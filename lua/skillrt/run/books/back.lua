@@ -61,6 +61,9 @@ function M.rewind(self, record, close_step)
   local again = as_set(record.phases)
   for id in pairs(again) do
     self.completed[id] = nil
+    if self.held then
+      self.held[id] = nil
+    end
     failed.forgive(self, id)
     self.state:replace("outputs", id, nil)
   end

@@ -4,11 +4,9 @@
 -- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop program tool`.
 
 local places = require("skillrt.run.places")
+local repeats = require("skillrt.mode.repeats")
 
 local M = {}
-
----Kinds of calls that leave the run: they may act, and limits count them.
-M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }
 
 local function own(step, field)
   return require("skillrt.run.books").own(step, field)
@@ -96,7 +94,7 @@ function M.result(step, record, seq)
   local place = record.c
   local call = step.calls[place]
   local known = { digest = record.digest or call and call.digest, seq = seq, result = not seq and record or nil }
-  known.acted = call and not call.idem and M.ACTS[call.kind] and not record.unsent or nil
+  known.acted = call and not record.unsent and repeats.acted(call) or nil
   known.canceled = record.failed and record.failed.class == "canceled" or nil
   known.answered = not record.unsent and not record.unknown and not known.canceled or nil
   known.own, known.to, known.pure = record.own, call and call.to, call and call.pure
@@ -162,8 +160,8 @@ local function is_open_again(step, place)
   return known and (known.canceled or known.pure)
 end
 
----A further attempt keeps all but the call that is blamed and what came behind it in its branch. `loose`: a
----changed script is to be asked anew for all that it awaits, in any order.
+---A further attempt keeps all results but that of the call that is blamed. `loose`: a changed script is to be asked
+---anew for all that it awaits, in any order.
 ---@param step skillrt.Step
 ---@param blamed string|table  its place; or a record with several
 function M.drop(step, blamed)
@@ -172,13 +170,15 @@ function M.drop(step, blamed)
   step.loose = step.loose or (is_record and blamed.loose) or nil
   for _, place in ipairs(from) do
     for at, known in pairs(step.known) do
-      if known.answered and places.is_behind(at, place) then
+      if known.answered and (at == place or places.is_below(at, place)) then
         local generations = own(step, "generations")
         generations[at] = (generations[at] or 0) + 1
       end
     end
     without(step, function(at)
-      return places.is_behind(at, place) or is_open_again(step, at)
+      local open = step.calls[at] -- a wait that comes later is asked for when its turn comes
+      return at == place or places.is_below(at, place) or is_open_again(step, at)
+        or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
     end)
   end
   if step.loose then

@@ -4,6 +4,7 @@
 -- its end. Part of books.lua.
 
 local failed = require("skillrt.run.books.failed")
+local repeats = require("skillrt.mode.repeats")
 local spent = require("skillrt.run.books.spent")
 local under_way = require("skillrt.run.books.under_way")
 local phased = setmetatable({}, { __index = function(_, key) return require("skillrt.run.books.phased")[key] end })
@@ -62,13 +63,27 @@ local function take_said(books, step, said)
   end
 end
 
+-- A step goes on that had failed, with all that it had got but what is asked for anew.
+local function resume(books, step, from)
+  local held = books.held[step.id]
+  for _, field in ipairs(repeats.HELD) do
+    step[field] = held[field]
+  end
+  for _, round in pairs(step.rounds) do
+    round.is_placed = true
+  end
+  step.attempt, step.since, step.told = held.attempt + 1, held.attempt, true
+  books.held[step.id] = nil
+  require("skillrt.run.books.calls").drop(step, { from = from })
+end
+
 ---A step begins.
 ---@param books skillrt.Books
 ---@param step table  { number, id, kind, n = iterations with this one, started_at }: it becomes a skillrt.Step
 ---@param said table|nil  what its `start` says besides
 function M.begin(books, step, said)
   local id, state = step.id, books.state
-  books.last_step = step.number
+  books.last_step = math.max(books.last_step, step.number)
   if books.status ~= "executing" then
     books.status = "executing"
     state:set("status", "running")
@@ -88,6 +103,9 @@ function M.begin(books, step, said)
   end
   step.root, step.after = state:begin(step.n, FIELD[step.kind], id), books.finished
   under_way.add(books, setmetatable(step, Step))
+  if said and said.from then
+    resume(books, step, said.from)
+  end
   if said and said.tool_set then
     phased.start(books, step, said)
   end

@@ -109,7 +109,7 @@ function M.after(self, scope, record, ended)
   local kind = record.t
   scope.at = record.at or scope.at
   if kind == "start" then
-    self.last_step = record.step
+    self.last_step = math.max(self.last_step, record.step)
     if scope ~= self then
       self.steps[record.step].sub = scope.sub
     end

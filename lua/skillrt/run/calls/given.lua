@@ -24,12 +24,14 @@ local function give_reply(call, reply)
     call.execution:deliver(call, copy(call, reply, value))
   else
     call.branch.retry_after_ms = value.retry_after_ms
+    call.branch.failed = { message = value.message, class = value.class, blame = call.place }
     call.execution:deliver(call, nil, value.message, value.class, copy(call, reply))
   end
 end
 
 local function give_failed(call, failed, reply)
   reply = reply and copy(call, reply) or { call = call.place, status = failed.class }
+  call.branch.failed = { message = failed.message, class = failed.class, blame = call.place }
   call.execution:deliver(call, nil, failed.message, failed.class, reply)
 end
 

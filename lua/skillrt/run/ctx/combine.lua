@@ -20,13 +20,19 @@ local MODES <const> = { finish = true, stop = true, settle = true }
 local function outcome_of(branch, ok, a, b, c)
   local failure
   if not ok then
-    local _, message, class, call = returned.raised(branch.execution.step.id, a)
+    local _, message, class, call, is_meant = returned.raised(branch.execution.step.id, a)
     failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
+    local given = branch.failed
+    if not is_meant and given and given.message ~= "" and message:find(given.message, 1, true) then
+      failure.class, failure.blame, failure.is_slip = given.class, failure.blame or given.blame, given.is_slip
+    else
+      failure.is_slip = not is_meant and not failure.blame or nil
+    end
   elseif a == nil and type(b) == "string" then
     failure = { message = b, class = type(c) == "string" and c or "permanent" }
   end
   if failure then
-    failure.blame = failure.blame or branch.last
+    failure.blame = failure.blame or not failure.is_slip and branch.last or nil
     return nil, failure
   end
   return a == nil and json.null or a
@@ -34,7 +40,7 @@ end
 
 -- What the waiting branch gets for a failure: nil, message, class; it is put down to what failed.
 local function fail(branch, failure)
-  branch.last = failure.blame or branch.last
+  branch.last, branch.failed = failure.blame or branch.last, failure
   return nil, failure.message, failure.class
 end
 

@@ -3,7 +3,7 @@
 --
 -- Part of limits.lua, whose methods these are. The books say what is spent.
 
-local calls_of = require("skillrt.run.books.calls")
+local repeats = require("skillrt.mode.repeats")
 
 local M = {}
 
@@ -79,7 +79,7 @@ end
 ---@return skillrt.Bound[]|nil
 function M:bounds_of(call)
   local bounds = self:bounds_for(call.step)
-  if bounds[1] and calls_of.ACTS[call.kind] and not call.request.pure then
+  if bounds[1] and repeats.ACTS[call.kind] and not call.request.pure then
     return bounds
   end
 end

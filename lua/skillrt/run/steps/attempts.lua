@@ -1,26 +1,13 @@
--- run/steps/attempts.lua: whether a step that failed is tried again, and what a further attempt would forget.
+-- run/steps/attempts.lua: whether a step that failed is tried again, and what follows where it is not.
 --
--- A further attempt makes the call anew that is blamed, and what came behind it: not where that acted and
--- may not be repeated. Knows what the books keep of a step; records nothing. Used by steps.lua.
+-- A further attempt makes the call anew that is blamed; whether it may, says repeats.lua. Knows what the books keep
+-- of a step; records nothing. Used by steps.lua.
 
 local on_error = require("skillrt.skill.on_error")
-local places = require("skillrt.run.places")
+local repeats = require("skillrt.mode.repeats")
 local retry = require("skillrt.skill.retry")
 
 local M = {}
-
--- Calls that leave for nowhere, and do nothing there.
-local NOWHERE <const> = { sleep = true, ask = true, wait = true }
-
--- What a further attempt may not make again: a call that acted, or what came behind it.
-local function acted_since(step, blame)
-  for place, known in pairs(step.known) do
-    if known.acted and places.is_behind(place, blame) then
-      return place
-    end
-  end
-  return nil
-end
 
 ---When the next attempt begins; nil: there is none. The second value says why not.
 ---@param run skillrt.Run
@@ -38,13 +25,14 @@ function M.next(run, step, definition, failure, blame)
   local settings = setmetatable({
     max_retries = definition.max_retries or run.skill.limits.max_retries,
   }, { __index = run.skill.retry })
-  if M.is_broken(run, definition, failure) then
+  if failure.is_slip or M.is_broken(run, definition, failure) then
     return nil
   end
-  local delay = retry.delay(settings, step.attempt, failure.class, failure.retry_after_ms, run.core.random)
-  local acted = delay and blame and acted_since(step, blame)
-  if acted then
-    return nil, ("not tried again: call %s may have acted, and is not idempotent"):format(acted)
+  local attempt = step.attempt - (step.since or 0)
+  local delay = retry.delay(settings, attempt, failure.class, failure.retry_after_ms, run.core.random)
+  local why = delay and repeats.obstacle(step, blame)
+  if why then
+    return nil, why
   end
   return delay
 end
@@ -65,26 +53,36 @@ function M.is_broken(run, definition, failure)
 end
 
 ---What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
----(`over`); and whether it counts for the run's max_errors (`free`: it does not).
+---(`over`); and whether it counts for the run's max_errors (`free`: it does not). Where the code itself failed, and
+---nothing says what follows, the step stays open until a person has fixed it (`over` is "script").
 ---@param run skillrt.Run
 ---@param definition skillrt.Action
 ---@param entry table  a `fail` record
+---@param step skillrt.Step
+---@param is_slip boolean|nil  the code raised an error
 ---@return table entry
-function M.follow(run, definition, entry)
+function M.follow(run, definition, entry, step, is_slip)
   local class = entry.class
   local word = on_error.word(definition, class)
-  if M.is_broken(run, definition, entry) then
+  if not is_slip and M.is_broken(run, definition, entry) then
     entry.over, entry.circuit = "circuit", true
     return entry
   end
   if run.skill.machine and require("skillrt.run.moves").failed(run, definition, entry) then
     return entry -- its class says where that leads
   end
+  local goes_on = word and word ~= "fail" or definition.is_undo
+    or step.kind == "phase" and run.skill.on_error == "continue"
+  if is_slip and not goes_on then
+    entry.over, entry.move = "script", nil
+    return entry
+  end
   if word then
     local by = run.books.spent_by[definition.id]
     local failures = 1 + (by and by.max_errors or 0)
     entry.free = on_error.is_free(definition, class) or nil
-    if failures < run.limits:errors_of(definition, class) then
+    if failures < run.limits:errors_of(definition, class) and not is_slip
+      and not repeats.barred_by(definition, step) then
       entry.again = true
     else
       entry.over = word
@@ -92,25 +90,6 @@ function M.follow(run, definition, entry)
     end
   end
   return entry
-end
-
----What is forgotten when a step goes on from a place with other calls than before, as lines.
----@param step skillrt.Step
----@param from string
----@return string[]
-function M.forgotten(step, from)
-  local list = {}
-  for _, field in ipairs({ "known", "calls" }) do
-    for place, call in pairs(step[field]) do
-      if places.is_behind(place, from) then
-        local acted = call.acted or (field == "calls" and not call.idem and not NOWHERE[call.kind])
-        local what = call.to or call.kind or "a kept value"
-        list[#list + 1] = ("%s (%s%s)"):format(place, what, acted and ", may have acted" or "")
-      end
-    end
-  end
-  table.sort(list)
-  return list
 end
 
 return M

@@ -3,8 +3,8 @@
 --
 -- Knows steps and what the books keep of one. Called by steps.lua, which tells that it has happened.
 
-local attempts = require("skillrt.run.steps.attempts")
 local json = require("skillrt.base.json")
+local repeats = require("skillrt.mode.repeats")
 
 local M = {}
 
@@ -15,7 +15,7 @@ local function drop(steps, step, diverged)
   top.dropped = dropped
   local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
   dropped[#dropped + 1] = text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
-    table.concat(attempts.forgotten(step, diverged.place), ", "))
+    table.concat(repeats.forgotten(step, diverged.place), ", "))
   assert(steps.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
   step.execution, step.replays = nil, true
 end

@@ -7,6 +7,7 @@ local attempts = require("skillrt.run.steps.attempts")
 local kept = require("skillrt.run.kept")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
+local retry = require("skillrt.skill.retry")
 local steady = require("skillrt.run.steady")
 local returned = require("skillrt.agent.returned")
 
@@ -20,7 +21,8 @@ local M = {}
 ---@return table failure
 function M.raised(step, problem)
   local _, message, class, call, is_meant = returned.raised(step.id, problem)
-  local failure = { message = message, class = class, blame = type(call) == "string" and call or nil }
+  local failure = { message = message, class = class, blame = type(call) == "string" and call or nil,
+    raised = not is_meant or nil }
   if not is_meant then
     failure.traceback = debug.traceback(step.thread, failure.message)
   end
@@ -28,17 +30,38 @@ function M.raised(step, problem)
   return failure
 end
 
+-- The place of the call that a failure blames: the one it names; the one whose failure it passes on; of an agent, and
+-- where another attempt may help, the last one. An error that was raised and blames none is a slip of the code.
+local function put_down(execution, definition, failure)
+  local main = failure.seen or execution and execution.main
+  local of_call = main and main.failed
+  local passed_on = of_call and (of_call.message == failure.message
+    or failure.raised and of_call.message ~= "" and failure.message:find(of_call.message, 1, true) ~= nil)
+  local is_slip = failure.raised and not failure.blame and not (passed_on and not of_call.is_slip)
+    or passed_on and of_call.is_slip
+  local blame = failure.blame or passed_on and of_call.blame
+  if not blame and main and not is_slip and (definition.agent or retry.CLASSES[failure.class]
+    or of_call and of_call.blame == main.last) then
+    blame = main.last
+  end
+  if passed_on and failure.raised and not is_slip then
+    failure.class = of_call.class
+  end
+  return blame, is_slip or nil
+end
+
 ---An attempt of a step failed.
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
 ---@param failure table  { class, message, traceback, blame, retry_after_ms }
 function M:fail(step, definition, failure)
+  local execution = step.execution
+  local blame
+  blame, failure.is_slip = put_down(execution, definition, failure)
   if failure.class == "skipped" then
     assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
     return self:ended(definition)
   end
-  local execution = step.execution
-  local blame = failure.blame or (execution and execution.main.last)
   if execution and blame == execution.main.last then
     failure.retry_after_ms = failure.retry_after_ms or execution.main.retry_after_ms
   end
@@ -54,11 +77,16 @@ function M:fail(step, definition, failure)
     message = printable(message),
     traceback = failure.traceback and printable(failure.traceback),
     retry = delay and math.ceil(delay) or nil,
-    blame = delay and blame or nil,
+    blame = blame,
   })
-  assert(self.journal:emit(delay and entry or attempts.follow(self.run, definition, entry)))
+  if not delay then
+    attempts.follow(self.run, definition, entry, step, failure.is_slip)
+  end
+  assert(self.journal:emit(entry))
   if delay then
     self.calls:ring(steady.at(self.run, step.retry_at), step)
+  elseif entry.over == "script" then
+    top.halt = { "paused", "script_error", entry.message }
   else
     self:ended(definition)
   end
@@ -82,7 +110,7 @@ function M:take_up()
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
-      if self.run.accept_changes and not step.loose then
+      if (self.run.accept_changes or self.run.fixed) and not step.loose then
         require("skillrt.run.steps.diverged").loosen(self, step)
       end
       repeat -- gives back what is recorded; what may leave leaves with the first batch

@@ -32,8 +32,9 @@ end
 -- What a function of the skill raised, as a failure.
 local function caught(self, problem)
   fatal.pass_on(problem)
-  local _, message, class, call = returned.raised(self.step.id, problem)
-  return { message = message, class = class, blame = type(call) == "string" and call or nil }
+  local _, message, class, call, is_meant = returned.raised(self.step.id, problem)
+  return { message = message, class = class, blame = type(call) == "string" and call or nil,
+    raised = not is_meant or nil }
 end
 
 -- Calls a function of the skill; what it raises is a failure like one that it returns.
@@ -45,7 +46,7 @@ local function try(self, fn, ...)
   end, ...))
   if not values[1] then
     local failure = caught(self, values[2])
-    failure.traceback, failure.raised = trace, true
+    failure.traceback, failure.thrown = trace, true
     return nil, failure
   end
   return table.unpack(values, 2, values.n)
@@ -61,7 +62,7 @@ end
 -- The work itself: an outcome, or nil and its failure.
 local function work(self, perform, by_agent, ...)
   local first, second, third = try(self, perform, self.view, self.ctx, ...)
-  if first == nil and type(second) == "table" and second.raised then
+  if first == nil and type(second) == "table" and second.thrown then
     return nil, second
   elseif not by_agent then
     first, second, third = returned.outcome(self.step.kind, self.step.id .. ": run", first, second, third)
@@ -246,8 +247,8 @@ function M.over(steps, step, definition, perform, by_agent)
       outcome, failure = worked(self, perform, by_agent, ...)
     end
     local main = step.execution and step.execution.main
-    if failure and not failure.blame then
-      failure.blame = main and main.last -- not what cleaning up calls
+    if failure and main then
+      failure.seen = { last = main.last, failed = main.failed } -- not what cleaning up calls
     end
     clean_up(self, outcome, failure)
     if outcome then

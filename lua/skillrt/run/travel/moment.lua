@@ -4,7 +4,7 @@
 -- Reads journals, without a lock; changes nothing. Called by travel.lua and the commands that look back.
 
 local books_of = require("skillrt.run.books")
-local calls = require("skillrt.run.books.calls")
+local repeats = require("skillrt.mode.repeats")
 local core = require("skillrt.core")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
@@ -106,7 +106,7 @@ local POINT <const> = {
     return { what = entry.checkpoint and "checkpoint" or "done", name = entry.checkpoint, text = entry.summary }
   end,
   call = function(entry) -- what may act and must not be repeated: the place before it is one to go back to
-    return calls.ACTS[entry.kind] and not entry.idem and not entry.pure and entry.key
+    return repeats.acted(entry) and entry.key
       and { what = "before", text = ("%s %s"):format(entry.kind, entry.to or "") }
   end,
   fail = function(entry)

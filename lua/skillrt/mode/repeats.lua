@@ -1,0 +1,156 @@
+-- mode/repeats.lua: what may be sent again, and which action may be chosen again: every attempt, loop, person, resume,
+-- retry and changed script asks here.
+--
+-- | what became of a call                              | may it be sent again? |
+-- |----------------------------------------------------|-----------------------|
+-- | it never left, or was not executed (refused, 429)  | yes |
+-- | its result is recorded, and no failure blames it   | no: whatever asks for it gets the result |
+-- | its step's failure blames it, or nobody knows      | if it did not act or is `idempotent`; or if it is allowed |
+--
+-- Allowed by the author (`repeatable`, of what a failure blames) or a person (`retry`). An action that failed is
+-- chosen again by the loop if its failed step called nothing that may have acted, or it is `repeatable`; its step is
+-- then resumed with all its results. Reads the books, changes nothing in them.
+
+local M = {}
+
+---What a step that failed has got, and is resumed with.
+M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks" }
+
+---Kinds of calls that leave the run: they may act, and limits count them.
+M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }
+
+---Whether a call may have acted, so that sending it again may do it twice.
+---@param call table  of the books: one that is over, or the `call` record of one that is not
+---@return boolean|nil
+function M.acted(call)
+  if call.c then
+    return M.ACTS[call.kind] and not call.idem and not call.pure
+  end
+  return call.acted
+end
+
+-- Whether a place is another, or lies below it.
+local function is_at(place, other)
+  return place == other or place:sub(1, #other + 1) == other .. "."
+end
+
+-- The first place at or below one where something may have acted.
+local function acted_at(step, blame)
+  local first
+  for place, known in pairs(step.known or {}) do
+    local is_meant = not blame or is_at(place, blame)
+    if is_meant and M.acted(known) and (not first or place < first) then
+      first = place
+    end
+  end
+  return first
+end
+
+---Why the call that a failure blames may not be sent again; nil: it may.
+---@param step skillrt.Step
+---@param blame string|nil  its place
+---@return string|nil why
+function M.obstacle(step, blame)
+  local place = blame and acted_at(step, blame)
+  return place and ("not repeated: call %s may have acted"):format(place) or nil
+end
+
+---What a failed step has got is kept for its action, which goes on with it.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param record table  its `fail` or `skip`
+function M.hold(books, step, record)
+  if next(step.known) == nil or record.move and record.move.to then
+    return -- nothing, or the table of its machine says what follows
+  end
+  local held = { number = step.number, attempt = step.attempt, why = record.message or record.why,
+    blame = record.blame }
+  for _, field in ipairs(M.HELD) do
+    local list = step[field]
+    held[field] = list and next(list) ~= nil and list or nil
+  end
+  books.held = books.held or {}
+  books.held[step.id] = held
+end
+
+---A step completed: its action is not held to an earlier failure, nor is any where a machine's table led on from it.
+---@param books skillrt.Books
+---@param id string
+---@param record table  its `done`
+function M.release(books, id, record)
+  books.held[id] = nil
+  if record.move then
+    books.held = nil
+  end
+end
+
+---The place of a call for which the loop may not choose a failed action again; nil: it may.
+---@param one skillrt.Action
+---@param step table  the failed step
+---@return string|nil place
+function M.barred_by(one, step)
+  return not one.repeatable and acted_at(step) or nil
+end
+
+---Why the loop may not choose an action again; nil: it may.
+---@param books skillrt.Books
+---@param one skillrt.Action
+---@return string|nil why
+function M.barred(books, one)
+  local id = one.id
+  if books.retrying == id then
+    return nil
+  end
+  local decided = books.decided and books.decided[id]
+  if decided then
+    return ("%s: a person decided %q about its call %s"):format(id, decided.value, decided.place)
+  end
+  local held = books.held and books.held[id]
+  local place = held and M.barred_by(one, held)
+  return place and ("%s: %s (not repeated: call %s may have acted)"):format(id, held.why, place) or nil
+end
+
+---The step that an action which failed is resumed as, and what it asks for anew; nil: it begins a new one.
+---@param books skillrt.Books
+---@param one skillrt.Action
+---@return integer|nil number
+---@return string[]|nil from
+function M.resumed(books, one)
+  local held, from = books.held and books.held[one.id], {}
+  if not held then
+    return nil
+  end
+  local is_allowed = one.repeatable or books.retrying == one.id
+  if held.blame and (is_allowed or not M.obstacle(held, held.blame)) then
+    from[1] = held.blame
+  end
+  return held.number, from
+end
+
+---Whether something else may be asked for at a place where a call is recorded.
+---@param step skillrt.Step
+---@param known table
+---@return boolean
+function M.may_differ(step, known)
+  return step.loose or not M.acted(known) or step.definition and step.definition.repeatable
+end
+
+---What is forgotten where a changed script asks for something else, as a line.
+---@param step skillrt.Step
+---@param from string
+---@return string[]
+function M.forgotten(step, from)
+  local list = {}
+  for _, field in ipairs({ "known", "calls" }) do
+    for place, call in pairs(step[field]) do
+      if is_at(place, from) then
+        local what = call.to or call.kind or "a kept value"
+        list[#list + 1] = ("%s (%s%s)"):format(place, what, M.acted(call) and ", may have acted" or "")
+      end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+return M

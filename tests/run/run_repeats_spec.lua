@@ -1,0 +1,204 @@
+-- run_repeats_spec.lua: a call that may have acted is not sent again, whoever decides next: the loop, attempts, a
+-- person, a resume, a changed script. Counted where it counts: in the file that the call writes to.
+local R = require "tests.support.runs"
+local skillrt = require "skillrt"
+
+-- A folder with a run's directory, how often `name` was sent, and a call that sends it.
+local function place()
+  local folder = R.folder()
+  local function sent(name)
+    return select(2, (R.read(folder .. "/" .. (name or "bill")) or ""):gsub("x", ""))
+  end
+  local function call(name, script, more)
+    local request = { kind = "command", argv = { "sh", "-c", ("printf x >> %s/%s; %s"):format(folder, name or "bill",
+      script or "true") } }
+    for key, value in pairs(more or {}) do
+      request[key] = value
+    end
+    return request
+  end
+  return folder .. "/run", sent, call
+end
+
+local function one(run, more)
+  local definition = { actions = { { id = "pay", run = run } } }
+  for key, value in pairs(more or {}) do
+    definition.actions[1][key] = value
+  end
+  return definition
+end
+
+local function go_on(dir, definition, options)
+  options = options or {}
+  options.skill = R.skill(definition)
+  return skillrt.resume(dir, options)
+end
+
+describe("a step whose code failed", function()
+  after_each(R.clean)
+
+  it("pauses the run at once and is not chosen again; its calls stand, also when it is resumed unfixed", function()
+    local dir, sent, call = place()
+    local definition = one(function(_, ctx)
+      assert(ctx.await(call()))
+      error "a slip"
+    end)
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.same({ "paused", "script_error", 1 }, { result.status, result.reason, sent() })
+    assert.matches("a slip", result.message)
+    assert.equal("script_error", assert(go_on(dir, definition)).reason)
+    assert.equal(1, sent())
+    local result_of_retry = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
+    assert.same({ "script_error", 1 }, { result_of_retry.reason, sent() })
+  end)
+
+  it("is resumed once it is fixed, and gets what it had got", function()
+    local dir, sent, call = place()
+    assert(R.run(one(function(_, ctx)
+      local reply = assert(ctx.await(call("bill", "echo 5")))
+      return { sum = reply.stdout + nil }
+    end), { work_dir = dir }))
+    local result = assert(go_on(dir, one(function(_, ctx)
+      return { sum = tonumber((assert(ctx.await(call("bill", "echo 5"))).stdout)) }
+    end)))
+    assert.same({ "completed", 5, 1 }, { result.status, result.state.sum, sent() })
+    assert.equal(1, result.steps)
+  end)
+
+  it("keeps the answers of agents and of a person where it throws behind them", function()
+    local dir, sent, call = place()
+    local function asks(last)
+      return one(function(_, ctx)
+        local replies = ctx.map({ 1, 2, 3 }, function(i) return ctx.await(call("agent" .. i)) end)
+        local said = ctx.ask "go on?"
+        return last(replies, said)
+      end)
+    end
+    assert(R.run(asks(function() return { n = nil + 1 } end), { work_dir = dir }))
+    local result = assert(go_on(dir, asks(function() return { n = nil + 1 } end), { answer = "yes" }))
+    assert.equal("script_error", result.reason)
+    result = assert(go_on(dir, asks(function(replies, said)
+      return { n = #replies, said = said }
+    end), { accept_changes = true }))
+    assert.same({ "completed", 3, "yes" }, { result.status, result.state.n, result.state.said }, result.message)
+    assert.same({ 1, 1, 1 }, { sent "agent1", sent "agent2", sent "agent3" })
+  end)
+
+  it("in a phase and in a sub-run pauses the run as well", function()
+    local dir, sent, call = place()
+    local function slip(_, ctx)
+      assert(ctx.await(call()))
+      error "a slip"
+    end
+    local result = assert(R.run({ phases = { { id = "pay", run = slip } } }, { work_dir = dir }))
+    assert.same({ "paused", "script_error", 1 }, { result.status, result.reason, sent() })
+    local inner = R.skill(one(slip))
+    local dir2 = place()
+    local outer = { name = "outer", actions = { { id = "outer", run = function(_, ctx)
+      return { said = assert(ctx.run(inner)).status }
+    end } } }
+    result = assert(R.run(outer, { work_dir = dir2 }))
+    assert.same({ "paused", "script_error", 2 }, { result.status, result.reason, sent() })
+    result = assert(go_on(dir2, outer))
+    assert.same({ "script_error", 2 }, { result.reason, sent() })
+  end)
+
+  it("follows what its author said of a failure", function()
+    local dir, sent, call = place()
+    local definition = one(function(_, ctx)
+      assert(ctx.await(call()))
+      error "a slip"
+    end, { on_error = "skip", max_errors = 3 })
+    local result = assert(R.run(definition, { work_dir = dir }))
+    assert.same({ "completed", 1 }, { result.status, sent() })
+  end)
+
+  it("is none where it raises the failure of a call, which is that call's", function()
+    local dir, sent, call = place()
+    local result = assert(R.run(one(function(_, ctx)
+      assert(ctx.await(call("bill", "exit 3", { idempotent = true })))
+    end), { work_dir = dir }))
+    assert.same({ "failed", "error_limit", 3 }, { result.status, result.reason, sent() })
+  end)
+
+  it("refuses a fix that asks for something else in place of what acted, unless that is accepted", function()
+    local dir, sent, call = place()
+    assert(R.run(one(function(_, ctx)
+      assert(ctx.await(call "first"))
+      error "a slip"
+    end), { work_dir = dir }))
+    local changed = one(function(_, ctx)
+      assert(ctx.await(call "second"))
+    end)
+    local refused, message, code = go_on(dir, changed)
+    assert.same({ nil, "changed", 0 }, { refused, code, sent "second" })
+    assert.matches("diverged at call 1: it was sh, and is another sh now", message)
+    refused, message = go_on(dir, changed, { accept_changes = true })
+    assert.is_nil(refused)
+    assert.matches("may have acted", message)
+    assert.equal("completed", assert(go_on(dir, changed, { accept_changes = true, yes = true })).status)
+    assert.same({ 1, 1 }, { sent "first", sent "second" })
+  end)
+end)
+
+describe("an action that failed", function()
+  after_each(R.clean)
+
+  it("is not chosen again by the loop where a call of it may have acted; the run ends and says why", function()
+    local dir, sent, call = place()
+    local result = assert(R.run(one(function(_, ctx)
+      return nil, select(2, ctx.await(call("bill", "exit 3")))
+    end, { max_runs = 3 }), { work_dir = dir }))
+    assert.same({ "failed", "action_failed", 1 }, { result.status, result.reason, sent() })
+    assert.matches("not repeated: call 1 may have acted", result.message)
+  end)
+
+  it("is chosen again where it is repeatable: only what the failure blames is sent again", function()
+    local dir, sent, call = place()
+    local result = assert(R.run(one(function(_, ctx)
+      assert(ctx.await(call "first"))
+      assert(ctx.await(call("second", "exit 3")))
+    end, { repeatable = true }), { work_dir = dir }))
+    assert.same({ "failed", "error_limit" }, { result.status, result.reason })
+    assert.same({ 1, 3 }, { sent "first", sent "second" })
+  end)
+
+  it("is chosen again where what it called is idempotent, and gets the results that no failure blames", function()
+    local dir, sent, call = place()
+    local result = assert(R.run(one(function(_, ctx)
+      assert(ctx.await(call("first", "true", { idempotent = true })))
+      local reply, message = ctx.await(call("second", "[ $(wc -c < $0) = 2 ]", { idempotent = true }))
+      return reply and { good = true }, message
+    end), { work_dir = dir }))
+    assert.same({ "first", 1 }, { "first", sent "first" })
+    assert.equal("failed", result.status)
+    assert.equal(3, sent "second")
+  end)
+
+  it("makes another attempt that sends only the blamed call again, whatever else it asks differently", function()
+    local dir, sent, call = place()
+    local result = assert(R.run(one(function(_, ctx)
+      ctx.await(call("look", "true # " .. ctx.attempt, { idempotent = true }))
+      assert(ctx.await(call "bill"))
+      if ctx.attempt < 3 then
+        return nil, "not yet", "transient"
+      end
+      return {}
+    end), { work_dir = dir }))
+    assert.equal("bill 1", "bill " .. sent "bill")
+    assert.equal("failed", result.status)
+  end)
+
+  it("is retried by a person: the blamed call is sent again, the others are not", function()
+    local dir, sent, call = place()
+    local definition = one(function(_, ctx)
+      assert(ctx.await(call "first"))
+      assert(ctx.await(call("second", "[ -e " .. dir .. "/good ]")))
+      return { good = true }
+    end)
+    assert.equal("failed", assert(R.run(definition, { work_dir = dir })).status)
+    R.write(dir .. "/good", "")
+    local result = assert(skillrt.retry(dir, { skill = R.skill(definition) }))
+    assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" })
+  end)
+end)
