@@ -1,6 +1,7 @@
 -- fake_ctx.lua: a ctx that answers requests from a list, judging replies as a run does; it remembers what
 -- was asked and what was logged.
 require "tests.support.json_shim"
+local inside = require "skillrt.base.inside"
 local json = require "skillrt.base.json"
 local judge = require "skillrt.run.calls.judge"
 
@@ -34,7 +35,8 @@ function M.new(replies)
   function ctx.once(_, fn)
     return fn()
   end
-  function ctx.use(use, fn)
+  ctx[inside.KEY] = {}
+  ctx[inside.KEY].use = function(use, fn)
     ctx.uses = ctx.uses or {}
     ctx.uses[#ctx.uses + 1] = use
     return fn(tostring(#ctx.uses))

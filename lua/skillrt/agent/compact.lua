@@ -3,6 +3,7 @@
 --
 -- All of it follows from what was recorded, so that a resume makes the same of it. Knows turns, no providers.
 
+local inside = require("skillrt.base.inside")
 local schema = require("skillrt.skill.schema")
 local untrusted = require("skillrt.base.untrusted")
 
@@ -114,7 +115,7 @@ function M.look(agent, ctx, talk, ask)
     talk:replace(without_rounds(turns, at, word))
   end
   talk.shortened = talk.bytes + policy.over // 2
-  ctx.mark({ t = "compact", agent = agent:label(), how = how, before = before, after = talk.bytes,
+  inside.of(ctx).mark({ t = "compact", agent = agent:label(), how = how, before = before, after = talk.bytes,
     kept = #turns - at + 1 })
   return true
 end

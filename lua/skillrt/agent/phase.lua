@@ -3,6 +3,7 @@
 --
 -- Every kind of agent is told the same; which tools a model is sent is tool/presence.lua's. Knows no runs.
 
+local inside = require("skillrt.base.inside")
 local names = require("skillrt.base.names")
 local switches = require("skillrt.skill.switches")
 local untrusted = require("skillrt.base.untrusted")
@@ -88,7 +89,7 @@ function M.take_report(ctx, task, texts)
     if name then
       local from = phased.set.name
       local set, problem = switches.target(phased, from, name)
-      return ctx.mark({ t = "switch", from = from, to = set and name or name:sub(1, 64), by = "report",
+      return inside.of(ctx).mark({ t = "switch", from = from, to = set and name or name:sub(1, 64), by = "report",
         refused = not set and problem or nil, keeps = set and switches.kept(phased.skill, name) })
     end
   end

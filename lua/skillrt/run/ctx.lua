@@ -9,6 +9,7 @@ local awaited = require("skillrt.run.ctx.awaited")
 local branches = require("skillrt.run.branches")
 local combine = require("skillrt.run.ctx.combine")
 local drawn = require("skillrt.base.drawn")
+local inside_of = require("skillrt.base.inside")
 local kept = require("skillrt.run.kept")
 local people = require("skillrt.run.people")
 local shared = require("skillrt.run.ctx.shared")
@@ -17,13 +18,16 @@ local usage = require("skillrt.agent.usage")
 
 local M = {}
 
--- Where a ctx keeps its step.
-local STEP <const> = {}
+-- The step of a ctx, where no script finds it.
+local step_of = setmetatable({}, { __mode = "k" })
 
 local place_of, recorded = kept.place_of, kept.drawn
 
--- Each part of a ctx, made when the script first asks for it: most steps ask for few.
-local parts = {}
+-- Each part of a ctx, made when the script first asks for it: most steps ask for few. What is `inside` is for our own
+-- agents and tools (base/inside.lua).
+local parts, inside = {}, {}
+
+M.parts = parts -- their names are those that docs/scripting.md has
 
 function parts.input(run)
   return run.books.input
@@ -140,10 +144,10 @@ end
 -- Records of skillrt's own agents, by their fields: told once, whoever runs again.
 local MARKS <const> = { switch = true, compact = true }
 
----What happened in a talk: a switch of the tool set, a talk made shorter. For skillrt's own agents.
-function parts.mark(_, step, _, steps)
+---What happened in a talk: a switch of the tool set, a talk made shorter.
+function inside.mark(_, step, _, steps)
   return function(entry)
-    assert(MARKS[entry.t], "ctx.mark: no such record")
+    assert(MARKS[entry.t], "no such record")
     say(steps, step, entry)
   end
 end
@@ -258,7 +262,7 @@ function parts.once(_, step, _, steps)
 end
 
 ---What a tool gives that an agent asked for, kept; `use` names it (run/ctx/tooled.lua).
-function parts.use(_, step, _, steps)
+function inside.use(_, step, _, steps)
   return function(use, fn)
     local execution, branch = here(steps, step, "use")
     return require("skillrt.run.ctx.tooled").perform(steps.journal, execution, branch, use, fn)
@@ -322,9 +326,23 @@ for name, part in pairs(require("skillrt.run.ctx.files")) do
 end
 
 -- Tools and servers, loaded by who asks for them.
-for _, name in ipairs({ "tool", "mcp", "place", "drawn" }) do
+for _, name in ipairs({ "tool", "mcp" }) do
   parts[name] = function(...)
     return require("skillrt.run.ctx.tools")[name](...)
+  end
+end
+
+---Where the branch that asks is: the place of its last call.
+function inside.place(_, step)
+  return function()
+    return (place_of(step))
+  end
+end
+
+---What a function gives, recorded with what comes next: a replay gives it back.
+function inside.drawn(_, step)
+  return function(make)
+    return recorded(step, "", make)
   end
 end
 
@@ -333,7 +351,9 @@ end
 ---@param step skillrt.Step
 ---@return table ctx
 function M.new(face, step)
-  return setmetatable({ [STEP] = step }, face)
+  local ctx = setmetatable({}, face)
+  step_of[ctx] = step
+  return ctx
 end
 
 ---What a ctx finds its parts by; made once for a run.
@@ -341,17 +361,22 @@ end
 ---@param steps skillrt.Steps
 ---@return table
 function M.face(run, steps)
+  local function made(from, ctx, name)
+    return from[name] and from[name](run, step_of[ctx], ctx, steps)
+  end
   return {
     __index = function(ctx, name)
-      local make = parts[name]
-      if not make then
-        return nil
+      if name == inside_of.KEY then
+        return setmetatable({}, { __index = function(_, which) return made(inside, ctx, which) end })
       end
-      local part = make(run, ctx[STEP], ctx, steps)
-      rawset(ctx, name, part)
+      local part = made(parts, ctx, name)
+      if part ~= nil then
+        rawset(ctx, name, part)
+      end
       return part
     end,
     __name = "ctx",
+    __metatable = "ctx",
   }
 end
 

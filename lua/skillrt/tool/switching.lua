@@ -4,6 +4,7 @@
 -- All of it follows from what the model said, so that a resume arrives at the same set; each switch is a record. Used
 -- by agent/tools.lua and loop.lua where a skill has tool sets.
 
+local inside = require("skillrt.base.inside")
 local sets = require("skillrt.skill.tool_sets")
 local switches = require("skillrt.skill.switches")
 local tool_of = require("skillrt.tool")
@@ -85,7 +86,7 @@ local function enter(self, set, by, more)
   for key, value in pairs(more or {}) do
     entry[key] = value
   end
-  self.ctx.mark(entry)
+  inside.of(self.ctx).mark(entry)
   self.current = set.name
   self.presence:change(self:present(active(self)))
 end
@@ -103,7 +104,7 @@ local function report(self, name, by, summary)
   if set then
     enter(self, set, by, { summary = summary })
   else
-    self.ctx.mark({ t = "switch", from = self.current, to = name:sub(1, 64), by = by, refused = problem })
+    inside.of(self.ctx).mark({ t = "switch", from = self.current, to = name:sub(1, 64), by = by, refused = problem })
   end
 end
 
@@ -165,7 +166,7 @@ function Switching:called(name)
   elseif found ~= self.advised then
     self.advised = found
     if found then
-      self.ctx.mark({ t = "switch", from = self.current, to = found, by = "calls", advised = true })
+      inside.of(self.ctx).mark({ t = "switch", from = self.current, to = found, by = "calls", advised = true })
     end
   end
 end

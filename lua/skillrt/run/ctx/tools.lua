@@ -6,9 +6,9 @@
 local approval = require("skillrt.tool.approval")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
-local kept = require("skillrt.run.kept")
 local names = require("skillrt.base.names")
 local result_of = require("skillrt.tool.result")
 local task_of = require("skillrt.run.task")
@@ -24,25 +24,11 @@ function parts.servers(run)
   return run.mcp
 end
 
----Where the branch that asks is: the place of its last call.
-function parts.place(_, step)
-  return function()
-    return (kept.place_of(step))
-  end
-end
-
----What a function gives, recorded with what comes next: a replay gives it back.
-function parts.drawn(_, step)
-  return function(make)
-    return kept.drawn(step, "", make)
-  end
-end
-
 -- A tool of the skill as one thing in the journal.
 local function use(ctx, task, tool, arguments)
   local text = assert(json.encode(arguments, { sorted = true }))
   local named = { name = tool.name, digest = files.digest(text):sub(1, 32), shown = text:sub(1, 200) }
-  local said = ctx.use(named, function()
+  local said = inside.of(ctx).use(named, function()
     local ok, why = json_schema.judge(tool.judged or tool.input, arguments, "the arguments")
     if ok then
       ok, why = approval.given(ctx, tool, arguments, task)

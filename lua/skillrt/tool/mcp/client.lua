@@ -4,6 +4,7 @@
 -- All that it does follows from what was recorded, so that a resume does the same. What a server says is data: it is
 -- read here and nowhere obeyed. Knows ctx; how messages travel is stdio.lua's and http.lua's.
 
+local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
 local names = require("skillrt.base.names")
@@ -165,13 +166,14 @@ end
 ---@return string? message
 ---@return string? class
 function Client:request(method, params, options)
-  local problem = self.ctx.drawn(function() return problem_of(self) or "" end)
+  local problem = inside.of(self.ctx).drawn(function() return problem_of(self) or "" end)
   if problem == stateless.REFUSED then
     return stateless.request(self, method, params, options)
   elseif problem ~= "" then
     return nil, problem, "permanent"
   end
-  local call = { method = method, params = params, known = {}, id = ("%d-%s"):format(self.ctx.step, self.ctx.place()) }
+  local id = ("%d-%s"):format(self.ctx.step, inside.of(self.ctx).place())
+  local call = { method = method, params = params, known = {}, id = id }
   for key, value in pairs(options or {}) do
     call[key] = value
   end
@@ -179,7 +181,8 @@ function Client:request(method, params, options)
     params._meta = { progressToken = call.id }
   end
   local answer, message, class = self:send(call)
-  problem = (answer or class == "permanent") and self.ctx.drawn(function() return self.live.problem or "" end) or ""
+  problem = (answer or class == "permanent")
+    and inside.of(self.ctx).drawn(function() return self.live.problem or "" end) or ""
   if stateless.wanted(answer) or problem == stateless.REFUSED and not (answer and answer.result) then
     return stateless.request(self, method, params, options)
   elseif problem ~= "" and problem ~= stateless.REFUSED then

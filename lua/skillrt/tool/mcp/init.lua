@@ -4,6 +4,7 @@
 -- Loaded where a skill has `mcp`. Knows the files beside it.
 
 local client_of = require("skillrt.tool.mcp.client")
+local inside = require("skillrt.base.inside")
 local names = require("skillrt.base.names")
 local tools = require("skillrt.tool.mcp.tools")
 
@@ -48,7 +49,7 @@ end
 
 -- How often a server said that its tools changed.
 local function changed(client)
-  return client.ctx.drawn(function()
+  return inside.of(client.ctx).drawn(function()
     return client.live.kept and require("skillrt.tool.mcp.stateless").changed(client.live) or client.live.changed
   end)
 end

@@ -5,6 +5,7 @@
 -- of it. What a list may be kept for counts in this process; a resume has what was recorded.
 
 local base64 = require("skillrt.base.base64")
+local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 
@@ -111,7 +112,7 @@ local function asked(client, method, params, options)
   all._meta[META .. "clientInfo"] = { name = "skillrt", version = client.version }
   local call = copied(options)
   call.method, call.params, call.known, call.stateless = method, all, {}, true
-  call.id = ("%d-%s"):format(client.ctx.step, client.ctx.place())
+  call.id = ("%d-%s"):format(client.ctx.step, inside.of(client.ctx).place())
   all._meta.progressToken = call.progress and call.id or nil
   call.headers = headers_of(method, all, options)
   local answer, message, class = client:send(call)
@@ -206,7 +207,7 @@ end
 ---@return string? class
 function M.request(client, method, params, options)
   local ctx, live = client.ctx, client.live
-  local problem = ctx.drawn(function() return live.found or "?" end)
+  local problem = inside.of(ctx).drawn(function() return live.found or "?" end)
   if problem == "?" then
     local message, class
     problem, message, class = discover(client)
@@ -220,7 +221,7 @@ function M.request(client, method, params, options)
   end
   params = params or {}
   local key = LISTS[method] and encode({ method, params })
-  local text = key and ctx.drawn(function() return kept(live, key) end) or ""
+  local text = key and inside.of(ctx).drawn(function() return kept(live, key) end) or ""
   if text ~= "" then
     return json.decode(text)
   end
