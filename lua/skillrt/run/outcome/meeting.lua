@@ -1,18 +1,34 @@
 -- run/outcome/meeting.lua: updates of a step that meet what other steps have made of the state since it began:
 -- merged as the schema says.
 --
--- Knows the books and ways of merging; records nothing. Used by outcome.lua.
+-- Costs what the updates are, not what the fields hold that they change. Knows the books and ways of merging; records
+-- nothing. Used by outcome.lua.
 
 local json = require("skillrt.base.json")
 local merge = require("skillrt.skill.merge")
+local patch_of = require("skillrt.skill.patch")
 local state = require("skillrt.skill.state")
 
 local M = {}
 
--- Whether a patch undoes some of what others made of a value: whether it matters which of both comes last.
+local is_object = patch_of.is_object
+local NOTHING <const> = {} -- never written to
+
+-- Whether a patch undoes some of what others made of a value: whether it matters which of both comes last. Where the
+-- patch and the value are objects, that is decided by the members that the patch names.
 local function undoes(base, now, patch)
-  local theirs = state.diff({ it = base }, { it = now }).it
-  return not state.equal(state.merge(state.merge(base, patch), theirs), state.merge(now, patch))
+  if is_object(now) and is_object(patch) then
+    base = is_object(base) and base or NOTHING
+    for name, value in pairs(patch) do
+      if undoes(base[name], now[name], value) then
+        return true
+      end
+    end
+    return false
+  end
+  base = state.copy(base)
+  local theirs = not state.equal(now, base) and state.diff({ it = base }, { it = now }).it
+  return theirs and not state.equal(state.merge(state.merge(base, patch), theirs), state.merge(now, patch))
 end
 
 ---The updates of a step as they meet the present state; of a field that the schema says nothing of the last
@@ -27,15 +43,17 @@ function M.updates(run, step, updates)
   local root, ways = run.books.state.root, run.skill.merge or {}
   local out, replaced = {}, nil
   for key, value in pairs(updates) do
-    local way, now, base = ways[key], root[key], state.copy(step.root[key])
-    local met = not state.equal(now, base) -- what others changed elsewhere makes no difference
-    if met and way then
-      local problem
-      value, problem = merge.value(way, now, base, value)
-      if problem then
-        return nil, ("update %q: %s"):format(key, problem)
+    local way, now, base = ways[key], root[key], step.root[key]
+    if way then
+      base = state.copy(base)
+      if not state.equal(now, base) then -- what others changed elsewhere makes no difference
+        local problem
+        value, problem = merge.value(way, now, base, value)
+        if problem then
+          return nil, ("update %q: %s"):format(key, problem)
+        end
       end
-    elseif met and undoes(base, now, value) then
+    elseif undoes(base, now, value) then
       replaced = replaced or json.array({})
       replaced[#replaced + 1] = key
     end
