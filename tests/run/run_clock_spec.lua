@@ -91,4 +91,39 @@ describe("the wall clock is set while a run is open", function()
     clock.set(4 * HOUR + 1) -- while nobody looked
     assert.equal("completed", assert(require("skillrt").resume(dir, { skill = skill })).status)
   end)
+
+  it("counts what passed for run_timeout when it is put forward or back by days, also after a resume", function()
+    for _, days in ipairs { 10, -10 } do
+      local dir = R.folder() .. "/run"
+      local definition = action(function(_, ctx)
+        ctx.sleep(600)
+        ctx.ask "again?"
+        ctx.sleep(600)
+        return { out = true }
+      end)
+      definition.limits = { run_timeout = HOUR }
+      local skill = R.skill(definition)
+      local run = assert(runner.begin(skill, { work_dir = dir, wait = true }))
+      local function on()
+        assert(run:event("inbox", ""))
+        for _ = 1, 20 do run:step() end
+      end
+      on()
+      clock.pass(300)
+      clock.set(days * 24 * HOUR)
+      clock.pass(301)
+      on()
+      run:stop()
+      run:wait()
+      run:close()
+      local list, books = R.records(dir, "clock")
+      assert.equal(1, #list)
+      local spent = require("skillrt.run.books.spent").active(books) // 1000
+      assert.truthy(spent >= 600 and spent <= 602, spent)
+      local result = assert(require("skillrt").resume(dir, { skill = skill, answer = "yes", question = 1 }))
+      assert.not_equal("run_timeout", result.reason, result.message)
+      _, books = R.records(dir)
+      assert.truthy(require("skillrt.run.books.spent").active(books) < 700 * 1000)
+    end
+  end)
 end)

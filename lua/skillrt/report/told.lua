@@ -48,6 +48,11 @@ function M.accept(record)
   return "warning", "Going on with changed files: " .. joined(record.changed or {})
 end
 
+function M.clock(record)
+  local way = record.moved > 0 and "forward" or "back"
+  return "warning", ("The clock was set %s by %s"):format(way, text_of.duration(math.abs(record.moved)))
+end
+
 function M.checkpoint(record, prefix)
   return "info", ("%sCheckpoint: %s"):format(prefix, escape(record.name))
 end

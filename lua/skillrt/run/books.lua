@@ -280,7 +280,7 @@ local OF_CALLS <const> = { call = 1, attempt = 1, result = 1, doubt = 1, round =
 -- What a part of the books has the function of that name for.
 local ELSEWHERE <const> = { ask = asked, answer = asked, event = arrived, retry = back, rewind = back, program = calls,
   contexts = lifecycle, stage = lifecycle, late = lifecycle, undoable = lifecycle, abort = lifecycle,
-  rollback = moments }
+  rollback = moments, clock = spent }
 
 -- What is told of the calls of a step.
 local function of_calls(self, record, seq)

@@ -12,7 +12,8 @@ local record = require("skillrt.base.record")
 local secrets = require("skillrt.base.secrets")
 local books_of = require("skillrt.run.books")
 
-local apply, begin, encode, wall_ms = books_of.apply, books_of.begin, record.encode, core.wall_ms
+local apply, begin, encode = books_of.apply, books_of.begin, record.encode
+local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 
 ---@class skillrt.Journal
 ---@field books skillrt.Books
@@ -29,6 +30,8 @@ local LARGE <const> = 64 * 1024 -- bytes of a record
 
 -- The kinds of records that the books hold until they know where in the journal they lie.
 local HELD <const> = { result = true, round = true }
+
+local SET_MS <const> = 1000 -- the wall clock was set: what less it differs by, two looks at the clocks do
 
 -- Of which kinds of records somebody is told besides the books: who watches, of all but those that are dull.
 local function told_of(watcher)
@@ -65,6 +68,7 @@ function Journal.new(run)
     blobs = run.blobs,
     count = 0,
     unplaced = {},
+    ahead_ms = wall_ms() - mono_ns() // 1000000, -- of the clock that nobody sets
     source = run.source, -- read_blob and read_record are put there by the core
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
@@ -147,6 +151,19 @@ function Journal:begin(step)
   begin(self.books, step)
 end
 
+-- The time of a record. Where somebody has set the clock since the one before, a record says by how much.
+local function time_of(self)
+  local at = wall_ms()
+  local moved = at - mono_ns() // 1000000 - self.ahead_ms
+  if moved > SET_MS or moved < -SET_MS then
+    self.ahead_ms = self.ahead_ms + moved
+    if self.books.opened_at then
+      assert(self:emit({ t = "clock", at = at, moved = moved }))
+    end
+  end
+  return at
+end
+
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@param simple boolean?  it can be encoded for certain; a `done` then says nothing but updates, numbers and flags
@@ -154,6 +171,9 @@ end
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
 function Journal:emit(entry, simple, ours)
+  if not entry.at then
+    entry.at = time_of(self)
+  end
   local begun = self.begun
   if begun then -- the end of that step tells of its start, too; before all else it is written
     if entry.step == begun.number and entry.t == "done" then
@@ -162,9 +182,6 @@ function Journal:emit(entry, simple, ours)
       write_begun(self)
       begun = nil
     end
-  end
-  if not entry.at then
-    entry.at = wall_ms()
   end
   if simple and self.keeps_nothing then
     local out = self.out

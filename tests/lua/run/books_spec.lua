@@ -49,7 +49,7 @@ describe("the books", function()
     end
     assert.equal(json.encode(views.state(live)), json.encode(views.state(read)))
     assert.same({ 0, 2, "failed", true }, { read.open, read.finished, read.status, read.failed.b })
-    assert.same({ id = "b", kind = "phase", finished = 2 }, read.last_failed)
+    assert.same({ id = "b", step = 2, kind = "phase", finished = 2 }, read.last_failed)
   end)
 
   it("know who is under way: calls, results and where they lie, values by their place (F19, F40)", function()

@@ -58,7 +58,7 @@ end
 ---@return number ms
 function M.time_of(books, step, at)
   local begun, opened, ms = step.started_at, books.opened_at, step.ms or 0
-  if opened and opened > begun then
+  if opened and (step.ms or opened > begun) then
     begun = opened
   end
   return at > begun and ms + at - begun or ms
@@ -80,21 +80,29 @@ function M.closed(books, step, at)
   end
 end
 
--- A sub-run was open as long as the run was.
+-- The run was open until `closed`, and is so again from `at` on; a sub-run was open as long as the run was.
 local function reopen(books, closed, at)
+  for _, step in pairs(books.steps) do
+    step.ms = M.time_of(books, step, closed)
+  end
+  for _, scope in pairs(books.subs or {}) do
+    scope.active = (scope.active or 0) + math.max(0, closed - (scope.opened_at or closed))
+    scope.opened_at = at
+  end
   books.active, books.opened_at = (books.active or 0) + math.max(0, closed - (books.opened_at or closed)), at
+end
+
+---Somebody set the wall clock: time that did not pass is not spent.
+---@param books skillrt.Books
+---@param record table  { at, moved = ms forward }
+function M.clock(books, record)
+  reopen(books, record.at - record.moved, record.at)
 end
 
 ---The run is opened again; more may be added to its limits.
 ---@param books skillrt.Books
 ---@param record table  { at, add, bounds where they changed }
 function M.reopened(books, record)
-  for _, step in pairs(books.steps) do
-    step.ms = M.time_of(books, step, books.at)
-  end
-  for _, scope in pairs(books.subs or {}) do
-    reopen(scope, books.at, record.at)
-  end
   reopen(books, books.at, record.at)
   books.bounds = record.bounds or books.bounds
   for full, amount in pairs(record.add or {}) do
