@@ -147,6 +147,10 @@ describe("the contexts of a skill", function()
       assert.equal(n, #result.state.context.talk)
     end
     assert.same({ talk = { 1, 2, 3 } }, R.json(home .. "/sessions/one.json"))
+    local other = skill_in(R.folder(), { session = "mood" })
+    other.actions[1].run = function(_, ctx) ctx.context.set("mood", "good") end
+    assert(R.run(other, { session = "one" })) -- what another skill keeps in it stays
+    assert.same({ talk = { 1, 2, 3 }, mood = "good" }, R.json(home .. "/sessions/one.json"))
     assert.equal(1, #assert(R.run(definition, { session = "two" })).state.context.talk)
     assert.equal(1, #assert(R.run(definition)).state.context.talk)
     assert.is_nil(file "../x")

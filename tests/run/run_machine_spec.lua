@@ -281,6 +281,16 @@ describe("the table of a machine", function()
     assert.matches("a machine goes by its table", refused(function(given) given.strategy = "user_driven" end))
   end)
 
+  it("takes the edge that an action wishes no more often than its limit lets it (F61)", function()
+    local wished = { verify_result = R.sets { state = "analyzing", validation = { passed = true } } }
+    local result = run(wished, function(given)
+      given.machine.edges[12] = { action = "verify_result", from = "executing", to = "analyzing", max_runs = 2 }
+    end)
+    assert.same({ "completed", 2 }, { result.status,
+      result.state.metrics.edges["executing > analyzing: verify_result"] }, result.message)
+    assert.matches("executing analyzing planning executing analyzing planning executing verifying completed$", way(result))
+  end)
+
   it("may give a state a condition for its entry, asked when the action is done (R118)", function()
     local function strict(given)
       given.machine.states[8] = { name = "completed", when = "validation.passed" }

@@ -24,7 +24,8 @@ return skillrt.skill { name = "canary", records = "en", state = { early = secret
       ctx.await { kind = "http", url = "SERVER/plan", method = "POST", headers = { authorization = "Bearer " .. secret },
         body = '"open"' }
       return { said = reply.body, once = once,
-        [secret:gsub("%W", "") .. secret:sub(1, 0)] = 1, deep = { [1] = { text = "a" .. secret .. "b" } } }
+        [secret:gsub("%W", "") .. secret:sub(1, 0)] = 1, deep = { [1] = { text = "a" .. secret .. "b" } },
+        names = { [secret] = { ["is " .. KEY] = 2 } } }
     end },
     { id = "argv", priority = 8, optional = true, run = function(_, ctx) ctx.await { kind = "command", argv = { "echo", secret } } end },
     { id = "raises", priority = 7, optional = true, run = function() error("failed with " .. secret .. " and " .. KEY) end },
@@ -80,6 +81,7 @@ describe("a secret", function()
     local told = json.decode(folder.read "w/state.json")
     assert.same({ "{secret CANARY}", "{key}", "{secret CANARY}", "{secret CANARY}", "a{secret CANARY}b", "yes, {key}" },
       { told.early, told.key, told.said, told.once[1], told.deep[1].text, told.v })
+    assert.same({ ["{secret CANARY}"] = { ["is {key}"] = 2 } }, told.names)
     local errors = {}
     for _, one in ipairs(told.errors) do errors[one.action] = one.message end
     assert.truthy(errors.argv:find("its argv holds a secret", 1, true), errors.argv)

@@ -15,6 +15,7 @@ describe("events", function()
     ["data: a\n\n"] = "message|a|",
     ["\239\187\191data: a\n\n"] = "message|a|",
     ["event: x\nid: 7\ndata: a\ndata:b\n\ndata: c\r\r"] = "x|a\nb|7;message|c|7",
+    ["event: x\r\ndata: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n"] = "x|a\nb|;message|c|",
     ["data\n\n"] = "message||",
     [": ping\n\n"] = "",
     [""] = "",
