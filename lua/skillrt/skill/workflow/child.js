@@ -143,6 +143,9 @@ function compile(source, name) {
   const front = "(args) => (async () => { 'use strict'; ";
   const alone = "({ async main() { 'use strict'; "; // what is not whole by itself does not fit into both
   const text = body.replace(/^\uFEFF/, '').replace(/^#![^\n]*/, '');
+  // in node 18 what import() gives is a promise of ours: not even words that look like it may be there
+  const loads = parseInt(process.versions.node, 10) < 20 && /\bimport(?:\s|\/\*[^]*?\*\/|\/\/.*)*\(/.exec(text);
+  if (loads) fault(text, loads.index, 'import(...) is not there in a workflow');
   try {
     inside(`${alone}${text}\n} })`, name, -alone.length);
     return { meta, main: inside(`${front}${text}\n})()`, name, -front.length) };
