@@ -37,7 +37,8 @@ bool reserve_ensure(struct reserve *r, const struct sys *sys, int fd, const char
     failed = sys->reserve(sys, fd, from, end - from);
   } while (failed == -EINTR);
   if (failed == -EOPNOTSUPP || failed == -ENOSYS) return reserve_file(r, sys, folder, e);
-  if (failed == -ENOSPC && end > needed) { /* the large piece does not fit: what is needed may */
+  bool is_full = failed == -ENOSPC || failed == -EFBIG;
+  if (is_full && end > needed) { /* the large piece does not fit: what is needed may */
     failed = sys->reserve(sys, fd, from, needed - from);
     end = needed;
   }

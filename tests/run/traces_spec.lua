@@ -120,6 +120,7 @@ describe("traces", function()
     assert.same({ root.spanId, work.spanId, 3, 1 }, { work.parentSpanId, worker.parentSpanId, worker.kind, work.kind })
     assert.same({ 2, "no luck" }, { by_name.fails.status.code, by_name.fails.status.message })
     assert.same({ 2, "1" }, { by_name["command false"].status.code, by_name["command false"].has["process.exit.code"] })
+    assert.equal("false exited with 1 and wrote nothing to standard error", by_name["command false"].status.message)
     local asked
     for _, span in pairs(by_name) do
       asked = span.parentSpanId == by_name.think.spanId and span or asked

@@ -68,7 +68,7 @@ describe("skillrt watch", function()
     local folder <close> = kit.folder()
     local run = started(folder)
     local out = folder.path .. "/screen"
-    os.execute(("cd %s && timeout 3 script -qec '%s watch w' /dev/null >%s 2>&1 </dev/null"):format(kit.quoted(folder.path),
+    os.execute(("cd %s && TERM=xterm timeout 3 script -qec '%s watch w' /dev/null >%s 2>&1 </dev/null"):format(kit.quoted(folder.path),
       kit.program, kit.quoted(out)))
     local screen = kit.read(out)
     assert.truthy(screen:find("> first", 1, true), screen)
