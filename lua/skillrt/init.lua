@@ -130,17 +130,18 @@ function M.resume(work_dir, options)
   return require("skillrt.document.reopen").go_on(work_dir, options or {})
 end
 
----Tries the last failed step of a run again (R70).
+---Tries the last failed step of a run again (R70), or that of an action or phase.
 ---@param work_dir string
----@param options table|nil  as for resume
+---@param options table|nil  as for resume; action: its id
 ---@return skillrt.Result|nil result
 ---@return string? message
 ---@return string? code
 function M.retry(work_dir, options)
-  local all = { retry = true }
+  local all = {}
   for key, value in pairs(options or {}) do
     all[key] = value
   end
+  all.retry, all.action = all.action or true, nil
   return require("skillrt.document.reopen").go_on(work_dir, all)
 end
 

@@ -202,3 +202,92 @@ describe("an action that failed", function()
     assert.same({ "completed", 1, 2 }, { result.status, sent "first", sent "second" })
   end)
 end)
+
+describe("a decision about a call whose outcome is unknown", function()
+  after_each(R.clean)
+
+  -- A run whose call 1 had left when it was killed, with a question about it.
+  local function in_doubt(dir, definition)
+    local copy = dir .. "-cut"
+    assert(R.run(definition, { work_dir = dir }))
+    for keep, record in ipairs(R.records(dir)) do
+      if record.t == "call" then
+        R.cut(dir, copy, keep)
+        break
+      end
+    end
+    assert.equal("needs_decision", assert(go_on(copy, definition)).reason)
+    return copy
+  end
+
+  for _, way in ipairs { "fail", "skip" } do
+    it(way .. " is not undone by the loop, whatever the function makes of it, and holds until another one", function()
+      for name, perform in pairs {
+        ["passes it on"] = function(ctx, request) return nil, select(2, ctx.await(request)) end,
+        ["passes its class on"] = function(ctx, request)
+          local reply, message, class = ctx.await(request)
+          return reply and {}, message, class
+        end,
+        ["completes all the same"] = function(ctx, request)
+          local reply = ctx.await(request)
+          return { done = reply and #reply.stdout or 0 }
+        end,
+      } do
+        local dir, sent, call = place()
+        local definition = one(function(_, ctx) return perform(ctx, call()) end, { repeatable = true,
+          when = name == "completes all the same" and "!done" or nil })
+        definition.actions[2] = { id = "other", run = R.sets { other = true } }
+        local copy = in_doubt(dir, definition)
+        local before = sent()
+        local result = assert(go_on(copy, definition, { answer = way }))
+        assert.equal(before, sent(), name)
+        assert.is_true(result.state.other, name)
+        assert.equal(before, sent(), name)
+        if result.status ~= "completed" then
+          assert(skillrt.retry(copy, { skill = R.skill(definition), action = "pay" }))
+          assert.is_true(sent() > before, name)
+        end
+      end
+    end)
+  end
+
+  it("retry lets it be sent once more, not again and again", function()
+    local dir, sent, call = place()
+    local definition = one(function(_, ctx)
+      local reply, message = ctx.await(call("bill", "exit 3"))
+      return reply and {}, message
+    end)
+    local copy = in_doubt(dir, definition)
+    local before = sent()
+    local result = assert(go_on(copy, definition, { answer = "retry" }))
+    assert.same({ "failed", "action_failed", before + 1 }, { result.status, result.reason, sent() })
+  end)
+
+  it("is asked for once for all calls of an interruption, with their labels and places", function()
+    local dir, sent, call = place()
+    local definition = one(function(_, ctx)
+      local replies = ctx.map({ "a", "b", "c" }, function(name) return ctx.await(call(name, nil, { label = "pays " .. name })) end)
+      return { n = #replies }
+    end)
+    assert(R.run(definition, { work_dir = dir }))
+    local copy, left = dir .. "-cut", 0
+    for keep, record in ipairs(R.records(dir)) do
+      left = left + (record.t == "call" and 1 or 0)
+      if left == 3 then
+        R.cut(dir, copy, keep)
+        break
+      end
+    end
+    local result = assert(go_on(copy, definition))
+    assert.equal(1, #result.questions)
+    for _, words in ipairs { "1%.1%.1 %(pays a%)", "1%.2%.1 %(pays b%)", "1%.3%.1 %(pays c%)" } do
+      assert.matches(words, result.question.question)
+    end
+    for _, option in ipairs(result.question.options) do
+      assert.is_nil(option.description:find "key", option.description)
+    end
+    result = assert(go_on(copy, definition, { answer = "retry" }))
+    assert.same({ "completed", 3 }, { result.status, result.state.n })
+    assert.same({ 2, 2, 2 }, { sent "a", sent "b", sent "c" })
+  end)
+end)

@@ -33,10 +33,11 @@ function M.claimed(class, message, default)
     return default or "permanent", message
   elseif M.CLAIMED[class] or retry.is_own(class) then
     return class, message
+  elseif HANDED_ON[class] then
+    return "permanent", message
   end
   local near = type(class) == "string" and names.suggest(class, M.CLAIMED) or ""
-  return HANDED_ON[class] and "permanent" or "fatal",
-    ("%s (and its class is %s, which is not known%s)"):format(message, names.show(class), near)
+  return "fatal", ("%s (and its class is %s, which is not known%s)"):format(message, names.show(class), near)
 end
 
 local TRANSPORT = {

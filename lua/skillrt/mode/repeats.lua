@@ -55,6 +55,16 @@ function M.obstacle(step, blame)
   return place and ("not repeated: call %s may have acted"):format(place) or nil
 end
 
+---A person decided that a call whose outcome is unknown is not sent again: that holds for the action in this run, until
+---another decision.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param record table  the `result` of the call
+function M.decide(books, step, record)
+  books.decided = books.decided or {}
+  books.decided[step.id] = { value = record.decided, place = record.c }
+end
+
 ---What a failed step has got is kept for its action, which goes on with it.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
@@ -103,7 +113,7 @@ function M.barred(books, one)
   end
   local decided = books.decided and books.decided[id]
   if decided then
-    return ("%s: a person decided %q about its call %s"):format(id, decided.value, decided.place)
+    return ("%s: %q was decided about its call %s, and holds for this run"):format(id, decided.value, decided.place)
   end
   local held = books.held and books.held[id]
   local place = held and M.barred_by(one, held)
@@ -120,10 +130,16 @@ function M.resumed(books, one)
   if not held then
     return nil
   end
-  local is_allowed = one.repeatable or books.retrying == one.id
-  if held.blame and (is_allowed or not M.obstacle(held, held.blame)) then
+  local is_retried = books.retrying == one.id
+  if held.blame and (is_retried or one.repeatable or not M.obstacle(held, held.blame)) then
     from[1] = held.blame
   end
+  for place, known in pairs(held.known) do
+    if is_retried and known.decided and place ~= held.blame then
+      from[#from + 1] = place
+    end
+  end
+  table.sort(from)
   return held.number, from
 end
 

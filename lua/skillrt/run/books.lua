@@ -289,6 +289,9 @@ local function of_calls(self, record, seq)
     keep_values(step, record.rec)
   end
   calls[kind](step, record, seq)
+  if record.decided then
+    repeats.decide(step.sub and self.subs[step.sub] or self, step, record)
+  end
   if record.wrote then
     phased.wrote(self, step, record.wrote)
   end

@@ -210,6 +210,7 @@ local function take_up(self, call, open)
     self:start(call)
   else
     local message = open.doubt and open.doubt.message
+    call.is_left = true
     self:doubt(call, message or "the run was interrupted before a reply", open.doubt ~= nil)
   end
 end
@@ -251,6 +252,7 @@ function Calls:leave(call)
   elseif is_lost_maybe(call) then
     self:emit(call, { t = "call", kind = call.kind, to = record.printable(call.to), digest = call.digest,
       key = self:key_of(call.step, call.place) })
+    call.is_left = true
     self:doubt(call, "the end of the journal was cut off, so it may have been made already")
   else
     self:start(call)

@@ -94,16 +94,33 @@ function M.decide(policy)
   calls.doubts = left
 end
 
--- The question about a call in doubt.
-local function of_doubt(call)
+-- A call as people are told of it: its place, its label, where it went.
+local function named_call(call)
+  local label = call.request.label
+  return ("call %s%s to %s"):format(call.place, label and (" (%s)"):format(label) or "", call.to)
+end
+
+-- The question about calls in doubt: one, or all of an interruption.
+local function of_doubts(calls)
+  local first, lines, has_key = calls[1], {}, true
+  for i, call in ipairs(calls) do
+    lines[i] = ("%s: %s"):format(call.step.id, named_call(call))
+    has_key = has_key and call.kind == "http"
+  end
+  local question = ("%s may have been executed: %s. Send it again?"):format(lines[1], first.doubt)
+  if calls[2] then
+    question = ("%d calls may have been executed: %s. Send them again?\n%s"):format(#calls, first.doubt,
+      names.lines(lines, 20))
+  end
+  local it, its = calls[2] and "them" or "it", calls[2] and "their results" or "its result"
   return {
-    header = call.step.id,
-    question = ("%s: its request to %s may have been executed: %s. Send it again?"):format(call.step.id, call.to,
-      call.doubt),
+    header = first.step.id,
+    question = question,
     options = {
-      { id = "retry", label = "retry", description = "send it again with the same idempotency key" },
-      { id = "skip", label = "skip", description = "go on without its result" },
-      { id = "fail", label = "fail", description = "count it as failed" },
+      { id = "retry", label = "retry", description = ("send %s again%s"):format(it,
+        has_key and " with the same idempotency key" or "") },
+      { id = "skip", label = "skip", description = ("go on without %s"):format(its) },
+      { id = "fail", label = "fail", description = ("count %s as failed"):format(it) },
     },
   }
 end
@@ -113,15 +130,46 @@ local function nonce(policy)
   return policy.run.core.uuid():sub(1, 8)
 end
 
----Asks a person about each call in doubt that nobody was asked about yet.
+---Asks a person about calls in doubt that nobody was asked about yet: about each, and once about all that the same
+---interruption left behind.
 ---@param policy skillrt.Policy
 function M.ask_about_doubts(policy)
+  local groups, together = {}, {}
   for _, call in ipairs(policy.calls.doubts) do
     local open = call.step.calls[call.place]
     if not (open.asked and asked.of(policy.books, open.asked)) then
-      local q = (policy.books.asked or 0) + 1
-      assert(policy:emit({ t = "ask", q = q, step = call.step.number, c = call.place, question = of_doubt(call),
-        nonce = nonce(policy) }))
+      local group = call.is_left and together[call.doubt]
+      if not group then
+        group = {}
+        groups[#groups + 1] = group
+        together[call.doubt] = call.is_left and group or together[call.doubt]
+      end
+      group[#group + 1] = call
+    end
+  end
+  for _, group in ipairs(groups) do
+    local first, also = group[1], nil
+    for i = 2, #group do
+      also = also or {}
+      also[i - 1] = { step = group[i].step.number, c = group[i].place }
+    end
+    assert(policy:emit({ t = "ask", q = (policy.books.asked or 0) + 1, step = first.step.number, c = first.place,
+      also = also, question = of_doubts(group), nonce = nonce(policy) }))
+  end
+end
+
+-- A person decided about a call in doubt.
+local function decided(policy, one, at, value)
+  local calls, step = policy.calls, policy.books.steps[at.step]
+  local call = step and step.execution and step.execution.calls[at.c]
+  if step then
+    late.answered(calls, step, one.at)
+  end
+  for i = #calls.doubts, 1, -1 do
+    if call and calls.doubts[i] == call then
+      table.remove(calls.doubts, i)
+      calls:decide(call, value)
+      policy:steps_of(step):go_on(step)
     end
   end
 end
@@ -221,21 +269,15 @@ function M.take(policy, answer)
     return nil, ("question %d cannot be answered now: its step is not under way"):format(one.q)
   end
   assert(policy:emit({ t = "answer", q = one.q, value = answer.value, sub = one.sub, step = one.step, c = one.c,
-    arrival = answer.arrival }))
+    also = one.also, arrival = answer.arrival }))
   local sub = one.sub and policy.subs and policy.subs.by_id[one.sub]
   if sub then
     policy.subs:touch(sub) -- it may choose now
   end
-  if step then
-    late.answered(calls, step, one.at)
-    for i = #calls.doubts, 1, -1 do
-      if calls.doubts[i] == call then
-        table.remove(calls.doubts, i)
-      end
-    end
-    if call then
-      calls:decide(call, answer.value)
-      policy:steps_of(step):go_on(step)
+  if one.step then
+    decided(policy, one, one, answer.value)
+    for _, at in ipairs(one.also or {}) do
+      decided(policy, one, at, answer.value)
     end
   end
   return true

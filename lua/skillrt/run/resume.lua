@@ -102,6 +102,25 @@ local function ways_on(policy)
   return ways[1] and table.concat(ways, ", ") or ("`skillrt log %s` shows what led to it"):format(dir)
 end
 
+-- What a person wants tried again: what failed last; or what is named, where it failed, was skipped or decided about.
+local function to_retry(policy)
+  local books, wanted = policy.books, policy.session.retry
+  if wanted == true then
+    return books.last_failed
+  end
+  for kind, list in pairs({ action = policy.run.skill.actions, phase = policy.run.skill.phases }) do
+    for _, one in ipairs(list) do
+      local id = one.id
+      if id == wanted and (books.failed[id] or books.skipped[id] or books.given_up[id] or (books.held or {})[id]
+        or (books.decided or {})[id]) then
+        return { id = id, kind = kind }
+      end
+    end
+  end
+  refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", policy.run.work_dir,
+    names.show(wanted))
+end
+
 local function check_status(policy)
   local books, from = policy.books, policy.session.from
   if from then
@@ -115,11 +134,12 @@ local function check_status(policy)
   elseif policy.session.retry and books.reason == "script_error" then
     policy.session.retry = nil -- its step is open, and is resumed
   elseif policy.session.retry then
-    if not books.last_failed then
+    local failed = to_retry(policy)
+    if not failed then
       refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
-    elseif not is_declared(policy.run.skill, books.last_failed) then
+    elseif not is_declared(policy.run.skill, failed) then
       refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", policy.run.work_dir,
-        books.last_failed.kind, books.last_failed.id, ways_on(policy))
+        failed.kind, failed.id, ways_on(policy))
     end
   elseif books.status == "completed" or books.status == "aborted" then
     refuse(
@@ -206,7 +226,7 @@ local function over_terminals(policy, but)
 end
 
 local function take_retry(policy)
-  local failed = policy.books.last_failed
+  local failed = to_retry(policy)
   local forget = over_terminals(policy, failed.id)
   local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, failed.id) or nil
   assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = forget or nil, move = move }))

@@ -3,7 +3,10 @@
 return {
   name = "retry",
   summary = "Tries the step that failed last again, and goes on",
-  arguments = { { name = "DIR", help = "the directory of the run" } },
+  arguments = {
+    { name = "DIR", help = "the directory of the run" },
+    { name = "ID", optional = true, help = "the action or phase; default: what failed last" },
+  },
   options = {
     require("skillrt.cli.agent").OPTION,
     require("skillrt.cli.agent").ENV_OPTION,
@@ -17,7 +20,7 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local options = { retry = true, accept_changes = args.accept_changes, yes = args.yes, wait = args.wait }
+    local options = { retry = args.id or true, accept_changes = args.accept_changes, yes = args.yes, wait = args.wait }
     return require("skillrt.cli.ending").go_on(args.dir, options, args)
   end,
 }

@@ -18,9 +18,24 @@ local function is_open(books, question)
   if not question.step then
     return not question.sub or (books.subs ~= nil and books.subs[question.sub] ~= nil)
   end
-  local step = books.steps[question.step]
-  local call = step and step.calls[question.c]
-  return call ~= nil and (call == question or call.asked == question.q)
+  local function waits(at)
+    local step = books.steps[at.step]
+    local call = step and step.calls[at.c]
+    return call ~= nil and (call == question or call.asked == question.q)
+  end
+  local is_waited_for = waits(question)
+  for _, at in ipairs(question.also or NONE) do
+    is_waited_for = is_waited_for or waits(at)
+  end
+  return is_waited_for
+end
+
+-- What an `ask` or `answer` about calls in doubt is about: one call, and others that were left behind with it.
+local function each_call(books, record, take)
+  take(books.steps[record.step], record.c)
+  for _, at in ipairs(record.also or NONE) do
+    take(books.steps[at.step], at.c)
+  end
 end
 
 -- The books of the mode that asks: of the run, or of a sub-run.
@@ -36,10 +51,12 @@ function M.ask(books, record)
   record.q, books.asked = q, math.max(books.asked or 0, q)
   books.questions = books.questions or {}
   if record.step then
-    local call = books.steps[record.step].calls[record.c]
-    if call then
-      call.asked = q
-    end
+    each_call(books, record, function(step, c)
+      local call = step and step.calls[c]
+      if call then
+        call.asked = q
+      end
+    end)
   else
     local scope = scope_of(books, record)
     scope.answer = nil
@@ -58,7 +75,11 @@ function M.answer(books, record)
   local one = record.q and (books.questions or NONE)[record.q]
   M.close(books, record.q)
   if record.c then
-    calls.answer(books.steps[record.step], record)
+    each_call(books, record, function(step, c)
+      if step and step.calls[c] then
+        calls.answer(step, c, record.value)
+      end
+    end)
   elseif record.step then -- of a journal that is older than calls
     books.steps[record.step].decision = record.value
   else

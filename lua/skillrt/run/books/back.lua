@@ -46,6 +46,9 @@ function M.retry(self, record)
     self.free_errors = self.free_errors - 1
   end
   failed.forgive(self, self.retrying)
+  if self.decided then
+    self.decided[self.retrying] = nil -- a later decision
+  end
   if record.action then
     self.loop_end = nil
   end

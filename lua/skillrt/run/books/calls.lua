@@ -53,10 +53,11 @@ end
 
 ---What a person or on_indoubt said about it.
 ---@param step skillrt.Step
----@param record table
-function M.answer(step, record)
-  local call = step.calls[record.c]
-  call.doubt, call.decision = nil, record.value
+---@param place string
+---@param value string
+function M.answer(step, place, value)
+  local call = step.calls[place]
+  call.doubt, call.decision = nil, value
 end
 
 -- A tool's use is over: what it awaited since the result `after` is not asked for again. Gives whether it acted.
@@ -97,6 +98,7 @@ function M.result(step, record, seq)
   known.acted = call and not record.unsent and repeats.acted(call) or nil
   known.canceled = record.failed and record.failed.class == "canceled" or nil
   known.answered = not record.unsent and not record.unknown and not known.canceled or nil
+  known.decided = record.decided
   known.own, known.to, known.pure = record.own, call and call.to, call and call.pure
   if call then
     known.said = call.said

@@ -142,7 +142,8 @@ function M:decide(call, choice)
   end
   local class = choice == "skip" and "skipped" or "permanent"
   local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
-  self:settle(call, { unknown = true, failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
+  self:settle(call, { unknown = true, decided = choice,
+    failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
 end
 
 ---A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
