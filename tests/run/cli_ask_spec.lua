@@ -111,6 +111,38 @@ describe("a run that waits", function()
     assert.same({ "red", true }, { state(folder).color, state(folder).version })
   end)
 
+  it("tells who was too late that another answer was taken, with an exit code of its own", function()
+    for round = 1, 6 do
+      local folder <close> = kit.folder()
+      folder.file("asks.lua", ASKS)
+      local waits = round % 2 == 0 and kit.start(folder, { "asks.lua", "--work-dir", "w", "--wait" })
+      if waits then
+        assert.truthy(waits.says "Question 1")
+      else
+        assert.equal(3, kit.run(folder, { "asks.lua", "--work-dir", "w" }).code)
+      end
+      local both = { kit.start(folder, { "answer", "w", "1", "red" }), kit.start(folder, { "answer", "w", "1", "blue" }) }
+      local late = 0
+      for i, one in ipairs(both) do
+        both[i] = one.wait()
+      end
+      for _, one in ipairs(both) do -- 2: it found no open question any more; 6: the other held the run
+        if one.code == 9 then
+          late = late + 1
+          assert.truthy(one.err:find("another one was", 1, true), one.err)
+        else
+          assert.truthy(one.code == (waits and 0 or 5) or one.code == 2 or one.code == 6, one.code .. one.err)
+          late = late + ((one.code == 2 or one.code == 6) and 1 or 0)
+        end
+      end
+      assert.equal(1, late, both[1].err .. both[2].err)
+      if waits then
+        waits.signal "INT"
+        waits.wait()
+      end
+    end
+  end)
+
   it("is told of an event nobody waits for, and refuses what is no event", function()
     local folder <close> = kit.folder()
     folder.file("asks.lua", ASKS)

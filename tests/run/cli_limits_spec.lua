@@ -235,4 +235,25 @@ describe("skillrt resume --add", function()
       assert.truthy(done.err:find(told, 1, true), done.err)
     end
   end)
+
+  it("names the limit that a run ended at, although a question is open, by exit code, last line, next and status", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[
+local skillrt = require "skillrt"
+return skillrt.skill { name = "both", actions = { { id = "fetch", limits = { calls = 1 }, run = function(_, ctx)
+  local asked = ctx.spawn(function() return ctx.ask "Which?" end)
+  for i = 1, 2 do ctx.await { kind = "command", argv = { "echo", tostring(i) } } end
+  return { which = asked:await() }
+end } } }]])
+    local run = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.equal(10, run.code, run.out .. run.err)
+    assert.truthy(run.out:find("\npaused %(call_limit%): .*; limit fetch.calls\n"), run.out)
+    assert.truthy(run.err:find("next: skillrt resume w --add fetch.calls=NUMBER", 1, true), run.err)
+    local status = kit.run(folder, { "status", "w" })
+    assert.truthy(status.out:find("paused (call_limit); limit fetch.calls", 1, true), status.out)
+    assert.truthy(status.out:find("fetch.calls: 1 of 1", 1, true), status.out)
+    run = kit.run(folder, { "resume", "w", "--add", "fetch.calls=1" })
+    assert.equal(3, run.code, run.out)
+    assert.truthy(run.err:find("next: skillrt answer w", 1, true), run.err)
+  end)
 end)

@@ -18,6 +18,7 @@ M.TABLE = {
   { code = 7, name = "damaged", text = "the journal is damaged, or of a newer format" },
   { code = 8, name = "changed",
     text = "refused: the script, a prompt, a strategy or state.json was changed; or a stranger's code is not trusted" },
+  { code = 9, name = "answered", text = "the answer was not taken: another one was, or the question is over" },
   { code = 70, name = "internal", text = "a fault of skillrt itself" },
   { code = 74, name = "output", text = "all went well, but not all of the output could be written" },
   { code = 129, name = "hung_up", text = "stopped by SIGHUP; skillrt resume goes on with the run" },
@@ -46,6 +47,7 @@ add_limits()
 local BY_STATUS = { completed = M.completed, failed = M.failed, aborted = M.aborted, paused = M.paused }
 
 local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited = M.changed, changed = M.changed,
+  answered = M.answered,
   stopped = M.interrupted }
 
 ---The code of a run that has ended; main.c makes 129 or 143 of 130 where it was SIGHUP or SIGTERM.
@@ -54,11 +56,12 @@ local BY_ERROR = { busy = M.busy, corrupt = M.damaged, newer = M.damaged, edited
 function M.of_result(result)
   if result.interrupted then
     return M.interrupted
-  elseif result.status == "paused" and result.question then
-    return M.person
   end
-  local limit = result.status == "paused" and limits.ended_by(result.reason)
-  return limit and limits.code(limit) or BY_STATUS[result.status] or M.paused
+  local limit = result.status == "paused" and limits.ended_by(result.reason) -- before it is raised, no answer helps
+  if limit and limits.code(limit) then
+    return limits.code(limit)
+  end
+  return result.status == "paused" and result.question and M.person or BY_STATUS[result.status] or M.paused
 end
 
 ---The code of a run that could not be opened.

@@ -35,12 +35,12 @@ function M.next(run, dir)
   local where = text_of.escape(text_of.shell(dir))
   if run.in_memory or run.reason == "store_lost" then
     return nil
-  elseif run.questions then
+  elseif run.questions and not run.limit then
     return ("skillrt answer %s %s"):format(where, text_of.escape(answers(run.questions))),
       #run.questions == 1 and "answers the question" or ("answers the first of %d questions"):format(#run.questions)
   elseif run.limit and run.limit ~= "max_errors" and run.limit ~= "same_failures" then -- a resume counts anew
     return ("skillrt resume %s --add %s=NUMBER"):format(where, text_of.escape(text_of.shell(run.limit))),
-      "raises the limit and goes on"
+      run.questions and "raises the limit; then answer the question" or "raises the limit and goes on"
   elseif run.status == "failed" and run.failed_step then
     return ("skillrt retry %s"):format(where),
       ("tries %s again"):format(text_of.escape(run.failed_step))
@@ -67,8 +67,15 @@ end
 function M.line(result, elapsed_ms, dir)
   local steps = ("%d %s"):format(result.steps, result.steps == 1 and "step" or "steps")
   local where = result.in_memory and "nothing kept" or "in " .. text_of.escape(dir)
-  return ("%s (%s): %s in %s, %s"):format(text_of.escape(tostring(result.status)),
-    text_of.escape(tostring(result.reason)), steps, text_of.duration(elapsed_ms), where)
+  return ("%s (%s): %s in %s, %s%s"):format(text_of.escape(tostring(result.status)),
+    text_of.escape(tostring(result.reason)), steps, text_of.duration(elapsed_ms), where, M.at_limit(result))
+end
+
+---Which limit a run ended at, where its reason does not name it: the one of an action, or of a sub-run.
+---@param run skillrt.report.End
+---@return string text  escaped: "; limit fetch.calls", or nothing
+function M.at_limit(run)
+  return run.limit and run.limit:find("[./]") and ("; limit %s"):format(text_of.escape(run.limit)) or ""
 end
 
 ---The colour of an end.

@@ -101,6 +101,7 @@ function M.of(dir, books, report)
     status = books.status,
     reason = books.reason,
     message = books.message,
+    limit = books.limit,
     interrupted = running and not holder,
     held_by = holder,
     started_at = books.started_at and books_of.iso(books.started_at),
@@ -158,7 +159,7 @@ function M.stands(status)
   elseif status.interrupted then
     return "interrupted: no process holds it"
   end
-  return ("%s (%s)"):format(escape(status.status), escape(tostring(status.reason)))
+  return ("%s (%s)%s"):format(escape(status.status), escape(tostring(status.reason)), closing.at_limit(status))
 end
 
 ---How long ago something was.
@@ -207,7 +208,7 @@ function M.lines(status, books)
   add(out, "skill", ("%s (%s)"):format(escape(tostring(status.skill)), escape(tostring(status.mode))))
   add(out, "run", escape(tostring(status.run_id)))
   add(out, "status", M.stands(status))
-  if status.message and status.status ~= "completed" and not status.questions then
+  if status.message and status.status ~= "completed" and (status.limit or not status.questions) then
     for i, line in ipairs(text_of.lines(tostring(status.message))) do
       add(out, i == 1 and "because" or "", line)
     end

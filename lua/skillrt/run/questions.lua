@@ -206,10 +206,11 @@ end
 ---@param answer table  { question = its number, nonce }
 ---@return table|nil question
 ---@return string? message
+---@return string? code  "answered": it is not open any more
 function M.named(books, answer)
   local q = answer.question
   local one = q ~= nil and asked.of(books, q) or nil
-  if not one then -- the list of all is made only here: it may be long
+  if not one and not (q ~= nil and answer.nonce) then -- the list of all is made only here: it may be long
     local open = asked.list(books)
     if #open == 0 then
       return nil, "no question is open in this run"
@@ -220,8 +221,9 @@ function M.named(books, answer)
     end
     one = open[1]
   end
-  if answer.nonce and answer.nonce ~= one.nonce then
-    return nil, ("the answer was meant for a question %d that is over"):format(one.q)
+  if not one or answer.nonce and answer.nonce ~= one.nonce then
+    return nil, ("the answer was meant for a question %s that is over: another one was taken, or its time came"):format(
+      names.show(one and one.q or q)), "answered"
   end
   local why = (one.question.approval or answer.approval) and require("skillrt.run.approval").refusal(one, answer)
   if why then
@@ -235,10 +237,11 @@ end
 ---@param answer table  { question, nonce, value }
 ---@return table|nil question
 ---@return string? message
+---@return string? code
 function M.find(books, answer)
-  local one, message = M.named(books, answer)
+  local one, message, code = M.named(books, answer)
   if not one then
-    return nil, message
+    return nil, message, code
   elseif answer.value == false and not one.step then
     return one -- the person gave up
   end

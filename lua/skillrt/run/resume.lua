@@ -273,9 +273,9 @@ local function answers_of(policy)
   end
   local seen = {}
   for _, answer in ipairs(list) do
-    local question, why = questions.find(policy.books, answer)
+    local question, why, code = questions.find(policy.books, answer)
     if not question then
-      refuse("invalid", "%s: %s", policy.run.work_dir, why)
+      refuse(code or "invalid", "%s: %s", policy.run.work_dir, why)
     elseif seen[question.q] then
       refuse("invalid", "%s: question %d is answered twice", policy.run.work_dir, question.q)
     end

@@ -103,21 +103,16 @@ local function told(numbers)
   return ("questions %s%s are answered"):format(table.concat(numbers, ", ", 1, math.min(#numbers, 10)), more)
 end
 
--- All were met by the run. The exit code.
-local function show(dir, taken, refused)
-  if taken[1] then
-    require("skillrt.report.output").say("info", ("%s: %s"):format(dir, told(taken)))
+-- All were met by the run. The exit code; nil: each was taken.
+local function refusal(dir, refused)
+  if refused[1] then
+    local text = "%s: the answer to question %s was not taken: another one was, or it is over; skillrt log %s says why"
+    return require("skillrt.cli.ending").refused(text:format(dir, table.concat(refused, ", "), dir), "answered")
   end
-  if #refused == 0 then
-    return 0
-  end
-  local what = taken[1] and ("the answer to question %s"):format(table.concat(refused, ", ")) or "the answer"
-  local text = "%s: the run did not take %s; skillrt log %s says why"
-  return require("skillrt.cli.ending").refused(text:format(dir, what, dir), "invalid")
 end
 
--- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil:
--- the process has gone before, and what it did not take is taken by going on.
+-- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil: the
+-- process has gone before, and what it did not take is taken by going on: the numbers by the files that lie there.
 local function hand_over(dir, answers)
   local core, inbox, files = require("skillrt.core"), require("skillrt.run.inbox"), require("skillrt.base.files")
   local work_dir = files.join(files.current(), dir)
@@ -125,19 +120,35 @@ local function hand_over(dir, answers)
   if not names then
     return require("skillrt.cli.ending").refused(problem, "system")
   end
-  local taken, refused, at = {}, {}, 1
+  local taken, refused, waiting, at = {}, {}, {}, 1
   while names[at] do
     local held, fate = core.holder(dir), inbox.fate(work_dir, names[at])
     if fate ~= "waits" then
       local list = fate == "taken" and taken or refused
       list[#list + 1], at = answers[at].question, at + 1
     elseif not held then
-      return nil
+      for i = at, #names do
+        waiting[names[i]] = answers[i].question
+      end
+      return refusal(dir, refused), waiting
     elseif not core.terminal.pause(20) then
       return require("skillrt.cli.exit_codes").interrupted
     end
   end
-  return show(dir, taken, refused)
+  if taken[1] then
+    require("skillrt.report.output").say("info", ("%s: %s"):format(dir, told(taken)))
+  end
+  return refusal(dir, refused) or 0
+end
+
+-- Goes on with the run, which finds the answers in its inbox: its exit code, or that it did not take them.
+local function go_on_with(dir, waiting, options, args)
+  local files, inbox, refused = require("skillrt.base.files"), require("skillrt.run.inbox"), {}
+  local code, work_dir = require("skillrt.cli.ending").go_on(dir, options, args), files.join(files.current(), dir)
+  for name, number in pairs(waiting) do
+    refused[#refused + 1] = inbox.fate(work_dir, name) == "refused" and number or nil
+  end
+  return refusal(dir, refused) or code
 end
 
 return {
@@ -179,19 +190,23 @@ return {
     if not answer then
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
+    local waiting = {}
     if require("skillrt.core").holder(args.dir) then
       local list, none = { answer }, nil
       if answer.all then
         list, none = for_all(books, answer.all)
       end
-      local done = not list and ending.refused(("%s: %s"):format(args.dir, none), "invalid")
-        or hand_over(args.dir, list)
+      if not list then
+        return ending.refused(("%s: %s"):format(args.dir, none), "invalid")
+      end
+      local done
+      done, waiting = hand_over(args.dir, list)
       if done then
         return done
       end
       answer = {} -- it lies in the inbox
     end
-    return ending.go_on(args.dir, {
+    return go_on_with(args.dir, waiting, {
       answers = answer.question and { answer } or nil,
       answer_all = answer.all,
       accept_changes = args.accept_changes,
