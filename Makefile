@@ -65,7 +65,7 @@ HOSTS   := $(HOST_C:%.c=$(BUILD)/%)
 .PHONY: all test demo review clean help
 all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua modules and the library (the default)
 
-include make/deps.mk make/tests.mk make/bench.mk make/install.mk
+include make/deps.mk make/tests.mk make/bench.mk make/install.mk make/static.mk
 
 ifneq ($(FULL),)
 test: ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: what CI runs; NIGHTLY=1: every point)

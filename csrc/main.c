@@ -38,6 +38,26 @@ static void extend_cpath(lua_State *L) {
   lua_pop(L, 2);
 }
 
+#ifdef SKILLRT_BUNDLED /* make static: the modules in C are inside, whatever the system has */
+int luaopen_lpeg(lua_State *), luaopen_yaml(lua_State *), luaopen_cjson(lua_State *),
+    luaopen_cjson_safe(lua_State *);
+
+static void install_bundled(lua_State *L) {
+  static const luaL_Reg bundled[] = {{"lpeg", luaopen_lpeg},
+                                     {"yaml", luaopen_yaml},
+                                     {"cjson", luaopen_cjson},
+                                     {"cjson.safe", luaopen_cjson_safe},
+                                     {NULL, NULL}};
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  luaL_setfuncs(L, bundled, 0);
+  lua_pop(L, 1);
+}
+#else
+static void install_bundled(lua_State *L) {
+  (void)L;
+}
+#endif
+
 /* The books are closed before the program ends, and its codes mean something. */
 static int refuse_exit(lua_State *L) {
   return luaL_error(L, "os.exit: a script must not end skillrt, whose exit code tells how the run "
@@ -58,6 +78,7 @@ static int run_cli(lua_State *L) {
   remove_exit(L);
   bind_set_sys(L, signals_world());
   core_install(L);
+  install_bundled(L);
   limits_install(L);
   the_limits = limits_of(L);
   signals_install(the_limits);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh: finds out what of the given groups is missing and has apt install it.
 #
-# Called by `make deps` with groups: build test lint fuzz bench rock. A thing is looked for by using
+# Called by `make deps` with groups: build test lint fuzz bench rock static bare. A thing is looked for by using
 # it, so a system that has it from elsewhere is left alone. On a system without apt it says
 # what is missing and stops with 1. LUA, LUAPC, PKG and CC are those of the Makefile.
 set -eu
@@ -10,6 +10,7 @@ LUA=${LUA:-lua5.4} LUAPC=${LUAPC:-lua5.4} PKG=${PKG:-pkg-config} CC=${CC:-gcc}
 program() { command -v "${1%% *}" >/dev/null 2>&1; }
 library() { program "$PKG" && "$PKG" --exists "$1" 2>/dev/null; }
 module() { program "$LUA" && "$LUA" -e "require '$1'" >/dev/null 2>&1; }
+archive() { program "$CC" && "$CC" -print-file-name="$1" | grep -q /; }
 header() { program "$CC" && echo "#include <$1>" | $CC -E - >/dev/null 2>&1; }
 runtime() { clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null | grep -q /; }
 
@@ -62,8 +63,18 @@ for group in "$@"; do
   rock)
     need luarocks program luarocks
     ;;
+  static)
+    need lua-lpeg-dev archive liblua5.4-lpeg.a
+    need lua-yaml-dev archive liblua5.4-yaml.a
+    need libyaml-dev archive libyaml.a
+    need lua-cjson-dev archive liblua5.4-cjson.a
+    ;;
+  bare)
+    need debootstrap program debootstrap
+    need wget program wget
+    ;;
   *)
-    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench or rock" >&2
+    echo "deps: unknown group '$group': use build, test, lint, fuzz, bench, rock, static or bare" >&2
     exit 2
     ;;
   esac
