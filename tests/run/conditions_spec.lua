@@ -233,6 +233,35 @@ describe("40 agents in parallel of which the seventh is refused for a usage limi
   end)
 end)
 
+describe("a server that names a time in Retry-After", function()
+  after_each(function()
+    require("skillrt.agent.gate").forget()
+    server.stop()
+    server = nil
+    R.clean()
+  end)
+
+  it("is sent nothing more until then by any agent of its address", function()
+    local good = R.raw(P.bytes { body = GOOD, extra = "Content-Type: application/json\n" })
+    server = R.server(table.concat({ good, status(429, "slow down", "Retry-After: 100\r\n"), good }, "\n") .. "\n")
+    local dir = R.folder() .. "/run"
+    local result = assert(runner.run(R.skill { limits = { max_errors = 1 }, agents = {
+      a = skillrt.agent.http { url = server.url .. "/plan" }, b = skillrt.agent.http { url = server.url .. "/plan?b" } },
+      actions = { { id = "a", run = function(_, ctx)
+        local list = {}
+        for i = 1, 10 do list[i] = i end
+        return { n = #ctx.map(list, function(i)
+          return assert(ctx.agent("say " .. i, { agent = i % 2 == 0 and "a" or "b" }))
+        end, { max_parallel = 2 }) }
+      end } } }, { work_dir = dir, world = time.new() }))
+    assert.same({ "completed", 10 }, { result.status, result.state.n }, result.message)
+    local refused = R.records(dir, "attempt")[1]
+    assert.equal(100000, refused.retry)
+    assert.is_true(sent_before(dir, refused.at + 100000) <= 3)
+    assert.equal(11, #server.log())
+  end)
+end)
+
 describe("a usage limit", function()
   after_each(function()
     require("skillrt.agent.gate").forget()

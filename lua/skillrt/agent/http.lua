@@ -5,8 +5,10 @@
 
 local answer_of = require("skillrt.agent.answer")
 local ask = require("skillrt.agent.ask")
+local condition = require("skillrt.agent.condition")
 local fatal = require("skillrt.base.fatal")
 local found = require("skillrt.agent.found")
+local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
@@ -148,6 +150,15 @@ local function headers_of(agent, values)
   return headers, declared
 end
 
+-- The gate of the server, and of the account that the agent's own headers stand for.
+local function gate_of(agent, url, headers)
+  local account = {}
+  for i, name in ipairs(names.sorted(agent.headers)) do
+    account[i] = headers[name]
+  end
+  return gate.of(url:match("^%a+://[^/]+") or url, table.concat(account, "\0"))
+end
+
 -- A text with a key in it, as it was before the key was filled in.
 local function without_key(text, key)
   return (text:gsub((key:gsub("%p", "%%%0")), "{key}"))
@@ -201,6 +212,8 @@ function M:request(task, text)
     headers = headers,
     body = body,
     declared = { url = declared_url, headers = declared_headers, body = declared_body },
+    judge = condition.of_status,
+    gate = gate_of(self, url, headers),
     connect_timeout = self.connect_timeout,
     idle_timeout = self.idle_timeout,
     max_reply = self.max_reply,
