@@ -26,7 +26,7 @@
 #include "lua/limits.h"
 #include "sim/world.h"
 
-enum { EPISODES = 60, ARENA = 1 << 30, PIECE = 1 << 30 };
+enum { EPISODES = 150, ARENA = 1 << 30, PIECE = 1 << 30 };
 
 static lua_State *L; /* with all modules loaded; each child has its own copy */
 static uint64_t seed_now;

@@ -83,6 +83,16 @@ local function allow(list, question)
   end
 end
 
+-- Whether a question asks what to do about a call whose outcome is unknown.
+local function is_about_outcome(list, question)
+  for _, entry in ipairs(list) do
+    if entry.q == question.q and (entry.t == "ask" or entry.t == "doubt") then
+      return question.c ~= nil
+    end
+  end
+  return false
+end
+
 local DECISIONS <const> = { "retry", "skip", "fail" }
 
 -- What people do about a run that stopped: the options of the resume that follows.
@@ -97,14 +107,16 @@ local function decisions(skill, rough)
   end
   local options = { answers = {} }
   for _, one in ipairs(asked.list(books)) do
-    local is_doubt = one.question.outcome_unknown or (one.c and one.question.question:find("again", 1, true))
-    local value = is_doubt and "retry" or "yes"
-    if is_doubt and rough then
-      value = DECISIONS[sim.draw(3) + 1]
+    local value = "yes"
+    if is_about_outcome(list, one) then
+      value = rough and DECISIONS[sim.draw(3) + 1] or "retry"
+      if value == "retry" then
+        allow(list, one)
+      end
+    elseif one.question.options then
+      value = one.question.options[rough and sim.draw(#one.question.options) + 1 or 1].id
     end
-    if is_doubt and value == "retry" then
-      allow(list, one)
-    end
+    sim.note(("answer %d: %s"):format(one.q, value))
     table.insert(options.answers, { question = one.q, value = value, nonce = one.nonce })
   end
   local stop

@@ -239,18 +239,71 @@ function M.actions(below, depth, count)
   }
 end
 
+-- Phases, one behind the other or at once; each gives its text as its output.
+local function phases(below, count)
+  local list = {}
+  for i = 1, count do
+    local body, parallel = draw_node(below, 1), below(3) == 0
+    list[i] = {
+      id = "p" .. i, parallel = parallel, input = {},
+      run = function(_, ctx)
+        return { text = body(ctx, "p" .. i) }
+      end,
+    }
+  end
+  return list
+end
+
+-- An action that is performed for each item of a list.
+local function each(below)
+  local body, count, at_once = draw_node(below, 2), 1 + below(4), 1 + below(3)
+  local items = {}
+  for i = 1, count do
+    items[i] = "item" .. i
+  end
+  return items, {
+    id = "every", priority = 50, when = "items.length > 0", each = { items = "items", max_parallel = at_once },
+    run = function(_, ctx, item)
+      return { said = body(ctx, "every." .. item) }
+    end,
+  }
+end
+
+-- An action that acts, and what takes it back should the run be aborted.
+local function undoable(below)
+  local body = draw_node(below, 2)
+  return {
+    id = "kept", priority = 60,
+    run = function(_, ctx)
+      return { kept = body(ctx, "kept") }
+    end,
+    undo = function(_, ctx)
+      ctx.await { kind = "command", argv = { "act", "onceundone" }, label = "onceundone" }
+    end,
+  }
+end
+
 ---@param seed integer
 ---@param rough boolean  calls may fail for good
 ---@return skillrt.Skill
 function M.draw(seed, rough)
   local below = chance(seed)
   racing = rough
-  local parts = M.actions(below, 0, 1 + below(4))
+  local shape = below(6)
+  local parts = M.actions(below, 0, 1 + below(shape == 0 and 1 or 4))
+  local actions, state = parts.make "", parts.state
+  if shape == 1 then
+    state.items, actions[#actions + 1] = each(below)
+  elseif shape == 2 then
+    actions[#actions + 1] = undoable(below)
+  end
   return skillrt.skill {
     name = "drawn",
-    state = parts.state,
-    actions = parts.make "",
+    state = state,
+    actions = shape ~= 3 and actions or nil,
+    phases = (shape == 3 or shape == 4) and phases(below, 1 + below(4)) or nil,
     durability = below(3) == 0 and "process" or "power",
+    interaction = below(8) == 0 and "interactive" or nil,
     limits = {
       max_iterations = 1000,
       calls = below(5) == 0 and 3 + below(10) or nil,
