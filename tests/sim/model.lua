@@ -22,7 +22,15 @@ local function step_of(run, entry, complain)
     step = { state = "none", calls = {} }
     run.steps[entry.step] = step
   end
-  if step.state == "done" or step.state == "failed" or step.state == "skipped" then
+  if step.state == "failed" and entry.t == "start" then -- it is resumed, with all its results but those it may repeat
+    for _, place in ipairs(entry.from or {}) do
+      local call = step.calls[place]
+      if call then
+        call.state = "due"
+      end
+    end
+    step.state = "none"
+  elseif step.state == "done" or step.state == "failed" or step.state == "skipped" then
     complain(entry, ("step %d is %s already"):format(entry.step, step.state))
   end
   return step

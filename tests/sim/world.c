@@ -100,13 +100,13 @@ static enum fate draw_fate(const char *label) {
 
 enum fate world_sent(const char *label, const char *key, bool idempotent) {
   assert(world->sent_count < SENT_MAX);
-  bool again = acted_before(label), allowed = again && !idempotent && take_allowance(label);
-  if (again && !idempotent && !allowed)
+  enum fate fate = draw_fate(label);
+  bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES, allowed = again && take_allowance(label);
+  if (again && !allowed)
     world_wrong("%s was sent again (key %s): it may have acted, and nobody allowed it", label, key);
   for (size_t i = 0; i < world->sent_count; i++)
     if (key[0] && strcmp(world->sent[i].key, key) == 0 && strcmp(world->sent[i].label, label) != 0)
       world_wrong("%s was sent with the key of %s: %s", label, world->sent[i].label, key);
-  enum fate fate = draw_fate(label);
   struct sent *one = &world->sent[world->sent_count++];
   *one = (struct sent){
       .fate = fate, .idempotent = idempotent, .allowed = allowed, .episode = world->episode};

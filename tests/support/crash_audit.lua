@@ -102,7 +102,9 @@ local function read(directory)
       table.insert(there.list, one)
     end)
     kept = kept + (entry.t == "books" and 1 or 0)
-    if entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
+    if entry.t == "start" then
+      over[entry.step] = nil -- a step that had failed is resumed
+    elseif entry.step and (OVER[entry.t] or (entry.t == "fail" and not entry.retry)) then
       duplicated = duplicated + (over[entry.step] and 1 or 0)
       over[entry.step] = true
     end
