@@ -71,9 +71,9 @@ ifneq ($(FULL),)
 test: ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: what CI runs; NIGHTLY=1: every point)
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u FULL bash .ci/run
 else
-test: all $(TEST_BIN) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED)
+test: all $(TEST_BIN) $(SIM) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
-	  $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS) $(SPECS)
+	  $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS) $(SPECS)
 	$(if $(NIGHTLY),@$(MAKE) --no-print-directory test-mcp)
 endif
 demo: all | $(NEED) ## install what is missing, build, run a skill and a workflow that is killed, asked and held by a budget

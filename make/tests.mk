@@ -36,8 +36,8 @@ $(SIM): $(SIM_O) $(INSIDE)
 
 ##@ Proof
 .PHONY: test-c test-lua lint cover
-test-c: $(TEST_BIN) $(REPLAYS) | $(NEED) ## the C tests only
-	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(TEST_BIN) $(REPLAYS)
+test-c: $(TEST_BIN) $(SIM) $(REPLAYS) | $(NEED) ## the C tests only
+	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS)
 test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 # what uses threads: run with MODE=tsan, where a data race fails it

@@ -26,7 +26,7 @@
 #include "lua/limits.h"
 #include "sim/world.h"
 
-enum { EPISODES = 150, ARENA = 1 << 30, PIECE = 1 << 30 };
+enum { EPISODES = 150, RETRIES = 0, ARENA = 1 << 30, PIECE = 1 << 30 };
 
 static lua_State *L; /* with all modules loaded; each child has its own copy */
 static uint64_t seed_now;
@@ -182,6 +182,10 @@ static bool in_child(const char *name, bool resume) {
 static bool is_over(void) {
   if (strcmp(world->reason, "sync_failed") == 0 || strcmp(world->reason, "store_lost") == 0)
     return false;
+  if (strcmp(world->status, "failed") == 0 && (int)world->retried < RETRIES && world_one_in(2)) {
+    world->retried++; /* a person tries it again */
+    return false;
+  }
   return strcmp(world->status, "completed") == 0 || strcmp(world->status, "aborted") == 0 ||
          strcmp(world->status, "failed") == 0 || strcmp(world->code, "over") == 0;
 }
@@ -360,5 +364,6 @@ int main(int argc, char **argv) {
   printf("# %ld points, %ld episodes in %.1f s, %.2f ms a point\n", points, episodes, took,
          took * 1000 / (double)points);
   printf("%ld passed, %ld failed\n", points - wrong_points, wrong_points);
+  lua_close(L);
   return wrong_points > 0;
 }

@@ -123,6 +123,18 @@ local function decisions(skill, rough)
   for _, entry in ipairs(list) do
     stop = entry.t == "stop" and entry or (entry.t ~= "resume" and stop or nil)
   end
+  if stop and stop.status == "failed" then -- to retry is to allow what the last failure blames
+    options.retry = true
+    local last
+    for _, entry in ipairs(list) do
+      last = entry.t == "fail" and not entry.retry and entry or last
+    end
+    local label = last and last.blame and label_of(list, last.step, last.blame)
+    if label then
+      sim.allow(label)
+    end
+    sim.note("retry " .. tostring(label))
+  end
   if stop and stop.due then
     sim.later(math.max(0, stop.due - core.wall_ms()) / 1000 + 1)
   end
@@ -138,7 +150,7 @@ end
 -- Why there is no run: it died before it was anything, it is over, or something is wrong.
 local function refused(message, code)
   message = tostring(message)
-  local nothing, over = message:find("holds no ", 1, true), message:find "the run is %a+ed"
+  local nothing, over = message:find("holds no ", 1, true), message:find "the run is %a+ed" or message:find "nothing to retry"
   return { error = message, code = nothing and "nothing" or over and "over" or tostring(code) }
 end
 

@@ -101,7 +101,8 @@ static enum fate draw_fate(const char *label) {
 enum fate world_sent(const char *label, const char *key, bool idempotent) {
   assert(world->sent_count < SENT_MAX);
   enum fate fate = draw_fate(label);
-  bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES, allowed = again && take_allowance(label);
+  bool again = acted_before(label) && !idempotent && fate != FATE_REFUSES,
+       allowed = again && take_allowance(label);
   if (again && !allowed)
     world_wrong("%s was sent again (key %s): it may have acted, and nobody allowed it", label, key);
   for (size_t i = 0; i < world->sent_count; i++)

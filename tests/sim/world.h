@@ -58,6 +58,7 @@ struct world {
   struct harm harm;
   uint64_t calls, events; /* of this episode */
   uint64_t most_calls;    /* of an episode before */
+  unsigned retried;       /* how often a person retried what had failed */
   bool durable;           /* the run promises to survive a power cut */
   unsigned episode;
   struct sent sent[SENT_MAX];
