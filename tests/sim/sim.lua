@@ -125,11 +125,11 @@ local function decisions(skill, rough)
   end
   if stop and stop.status == "failed" then -- to retry is to allow what the last failure blames
     options.retry = true
-    local last
+    local failure
     for _, entry in ipairs(list) do
-      last = entry.t == "fail" and not entry.retry and entry or last
+      failure = entry.t == "fail" and not entry.retry and entry or failure
     end
-    local label = last and last.blame and label_of(list, last.step, last.blame)
+    local label = failure and failure.blame and label_of(list, failure.step, failure.blame)
     if label then
       sim.allow(label)
     end
@@ -150,7 +150,8 @@ end
 -- Why there is no run: it died before it was anything, it is over, or something is wrong.
 local function refused(message, code)
   message = tostring(message)
-  local nothing, over = message:find("holds no ", 1, true), message:find "the run is %a+ed" or message:find "nothing to retry"
+  local nothing = message:find("holds no ", 1, true)
+  local over = message:find "the run is %a+ed" or message:find("nothing to retry", 1, true)
   return { error = message, code = nothing and "nothing" or over and "over" or tostring(code) }
 end
 
