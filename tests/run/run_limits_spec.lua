@@ -280,4 +280,23 @@ describe("limits.run_timeout", function()
     result = assert(skillrt.resume(dir, { skill = napping { own = { run_timeout = 0.2 } }, add = { ["a.run_timeout"] = 9 } }))
     assert.equal("completed", result.status)
   end)
+
+  it("fails a call for good whose reply is within max_output and too large as JSON, and never sends it again", function()
+    local folder = R.folder()
+    local function definition()
+      return { actions = { { id = "a", idempotent = true, run = function(_, ctx)
+        local reply, message, class = ctx.await { kind = "command", idempotent = true, max_output = 20000000,
+          argv = { "sh", "-c", "echo x >> " .. folder .. "/count; head -c 12000000 /dev/zero" } }
+        ctx.ask "go on?"
+        return { reply = reply ~= nil, message = message, class = class }
+      end } } }
+    end
+    local result = assert(R.run(definition(), { work_dir = folder .. "/run" }))
+    assert.equal("waiting_for_person", result.reason, result.message)
+    result = assert(require("skillrt").resume(folder .. "/run", { skill = R.skill(definition()), answer = "yes" }))
+    assert.same({ "completed", false, "permanent", "x\n" },
+      { result.status, result.state.reply, result.state.class, R.read(folder .. "/count") }, result.message)
+    assert.truthy(result.state.message:find("cannot be recorded: reply.body: more than 67108864 bytes of JSON", 1, true),
+      result.state.message)
+  end)
 end)

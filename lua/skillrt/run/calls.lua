@@ -267,6 +267,11 @@ function Calls:emit(call, entry)
     kept.with_fresh(self.journal, step, entry)
   end
   local ok, message = self.journal:emit(entry)
+  if not ok and entry.t == "result" then -- too large as JSON, say: that is what it came to, and it is not sent again
+    entry.reply, entry.value = nil, nil
+    entry.failed = { class = "permanent", message = record.printable("its result cannot be recorded: " .. message) }
+    ok, message = self.journal:emit(entry)
+  end
   if not ok then
     error(("%s: call %s: %s"):format(call.step.id, call.place, message), 0)
   end
