@@ -90,6 +90,7 @@ describe("a workflow script", function()
     assert.same({ "a" }, { table.unpack(result.state.result) })
     assert.equal(2, result.state.agents.asked)
     assert.matches("^weak %(1/2/1%): .*exited with 3", result.state.agents.failed[1])
+    assert.matches("^1 of 2 agents gave no result: weak %(1/2/1%): .*exited with 3", result.message)
   end)
 
   it("has 16 agents out at once, and no more (W15)", function()

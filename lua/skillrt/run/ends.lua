@@ -121,8 +121,9 @@ function Ends:reached()
   if rows[1] and (self.mode.loops or self.mode:is_looping()) then
     for i = 1, #rows do
       local row = rows[i]
-      if row.test(root) then
-        return "stop", row.status, row.reason
+      local holds, _, why = row.test(root)
+      if holds then
+        return "stop", row.status, row.reason, why
       end
     end
   end

@@ -24,16 +24,17 @@ end
 ---@param state table
 ---@return boolean
 ---@return string? reason
+---@return string? said  what a function gave behind its value
 function M.test(condition, state)
   if type(condition) == "table" then
     return condition(state)
   end
-  local ok, result = pcall(condition, view_of(state))
+  local ok, result, why = pcall(condition, view_of(state))
   if not ok then
     fatal.pass_on(result)
     return false, ("%s failed: %s"):format(named_function(condition), names.said(result))
   end
-  return result and true or false
+  return result and true or false, nil, type(why) == "string" and why or nil
 end
 local test = M.test
 

@@ -18,8 +18,9 @@ local REST_SECONDS <const> = 60
 
 -- Agents that gave nothing are no success, whatever the script made of it.
 local function has_failed(state)
-  local agents = state.agents
-  return agents ~= nil and agents.failed ~= nil and #agents.failed > 0
+  local failed = state.agents and state.agents.failed or {}
+  return #failed > 0, ("%d of %d agents gave no result: %s"):format(#failed, state.agents and state.agents.asked or 0,
+    table.concat(failed, "\n", 1, math.min(#failed, 3)))
 end
 
 -- Where scripts are kept by their names: a project's, then a person's own.

@@ -75,8 +75,9 @@ local function refused(self, ask, message, class)
     self.skipped = self.skipped + 1
   else
     local name = name_of(ask)
-    self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name, ask.at, line_of(message, 200))
-    self.ctx.log(("agent %s failed: %s"):format(name, line_of(message, 500)))
+    message = line_of(message, 600) -- with the last words of a program
+    self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name, ask.at, message)
+    self.ctx.log(("agent %s failed: %s"):format(name, message))
   end
 end
 
