@@ -156,6 +156,45 @@ describe("the contexts of a skill", function()
     assert.is_nil(file "../x")
   end)
 
+  it("of a session that several runs change at once lose nothing, and a damaged file is not overwritten", function()
+    local home = R.folder()
+    local file = contexts.session_file
+    finally(function() contexts.session_file = file end)
+    function contexts.session_file(name)
+      return ("%s/sessions/%s.json"):format(home, name)
+    end
+    local path, dir, skills, runs = home .. "/sessions/one.json", skill_in(R.folder(), { session = "talk" }), {}, {}
+    for i = 1, 3 do
+      skills[i] = R.skill { name = dir.name, dir = dir.dir, context = dir.context, actions = { { id = "a",
+        run = function(_, ctx)
+          ctx.context.set("talk", { "run " .. i })
+          ctx.ask "?"
+          ctx.context.set("talk", { "run " .. i, "again" })
+        end } } }
+      runs[i] = R.folder() .. "/run"
+    end
+    local function start(i)
+      return assert(skills[i]:run { work_dir = runs[i], session = "one" })
+    end
+    local function resume(i)
+      return assert(require("skillrt").resume(runs[i], { skill = skills[i], answer = "yes" }))
+    end
+    local first, second = start(1), start(2)
+    assert.equal("completed", resume(1).status)
+    assert.same({ talk = { "run 1", "again" } }, R.json(path)) -- over what it kept itself when it paused
+    assert.equal("completed", resume(2).status)
+    assert.same({ talk = { "run 1", "again" } }, R.json(path))
+    assert.same({ talk = { "run 2", "again" } }, R.json(path .. "." .. second.run_id))
+    assert.not_equal(first.run_id, second.run_id)
+    local note = R.records(runs[2], "note")
+    assert.matches("another run changed it meanwhile; what this run has of talk is in ", note[#note].text)
+    R.write(path, "{ half")
+    local refused = start(3)
+    assert.same({ "failed", "preparing" }, { refused.status, refused.reason })
+    assert.matches("one.json: is damaged", refused.message)
+    assert.equal("{ half", R.read(path))
+  end)
+
   it("are shown by skillrt context: order, origin, digest, bytes, what is left out", function()
     local folder = R.folder()
     R.write(folder .. "/style.md", "short")

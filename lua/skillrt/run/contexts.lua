@@ -115,6 +115,23 @@ local function otherwise(one, folders, seen, seconds, message)
   return { name = one.name, kind = one.kind, file = one.file, skipped = message }
 end
 
+-- What a session holds, by name; nil and why it cannot be told.
+local function held(path)
+  local text, message, code = files.read(path, LONGEST)
+  if not text then
+    return code == "missing" and {} or nil, message
+  end
+  local value, why = json.decode(text)
+  if type(value) ~= "table" or json.is_array(value) then
+    return nil, ("%s: is damaged (%s); repair it, or put it aside"):format(path, why or "no object of JSON")
+  end
+  return value
+end
+
+local function digest_of(value)
+  return value ~= nil and core.sha256(assert(json.encode(value, { sorted = true }))) or nil
+end
+
 ---Loads the contexts of a skill: what was loaded, in its order; and what they hold, by name.
 ---@param skill skillrt.Skill
 ---@param folders table  { global, project }: where files are looked for
@@ -125,12 +142,18 @@ end
 function M.read(skill, folders, session)
   local rows, values, seen = json.array({}), {}, {}
   local seconds = skill.timeouts.context_load
-  local kept = session and json.decode(files.read(session, LONGEST) or "{}") or {}
+  local kept, damaged = {}, nil
+  if session then
+    kept, damaged = held(session)
+  end
+  if not kept then
+    return rows, values, damaged
+  end
   for _, one in ipairs(skill.contexts) do
     local row, value, message
     if one.kind == "session" then
       value = kept[one.name]
-      row = { name = one.name, kind = one.kind, file = session, bytes = value ~= nil and #json.encode(value) or nil,
+      row = { name = one.name, kind = one.kind, file = session, digest = digest_of(value), bytes = value ~= nil and #json.encode(value) or nil,
         skipped = value == nil and (session and "nothing is kept yet" or "no --session is named") or nil }
     else
       row, value, message = load_file(one, one.file, folders, seen, seconds)
@@ -177,25 +200,42 @@ function M.load(policy, skill, sub, from)
   end
 end
 
----A run stops, or a sub-run is over: what of its context belongs to the session is kept for the next that names it.
+---A run stops, or a sub-run is over: what it changed of the session is kept for the next that names it. What another
+---run has changed since is not overwritten: then what this one has is put aside.
 ---@param policy skillrt.Policy  the run's
 ---@param run skillrt.Run        the one that stops
 ---@return string? problem
+---@return table<string, string|false>? digests  of what was kept, by name
 function M.keep(policy, run)
   local session, context = policy.books.session, run.books.state.root.context
   local path = session and M.session_file(session)
   if not path then
     return nil
   end
-  local kept = json.decode(files.read(path, LONGEST) or "{}") or {}
-  for _, one in ipairs(run.skill.contexts) do
-    if one.kind == "session" then
-      kept[one.name] = context[one.name]
+  local all, problem = held(path)
+  local digests, apart = {}, {}
+  for _, row in ipairs(run.books.contexts or {}) do
+    local value = context[row.name]
+    local now = digest_of(value)
+    if row.kind == "session" and now ~= row.digest then
+      if all and digest_of(all[row.name]) == row.digest then
+        all[row.name], digests[row.name] = value, now or false
+      else
+        apart[row.name] = value
+      end
     end
   end
   files.make_folders(files.dirname(path))
-  local ok, message = files.write(path, assert(json.encode(kept, { sorted = true, indent = 2 })) .. "\n")
-  return not ok and message or nil
+  for file, values in pairs({ [path] = next(digests) ~= nil and all or nil,
+    [path .. "." .. policy.books.run_id] = next(apart) ~= nil and apart or nil }) do
+    local ok, message = files.write(file, assert(json.encode(values, { sorted = true, indent = 2 })) .. "\n")
+    problem = not ok and message or problem
+  end
+  if next(apart) ~= nil then
+    problem = ("%s; what this run has of %s is in %s.%s"):format(problem or path .. ": another run changed it meanwhile",
+      table.concat(names.sorted(apart), ", "), path, policy.books.run_id)
+  end
+  return problem, next(digests) ~= nil and digests or nil
 end
 
 return M

@@ -20,12 +20,15 @@ function M.stop(self, status, reason, message, due)
   if reason == "rolled_back" then
     assert(self:emit(require("skillrt.run.sound").record(self)))
   end
-  local left = self.books.session and self.run.skill.contexts and require("skillrt.run.contexts").keep(self, self.run)
+  local left, kept
+  if self.books.session and self.run.skill.contexts then
+    left, kept = require("skillrt.run.contexts").keep(self, self.run)
+  end
   if left then
     assert(self:emit({ t = "note", text = self.steps.printable("the session is not kept: " .. left) }))
   end
   assert(self:emit({ t = "stop", status = status, reason = reason, message = message, limit = limit, due = due,
-    idle = self.run.limits.idle_ms }))
+    kept = kept, idle = self.run.limits.idle_ms }))
   return "stop", status, reason
 end
 

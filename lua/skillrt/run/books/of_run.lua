@@ -49,6 +49,11 @@ function M.stop(self, record)
   if record.idle then
     self.active = (self.active or 0) - record.idle
   end
+  for _, row in ipairs(record.kept and self.contexts or {}) do
+    if record.kept[row.name] ~= nil then
+      row.digest = record.kept[row.name] or nil -- it is what the session holds now
+    end
+  end
   self.programs = nil -- they ended with it
   if self.answer == false then -- the person gave up, and may be asked again later
     self.answer = nil
