@@ -34,13 +34,19 @@ local function take(bucket, rate, needs, now)
   return bucket.level >= 0 and 0 or math.ceil(-bucket.level * 60000 / rate)
 end
 
+---How long the gate is closed.
+---@param now integer  ms
+---@return integer ms
+function Gate:left(now)
+  return math.max(0, (self.at.until_ms or 0) - now)
+end
+
 ---How long a call has to wait before it may be sent, in ms.
 ---@param now integer  ms
 ---@param is_placed boolean|nil  its place within the declared rates was taken before
 ---@return integer ms
 function Gate:wait(now, is_placed)
-  local at = self.at
-  local wait = math.max(0, (at.until_ms or 0) - now)
+  local at, wait = self.at, self:left(now)
   if wait == 0 and at.state == "closed" then
     at.state, at.until_ms = "trial", now + TRIAL_MS
   end

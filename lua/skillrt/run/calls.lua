@@ -56,12 +56,9 @@ end
 local function waits_at_gate(self, call)
   local gate, now = call.request.gate, steady.now()
   local wait = gate and gate:wait(now, call.placed) or 0
-  call.placed = gate ~= nil -- within the rates that are declared
-  if wait > 0 and over.is_too_long(call, wait) then
-    local message = gate:why() or "its rate is used up"
-    self:settle(call, { unsent = true, failed = { class = "rate_limit", message = message } })
-  elseif wait > 0 then
-    self.due:put(now + wait, call)
+  if wait > 0 then
+    call.placed = true -- within the rates that are declared
+    self.due:put(over.is_too_long(call, gate:left(now)) and now or now + wait, call)
   end
   return wait > 0
 end
@@ -98,7 +95,7 @@ function Calls.new(run, journal, numbers, session)
     elseif not run.limits:admit(call) then
       return false
     end
-    call.number, call.leaving = numbers:next(call), true
+    call.number, call.leaving, call.placed = numbers:next(call), true, nil
     local world = run.world
     call.world = world and world:takes(call) and world or nil
     table.insert((call.kind == "local" or call.world) and self.acting or self.starting, call.number)
@@ -352,10 +349,14 @@ function Calls:rang(call)
   if call.program then
     return programs.rang(self, call)
   end
+  local gate = call.request.gate
   if call.execution.ended or call.execution.calls[call.place] ~= call then
     return -- it was dropped
   elseif waits.begin[call.kind] then
     waits.rang(self, call)
+  elseif gate and over.is_too_long(call, gate:left(steady.now())) then
+    local message = gate:why() or "its rate is used up"
+    self:settle(call, { unsent = true, failed = { class = "rate_limit", message = message } })
   else
     self:start(call)
   end
