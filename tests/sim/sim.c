@@ -255,7 +255,7 @@ static uint64_t one_run(uint64_t seed, bool harmed, unsigned harms, uint64_t cal
   world_begin(seed, seed % 2 == 1, harmed ? 1 : 0);
   world_sys();
   run_to_end(harms, calls);
-  if (!world->wrong[0]) in_child("audit", false);
+  if (!world->wrong[0] || world->shows) in_child("audit", false);
   return world->trace;
 }
 

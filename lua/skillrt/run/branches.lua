@@ -84,6 +84,7 @@ function M.new(step, world)
     runnable = {},
     first = 1,
     last = 0,
+    limited = {}, -- scopes with a limit, by their places
     feeding = {}, -- scopes that may begin a branch when no other can run
     fed = 1,
     taken = {}, -- places of what was given back, or without a wait (ctx.once)
@@ -201,6 +202,7 @@ end
 
 ---A scope with a limit begins its branches one by one.
 function Execution:feed(scope)
+  self.limited[scope.place] = scope
   room.feed(self, scope)
 end
 
@@ -297,6 +299,10 @@ local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
     local known, call = step.known[place], self.calls[place]
+    while known and not call and not self.taken[place] and room.begin_recorded(self, place) do
+      self:advance()
+      call = self.calls[place]
+    end
     if self.diverged or self.ended then
       return
     elseif not known then

@@ -48,6 +48,19 @@ function M.above(prefix)
   return above, math.tointeger(position)
 end
 
+---What a place lies below, outermost first: each place above it, and the part of it that comes next.
+---@param place string
+---@return fun(): string?, string?
+function M.ways_to(place)
+  local at = 0
+  return function()
+    at = place:find(".", at + 1, true)
+    if at then
+      return place:sub(1, at - 1), place:match("^[^.]*", at + 1)
+    end
+  end
+end
+
 ---Whether a place lies below another.
 ---@param place string
 ---@param above string

@@ -4,6 +4,8 @@
 -- `max_parallel` counts calls, never branches, so that nesting cannot block itself; a call whose result follows from
 -- others (`pure`) and the deadline of `within` take no place. Part of branches.lua, which alone uses it.
 
+local places = require("skillrt.run.places")
+
 local M = {}
 
 -- Calls under a scope that take a place in it, or wait for one.
@@ -35,6 +37,22 @@ function M.begin_one(self)
     self.fed = self.fed + 1
   end
   self.feeding, self.fed = {}, 1
+  return false
+end
+
+---Begins the next branch of the outermost combinator that a recorded place lies below and whose branch has not
+---begun: it had room when it was recorded, though a loop whose rounds are forgotten takes other places than its calls
+---did.
+---@param self skillrt.Execution
+---@param place string
+---@return boolean
+function M.begin_recorded(self, place)
+  for above, part in places.ways_to(place) do
+    local scope = self.limited[above]
+    if scope and not scope.begun[part] then
+      return scope.feed()
+    end
+  end
   return false
 end
 

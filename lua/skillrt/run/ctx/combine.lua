@@ -148,12 +148,16 @@ function M.map(execution, branch, list, perform, options, what)
       return false
     end
     begun = begun + 1
-    local prefix = ("%s.%s."):format(scope.place, parts and parts[begun] or begun)
+    local part = tostring(parts and parts[begun] or begun)
+    if scope.begun then
+      scope.begun[part] = true
+    end
+    local prefix = ("%s.%s."):format(scope.place, part)
     execution:begin(prefix, scope, over, perform, list[begun], begun).index = begun
     return true
   end
   if scope.limit then
-    scope.feed = begin_next
+    scope.feed, scope.begun = begin_next, {}
     execution:feed(scope)
   else
     while begin_next() do end
