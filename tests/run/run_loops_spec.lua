@@ -50,7 +50,7 @@ describe("loops in branches that take turns", function()
   after_each(R.clean)
 
   it("go on killed behind any record, though what a round took place for is forgotten (F40)", function()
-    local function definition()
+    local function turns()
       return { name = "turns", limits = { max_errors = 1, max_retries = 0 }, actions = { { id = "a", run = function(_, ctx)
         return { out = assert(ctx.map({ 1, 2, 3, 4 }, function(item)
           return ctx.loop("", function(text, round)
@@ -64,12 +64,12 @@ describe("loops in branches that take turns", function()
       end } } }
     end
     local dir = R.folder() .. "/run"
-    local result = R.run(definition(), { work_dir = dir })
+    local result = R.run(turns(), { work_dir = dir })
     assert.equal("completed", result.status, json.encode(result.state.errors))
     for keep = 3, #R.records(dir) - 1 do
       local cut = R.folder() .. "/run"
       R.cut(dir, cut, keep)
-      local again, message = skillrt.resume(cut, { skill = R.skill(definition()) })
+      local again, message = skillrt.resume(cut, { skill = R.skill(turns()) })
       assert.equal("completed", again and again.status, ("cut behind %d: %s"):format(keep, message))
       assert.same(result.state.out, again.state.out)
     end
