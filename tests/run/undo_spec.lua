@@ -128,4 +128,22 @@ describe("compensation", function()
     end
     assert.is_true(again > count and again < 3 * count)
   end)
+
+  it("cleans up behind a step that was under way when skillrt abort came", function()
+    local dir, cleaned = R.folder() .. "/run", {}
+    local function definition()
+      return { actions = { { id = "open", cleanup = function(_, ctx, ended)
+        cleaned[#cleaned + 1] = ("%s %s"):format(ended.status, ended.class)
+        assert(ctx.await { kind = "command", argv = { "sh", "-c", "echo gone >> " .. dir .. ".log" } })
+      end, run = function(_, ctx)
+        ctx.await { kind = "command", argv = { "true" } }
+        ctx.ask "on?"
+      end } } }
+    end
+    assert.equal("waiting_for_person", assert(R.run(definition(), { work_dir = dir })).reason)
+    local result = assert(require("skillrt").resume(dir, { skill = R.skill(definition()), abort = true }))
+    assert.same({ "aborted", "user_abort", { "failed canceled" }, "gone\n" },
+      { result.status, result.reason, cleaned, R.read(dir .. ".log") }, result.message)
+    assert.equal("cleanup-open", R.records(dir, "start")[2].action)
+  end)
 end)

@@ -153,7 +153,8 @@ function M.read(skill, folders, session)
     local row, value, message
     if one.kind == "session" then
       value = kept[one.name]
-      row = { name = one.name, kind = one.kind, file = session, digest = digest_of(value), bytes = value ~= nil and #json.encode(value) or nil,
+      row = { name = one.name, kind = one.kind, file = session, digest = digest_of(value),
+        bytes = value ~= nil and #json.encode(value) or nil,
         skipped = value == nil and (session and "nothing is kept yet" or "no --session is named") or nil }
     else
       row, value, message = load_file(one, one.file, folders, seen, seconds)
@@ -232,7 +233,8 @@ function M.keep(policy, run)
     problem = not ok and message or problem
   end
   if next(apart) ~= nil then
-    problem = ("%s; what this run has of %s is in %s.%s"):format(problem or path .. ": another run changed it meanwhile",
+    problem = problem or path .. ": another run changed it meanwhile"
+    problem = ("%s; what this run has of %s is in %s.%s"):format(problem,
       table.concat(names.sorted(apart), ", "), path, policy.books.run_id)
   end
   return problem, next(digests) ~= nil and digests or nil

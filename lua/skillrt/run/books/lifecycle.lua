@@ -75,13 +75,13 @@ function M.again(books, step, record)
   return known.n
 end
 
----A step completed that can be undone.
+---A step completed that can be undone; or one is given up, and is to be cleaned up (`cleanup`).
 ---@param books skillrt.Books
----@param record table  { sub, step, id, set }
+---@param record table  { sub, step, id, set, cleanup }
 function M.undoable(books, record)
   local scope = scope_of(books, record)
   scope.undo = scope.undo or json.array({})
-  table.insert(scope.undo, { step = record.step, id = record.id, set = record.set })
+  table.insert(scope.undo, { step = record.step, id = record.id, set = record.set, cleanup = record.cleanup })
 end
 
 local function forget(scope, number)

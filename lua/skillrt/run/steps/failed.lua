@@ -106,7 +106,9 @@ function M:take_up()
     if not self:definition_of(step) then
       assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
     elseif self.books.abort and not step.undoes then
+      local entry = { t = "undoable", sub = self.books.sub, step = number, id = step.id, cleanup = true }
       assert(self.journal:emit({ t = "skip", step = number, why = "the run is being aborted" }))
+      assert(not self:definition_of(step).cleanup or self.journal:emit(entry)) -- a step of its own does it
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then

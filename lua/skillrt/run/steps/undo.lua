@@ -2,13 +2,13 @@
 -- each once, by steps of their own (docs/protocol.md, "Undoing").
 --
 -- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all
--- others, so a crash loses and repeats nothing of it. Called by scheduler.lua and steps.lua.
+-- others, so a crash loses and repeats nothing of it. A step that was under way is cleaned up so, too. Called by scheduler.lua and steps.lua.
 
 local state = require("skillrt.skill.state")
 
 local M = {}
 
-local PREFIX <const> = "undo-"
+local PREFIX <const>, CLEANUP <const> = "undo-", "cleanup-"
 
 -- What is undone by a step, for the functions that do it.
 local function undone_by(steps, number)
@@ -43,6 +43,13 @@ local function by_function(steps, fn)
   end
 end
 
+-- The function that cleans up behind a step that was given up.
+local function cleaning(fn)
+  return function(view, ctx)
+    fn(view, ctx, { status = "failed", class = "canceled", message = "the run is being aborted" })
+  end
+end
+
 local function declared(skill, id)
   for _, list in ipairs({ skill.actions, skill.phases }) do
     for _, one in ipairs(list) do
@@ -53,25 +60,26 @@ local function declared(skill, id)
   end
 end
 
----The definition of the step that undoes; nil: there is none of this name.
+---The definition of the step that undoes or cleans up; nil: there is none of this name.
 ---@param steps skillrt.Steps
----@param id string  "undo-" and the action's or phase's id
+---@param id string  "undo-" or "cleanup-", and the action's or phase's id
 ---@return skillrt.Action|nil
 function M.definition(steps, id)
-  local skill = steps.run.skill
-  local one = id:sub(1, #PREFIX) == PREFIX and declared(skill, id:sub(#PREFIX + 1))
-  if not one or not one.undo then
+  local skill, cleans = steps.run.skill, id:sub(1, #CLEANUP) == CLEANUP
+  local one = (cleans or id:sub(1, #PREFIX) == PREFIX) and declared(skill, id:sub(#(cleans and CLEANUP or PREFIX) + 1))
+  if not one or not one[cleans and "cleanup" or "undo"] then
     return nil
   end
-  local by = type(one.undo) == "string" and declared(skill, one.undo) or nil
+  local by = not cleans and type(one.undo) == "string" and declared(skill, one.undo) or nil
   local own = { id = id, name = id, kind = "action", is_undo = true, undo = false, protocol = true, terminal = false,
-    prepare = ask_first(steps, one), max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
+    prepare = not cleans and ask_first(steps, one) or nil, max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
     alternative = false, is_bare = false }
   if by then
     own.cleanup = by.cleanup or false
     return setmetatable(own, { __index = by })
   end
-  own.run, own.effects, own.when, own.priority, own.idempotent = by_function(steps, one.undo), {}, {}, 0, true
+  own.run = cleans and cleaning(one.cleanup) or by_function(steps, one.undo)
+  own.effects, own.when, own.priority, own.idempotent = {}, {}, 0, true
   own.max_errors, own.each, own.alternative = nil, nil, nil
   return own
 end
@@ -103,7 +111,7 @@ function M.choose(scheduler)
   local abort, list = books.abort, books.undo or {}
   local newest = list[#list]
   while newest do
-    local definition = M.definition(steps, PREFIX .. newest.id)
+    local definition = M.definition(steps, (newest.cleanup and CLEANUP or PREFIX) .. newest.id)
     if definition then
       steps:go(steps:start(definition, { undo = newest.step }))
       return "wait"
