@@ -43,7 +43,7 @@ CPPFLAGS_ALL = -Icsrc -D_GNU_SOURCE -DSKILLRT_VERSION='"$(VERSION)"' $(CFLAGS_LI
 CFLAGS_ALL   = -std=c11 $(WARN) $(FLAGS_$(MODE)) $(QUICK_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
 COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
 
-$(BUILD)/csrc/base/%.o $(BUILD)/csrc/lua/bind_json%.o $(BUILD)/csrc/store/journal%.o: QUICK_release := -O2
+$(BUILD)/csrc/base/%.o $(BUILD)/csrc/lua/bind_json%.o $(BUILD)/csrc/store/journal%.o: private QUICK_release := -O2
 
 HTTP_C  := $(wildcard csrc/transport/http.c csrc/transport/http_*.c)
 BASE_C  := $(wildcard csrc/base/*.c)
