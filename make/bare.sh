@@ -1,0 +1,85 @@
+#!/bin/bash
+# bare.sh: the two commands of the README on a Debian 12 that holds nothing else, then the specs of workflow scripts
+# on newer nodes of npm. Called by .ci/run; MINBASE=file.tar takes the place of debootstrap.
+#
+# The root lies in memory (2 GB), in a mount and process namespace of its own: whatever ends this script, nothing
+# stays mounted, running or lying about. Closes with "N passed, N failed"; without root or the mirror it is skipped.
+set -eu
+cd "$(dirname "$0")/.."
+SUITE=bookworm NODES="24 26"
+
+skip() {
+  echo "bare root: skipped: $*"
+  exit 0
+}
+
+if [ "${1:-}" != inside ]; then
+  [ "$(id -u)" = 0 ] || skip "needs root"
+  unshare --mount --pid --fork true 2>/dev/null || skip "this root may not mount"
+  make static
+  exec unshare --mount --pid --fork --kill-child --mount-proc bash "$0" inside
+fi
+
+# The machine's own mirror and what it needs to reach it.
+mirror=$(sed -nE 's/^URIs: *([^ ]*debian)\/? *$/\1/p; s/^deb (\[[^]]*\] )?([^ ]*debian)\/? .*/\2/p' \
+  /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+mirror=${mirror:-http://deb.debian.org/debian}
+eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
+[ -z "${http_proxy:-}" ] || export http_proxy
+wget -q --tries=2 --timeout=20 --spider "$mirror/dists/$SUITE/InRelease" || skip "no mirror: $mirror cannot be reached"
+
+root=$(mktemp -d)
+trap 'umount -R -l "$root"; rmdir "$root"' EXIT
+mount -t tmpfs -o mode=755,dev,exec,suid tmpfs "$root"
+if [ -n "${MINBASE:-}" ]; then
+  tar -C "$root" -xf "$MINBASE"
+else
+  debootstrap --variant=minbase "$SUITE" "$root" "$mirror" >"$root/log" 2>&1 || {
+    cat "$root/log" "$root/debootstrap/debootstrap.log"
+    exit 1
+  }
+fi
+mount -t proc proc "$root/proc"
+if [ -c "$root/dev/null" ]; then
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+  mount -t tmpfs tmpfs "$root/dev/shm"
+else
+  mount --rbind /dev "$root/dev"
+fi
+apt-config dump Acquire >"$root/etc/apt/apt.conf.d/machine"
+cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+mkdir "$root/skillrt"
+git ls-files -co --exclude-standard -z | tar -c --null --ignore-failed-read -T - | tar -x -C "$root/skillrt"
+
+passed=0 failed=0
+# in_root TITLE PATH COMMAND: runs it there, with nothing of our environment; is silent where it went well
+in_root() {
+  if env -i HOME=/root PATH="$2/usr/sbin:/usr/bin:/sbin:/bin" chroot "$root" sh -c "cd /skillrt && $3" \
+    >"$root/log" 2>&1 </dev/null; then
+    passed=$((passed + 1))
+    echo "ok     $1: $(tail -n 1 "$root/log")"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $1"
+    tail -n 300 "$root/log" | sed 's/^/  | /'
+  fi
+}
+
+cp -R build/release/static/skillrt examples "$root/mnt/"
+in_root "the static program, copied alone" "" "cd /mnt && ./skillrt run examples/plain --agent examples/stand_in.sh \
+  --work-dir plain -- x && ./skillrt run examples/hello/skill.lua --work-dir hello && ./skillrt check examples/plain"
+in_root "make demo" "" "apt-get install -y make && make demo"
+in_root "make test" "" "make test"
+arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
+for node in $NODES; do
+  if npm install --no-audit --no-fund --silent --prefix "$root/opt/node$node" "node-linux-$arch@$node"; then
+    in_root "workflow scripts on node $node" "/opt/node$node/node_modules/node-linux-$arch/bin:" \
+      "node --version && make test-lua ONLY=tests/run/workflow_"
+  else
+    echo "FAILED node $node: npm cannot install node-linux-$arch@$node"
+    failed=$((failed + 1))
+  fi
+done
+du -xsh "$root" | sed 's/\t.*/ of memory were used/'
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
