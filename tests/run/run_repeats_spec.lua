@@ -291,3 +291,53 @@ describe("a decision about a call whose outcome is unknown", function()
     assert.same({ 2, 2, 2 }, { sent "a", sent "b", sent "c" })
   end)
 end)
+
+describe("a run that ended", function()
+  after_each(R.clean)
+
+  it("as failed is resumed with a changed script: the blamed call is not sent again, its recorded result stands", function()
+    local dir, sent, call = place()
+    local function definition(fixed)
+      return one(function(_, ctx)
+        assert(ctx.await(call "first"))
+        local reply, message = ctx.await(call("second", "exit 3"))
+        if fixed then
+          return { message = message }
+        end
+        return reply and {}, message
+      end)
+    end
+    assert.equal("failed", assert(R.run(definition(false), { work_dir = dir })).status)
+    local result = assert(go_on(dir, definition(false)))
+    assert.same({ "failed", 1, 1 }, { result.status, sent "first", sent "second" })
+    result = assert(go_on(dir, definition(true)))
+    assert.same({ "completed", 1, 1 }, { result.status, sent "first", sent "second" }, result.message)
+  end)
+
+  it("as a phase failed is resumed there", function()
+    local dir, sent, call = place()
+    local function definition(fixed)
+      return { phases = { { id = "p", run = function(_, ctx)
+        assert(ctx.await(call()))
+        return fixed or nil, not fixed and "no" or nil
+      end }, { id = "q", run = function() return "q" end } } }
+    end
+    assert.equal("failed", assert(R.run(definition(), { work_dir = dir })).status)
+    local result = assert(go_on(dir, definition "x"))
+    assert.same({ "completed", 1 }, { result.status, sent() }, result.message)
+    assert.equal("p q", R.ids(result.state.phases_completed))
+  end)
+
+  it("of an action that may run several times is retried, and not held for one that makes no progress", function()
+    local dir = place()
+    local definition = { actions = { { id = "a", max_runs = 5,
+      run = function() return nil, R.exists(dir .. "/go") and "still no" or "no" end } } }
+    assert.equal("failed", assert(R.run(definition, { work_dir = dir })).status)
+    for _ = 1, 5 do
+      assert.equal("failed", assert(skillrt.retry(dir, { skill = R.skill(definition) })).status)
+    end
+    definition.actions[1].run = function() return { done = true } end
+    definition.actions[1].when = "!done"
+    assert.equal("completed", assert(skillrt.retry(dir, { skill = R.skill(definition) })).status)
+  end)
+end)

@@ -62,11 +62,8 @@ describe("a workflow script that is resumed", function()
     local result, message, code = skillrt.resume(copy, { skill = skill })
     assert.same({ nil, "changed" }, { result, code })
     assert.matches("tried.js", message)
-    result, message, code = skillrt.resume(copy, { skill = skill, accept_changes = true })
-    assert.same({ nil, "changed" }, { result, code })
-    assert.matches("its script is asked anew; what it asks for as before keeps its answer", message)
     assert.equal(0, asked(folder))
-    result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true, yes = true }))
+    result = assert(skillrt.resume(copy, { skill = skill, accept_changes = true }))
     assert.equal("completed", result.status, result.message)
     assert.same({ "aa", "bB" }, { table.unpack(result.state.result[1]) })
     assert.equal(3, asked(folder)) -- B, what was made of it, and the end
@@ -92,6 +89,72 @@ describe("a workflow script that is resumed", function()
       local last = assert(skillrt.resume(again, { skill = skill, accept_changes = true, yes = true }))
       assert.same({ "a", "b", "d", "e" }, { table.unpack(last.state.result[1]) }, "cut behind " .. keep)
     end
+  end)
+end)
+
+describe("a workflow that ended", function()
+  after_each(R.clean)
+
+  -- Its agents are no idempotent ones; those told to `fail` do so until the file "mended" is there.
+  local function begun(body)
+    local folder = R.folder()
+    local function skill(text)
+      R.write(folder .. "/tried.js", META .. (text or body))
+      local one = agent(folder)
+      one.idempotent = nil
+      one.argv[3] = one.argv[3]:gsub("exit 3", '[ -e "$0.mended" ] || exit 3; printf mended')
+      return assert(skillrt.load(folder .. "/tried.js", { agent = one }))
+    end
+    return folder, folder .. "/run", skill
+  end
+
+  it("as its agents failed is resumed: only those that gave no result are asked", function()
+    local folder, dir, skill = begun [[
+      const list = await parallel(['a', 'fail', 'c'].map(word => () => agent('say ' + word)))
+      return [list, await agent('say ' + JSON.stringify(list).length)]
+    ]]
+    local result = assert(skill():run { work_dir = dir })
+    assert.same({ "failed", "agents_failed", 4 }, { result.status, result.reason, asked(folder) })
+    result = assert(skillrt.resume(dir, { skill = skill() }))
+    assert.same({ "agents_failed", 5 }, { result.reason, asked(folder) })
+    R.write(folder .. "/agent.mended", "")
+    result = assert(skillrt.resume(dir, { skill = skill() }))
+    assert.same({ "completed", 7 }, { result.status, asked(folder) }, result.message) -- it, and what is made of it
+    assert.same({ "a", "mended", "c" }, result.state.result[1])
+  end)
+
+  it("as it threw is resumed once it is fixed, and asks nobody again, a person included", function()
+    local folder, dir, skill = begun [[
+      const list = await parallel(['a', 'b', 'c'].map(word => () => agent('say ' + word)))
+      const said = await ask('go on?')
+      return said.no.such
+    ]]
+    local result = assert(skill():run { work_dir = dir })
+    if result.question then
+      result = assert(skillrt.resume(dir, { skill = skill(), answer = "yes" }))
+    end
+    assert.same({ "paused", "script_error", 3 }, { result.status, result.reason, asked(folder) })
+    result = assert(skillrt.resume(dir, { skill = skill [[
+      const list = await parallel(['a', 'b', 'c'].map(word => () => agent('say ' + word)))
+      const said = await ask('go on?')
+      return [...list, said]
+    ]] }))
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "a", "b", "c", "yes" }, result.state.result)
+    assert.equal(3, asked(folder))
+  end)
+
+  it("as completed is resumed with a changed script, which has all answers", function()
+    local folder, dir, skill = begun "return await agent('say a')"
+    assert.equal("completed", assert(skill():run { work_dir = dir }).status)
+    local refused, message = skillrt.resume(dir, { skill = skill() })
+    assert.is_nil(refused)
+    assert.matches("there is nothing to go on with", message)
+    local changed = "return [await agent('say a'), await agent('say b')]"
+    local _, _, code = skillrt.resume(dir, { skill = skill(changed) })
+    assert.equal("changed", code)
+    local result = assert(skillrt.resume(dir, { skill = skill(changed), accept_changes = true }))
+    assert.same({ "completed", { "a", "b" }, 2 }, { result.status, result.state.result, asked(folder) })
   end)
 end)
 

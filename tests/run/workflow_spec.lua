@@ -286,7 +286,7 @@ describe("a workflow script that is wrong", function()
       local skill, message = load(folder, case[2], { meta = case[1] })
       if skill then
         local result = assert(skill:run { work_dir = folder .. "/run" })
-        assert.equal("failed", result.status)
+        assert.equal("script_error", result.reason)
         message = result.message
       end
       assert.matches(case[3], message, 1, true == case[4])
@@ -296,7 +296,7 @@ describe("a workflow script that is wrong", function()
 
   it("fails with the line where it threw", function()
     local result = run "const x = {}\n\nawait agent('say a')\nx.y.z()\n"
-    assert.equal("failed", result.status)
+    assert.equal("script_error", result.reason)
     assert.matches("tried.js:5:%d+: TypeError: Cannot read properties of undefined", result.message)
   end)
 

@@ -14,7 +14,7 @@
 local M = {}
 
 ---What a step that failed has got, and is resumed with.
-M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks" }
+M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed" }
 
 ---Kinds of calls that leave the run: they may act, and limits count them.
 M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }
@@ -130,7 +130,7 @@ function M.resumed(books, one)
   if not held then
     return nil
   end
-  local is_retried = books.retrying == one.id
+  local is_retried = books.retrying == one.id and not books.stands
   if held.blame and (is_retried or one.repeatable or not M.obstacle(held, held.blame)) then
     from[1] = held.blame
   end
@@ -141,6 +141,20 @@ function M.resumed(books, one)
   end
   table.sort(from)
   return held.number, from
+end
+
+---The calls of a step that goes on after it had failed or ended, for which whoever asked had no result (`blamed`): a
+---person who has it performed again lets them be sent again, but not those about which somebody decided.
+---@param step skillrt.Step
+---@return string[] places
+function M.without_result(step)
+  local list = {}
+  for place in pairs(step.since and step.blamed or list) do
+    local known = step.known[place]
+    list[#list + 1] = known and not known.decided and place or nil
+  end
+  table.sort(list)
+  return list
 end
 
 ---Whether something else may be asked for at a place where a call is recorded.

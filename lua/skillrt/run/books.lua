@@ -203,6 +203,9 @@ function apply.done(self, record, whole, simple)
   if self.held then
     repeats.release(self, id, record)
   end
+  if record.keep then
+    repeats.hold(self, step, record)
+  end
   self.returned[id] = record.set or EMPTY
   if not simple and not done_more(self, step, record, whole) then
     return
@@ -243,6 +246,9 @@ function apply.note(self, record)
     local place = record.c or "0"
     local notes = own(step, "notes")
     notes[place] = (notes[place] or 0) + 1
+    if record.failed then
+      own(step, "blamed")[place] = true
+    end
   end
 end
 

@@ -142,12 +142,13 @@ function parts.checkpoint(_, step, _, steps)
 end
 
 -- Records of skillrt's own agents, by their fields: told once, whoever runs again.
-local MARKS <const> = { switch = true, compact = true }
+local MARKS <const> = { switch = true, compact = true, note = true }
 
 ---What happened in a talk: a switch of the tool set, a talk made shorter.
 function inside.mark(_, step, _, steps)
   return function(entry)
     assert(MARKS[entry.t], "no such record")
+    entry.text = entry.text and steps.printable(entry.text)
     say(steps, step, entry)
   end
 end

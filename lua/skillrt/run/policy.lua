@@ -150,6 +150,7 @@ function Policy:load(fresh, torn)
     run.accept_changes = session.accept_changes
     self.steps.loading = true
     self.steps:take_up()
+    self.scheduler:reopen()
     if self.subs then
       self.subs:open()
     end

@@ -141,7 +141,8 @@ local function check_status(policy)
       refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", policy.run.work_dir,
         failed.kind, failed.id, ways_on(policy))
     end
-  elseif books.status == "completed" or books.status == "aborted" then
+  elseif books.status == "aborted" or books.status == "completed" and not policy.session.add
+    and not M.changed_files(books.pins, policy.session.pins)[1] then
     refuse(
       "invalid",
       "%s: the run is %s (%s); there is nothing to go on with",
@@ -149,7 +150,7 @@ local function check_status(policy)
       books.status,
       books.reason
     )
-  elseif books.status == "failed" and not raises_its_limit(policy) then
+  elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(policy) then
     refuse("invalid", "%s: the run has failed (%s); %s", policy.run.work_dir, books.reason, ways_on(policy))
   end
 end
@@ -225,11 +226,39 @@ local function over_terminals(policy, but)
   return list[1] and list
 end
 
+-- What is performed again where a run is resumed that had ended.
+local function to_resume(policy)
+  for _, one in ipairs(policy.run.skill.actions) do
+    if one.resumable and (policy.books.completed[one.id] or policy.books.failed[one.id]) then
+      return { id = one.id, kind = "action" }
+    end
+  end
+  local failed = policy.books.last_failed
+  return failed and is_declared(policy.run.skill, failed) and failed or nil
+end
+
 local function take_retry(policy)
   local failed = to_retry(policy)
   local forget = over_terminals(policy, failed.id)
   local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, failed.id) or nil
   assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = forget or nil, move = move }))
+end
+
+-- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the
+-- results that they had; else only what ended it is forgotten.
+local function take_end(policy)
+  local books, again = policy.books, to_resume(policy)
+  local forget = over_terminals(policy, again and again.id)
+  if not again then
+    assert(policy:emit({ t = "rewind", phases = json.array({}), loop = books.loop_end and true or nil,
+      forget = forget }))
+    return
+  elseif books.completed[again.id] then
+    forget = forget or json.array({})
+    forget[#forget + 1] = again.id
+  end
+  local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, again.id) or nil
+  assert(policy:emit({ t = "retry", [again.kind] = again.id, stands = true, forget = forget, move = move }))
 end
 
 -- A limit that failed the run is raised: what the end brought with it is forgotten. The loop of a hybrid
@@ -373,6 +402,8 @@ function M.begin(policy, torn)
   check_add(policy)
   check_status(policy)
   local raised = books.status == "failed" and raises_its_limit(policy)
+  local ended = not raised and (books.status == "failed" or books.status == "completed") and not policy.session.retry
+    and not policy.session.from
   policy.handed = answers_of(policy)
   local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
   check_pins(policy)
@@ -396,6 +427,8 @@ function M.begin(policy, torn)
   end
   if raised then
     take_raise(policy)
+  elseif ended then
+    take_end(policy)
   end
   if base then
     take_edit(policy, base)

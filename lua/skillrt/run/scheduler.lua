@@ -59,7 +59,7 @@ local function fill(self, queue, head, why)
     if self.root.iteration_count >= self.most then
       status, reason, message = self.run.limits:before_step(one, mode.iterations[one.kind])
     end
-    if not status and one.max_runs > 1 and self.watches then
+    if not status and one.max_runs > 1 and self.watches and books.retrying ~= one.id then
       status, reason, message, said = self.progress:check(one)
     end
     if status then
@@ -113,6 +113,16 @@ local function must_wait(self)
   local books = self.books
   return self.queue[self.head] or books.open >= self.max_parallel or self.asked_at == books.finished
     or not self.mode:is_concurrent()
+end
+
+---A step that is performed again begins while the run is opened: where a changed script asks for something else, it is
+---refused before anything is sent.
+function Scheduler:reopen()
+  local books = self.books
+  local one = books.retrying and self.mode:find(books.retrying)
+  if one and books.held and books.held[one.id] then
+    fill(self, { one }, 1)
+  end
 end
 
 ---@return "wait"|"stop"|"ask" decision

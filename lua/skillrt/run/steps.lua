@@ -36,7 +36,7 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
 local Steps = {}
 Steps.printable = printable
-Steps.fail, Steps.take_up = failed.fail, failed.take_up
+Steps.fail, Steps.take_up, Steps.perform_again = failed.fail, failed.take_up, failed.perform_again
 
 ---@param run table
 ---@param journal skillrt.Journal
@@ -158,7 +158,9 @@ end
 ---@param step skillrt.Step
 function Steps:go(step)
   local definition = step.definition or self:definition_of(step)
-  if definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
+  if self.loading and next(step.known) then
+    return self:perform_again(step)
+  elseif definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
     local performing = self.performing
     performing[#performing + 1] = self.numbers:next(step)
   else
@@ -361,6 +363,9 @@ function Steps:finish(step, ok, a, b, c)
   elseif step.told and (step.fresh or step.read) then
     kept.with_fresh(self.journal, step, entry)
     simple = simple and not entry.rec
+  end
+  if definition.resumable then
+    entry.keep, simple = true, false
   end
   local written, message = self.journal:emit(entry, simple, words and not definition.undo and words.ours)
   if not written then

@@ -51,7 +51,7 @@ end
 
 return {
   name = "resume",
-  summary = "Goes on with a run that paused or was interrupted; finished steps are not repeated",
+  summary = "Resumes a run that paused, was interrupted or ended; finished steps are not repeated",
   arguments = { { name = "DIR", help = "the directory of the run" } },
   shows_limits = true,
   options = {

@@ -41,7 +41,8 @@ end
 ---@param self skillrt.Books
 ---@param record table
 function M.retry(self, record)
-  self.retrying = record.action or record.phase
+  self.retrying, self.stands = record.action or record.phase, record.stands
+  local is_error = not record.stands or self.failed[self.retrying] or self.given_up[self.retrying]
   if (self.free_errors or 0) > 0 and self.given_up[self.retrying] then
     self.free_errors = self.free_errors - 1
   end
@@ -53,7 +54,9 @@ function M.retry(self, record)
     self.loop_end = nil
   end
   forget(self, record.forget)
-  self.state:set("error_count", math.max(0, self.state.root.error_count - 1))
+  if is_error then
+    self.state:set("error_count", math.max(0, self.state.root.error_count - 1))
+  end
 end
 
 ---Phases run again, as if they never had.

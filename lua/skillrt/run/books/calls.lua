@@ -145,7 +145,7 @@ local function without(step, is_gone)
       kept[#kept + 1] = place
     end
   end
-  for _, field in ipairs({ "known", "calls", "values", "notes", "rounds", "tools" }) do
+  for _, field in ipairs({ "known", "calls", "values", "notes", "rounds", "tools", "blamed" }) do
     for place in pairs(step[field]) do
       if is_gone(place) then
         step[field][place] = nil

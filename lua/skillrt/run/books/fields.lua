@@ -36,7 +36,7 @@ M.BOOKS = classes({
     last_step finished at status reason message limit due spent spent_by chosen same added bounds active opened_at
     retries free_errors rollbacks cuts arrivals arrived_count events events_count asked waits undo acted epochs talking
     said]],
-  passes = "questions subs retrying answer answers choice damaged halt signatures programs rolled",
+  passes = "questions subs retrying stands answer answers choice damaged halt signatures programs rolled",
   apart = "state steps open newest sub parent",
 })
 

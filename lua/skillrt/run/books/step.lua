@@ -24,7 +24,7 @@ local FIELD <const> = { action = "current_action", phase = "current_phase" }
 M.FIELD = FIELD
 
 local Step = { attempt = 1 }
-for field in ("failures calls known order values notes rounds tools generations talks"):gmatch("%a+") do
+for field in ("failures calls known order values notes rounds tools generations talks blamed"):gmatch("%a+") do
   Step[field] = EMPTY
 end
 Step.__index = Step
@@ -89,7 +89,7 @@ function M.begin(books, step, said)
     state:set("status", "running")
   end
   if books.retrying == id then
-    books.retrying = nil
+    books.retrying, books.stands = nil, nil
   end
   if books.answer ~= nil or books.answers then
     books.answer, books.answers = nil, nil -- they were for this choice

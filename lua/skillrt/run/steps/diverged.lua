@@ -48,9 +48,6 @@ end
 function M.loosen(steps, step)
   for _, known in pairs(step.known) do
     if known.pure then
-      local text = "step %d (%s): its script is asked anew; what it asks for as before keeps its answer"
-      steps.dropped = steps.dropped or {}
-      steps.dropped[#steps.dropped + 1] = text:format(step.number, step.id)
       assert(steps.journal:emit({ t = "drop", step = step.number, from = json.array({}), loose = true }))
       return
     end

@@ -7,6 +7,7 @@ local attempts = require("skillrt.run.steps.attempts")
 local kept = require("skillrt.run.kept")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
 local retry = require("skillrt.skill.retry")
 local steady = require("skillrt.run.steady")
 local returned = require("skillrt.agent.returned")
@@ -92,6 +93,22 @@ function M:fail(step, definition, failure)
   end
 end
 
+---Performs a step with what is recorded of it; what may leave leaves with the first batch.
+---@param step skillrt.Step
+function M:perform_again(step)
+  local from = repeats.without_result(step)
+  if from[1] then -- what is made of their answers is another call than before
+    assert(self.journal:emit({ t = "drop", step = step.number, from = from, loose = true }))
+  end
+  if (self.run.accept_changes or self.run.fixed) and not step.loose then
+    require("skillrt.run.steps.diverged").loosen(self, step)
+  end
+  repeat
+    step.replays = nil
+    self:perform(step)
+  until not step.replays
+end
+
 ---Takes up the steps that were under way when the run stopped.
 function M:take_up()
   local numbers = {}
@@ -112,13 +129,7 @@ function M:take_up()
     elseif step.retry_at then -- never longer than it was to be, though the clock was put back
       self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
     elseif next(step.known) or next(step.calls) or next(step.rounds) then
-      if (self.run.accept_changes or self.run.fixed) and not step.loose then
-        require("skillrt.run.steps.diverged").loosen(self, step)
-      end
-      repeat -- gives back what is recorded; what may leave leaves with the first batch
-        step.replays = nil
-        self:perform(step)
-      until not step.replays
+      self:perform_again(step)
     else
       self:go(step)
     end

@@ -105,7 +105,7 @@ local function with_action(definition, run)
   definition.terminate = { { when = has_failed, status = "failed", reason = "agents_failed" } }
   definition.limits = definition.limits or {}
   definition.limits.max_errors = definition.limits.max_errors or 1 -- a script that failed fails again
-  definition.actions = { { id = "workflow", run = run, max_retries = 0 } }
+  definition.actions = { { id = "workflow", run = run, max_retries = 0, resumable = true } }
   return definition
 end
 
@@ -165,7 +165,7 @@ function M.load(path, options)
     source = path,
   }, function(_, ctx)
     ctx.write("workflow/" .. file, source) -- what people look at, and edit
-    local done, why, class = script.perform(ctx, {
+    local done, why, class, _, thrown = script.perform(ctx, {
       source = source,
       name = file,
       args = arguments(ctx),
@@ -178,7 +178,9 @@ function M.load(path, options)
       find = M.found_by(dir),
       options_of = options_of,
     })
-    if not done then
+    if thrown then
+      error(why, 0)
+    elseif not done then
       return nil, why, class
     end
     local agents = { asked = done.asked, skipped = done.skipped, failed = json.array(done.failed) }

@@ -4,6 +4,7 @@
 -- So a resume finds each answer by the path of `parallel` and `pipeline` in which it was asked for, whatever
 -- order agents answer in (docs/workflows.md). Knows ctx, no records and no journal.
 
+local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
 local talk_of = require("skillrt.skill.workflow.talk")
 local worktree = require("skillrt.skill.workflow.worktree")
@@ -69,15 +70,16 @@ end
 
 -- What an agent's failure is for the script: null, or something it throws.
 local function refused(self, ask, message, class)
+  if class ~= "skipped" and class ~= "definition" then -- a resume of the run asks it again
+    inside.of(self.ctx).mark({ t = "note", failed = true,
+      text = ("agent %s failed: %s"):format(name_of(ask), line_of(message, 600)) }) -- the last words of a program, too
+  end
   if class == "budget" or (class == "invalid_output" and ask.options.schema) or class == "definition" then
     return message
   elseif class == "skipped" then
     self.skipped = self.skipped + 1
   else
-    local name = name_of(ask)
-    message = line_of(message, 600) -- with the last words of a program
-    self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name, ask.at, message)
-    self.ctx.log(("agent %s failed: %s"):format(name, message))
+    self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name_of(ask), ask.at, line_of(message, 600))
   end
 end
 
@@ -181,6 +183,7 @@ end
 ---@return string? message
 ---@return string? class
 ---@return boolean? fault  it is no script that can be run
+---@return boolean? thrown  the script is to be fixed
 function M.perform(ctx, wish)
   local talk = talk_of.new(ctx, wish.timeout)
   local self = setmetatable({ ctx = ctx, talk = talk, asked = 0, failed = {}, skipped = 0, kept = {} }, Performance)
@@ -198,11 +201,11 @@ function M.perform(ctx, wish)
     return nil, ("%s: %s"):format(wish.name, message), class
   elseif not outcome then
     return nil, wish.name .. ": waits for something that never comes; await only agents and what is made of them",
-      "permanent"
+      "permanent", false, true
   elseif outcome.error then
     local at = not outcome.fault and place_of(outcome.stack, wish.name) or nil
     local text = outcome.fault and outcome.error or ("%s: %s"):format(at or wish.name, outcome.error)
-    return nil, text, "permanent", outcome.fault
+    return nil, text, "permanent", outcome.fault, true
   end
   return {
     value = outcome.value,
