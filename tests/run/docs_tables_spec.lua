@@ -122,7 +122,7 @@ describe("docs/scripting.md", function()
   end)
 
   it("names the fields of the requests that are awaited", function()
-    local common = "idempotent usage expect judge secrets take retry key acts shown label phase pure declared prompt show pace"
+    local common = "idempotent usage expect judge secrets take retry key acts shown label phase pure declared prompt show gate"
     local rows = part("| request | more fields | reply |", "The members of a chain", steps)
     for kind, written in pairs { http = "kind url", command = "kind argv", sleep = "kind seconds until_ timeout idle_timeout" } do
       local more = rows:match("kind = \"" .. kind .. "\"[^|]*|([^|]*)|")

@@ -330,6 +330,9 @@ local function check_common(request)
     ok, message = usage.check(request.usage)
     message = not ok and "usage " .. message or nil
   end
+  if request.gate and not (type(request.gate.at) == "table" and request.gate.wait) then
+    message = message or "its gate must be one that skillrt.agent.gate gave"
+  end
   request.idempotent = first_of(request.idempotent, request.acts == false)
   return message or check_declared(request)
 end

@@ -33,7 +33,7 @@ local function of_script(own, reply)
     return { class = "permanent", message = "judge failed: " .. names.show(class), executed = "answered" }
   elseif class == nil or class == true then
     return nil
-  elseif type(class) == "table" then
+  elseif type(class) == "table" and retry.CLASSES[class.class] ~= nil and class.message and class.executed then
     return class -- of an agent's own, which knows more
   elseif retry.CLASSES[class] == nil then
     local text = "judge must give nothing or a class of failure, not %s%s"
