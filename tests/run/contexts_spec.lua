@@ -156,6 +156,14 @@ describe("the contexts of a skill", function()
     assert.is_nil(file "../x")
   end)
 
+  it("do not wait for what is no file and might never end", function()
+    local dir = R.folder()
+    assert(os.execute("mkfifo " .. dir .. "/style.md"))
+    local result = assert(R.run(skill_in(dir, { global = { "style.md" } })))
+    assert.same({ "failed", "preparing" }, { result.status, result.reason })
+    assert.matches("style.md: is no file", result.message)
+  end)
+
   it("of a session that several runs change at once lose nothing, and a damaged file is not overwritten", function()
     local home = R.folder()
     local file = contexts.session_file

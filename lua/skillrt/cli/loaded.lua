@@ -57,4 +57,39 @@ function M.say(findings)
   end
 end
 
+---Says which keys of an input nothing reads, as far as the text of a script tells. It is no error: what a script loads
+---later, or does with all of its input, cannot be seen.
+---@param skill skillrt.Skill
+---@param input table
+function M.say_unread(skill, input)
+  local files, names = require("skillrt.base.files"), require("skillrt.base.names")
+  local text = not skill.inputs and skill.loaded and skill.source and files.read(skill.source)
+  if not text or next(input) == nil then
+    return
+  end
+  for _, list in ipairs({ skill.actions, skill.phases }) do
+    for _, one in ipairs(list) do
+      if one.agent then
+        return -- its prompt carries the state, and so all of it
+      end
+    end
+  end
+  for name in pairs(skill.loaded.pins) do
+    text = text .. "\n" .. (files.read(files.join(skill.dir or ".", (name:gsub("^helper ", "")))) or "input")
+  end
+  local read = {}
+  for name in text:gmatch("%f[%w_]input%s*%.%s*([%a_][%w_]*)") do
+    read[name] = true
+  end
+  if (text:gsub("%f[%w_]input%s*%.%s*[%a_]", "")):find("%f[%w_]input%f[^%w_]") then
+    return
+  end
+  for _, name in ipairs(names.sorted(input)) do
+    if not read[name] then
+      require("skillrt.report.output").say("warning", require("skillrt.report.text").escape(
+        ("--set %s: nothing in %s reads it%s"):format(name, skill.source, names.suggest(name, read))))
+    end
+  end
+end
+
 return M

@@ -278,7 +278,7 @@ function format.stop(self, record, out)
     return
   end
   self.status = status
-  if status == "completed" then
+  if status == "completed" and reason ~= "nothing_ran" then
     add(out, "good", "=== All actions completed ===")
   elseif reason == "blocked" or reason == "no_action_selected" then
     add(out, "warning", "No action selected, terminating.")

@@ -67,6 +67,10 @@ end
 
 -- Reads a file within the time there is; what takes longer is read once more (R177).
 local function read(path, seconds)
+  local info = files.stat(path)
+  if info and info.kind ~= "file" then
+    return nil, ("%s: is no file, and reading it might never end"):format(path), "invalid"
+  end
   for attempt = 1, 2 do
     local began = core.mono_ns()
     local text, message, code = files.read(path, LONGEST)

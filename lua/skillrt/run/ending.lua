@@ -7,6 +7,9 @@ local steady = require("skillrt.run.steady")
 
 local M = {}
 
+-- Ends that a run comes to when nothing is left to run: without a step they say nothing of its work.
+local NOTHING_LEFT <const> = { task_completed = true, all_phases_completed = true }
+
 ---The last record.
 ---@param self skillrt.Policy
 ---@param status string
@@ -15,6 +18,10 @@ local M = {}
 ---@param due integer|nil  UTC ms: when it goes on by itself
 function M.stop(self, status, reason, message, due)
   self.over, self.stopped = true, { status, reason }
+  if NOTHING_LEFT[reason] and self.books.finished == 0 then
+    reason, message = "nothing_ran", "no step ran: no condition of any held"
+    self.stopped[2] = reason
+  end
   message = message and self.steps.printable(message)
   local limit = self.run.limits:named(reason)
   if reason == "rolled_back" then

@@ -144,6 +144,9 @@ local function run_script(script, options, args)
     if not ready then
       return nil, why, "invalid"
     end
+    if not args.quiet and options.input then
+      loaded.say_unread(value, options.input)
+    end
     if args.reset then
       local kept, problem, cause = require("skillrt.cli.reset").aside(args.work_dir)
       if not kept then

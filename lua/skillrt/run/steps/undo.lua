@@ -2,7 +2,8 @@
 -- each once, by steps of their own (docs/protocol.md, "Undoing").
 --
 -- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all
--- others, so a crash loses and repeats nothing of it. A step that was under way is cleaned up so, too. Called by scheduler.lua and steps.lua.
+-- others, so a crash loses and repeats nothing of it. A step that was under way is cleaned up so, too. Called by
+-- scheduler.lua and steps.lua.
 
 local state = require("skillrt.skill.state")
 
@@ -72,7 +73,8 @@ function M.definition(steps, id)
   end
   local by = not cleans and type(one.undo) == "string" and declared(skill, one.undo) or nil
   local own = { id = id, name = id, kind = "action", is_undo = true, undo = false, protocol = true, terminal = false,
-    prepare = not cleans and ask_first(steps, one) or nil, max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
+    prepare = not cleans and ask_first(steps, one) or nil,
+    max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
     alternative = false, is_bare = false }
   if by then
     own.cleanup = by.cleanup or false
