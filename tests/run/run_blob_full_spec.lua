@@ -18,6 +18,8 @@ describe("a value kept apart that the disk does not take", function()
     assert.truthy(run.out:find("paused (store_failed): 1 step", 1, true), run.out)
     assert.truthy(run.err:find("w/blobs", 1, true), run.err)
     os.remove(folder.path .. "/w/blobs")
+    local status = kit.run(folder, { "status", "w" })
+    assert.truthy(status.out:find("paused (store_failed)", 1, true), status.out .. status.err) -- as the program said
     local again = kit.run(folder, { "resume", "w" })
     assert.equal(0, again.code, again.err)
     assert.truthy(again.out:find("Completed: large", 1, true), again.out)

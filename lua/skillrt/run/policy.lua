@@ -398,6 +398,9 @@ function Policy:stop(why, where)
   if FAILED[why] then
     self:forget()
   end
+  for i = why == "store_failed" and math.max(#self.out, #self.blobs) or 0, 1, -1 do
+    self.out[i], self.blobs[i] = nil, nil -- what the store did not take: the last words have to fit
+  end
 end
 
 return M
