@@ -328,6 +328,32 @@ describe("a run that ended", function()
     assert.equal("p q", R.ids(result.state.phases_completed))
   end)
 
+  it("is retried from scratch only after it is said what that costs; then everyone is asked again", function()
+    for _, ending in ipairs { "slip", "failure" } do
+      local dir, sent, call = place()
+      local definition = one(function(_, ctx)
+        ctx.used { tokens = 70 }
+        assert(ctx.await(call "first"))
+        assert(ctx.await(call("look", nil, { idempotent = true })))
+        if R.exists(dir .. "/go") then
+          return { good = true }
+        elseif ending == "slip" then
+          error "a slip"
+        end
+        return nil, "no"
+      end)
+      assert(R.run(definition, { work_dir = dir }))
+      R.write(dir .. "/go", "")
+      local refused, message = skillrt.retry(dir, { skill = R.skill(definition), from_scratch = true })
+      assert.is_nil(refused)
+      assert.matches("2 recorded calls are forgotten and sent again; used so far: 70 tokens", message)
+      assert.matches("may have acted, and will a second time:%s+call 1 to sh", message)
+      assert.same({ 1, 1 }, { sent "first", sent "look" })
+      local result = assert(skillrt.retry(dir, { skill = R.skill(definition), from_scratch = true, yes = true }))
+      assert.same({ "completed", 2, 2 }, { result.status, sent "first", sent "look" }, result.message)
+    end
+  end)
+
   it("of an action that may run several times is retried, and not held for one that makes no progress", function()
     local dir = place()
     local definition = { actions = { { id = "a", max_runs = 5,

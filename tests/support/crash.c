@@ -111,7 +111,7 @@ static bool episode(struct crash *c, bool resume, const char *answer, bool all) 
 
 /* What a person says to a question of the skill's, or of who was asked in its place. */
 static const char *said(const struct crash *c) {
-  return strstr(c->message, "Send it again?") ? "retry" : "accept";
+  return strstr(c->message, " again?") ? "retry" : "accept";
 }
 
 static bool until_asked(struct crash *c, bool resume, const char *answer) {
@@ -146,7 +146,8 @@ static bool complete(struct crash *c) {
       faulty_clock(c->faulty, wall, 1);
       continue;
     }
-    if (c->hung || strcmp(c->reason, "internal") == 0 || strcmp(c->reason, "script_error") == 0)
+    if (c->hung || strcmp(c->reason, "internal") == 0 ||
+        (strcmp(c->reason, "script_error") == 0 && strcmp(c->status, "failed") == 0))
       return false; /* nothing harms it any more */
     if (crash_ended(c)) return true;
     answer = strcmp(c->reason, "needs_decision") == 0 ? "retry" : NULL;

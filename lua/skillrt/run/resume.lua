@@ -14,6 +14,7 @@ local question_of = require("skillrt.skill.question")
 local questions = require("skillrt.run.questions")
 local programs = require("skillrt.run.calls.programs")
 local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
 local snapshot = require("skillrt.run.snapshot")
 local state = require("skillrt.skill.state")
 local views = require("skillrt.run.views")
@@ -102,16 +103,62 @@ local function ways_on(policy)
   return ways[1] and table.concat(ways, ", ") or ("`skillrt log %s` shows what led to it"):format(dir)
 end
 
+-- What is performed again where a run is resumed that had ended.
+local function to_resume(policy)
+  for _, one in ipairs(policy.run.skill.actions) do
+    if one.resumable and (policy.books.completed[one.id] or policy.books.failed[one.id]) then
+      return { id = one.id, kind = "action" }
+    end
+  end
+  local failed = policy.books.last_failed
+  return failed and is_declared(policy.run.skill, failed) and failed or nil
+end
+
+-- A step that waits for its code to be fixed.
+local function slipped(books, id)
+  for _, step in pairs(books.steps) do
+    if step.since and not step.sub and (not id or step.id == id) then
+      return step
+    end
+  end
+end
+
+-- What it costs to ask everyone again is said first.
+local function check_scratch(policy, id)
+  if policy.session.yes then
+    return
+  end
+  local books = policy.books
+  local step, acted = slipped(books, id) or (books.held or {})[id] or {}, {}
+  local count = 0
+  for place, known in pairs(step.known or {}) do
+    count = count + (known.to and not known.pure and 1 or 0)
+    acted[#acted + 1] = repeats.acted(known) and ("call %s to %s"):format(place, known.to) or nil
+  end
+  table.sort(acted)
+  local used = {}
+  for _, name in ipairs(names.sorted(books.spent_by[id] or {})) do
+    local what = name:match("^usage%.(.+)$")
+    used[#used + 1] = what and ("%s %s"):format(books.spent_by[id][name], what) or nil
+  end
+  error({ code = "changed", message = ("%s: %s from scratch: %d recorded %s forgotten and sent again; used so far: %s; "
+    .. "%s\ngo on with --from-scratch --yes"):format(policy.run.work_dir, id, count,
+    count == 1 and "call is" or "calls are",
+    used[1] and table.concat(used, ", ") or "nothing that is counted",
+    acted[1] and "may have acted, and will a second time:\n" .. names.lines(acted, 10) or "none may have acted") }, 0)
+end
+
 -- What a person wants tried again: what failed last; or what is named, where it failed, was skipped or decided about.
 local function to_retry(policy)
   local books, wanted = policy.books, policy.session.retry
   if wanted == true then
-    return books.last_failed
+    return books.last_failed or policy.session.from_scratch and (slipped(books) or to_resume(policy)) or nil
   end
   for kind, list in pairs({ action = policy.run.skill.actions, phase = policy.run.skill.phases }) do
     for _, one in ipairs(list) do
       local id = one.id
-      if id == wanted and (books.failed[id] or books.skipped[id] or books.given_up[id] or (books.held or {})[id]
+      local may = policy.session.from_scratch and (slipped(books, id) or books.completed[id])
+      if id == wanted and (may or books.failed[id] or books.skipped[id] or books.given_up[id] or (books.held or {})[id]
         or (books.decided or {})[id]) then
         return { id = id, kind = kind }
       end
@@ -131,10 +178,13 @@ local function check_status(policy)
       end
       refuse("missing", "Phase not found: %s%s", from, names.suggest(from, ids))
     end
-  elseif policy.session.retry and books.reason == "script_error" then
+  elseif policy.session.retry and books.reason == "script_error" and not policy.session.from_scratch then
     policy.session.retry = nil -- its step is open, and is resumed
   elseif policy.session.retry then
     local failed = to_retry(policy)
+    if failed and policy.session.from_scratch then
+      check_scratch(policy, failed.id)
+    end
     if not failed then
       refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
     elseif not is_declared(policy.run.skill, failed) then
@@ -226,22 +276,16 @@ local function over_terminals(policy, but)
   return list[1] and list
 end
 
--- What is performed again where a run is resumed that had ended.
-local function to_resume(policy)
-  for _, one in ipairs(policy.run.skill.actions) do
-    if one.resumable and (policy.books.completed[one.id] or policy.books.failed[one.id]) then
-      return { id = one.id, kind = "action" }
-    end
-  end
-  local failed = policy.books.last_failed
-  return failed and is_declared(policy.run.skill, failed) and failed or nil
-end
-
 local function take_retry(policy)
   local failed = to_retry(policy)
   local forget = over_terminals(policy, failed.id)
   local move = policy.run.skill.machine and require("skillrt.run.moves").back(policy.run, failed.id) or nil
-  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, forget = forget or nil, move = move }))
+  if policy.books.completed[failed.id] then
+    forget = forget or json.array({})
+    forget[#forget + 1] = failed.id
+  end
+  assert(policy:emit({ t = "retry", [failed.kind] = failed.id, scratch = policy.session.from_scratch, forget = forget,
+    move = move }))
 end
 
 -- A run that ended is resumed: the action of a workflow is performed again, or the step that failed last, with all the

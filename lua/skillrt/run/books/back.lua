@@ -40,13 +40,24 @@ end
 ---A failed step is tried again: what stands in its way is forgotten.
 ---@param self skillrt.Books
 ---@param record table
-function M.retry(self, record)
+---@param close_step fun(books: skillrt.Books, step: skillrt.Step, at: integer)
+function M.retry(self, record, close_step)
   self.retrying, self.stands = record.action or record.phase, record.stands
   local is_error = not record.stands or self.failed[self.retrying] or self.given_up[self.retrying]
   if (self.free_errors or 0) > 0 and self.given_up[self.retrying] then
     self.free_errors = self.free_errors - 1
   end
   failed.forgive(self, self.retrying)
+  if record.scratch then -- all that it had got, too
+    for _, step in pairs(self.steps) do
+      if step.id == self.retrying and step.sub == self.sub then
+        close_step(self, step, record.at)
+      end
+    end
+    if self.held then
+      self.held[self.retrying] = nil
+    end
+  end
   if self.decided then
     self.decided[self.retrying] = nil -- a later decision
   end
