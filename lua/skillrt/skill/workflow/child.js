@@ -13,11 +13,19 @@ delete process.env.SKILLRT_REALM;
 
 // ---- meta: a literal in front of the script ----
 
-class Fault extends Error {}
+// What is wrong with a script, in words of ours. Nothing else that is thrown is looked at: it may be the script's, and
+// to ask it anything is to call it.
+const faults = new WeakSet();
+const refuse = (message) => {
+  const error = new Error(message);
+  faults.add(error);
+  throw error;
+};
+const words = (error) => (faults.has(error) ? error.message : 'the script threw where it may not');
 
 const fault = (text, at, message) => {
   const line = text.slice(0, at).split('\n').length;
-  throw new Fault(`line ${line}: ${message}`);
+  refuse(`line ${line}: ${message}`);
 };
 
 function literal(text, start) {
@@ -105,14 +113,14 @@ const HEAD = /^(?:\uFEFF)?(?:#![^\n]*)?(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|(['"])u
 // { meta, body }: the script as one that may stand in a function, line by line as it was.
 function read(source) {
   const head = HEAD.exec(source);
-  if (!head) throw new Fault('is no workflow script: it must begin with `export const meta = { name, description }`');
+  if (!head) refuse('is no workflow script: it must begin with `export const meta = { name, description }`');
   const { value: meta } = literal(source, head[0].length);
-  if (meta === null || typeof meta !== 'object' || Array.isArray(meta)) throw new Fault('meta must be an object');
+  if (meta === null || typeof meta !== 'object' || Array.isArray(meta)) refuse('meta must be an object');
   for (const field of ['name', 'description']) {
-    if (typeof meta[field] !== 'string' || meta[field] === '') throw new Fault(`meta.${field} must be a text`);
+    if (typeof meta[field] !== 'string' || meta[field] === '') refuse(`meta.${field} must be a text`);
   }
   if (meta.phases !== undefined && !(Array.isArray(meta.phases) && meta.phases.every((one) => typeof one?.title === 'string'))) {
-    throw new Fault('meta.phases must be a list of objects with a title');
+    refuse('meta.phases must be a list of objects with a title');
   }
   const at = head[0].lastIndexOf('export');
   return { meta, body: source.slice(0, at) + '      ' + source.slice(at + 6) };
@@ -122,12 +130,12 @@ function read(source) {
 
 const places = new AsyncLocalStorage();
 const context = vm.createContext(Object.create(null), { codeGeneration: { strings: false, wasm: false } });
-const inside = (code, filename, columnOffset = 0) => new vm.Script(code, {
+const compiled = (code, filename, columnOffset = 0) => new vm.Script(code, {
   filename,
   columnOffset,
   // a text, and not an error of ours: import() hands on what is thrown here
   importModuleDynamically() { throw 'import is not there in a workflow'; }, // eslint-disable-line no-throw-literal
-}).runInContext(context);
+});
 
 const next = () => {
   const here = places.getStore();
@@ -135,7 +143,7 @@ const next = () => {
   return here.path === '' ? `${here.count}` : `${here.path}/${here.count}`;
 };
 const within = (path, begin) => { places.run({ path, count: 0 }, begin); };
-const realm = inside(REALM, 'realm.js')(next, within);
+const realm = compiled(REALM, 'realm.js').runInContext(context)(next, within);
 
 // The shebang and the mark at the front are no statements; the script's lines keep their numbers.
 function compile(source, name) {
@@ -146,13 +154,15 @@ function compile(source, name) {
   // in node 18 what import() gives is a promise of ours: not even words that look like it may be there
   const loads = parseInt(process.versions.node, 10) < 20 && /\bimport(?:\s|\/\*[^]*?\*\/|\/\/.*)*\(/.exec(text);
   if (loads) fault(text, loads.index, 'import(...) is not there in a workflow');
+  let main;
   try {
-    inside(`${alone}${text}\n} })`, name, -alone.length);
-    return { meta, main: inside(`${front}${text}\n})()`, name, -front.length) };
-  } catch (error) {
-    const where = /^([^\n]*:\d+)\n/.exec(error?.stack ?? '')?.[1];
-    throw new Fault(`${where ?? name}: ${error?.message ?? error}`);
+    compiled(`${alone}${text}\n} })`, name, -alone.length);
+    main = compiled(`${front}${text}\n})()`, name, -front.length);
+  } catch (error) { // a SyntaxError of our own realm: nothing of the script has run
+    const where = /^([^\n]*:\d+)\n/.exec(error.stack)?.[1];
+    refuse(`${where ?? name}: ${error.message}`);
   }
+  return { meta, main: main.runInContext(context) };
 }
 
 // ---- messages ----
@@ -173,7 +183,7 @@ function take(message) {
   } else if (message.script) { // a nested one
     const { at, source, name, args } = message.script;
     let main;
-    try { ({ main } = compile(source, name)); } catch (error) { return realm.refuse(at, error.message); }
+    try { ({ main } = compile(source, name)); } catch (error) { return realm.refuse(at, words(error)); }
     realm.nested(at, main, args ?? '');
   } else if (message.answer) {
     const { at, value, error } = message.answer;
@@ -198,7 +208,7 @@ async function hear(line) {
       await rest();
       said = JSON.parse(realm.take());
     } catch (error) {
-      said = { asks: [], done: { error: error instanceof Fault ? error.message : `${error?.stack ?? error}`, fault: true } };
+      said = { asks: [], done: { error: words(error), fault: true } };
     }
     have = one.n;
   }

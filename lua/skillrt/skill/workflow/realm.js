@@ -141,11 +141,57 @@
   });
   globalThis.console = Object.freeze({ log: api.log, info: api.log, warn: api.log, error: api.log, debug: api.log });
 
+  // ---- what may not be changed ----
+
+  // The language as scripts find it, and the names above, stay as they are: what our own code and node's call is never
+  // a script's. A property of a prototype may still be set on what inherits from it, as in `error.name = 'Mine'`.
+  const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+  const { ownKeys } = Reflect;
+  const NativeErrors = [Error, AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
+  const inherited = new Set([Object, Function, Array, Promise, ...NativeErrors].map((one) => one.prototype));
+  const settable = (owner, key, value, enumerable) => defineProperty(owner, key, {
+    enumerable,
+    configurable: false,
+    get() { return value; },
+    set(own) {
+      if (this === owner) throw new TypeError(`${String(key)} of the language cannot be changed in a workflow`);
+      defineProperty(this, key, { value: own, writable: true, enumerable: true, configurable: true });
+    },
+  });
+  const frozen = new Set([globalThis]);
+  const harden = (value) => {
+    if (value === null || (typeof value !== 'object' && typeof value !== 'function') || frozen.has(value)) return;
+    frozen.add(value);
+    for (const key of ownKeys(value)) {
+      const { value: held, get, set, enumerable, configurable } = getOwnPropertyDescriptor(value, key);
+      if (inherited.has(value) && configurable && !get && !set) settable(value, key, held, enumerable);
+      for (const one of [held, get, set]) harden(one);
+    }
+    freeze(value);
+    harden(getPrototypeOf(value));
+  };
+  defineProperty(Error, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
+  for (const hidden of [function* () {}, async function* () {}, async () => {}, [][Symbol.iterator](), ''[Symbol.iterator](),
+    new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), 'a'.matchAll(/a/g), (function* () {})(), (async function* () {})(),
+    getPrototypeOf(Int8Array)]) {
+    harden(typeof hidden === 'function' ? hidden.prototype : undefined);
+    harden(getPrototypeOf(hidden));
+  }
+  for (const key of ownKeys(globalThis)) {
+    const { value, configurable } = getOwnPropertyDescriptor(globalThis, key);
+    harden(value);
+    if (configurable) defineProperty(globalThis, key, { value, writable: false, configurable: false });
+  }
+
   // ---- for the host: texts in, texts out ----
 
   let done = null;
   const failure = (error) => {
-    const stack = error instanceof Error && typeof error.stack === 'string' ? error.stack : '';
+    let stack = '';
+    try {
+      const text = error instanceof Error ? error.stack : '';
+      if (typeof text === 'string') stack = text;
+    } catch { /* it has none that can be shown */ }
     return { error: shown(error), stack };
   };
   return {
