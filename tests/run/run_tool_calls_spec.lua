@@ -189,6 +189,32 @@ describe("a tool loop", function()
     assert.same({ false, false }, { R.exists(base .. "/ran"), R.exists(base .. "/ran2") })
   end)
 
+  it("shows the repository that lies there: not what core.worktree, a .git file or a link says; a linked worktree of it, too", function()
+    local wire, base = WIRES.anthropic, R.folder()
+    local function sh(text) assert(os.execute(("cd '%s' && { %s; } >/dev/null 2>&1"):format(base, text))) end
+    sh "mkdir other in; echo hidden > other/h; echo hidden > h; cd in; git init -q .; git config user.email a@b; git config user.name n"
+    sh "cd in; echo one > f; echo x > h; git add .; git commit -qm first; echo two > f; git worktree add -q ../tree; echo 3 > ../tree/f"
+    sh("cp -r in moved; cd moved; git config core.worktree '" .. base .. "/other'")
+    sh("cd other; git init -q .; git config user.email a@b; git config user.name n; git add .; git commit -qm hidden; echo hidden2 > h")
+    sh "mkdir named sly common linked refs; echo \"gitdir: $PWD/other/.git\" > named/.git; cp named/.git sly/was; ln -s ../other/.git linked/.git"
+    sh "cd sly; mkdir -p g/worktrees/w; cp ../other/.git/HEAD ../other/.git/index g/worktrees/w; echo ../../../../other/.git > g/worktrees/w/commondir"
+    sh "cd sly; echo $PWD/.git > g/worktrees/w/gitdir; echo gitdir: $PWD/g/worktrees/w > .git"
+    sh "cd common; git init -q .; echo $OLDPWD >/dev/null; echo ../../other/.git > .git/commondir"
+    sh "cd refs; git init -q .; rm -r .git/refs .git/objects; ln -s ../../other/.git/refs .git; ln -s ../../other/.git/objects .git"
+    for place, wanted in pairs { moved = "-one\n+two", named = "leads to another folder", sly = "leads to another folder",
+      linked = "leads to another folder", common = "leads to another folder", refs = "leads to another folder", tree = "-one\n+3" } do
+      local asked = #server.log()
+      local calls = { { id = "g1", name = "git_diff", input = { stat = false } }, { id = "g2", name = "git_diff", input = { ref = "HEAD" } } }
+      local result = run({ tools = { git_diff = { cwd = base .. "/" .. place } }, agents = { model = wire.agent(server.url .. "/plan") } },
+        { ("/status/500\n"):rep(asked) .. raw(wire.asks(calls)), raw(wire.says(GOOD)) })
+      assert.equal("completed", result.status, result.message)
+      for _, one in ipairs(wire.results(select(2, server.request(asked + 2)))) do
+        assert.is_nil(one[2]:find("hidden", 1, true), place .. one[2])
+        assert.truthy(one[2]:find(wanted, 1, true), place .. one[2])
+      end
+    end
+  end)
+
   it("does not take what a tool gave for other arguments, where the script has changed", function()
     local used = {}
     local function made(n)

@@ -97,6 +97,28 @@ describe("a secret", function()
     assert.equal(1, seen)
   end)
 
+  it("that an agent's URL or headers take from the environment comes back in no answer, error, report or journal", function()
+    local token, part = 'tok-"en"/4711-canary', "path-of-a-tenant-0815"
+    for _, reply in ipairs { { 200, json.encode { status = "completed", summary = "was sent " .. token .. " at " .. part } },
+      { 400, json.encode { error = { message = "no such token: " .. token .. " of " .. part } } } } do
+      local server <close> = setmetatable(R.server(R.raw(("HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s")
+        :format(reply[1], #reply[2], reply[2])) .. "\n"), { __close = function(self) self.stop() end })
+      local folder <close> = kit.folder()
+      folder.file("s.lua", ([[local skillrt = require "skillrt"
+        return skillrt.skill { name = "s", limits = { max_errors = 1, max_retries = 0 }, agents = { far = skillrt.agent.http {
+          url = "SERVER/plan?tenant={env.TENANT}", headers = { Authorization = "Bearer {env.FAR}" } } },
+          actions = { { id = "a", agent = "far", prompt = "go\nthere" } } }]]):gsub("SERVER", function() return server.url end))
+      local run = kit.run(folder, { "s.lua", "--work-dir", "w", env = ("FAR=%s TENANT=%s"):format(kit.quoted(token), part) })
+      assert.equal(reply[1] == 200, run.code == 0, run.out .. run.err)
+      assert.truthy(server.request(1):find("Bearer " .. token, 1, true))
+      run.out = run.out .. run.err .. kit.run(folder, { "log", "w" }).out .. kit.run(folder, { "report", "w" }).out
+      for _, text in ipairs { token, json.encode(token):sub(2, -2), part } do
+        assert.same({}, holding(folder.path .. "/w", text), text)
+        assert.is_nil(run.out:find(text, 1, true), text)
+      end
+    end
+  end)
+
   it("comes from the environment, or a file that nobody else may read; one that is missing or short is refused", function()
     local folder <close> = kit.folder()
     folder.file("s.lua", 'return require "skillrt".skill { name = "s", state = { has = #require "skillrt".secret "TOKEN_X" }, '

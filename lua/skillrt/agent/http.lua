@@ -213,6 +213,7 @@ function M:request(task, text)
     body = body,
     declared = { url = declared_url, headers = declared_headers, body = declared_body },
     judge = condition.of_status,
+    secrets = values.secrets[1] and values.secrets or nil,
     gate = gate_of(self, url, headers),
     connect_timeout = self.connect_timeout,
     idle_timeout = self.idle_timeout,

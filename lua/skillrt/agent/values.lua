@@ -18,6 +18,7 @@ end
 ---@class skillrt.Values
 ---@field real table<string, any>
 ---@field declared table<string, any>
+---@field secrets string[]  what of the environment was filled in: no reply may bring it back
 local Values = {}
 Values.__index = Values
 
@@ -39,7 +40,7 @@ end
 ---@param text string  the whole text of the task
 ---@return skillrt.Values
 function M.new(agent, task, text)
-  local step = task.action or task.phase or {}
+  local step, secrets = task.action or task.phase or {}, {}
   local whole = lazily(agent, task, text)
   local real = {
     input = task.input or {},
@@ -52,7 +53,9 @@ function M.new(agent, task, text)
       return text
     end,
     env = function(name)
-      return os.getenv(name)
+      local value = os.getenv(name)
+      secrets[#secrets + 1] = value
+      return value
     end,
   }
   setmetatable(real, { __index = task })
@@ -64,7 +67,7 @@ function M.new(agent, task, text)
       return ("{env.%s}"):format(name)
     end,
   }
-  return setmetatable({ real = real, declared = setmetatable(declared, { __index = real }) }, Values)
+  return setmetatable({ real = real, declared = setmetatable(declared, { __index = real }), secrets = secrets }, Values)
 end
 
 ---Fills a text; the second value is the text as it was declared.

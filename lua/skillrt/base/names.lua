@@ -158,6 +158,31 @@ end
 -- own the store knows.
 local VIEWS = { ["state.json"] = true, ["execution-state.json"] = true, context = true, sub = true }
 
+-- What HFS+ ignores in a name, and what NTFS does: blanks and dots at its end, and what follows a colon.
+local IGNORED <const> = { "\u{200B}", "\u{200C}", "\u{200D}", "\u{200E}", "\u{200F}", "\u{FEFF}" }
+for code = 0x202A, 0x202E do
+  IGNORED[#IGNORED + 1] = utf8.char(code)
+end
+for code = 0x206A, 0x206F do
+  IGNORED[#IGNORED + 1] = utf8.char(code)
+end
+
+---Whether a path leads into what git takes for a repository of its own, on any file system (as git's own checks say).
+---@param path string
+---@return boolean
+function M.is_git(path)
+  for part in path:gmatch("[^/\\]+") do
+    for _, ignored in ipairs(IGNORED) do
+      part = part:gsub(ignored, "")
+    end
+    part = part:gsub(":.*$", ""):gsub("[ .]+$", ""):lower()
+    if part == ".git" or part == "git~1" then
+      return true
+    end
+  end
+  return false
+end
+
 ---Whether a confined path below the work directory is one of the run's own files.
 ---@param path string
 ---@return boolean

@@ -2,6 +2,7 @@
 -- nothing, and runs no diff program, filter, hook, monitor or transport that a repository names.
 
 local command = require("skillrt.tool.command")
+local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local roots_of = require("skillrt.tool.roots")
 
@@ -38,9 +39,66 @@ local function add_paths(argv, paths)
   end
 end
 
+-- What a repository may take other repositories' contents by.
+local BORROWS <const> = { "commondir", "objects/info/alternates", "objects/info/http-alternates" }
+local OWN <const> = { "HEAD", "index", "packed-refs", "objects", "objects/info", "objects/pack", "refs", "refs/heads",
+  "refs/tags" }
+
+-- Why a .git folder is not read: what it holds lies elsewhere.
+local function borrowed(own)
+  for _, name in ipairs(BORROWS) do
+    if files.stat(own .. "/" .. name) then
+      return name
+    end
+  end
+  for _, name in ipairs(OWN) do
+    local info = files.stat(own .. "/" .. name)
+    if info and info.kind == "link" then
+      return name
+    end
+  end
+end
+
+local function same(one, other)
+  local a, b = files.stat(one), files.stat(other)
+  return a and b and a.id == b.id
+end
+
+-- The .git of a linked worktree: only where the repository knows it as one of its own.
+local function linked(top)
+  local text = files.kept(top, ".git", 4096)
+  local own = text and text:match("^gitdir: ([^\n]+)\n?$")
+  own = own and files.join(top, own)
+  local common = own and own:match("^(.*)/worktrees/[^/]+$")
+  local back = common and files.kept(own, "gitdir", 4096)
+  local known = back and same(top .. "/.git", (back:gsub("\n$", ""))) and files.kept(own, "commondir", 64) == "../..\n"
+  return known and own, known and common
+end
+
+-- The repository that a folder is in, by where it lies: neither core.worktree nor a .git file may name another folder.
+local function repository(cwd)
+  local top, info = cwd:gsub("(.)/+$", "%1"), nil
+  repeat
+    info = files.stat(top .. "/.git")
+    top = info and top or top ~= "/" and (top:match("^(.+)/[^/]*$") or "/") or nil
+  until info or not top
+  if not top then
+    return nil, "Not a git repository: " .. names.show(cwd)
+  end
+  local own, common = top .. "/.git", top .. "/.git"
+  if info.kind ~= "directory" then
+    own, common = linked(top)
+  end
+  local problem = own and borrowed(common)
+  if not own or problem then
+    return nil, ("%s/.git: leads to another folder (%s), which is not read"):format(top, problem or "a link or a .git file")
+  end
+  return { "--git-dir=" .. own, "--work-tree=" .. top }
+end
+
 -- Switches off the programs through which the repository's own configuration has its files read (filter.NAME.clean).
 local function add_filters(tool, ctx, argv, cwd)
-  local asked = table.move(SAFE, 1, #SAFE, 1, {})
+  local asked = table.move(argv, 1, #argv, 1, {})
   table.move({ "config", "-z", "--name-only", "--show-scope", "--get-regexp", "^filter[.]" }, 1, 6, #asked + 1, asked)
   local reply, message, _, bad = ctx.await({ kind = "command", argv = asked, cwd = cwd, timeout = tool.timeout,
     acts = false, idempotent = true })
@@ -63,7 +121,13 @@ local function perform(tool, ctx, arguments, task)
   if not cwd then
     return nil, message
   end
+  local where
+  where, message = repository(cwd)
+  if not where then
+    return nil, message
+  end
   local argv = table.move(SAFE, 1, #SAFE, 1, {})
+  table.move(where, 1, #where, #argv + 1, argv)
   message = add_filters(tool, ctx, argv, cwd)
   if message then
     return nil, message

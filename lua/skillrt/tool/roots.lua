@@ -25,14 +25,24 @@ local function below(base, path)
   end
 end
 
+-- A path without "." and doubled slashes: one file has one spelling, and so lies in one root.
+local function normal(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    parts[#parts + 1] = part ~= "." and part or nil
+  end
+  return (files.is_absolute(path) and "/" or "") .. table.concat(parts, "/")
+end
+
 -- The root that a path lies in, and the path below it: of several the innermost, a relative one in the first.
 local function placed(roots, path)
-  local best, name
+  local best, name, longest
+  path = files.is_absolute(path) and normal(path) or path
   for _, root in ipairs(roots) do
-    local base = root.path:gsub("(.)/+$", "%1")
+    local base = normal(root.path)
     local rest = below(base, path)
-    if rest and (not best or #root.path > #best.path) then
-      best, name = root, rest
+    if rest and (not best or #base > longest) then
+      best, name, longest = root, rest, #base
     end
   end
   if best then

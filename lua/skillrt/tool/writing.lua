@@ -39,8 +39,8 @@ local function place_of(tool, task, path)
     return nil, message
   elseif place.name == "." then
     return nil, path .. ": is a folder"
-  elseif ("/" .. place.name .. "/"):find("/.git/", 1, true) then
-    return nil, path .. ": lies in .git, where nothing is written"
+  elseif names.is_git(place.name) then
+    return nil, path .. ": is in .git, or in what some file systems take for it; tools may not write there"
   elseif is_of_run(place, task) then
     return nil, path .. ": is a file of the run itself"
   end

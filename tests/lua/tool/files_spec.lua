@@ -130,6 +130,32 @@ describe("tools for files", function()
     sh "find . -type f -exec sha256sum {} + | sort > ../after && cmp ../before ../after && rm ../before ../after"
   end)
 
+  it("write into no .git, however a file system spells it; a name that only begins so is a name", function()
+    local all = { roots = { write = { base .. "/out" } } }
+    for _, name in ipairs { ".GIT", ".Git", ".git.", ".git ", ".git. .", "GIT~1", ".git::$INDEX_ALLOCATION", ".g\u{200C}it", "\u{FEFF}.git",
+      ".gi\u{206B}t", "sub/.GIT", "sub\\.git" } do
+      local text, message = use("write_file", { path = "out/" .. name .. "/hooks/pre-commit", content = "x" }, all)
+      assert.is_nil(text, name)
+      assert.matches("is in %.git", message, name)
+    end
+    for _, name in ipairs { ".gitignore", ".github/x.yml", "git/x", "a.git/x", "git~10" } do
+      assert.matches("^written", (use("write_file", { path = "out/" .. name, content = "x" }, all)), name)
+    end
+  end)
+
+  it("of two roots, one in the other, have the rights of the inner one, however the path or the root is spelled", function()
+    for _, roots in ipairs { { write = { base }, read = { base .. "/in" } }, { write = { base .. "//////////////" }, read = { base .. "/./in/" } } } do
+      for _, path in ipairs { "in/new", base .. "/in/new", base .. "/./in/new", base .. "//in//new", "./in/./new", base .. "/in/./d/../new" } do
+        assert.is_nil((use("write_file", { path = path, content = "x" }, { roots = roots })), path)
+      end
+      assert.is_false(R.exists(base .. "/in/new"))
+      assert.matches("^written", (use("write_file", { path = "out/new", content = "x" }, { roots = roots })))
+      roots = { read = { base .. "//////////////" }, write = { base .. "/in" } }
+      assert.matches("^written", (use("write_file", { path = base .. "/./in/free", content = "x" }, { roots = roots })))
+      assert.is_nil((use("write_file", { path = "out/other", content = "x" }, { roots = roots })))
+    end
+  end)
+
   it("write whole files, and edit what stands there once; modes stay", function()
     assert.equal("written: out/new/c.txt, 3 bytes", (use("write_file", { path = "out/new/c.txt", content = "abc" })))
     local one = assert(tool.check("edit", { roots = { write = { base .. "/out", "/elsewhere" } } }, "s"))

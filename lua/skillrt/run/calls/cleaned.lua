@@ -4,6 +4,7 @@
 -- Pure. Called by over.lua.
 
 local hidden = require("skillrt.base.secrets")
+local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
 
 local M = {}
@@ -16,8 +17,11 @@ local FIELDS <const> = { "body", "extra", "message" }
 -- A short one is a word ("none", "ollama"), which servers of one's own are given for a key, and no secret.
 local function without(text, secrets)
   for _, secret in ipairs(secrets) do
-    if #secret >= SHORTEST and text:find(secret, 1, true) then
-      text = text:gsub(secret:gsub("%W", "%%%0"), "{key}")
+    local escaped = #secret >= SHORTEST and assert(json.encode(secret)):sub(2, -2)
+    for _, found in ipairs(escaped and { secret, escaped ~= secret and escaped or nil } or {}) do
+      if text:find(found, 1, true) then
+        text = text:gsub(found:gsub("%W", "%%%0"), "{key}")
+      end
     end
   end
   return text
