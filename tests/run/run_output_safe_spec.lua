@@ -140,3 +140,25 @@ describe("a view", function()
     assert.truthy(run.err:find("context/secret.json: leads through a link", 1, true), run.err)
   end)
 end)
+
+describe("a skill's specs and prompts", function()
+  after_each(R.clean)
+
+  it("are read below its folder, through no link: a link to a key outside is refused, and nobody is asked", function()
+    local folder <close> = kit.folder()
+    folder.file("key", "PRIVATE")
+    assert(os.execute(("cd '%s' && mkdir -p skill/specs && cd skill && ln -s ../../key specs/a.md && ln -s .. up"):format(folder.path)))
+    for _, field in ipairs { 'specs = { "specs/a.md" }', 'specs = { "up/key" }', 'one = "specs/a.md"', 'one = "up/key"' } do
+      local prompt = field:match "one = (.*)" or '"say it"'
+      folder.file("skill/s.lua", ([[local skillrt = require "skillrt"
+        return skillrt.skill { name = "s", SPECS agents = { a = skillrt.agent.command { "sh", "-c",
+          "cat > asked; echo '{\"status\":\"completed\",\"summary\":\"x\"}'", stdin = "{prompt}" } },
+          actions = { { id = "a", agent = "a", prompt = PROMPT } } }]]):gsub("SPECS", field:find "^specs" and field .. "," or "")
+        :gsub("PROMPT", prompt))
+      local run = kit.run(folder, { "skill/s.lua", "--work-dir", "w" })
+      assert.not_equal(0, run.code, field)
+      assert.truthy((run.out .. run.err):find("leads through a link", 1, true), run.out .. run.err)
+      assert.is_nil(folder.read "asked")
+    end
+  end)
+end)

@@ -196,15 +196,18 @@ describe("a tool loop", function()
     sh "cd in; echo one > f; echo x > h; git add .; git commit -qm first; echo two > f; git worktree add -q ../tree; echo 3 > ../tree/f"
     sh("cp -r in moved; cd moved; git config core.worktree '" .. base .. "/other'")
     sh("cd other; git init -q .; git config user.email a@b; git config user.name n; git add .; git commit -qm hidden; echo hidden2 > h")
-    sh "mkdir named sly common linked refs; echo \"gitdir: $PWD/other/.git\" > named/.git; cp named/.git sly/was; ln -s ../other/.git linked/.git"
-    sh "cd sly; mkdir -p g/worktrees/w; cp ../other/.git/HEAD ../other/.git/index g/worktrees/w; echo ../../../../other/.git > g/worktrees/w/commondir"
+    sh "mkdir named sly common linked refs"
+    sh "echo \"gitdir: $PWD/other/.git\" > named/.git; cp named/.git sly/was; ln -s ../other/.git linked/.git"
+    sh "cd sly; mkdir -p g/worktrees/w"
+    sh "cd sly; cp ../other/.git/HEAD ../other/.git/index g/worktrees/w; echo ../../../../other/.git > g/worktrees/w/commondir"
     sh "cd sly; echo $PWD/.git > g/worktrees/w/gitdir; echo gitdir: $PWD/g/worktrees/w > .git"
-    sh "cd common; git init -q .; echo $OLDPWD >/dev/null; echo ../../other/.git > .git/commondir"
+    sh "cd common; git init -q .; echo ../../other/.git > .git/commondir"
     sh "cd refs; git init -q .; rm -r .git/refs .git/objects; ln -s ../../other/.git/refs .git; ln -s ../../other/.git/objects .git"
     for place, wanted in pairs { moved = "-one\n+two", named = "leads to another folder", sly = "leads to another folder",
       linked = "leads to another folder", common = "leads to another folder", refs = "leads to another folder", tree = "-one\n+3" } do
       local asked = #server.log()
-      local calls = { { id = "g1", name = "git_diff", input = { stat = false } }, { id = "g2", name = "git_diff", input = { ref = "HEAD" } } }
+      local calls = { { id = "g1", name = "git_diff", input = { stat = false } },
+        { id = "g2", name = "git_diff", input = { ref = "HEAD" } } }
       local result = run({ tools = { git_diff = { cwd = base .. "/" .. place } }, agents = { model = wire.agent(server.url .. "/plan") } },
         { ("/status/500\n"):rep(asked) .. raw(wire.asks(calls)), raw(wire.says(GOOD)) })
       assert.equal("completed", result.status, result.message)

@@ -15,7 +15,7 @@ local function prompt_text(run, prompt)
   if kept or prompt:find("[\n ]") then
     return kept or prompt
   end
-  local text, message = files.read(files.join(run.skill.dir, prompt))
+  local text, message = files.kept(run.skill.dir, prompt)
   if not text then
     error({ message = ("prompt %s"):format(message), code = "missing" }, 0)
   end

@@ -77,7 +77,8 @@ end
 
 -- The repository that a folder is in, by where it lies: neither core.worktree nor a .git file may name another folder.
 local function repository(cwd)
-  local top, info = cwd:gsub("(.)/+$", "%1"), nil
+  local info
+  local top = cwd:gsub("(.)/+$", "%1")
   repeat
     info = files.stat(top .. "/.git")
     top = info and top or top ~= "/" and (top:match("^(.+)/[^/]*$") or "/") or nil
@@ -91,7 +92,8 @@ local function repository(cwd)
   end
   local problem = own and borrowed(common)
   if not own or problem then
-    return nil, ("%s/.git: leads to another folder (%s), which is not read"):format(top, problem or "a link or a .git file")
+    problem = problem or "a link or a .git file"
+    return nil, ("%s/.git: leads to another folder (%s), which is not read"):format(top, problem)
   end
   return { "--git-dir=" .. own, "--work-tree=" .. top }
 end

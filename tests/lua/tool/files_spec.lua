@@ -144,8 +144,10 @@ describe("tools for files", function()
   end)
 
   it("of two roots, one in the other, have the rights of the inner one, however the path or the root is spelled", function()
-    for _, roots in ipairs { { write = { base }, read = { base .. "/in" } }, { write = { base .. "//////////////" }, read = { base .. "/./in/" } } } do
-      for _, path in ipairs { "in/new", base .. "/in/new", base .. "/./in/new", base .. "//in//new", "./in/./new", base .. "/in/./d/../new" } do
+    for _, roots in ipairs { { write = { base }, read = { base .. "/in" } },
+      { write = { base .. "//////////////" }, read = { base .. "/./in/" } } } do
+      for _, path in ipairs { "in/new", base .. "/in/new", base .. "/./in/new", base .. "//in//new", "./in/./new",
+        base .. "/in/./d/../new" } do
         assert.is_nil((use("write_file", { path = path, content = "x" }, { roots = roots })), path)
       end
       assert.is_false(R.exists(base .. "/in/new"))

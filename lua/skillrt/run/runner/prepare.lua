@@ -74,7 +74,7 @@ local function pins_of(skill)
     for _, one in ipairs(list) do
       local prompt = one.prompt
       if prompt and not prompt:find("[\n ]") and not prompts[prompt] then
-        local text, message, code = files.read(files.join(skill.dir, prompt))
+        local text, message, code = files.kept(skill.dir, prompt)
         if not text then
           return nil, ("%s: prompt %s"):format(one.id, message), code
         end

@@ -24,7 +24,7 @@ end
 function M.read(skill, keep)
   for _, path in ipairs(skill.specs or {}) do
     local there = files.join(skill.dir, path)
-    local text, message, code = files.read(there, MAXIMUM)
+    local text, message, code = files.kept(skill.dir, path, MAXIMUM)
     if not text then
       local absent = not files.stat(there)
       return refused(skill, there, absent and "is missing" or message:sub(#there + 3), absent and "missing" or code)
