@@ -81,7 +81,7 @@ describe("docs/scripting.md", function()
     assert.same(known(skill_of { actions = ONE }, "strategy", "config source"), named(part("## A skill", "## Actions")))
     local action = named(part("## Actions", "## Phases"))
     assert.same(known(skill_of { actions = ONE }, "effects", ""), action)
-    for _, name in ipairs { "priority", "max_runs", "repeatable", "terminal", "optional", "cost" } do
+    for _, name in ipairs { "priority", "max_runs", "repeatable", "resumable", "terminal", "optional", "cost" } do
       action[name] = nil
     end
     for name in pairs(named(part("## Phases", "## Steps and calls"))) do
