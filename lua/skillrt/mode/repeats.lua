@@ -131,7 +131,9 @@ function M.resumed(books, one)
     return nil
   end
   local is_retried = books.retrying == one.id and not books.stands
-  if held.blame and (is_retried or one.repeatable or not M.obstacle(held, held.blame)) then
+  local blamed = held.known[held.blame]
+  local may = not (blamed and blamed.decided) and (one.repeatable or not M.obstacle(held, held.blame))
+  if held.blame and (is_retried or may) then
     from[1] = held.blame
   end
   for place, known in pairs(held.known) do

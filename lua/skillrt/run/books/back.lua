@@ -58,7 +58,7 @@ function M.retry(self, record, close_step)
       self.held[self.retrying] = nil
     end
   end
-  if self.decided then
+  if self.decided and not record.stands then
     self.decided[self.retrying] = nil -- a later decision
   end
   if record.action then
