@@ -89,6 +89,20 @@ describe("skillrt resume", function()
     assert.truthy(run.err:find("Phase not found: 03-c", 1, true))
   end)
 
+  it("performs nothing of a completed run again, also where its script loads a helper", function()
+    local folder <close> = kit.folder()
+    folder.file("inner.lua", [[local skillrt = require "skillrt"
+return skillrt.skill { name = "outer", actions = { { id = "a", run = function(_, ctx)
+  assert(ctx.await { kind = "command", argv = { "sh", "-c", "echo paid >> bill" } })
+end } } }]])
+    folder.file("outer.lua", 'return dofile "inner.lua"')
+    assert.equal(0, kit.run(folder, { "outer.lua", "--work-dir", "w" }).code)
+    local run = kit.run(folder, { "resume", "w" })
+    assert.equal(2, run.code)
+    assert.truthy(run.err:find("the run is completed", 1, true), run.err)
+    assert.equal("paid\n", folder.read "bill")
+  end)
+
   it("says what was under way and what is completed, and repeats no finished step (R69, R87)", function()
     local folder <close> = kit.folder()
     folder.file("slow.lua", [[

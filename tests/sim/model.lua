@@ -78,7 +78,8 @@ function RULES.result(run, entry, complain)
   if call.state == "finished" then
     complain(entry, "it has a result already")
   end
-  call.state = "finished"
+  local is_given_up = call.idem and entry.failed and entry.failed.class == "canceled"
+  call.state = is_given_up and "due" or "finished" -- nobody waited for it: a step that is resumed may
 end
 
 function RULES.doubt(run, entry, complain)
@@ -93,8 +94,10 @@ function RULES.answer(run, entry, complain)
   if not entry.c then
     return
   end
-  local call = call_of(step_of(run, entry, complain), entry)
-  call.state = entry.value == "retry" and "due" or call.state
+  for _, one in ipairs { entry, table.unpack(entry.also or {}) } do -- one answer for all calls of an interruption
+    local call = call_of(step_of(run, one, complain), one)
+    call.state = entry.value == "retry" and "due" or call.state
+  end
 end
 
 function RULES.fail(run, entry, complain)

@@ -112,6 +112,9 @@ local function decisions(skill, rough)
       value = rough and DECISIONS[sim.draw(3) + 1] or "retry"
       if value == "retry" then
         allow(list, one)
+        for _, more in ipairs(one.also or {}) do -- one question for all calls of an interruption
+          allow(list, more)
+        end
       end
     elseif one.question.options then
       value = one.question.options[rough and sim.draw(#one.question.options) + 1 or 1].id

@@ -14,7 +14,7 @@
 local M = {}
 
 ---What a step that failed has got, and is resumed with.
-M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed" }
+M.HELD = { "known", "order", "values", "notes", "rounds", "tools", "generations", "talks", "blamed", "acted_in" }
 
 ---Kinds of calls that leave the run: they may act, and limits count them.
 M.ACTS = { http = true, command = true, session = true, host = true, ["local"] = true }
@@ -36,7 +36,7 @@ end
 
 -- The first place at or below one where something may have acted.
 local function acted_at(step, blame)
-  local first
+  local first = (not blame or step.acted_in and is_at(step.acted_in, blame)) and step.acted_in or nil
   for place, known in pairs(step.known or {}) do
     local is_meant = not blame or is_at(place, blame)
     if is_meant and M.acted(known) and (not first or place < first) then
@@ -70,14 +70,14 @@ end
 ---@param step skillrt.Step
 ---@param record table  its `fail` or `skip`
 function M.hold(books, step, record)
-  if next(step.known) == nil or record.move and record.move.to then
+  if next(step.known) == nil and not step.acted_in or record.move and record.move.to then
     return -- nothing, or the table of its machine says what follows
   end
   local held = { number = step.number, attempt = step.attempt, why = record.message or record.why,
     blame = record.blame }
   for _, field in ipairs(M.HELD) do
-    local list = step[field]
-    held[field] = list and next(list) ~= nil and list or nil
+    local value = step[field]
+    held[field] = (type(value) ~= "table" or next(value) ~= nil) and value or nil
   end
   books.held = books.held or {}
   books.held[step.id] = held

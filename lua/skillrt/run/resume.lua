@@ -168,6 +168,19 @@ local function to_retry(policy)
     names.show(wanted))
 end
 
+-- Whether a file that decides is another one than when the run began. A helper that is new is none: what loads it
+-- changed, or loads it late.
+local function has_changed(policy)
+  local before, now = policy.books.pins, policy.session.pins
+  M.take_helpers(before, now, policy.run.skill)
+  for _, name in ipairs(M.changed_files(before, now)) do
+    if not name:find("^helper .* %(new%)$") then
+      return true
+    end
+  end
+  return false
+end
+
 local function check_status(policy)
   local books, from = policy.books, policy.session.from
   if from then
@@ -192,7 +205,7 @@ local function check_status(policy)
         failed.kind, failed.id, ways_on(policy))
     end
   elseif books.status == "aborted" or books.status == "completed" and not policy.session.add
-    and not M.changed_files(books.pins, policy.session.pins)[1] then
+    and not has_changed(policy) then
     refuse(
       "invalid",
       "%s: the run is %s (%s); there is nothing to go on with",

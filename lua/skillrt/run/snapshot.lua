@@ -29,7 +29,7 @@ local APART <const> = { steps = true, open = true, state = true, newest = true, 
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations", "ms", "loose", "cut", "sub", "edge", "tools", "talks", "stage", "undoes", "late", "people_ms",
-  "tool_set", "whole", "phases", "since", "blamed",
+  "tool_set", "whole", "phases", "since", "blamed", "acted_in",
 }
 
 -- A step that is under way: what the books know of it, and how its state differs from the present one.

@@ -30,7 +30,6 @@ end
 ---@type table<string, "position"|"grows"|"passes"|"apart">
 M.BOOKS = classes({
   position = [[runs completed skipped failed outputs given_up handlers returned last_failed loop_end fatal history_most
-  position = [[runs completed skipped failed outputs given_up handlers returned last_failed loop_end fatal history_most
     rounds checkpoint abort plan tool_set phases held decided]],
   grows = [[run_id skill version mode input pins context_strategy started_at args cwd format session contexts
     last_step finished at status reason message limit due spent spent_by chosen same added bounds active opened_at

@@ -7,6 +7,7 @@ local failed = require("skillrt.run.books.failed")
 local repeats = require("skillrt.mode.repeats")
 local spent = require("skillrt.run.books.spent")
 local under_way = require("skillrt.run.books.under_way")
+local calls = setmetatable({}, { __index = function(_, key) return require("skillrt.run.books.calls")[key] end })
 local phased = setmetatable({}, { __index = function(_, key) return require("skillrt.run.books.phased")[key] end })
 
 local M = {}
@@ -74,7 +75,7 @@ local function resume(books, step, from)
   end
   step.attempt, step.since, step.told = held.attempt + 1, held.attempt, true
   books.held[step.id] = nil
-  require("skillrt.run.books.calls").drop(step, { from = from })
+  calls.drop(step, { from = from })
 end
 
 ---A step begins.
