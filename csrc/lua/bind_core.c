@@ -233,12 +233,35 @@ static int search_embedded(lua_State *L) {
   return 2;
 }
 
+/* A folder somebody happens to stand in is no place to look for modules: what LUA_PATH or Lua's own
+ * default names relative to it is left out. The table package is on top. */
+static void keep_absolute(lua_State *L, const char *field) {
+  lua_getfield(L, -1, field);
+  const char *place = lua_tostring(L, -1);
+  luaL_Buffer kept;
+  luaL_buffinit(L, &kept);
+  for (bool first = true; place && *place;) {
+    size_t size = strcspn(place, ";");
+    if (*place == '/') {
+      if (!first) luaL_addchar(&kept, ';');
+      luaL_addlstring(&kept, place, size);
+      first = false;
+    }
+    place += size + (place[size] == ';');
+  }
+  luaL_pushresult(&kept);
+  lua_setfield(L, -3, field);
+  lua_pop(L, 1);
+}
+
 int core_install(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   lua_pushcfunction(L, luaopen_skillrt_core);
   lua_setfield(L, -2, "skillrt.core");
   lua_pop(L, 1);
   lua_getglobal(L, "package");
+  keep_absolute(L, "path");
+  keep_absolute(L, "cpath");
   lua_getfield(L, -1, "searchers");
   for (lua_Integer i = luaL_len(L, -1); i >= 2; i--) {
     lua_rawgeti(L, -1, i);

@@ -11,6 +11,7 @@ local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
 local ordered = require("skillrt.base.ordered")
 local single = require("skillrt.base.single")
+local system = require("skillrt.base.system")
 
 local M = {}
 
@@ -168,12 +169,18 @@ local function lua_file_of(self, name)
   return package.searchpath(name, beside) or package.searchpath(name, self.env.package.path)
 end
 
--- What is no Lua file of the script's: a module of ours, one in C.
+-- What is no Lua file of the script's: a module of ours or one that we use, from where the system has it; another
+-- one in C from where the script says.
 local function outside(self, name)
-  local path, cpath = package.path, package.cpath
-  package.path, package.cpath = self.env.package.path, self.env.package.cpath
-  local ok, value, where = pcall(require, name)
-  package.path, package.cpath = path, cpath
+  local ok, value, where
+  if name:find("^skillrt") then
+    ok, value, where = pcall(require, name)
+  elseif name == "lpeg" or name == "yaml" or name == "cjson" then
+    ok, value, where = pcall(system.require, name)
+  end
+  if not ok then
+    ok, value, where = system.from(self.env.package.path, self.env.package.cpath, name)
+  end
   if not ok then
     error(value, 3)
   end

@@ -17,7 +17,7 @@
 --   binary       operator, left, right
 --   logical      operator ("&&" "||" "??"), terms      two or more, nested ones of one kind flattened
 --   conditional  test, yes, no
-local lpeg = require "lpeg"
+local lpeg = require "skillrt.base.system".require "lpeg"
 local complaint = require "skillrt.expr.complaint"
 local number = require "skillrt.expr.number"
 local plain = require "skillrt.expr.plain"

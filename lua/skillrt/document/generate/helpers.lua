@@ -1,7 +1,7 @@
 -- document/generate/helpers.lua: small pieces of JavaScript and TypeScript for generated documents (R71-R74, F50).
 --
 -- Pure text in, text out; knows no config and no files. Called by state_schema, orchestrator.
-local lpeg = require "lpeg"
+local lpeg = require "skillrt.base.system".require "lpeg"
 
 local B, C, Carg, Cs, P, R, S = lpeg.B, lpeg.C, lpeg.Carg, lpeg.Cs, lpeg.P, lpeg.R, lpeg.S
 

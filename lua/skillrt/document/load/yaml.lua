@@ -188,7 +188,7 @@ local function compose(self)
 end
 
 local function parser_of()
-  local ok, yaml = pcall(require, "yaml")
+  local ok, yaml = pcall(require("skillrt.base.system").require, "yaml")
   if not ok or type(yaml) ~= "table" or not yaml.parser then
     return nil, "reading YAML needs lyaml: install lua-yaml (Debian) or lyaml (LuaRocks)"
   end

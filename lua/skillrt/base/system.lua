@@ -1,0 +1,41 @@
+-- base/system.lua: modules that are not ours (lpeg, yaml, cjson), from where the system has them.
+--
+-- Lua's own search ends in the current folder, where a stranger's files may lie: nothing relative is looked at.
+
+local M = {}
+
+---`require`, with other places to look in. As pcall gives it.
+---@param path string
+---@param cpath string
+---@param name string
+---@return boolean ok
+---@return any value_or_message
+---@return any where
+function M.from(path, cpath, name)
+  local own_path, own_cpath = package.path, package.cpath
+  package.path, package.cpath = path, cpath
+  local ok, value, where = pcall(require, name)
+  package.path, package.cpath = own_path, own_cpath
+  return ok, value, where
+end
+
+local function absolute(places)
+  local kept = {}
+  for place in places:gmatch("[^;]+") do
+    kept[#kept + 1] = place:sub(1, 1) == "/" and place or nil
+  end
+  return table.concat(kept, ";")
+end
+
+---`require` of what is no module of ours. Raises where the system has none.
+---@param name string
+---@return any
+function M.require(name)
+  local ok, value, where = M.from(absolute(package.path), absolute(package.cpath), name)
+  if not ok then
+    error(value, 0)
+  end
+  return value, where
+end
+
+return M
