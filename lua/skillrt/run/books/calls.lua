@@ -212,7 +212,7 @@ function M.round(step, record, seq)
     if at == place and not known[at] then
       break
     elseif places.is_below(at, place) then
-      step.acted_in = step.acted_in or known[at] and known[at].acted and place or nil -- a round that acted did so for good
+      step.acted_in = step.acted_in or known[at] and known[at].acted and place or nil
       known[at] = nil
     else
       count = count + 1
