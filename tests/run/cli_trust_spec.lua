@@ -168,7 +168,9 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
       words.env = other
       local run = kit.run(folder, words)
       assert.equal(8, run.code, words[1] .. run.err)
-      assert.truthy(run.err:find("asks.js: is a workflow script that nobody has said may run here", 1, true), run.err)
+      assert.truthy(run.err:find("w: is a run that was begun elsewhere and names code that nobody has said may run here", 1,
+        true), run.err)
+      assert.truthy(run.err:find("asks.js", 1, true), run.err)
     end
     local run = kit.run(folder, { "answer", "w", "x", "--trust", env = other })
     assert.equal(0, run.code, run.err)
@@ -192,5 +194,99 @@ return await agent('judge ' + found.length, { phase: 'Judge' })
     assert.same({ "project", "given" }, { table.unpack(result("a", "review")) })
     assert.same({ "own", "given" }, { table.unpack(result("b", "own")) })
     assert.equal(2, kit.run(folder, { "run", "nowhere", env = env }).code)
+  end)
+end)
+
+describe("the gate", function()
+  -- A folder whose code says so when it is loaded, and stops at a question.
+  local function asking(folder, name)
+    os.execute(("mkdir -p '%s/%s'"):format(folder.path, name))
+    folder.file(name .. "/part.txt", "return 1\n")
+    folder.file(name .. "/skill.lua", [[io.open("loaded", "a"):write("x"):close()
+dofile(debug.getinfo(1, "S").source:match "^@(.*)/" .. "/part.txt")
+return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+  return { said = ctx.ask { question = "go?" } } end } } }]])
+    return "XDG_STATE_HOME=" .. folder.path .. "/state"
+  end
+
+  it("lets nothing of a trusted folder run that changed, whoever takes its run up", function()
+    local folder <close> = kit.folder()
+    local env = asking(folder, "s")
+    assert.equal(3, kit.run(folder, { "run", "s", "--trust", "--work-dir", "w", env = env }).code)
+    os.remove(folder.path .. "/loaded")
+    folder.file("s/part.txt", "return 2\n")
+    for _, words in ipairs { { "resume", "w", "--wait" }, { "answer", "w", "x" }, { "abort", "w" }, { "explain", "w" },
+      { "replay", "w" }, { "retry", "w" }, { "run", "s" }, { "check", "s" }, { "graph", "s" } } do
+      words.env = env
+      local run = kit.run(folder, words)
+      assert.equal(8, run.code, words[1] .. ": " .. run.out .. run.err)
+      assert.is_nil(folder.read "loaded", words[1])
+    end
+  end)
+
+  it("goes by what a path is, not by its name", function()
+    for _, name in ipairs { "x.lua", "y.js", "z.json" } do
+      local folder <close> = kit.folder()
+      local env = asking(folder, name)
+      local run = kit.run(folder, { "run", name, env = env })
+      assert.equal(8, run.code, name .. run.err)
+      assert.is_nil(folder.read "loaded", name)
+    end
+  end)
+
+  it("takes no code of ours for what stands behind a carriage return", function()
+    local folder <close> = kit.folder()
+    local env = asking(folder, "s")
+    os.remove(folder.path .. "/s/part.txt")
+    folder.file("s/skill.lua", [[
+-- s: run with `skillrt run .` in this folder]] .. "\rio.open('loaded', 'w'):close()\n" .. [[
+local skillrt = require "skillrt"
+local folder = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "."
+
+return skillrt.from_config(folder .. "/skill-config.json", { folder = folder })
+]])
+    assert.equal(8, kit.run(folder, { "check", "s", env = env }).code)
+    assert.is_nil(folder.read "loaded")
+  end)
+
+  it("loads nothing that a stranger's run names, and starts no agent of its journal", function()
+    local folder <close> = kit.folder()
+    local mine = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    folder.file("mine.lua", [[io.open("loaded", "a"):write("x"):close()
+return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+  return { said = ctx.ask { question = "go?" } } end } } }]])
+    assert.equal(3, kit.run(folder, { "mine.lua", "--work-dir", "w", env = mine }).code)
+    os.remove(folder.path .. "/loaded")
+    for _, words in ipairs { { "resume", "w", "--wait" }, { "answer", "w", "x" }, { "abort", "w" }, { "explain", "w" },
+      { "replay", "w" } } do
+      words.env = "XDG_STATE_HOME=" .. folder.path .. "/other"
+      local run = kit.run(folder, words)
+      assert.equal(8, run.code, words[1] .. ": " .. run.out .. run.err)
+      assert.is_nil(folder.read "loaded", words[1])
+    end
+    assert.equal(0, kit.run(folder, { "answer", "w", "x", env = mine }).code)
+  end)
+
+  it("shows every program with all of its words, and every strategy of a config", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    os.execute(("mkdir -p '%s/s/strategies'"):format(folder.path))
+    local servers, long = {}, ("w"):rep(300)
+    for i = 1, 60 do
+      servers[i] = ('"s%02d": { "command": "prog%02d", "args": ["%s", "last%02d"] }'):format(i, i, long, i)
+    end
+    folder.file("s/SKILL.md", "---\nname: s\ndescription: d\n---\nDo it.\n")
+    folder.file("s/.mcp.json", '{ "mcpServers": { ' .. table.concat(servers, ", ") .. " } }")
+    local run = kit.run(folder, { "run", "s", "--agent", "dry", env = env, "--", "task" })
+    assert.equal(8, run.code, run.err)
+    for i = 1, 60 do
+      assert.truthy(run.err:find(("last%02d"):format(i), 1, true), i)
+    end
+    os.execute(("mkdir -p '%s/c/strategies'"):format(folder.path))
+    folder.file("c/skill-config.json", '{ "skill_name": "c" }')
+    folder.file("c/strategies/own.lua", "return {}")
+    run = kit.run(folder, { "run", "c/skill-config.json", env = env })
+    assert.equal(8, run.code, run.err)
+    assert.truthy(run.err:find("strategies/own.lua", 1, true), run.err)
   end)
 end)

@@ -218,13 +218,9 @@ local function accepting(dir, options, message)
     text_of.escape(text_of.shell(dir)), flags)
 end
 
--- What lies where the run's skill came from is asked about as when it begins: the directory may be another's.
-local function may_load(args)
+local function may_load(dir, args)
   return function(script, first)
-    if script:find("%.lua$") or type(first.agent) == "table" and first.agent.kind == "dry" then
-      return true
-    end
-    return require("skillrt.cli.trust").check(script, args)
+    return require("skillrt.cli.trust").check_run(dir, first, args, false, script)
   end
 end
 
@@ -239,7 +235,7 @@ function M.go_on(dir, options, args)
   if problem then
     return M.refused(problem, "invalid")
   end
-  options.agent, options.attended, options.may_load = agent, M.can_ask(args), may_load(args)
+  options.agent, options.attended, options.may_load = agent, M.can_ask(args), may_load(dir, args)
   options.watcher, problem = require("skillrt.report.watch").new(args)
   if not options.watcher then
     return M.refused(problem, "invalid")

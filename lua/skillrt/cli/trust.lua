@@ -51,6 +51,27 @@ local function ask(code, path, lines)
   return answer:find("^%s*[yY]") ~= nil
 end
 
+-- Whether this code may run: it is known, or the command line or a person says so.
+local function decide(code, path, args, looks)
+  local trust = require("skillrt.document.trust")
+  if not code or looks and not code.loads or trust.is_trusted(code) then
+    return true
+  end
+  local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
+  local lines = not args.trust and told(code, path, args) or nil
+  if not args.trust and not (can_ask and ask(code, path, lines)) then
+    local text = "%s: %s that nobody has said may run here:\n%s\nlook at it, then run it once with --trust"
+    local what = code.script and "is a workflow script"
+      or code.run and "is a run that was begun elsewhere and names code" or "holds code"
+    return nil, text:format(path, what, table.concat(lines, "\n")), "changed"
+  end
+  local ok, message = trust.remember(code, path)
+  if not ok and not args.trust then
+    return nil, message, "invalid"
+  end
+  return true
+end
+
 ---Whether what lies at a path may run; else why not, and the code of the error.
 ---@param path string
 ---@param args table  trust, quiet, json, rest
@@ -60,23 +81,34 @@ end
 ---@return string? message
 ---@return string? code
 function M.check(path, args, looks, specs)
-  local trust = require("skillrt.document.trust")
-  local code = trust.code(path, nil, specs)
-  if not code or looks and not code.loads or trust.is_trusted(code) then
+  return decide(require("skillrt.document.trust").code(path, nil, specs), path, args, looks)
+end
+
+---Whether what a run's journal names may be loaded, before a byte of it runs. A run that was begun elsewhere is a
+---stranger's, whatever it names; one that this user began here names a script of their own, or a folder.
+---@param dir string
+---@param first table  the run's first record
+---@param args table
+---@param looks boolean?
+---@param script string?  in place of the one that the journal names
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.check_run(dir, first, args, looks, script)
+  if not require("skillrt.base.seal").is_ours(first) then
+    local ok, message, code = decide(require("skillrt.document.trust").code_of_run(first), dir, args)
+    if not ok then
+      return nil, message, code
+    end
+  elseif type(first.agent) == "table" and first.agent.kind == "dry" then
     return true
   end
-  local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
-  local lines = not args.trust and told(code, path, args) or nil
-  if not args.trust and not (can_ask and ask(code, path, lines)) then
-    local text = "%s: %s that nobody has said may run here:\n%s\nlook at it, then run it once with --trust"
-    local what = code.script and "is a workflow script" or "holds code"
-    return nil, text:format(path, what, table.concat(lines, "\n")), "changed"
+  local path = script or first.script
+  path = path == first.script and first.folder or path
+  if path:find("%.lua$") and not require("skillrt.base.files").is_folder(path) then
+    return true
   end
-  local ok, message = trust.remember(code, path)
-  if not ok and not args.trust then
-    return nil, message, "invalid"
-  end
-  return true
+  return M.check(path, args, looks)
 end
 
 return M

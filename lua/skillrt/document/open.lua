@@ -4,6 +4,7 @@
 
 local files = require("skillrt.base.files")
 local script = require("skillrt.document.script")
+local is_skill = require("skillrt.skill").is
 
 local M = {}
 
@@ -40,7 +41,11 @@ function M.load(path, options)
   elseif kind == "script" then
     return script.run(path, options and options.drawn)
   end
-  return require("skillrt.document.load").load(path, options)
+  local skill, message, code, more = require("skillrt.document.load").load(path, options)
+  if is_skill(skill) then
+    skill.folder = path -- what was named: a run is resumed only where that may be loaded
+  end
+  return skill, message, code, more
 end
 
 require("skillrt.skill").open = M.load

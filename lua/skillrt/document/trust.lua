@@ -12,6 +12,8 @@ local M = {}
 local MAX_FILE <const> = 4 << 20
 local MAX_FILES <const> = 500
 local MAX_NESTED <const> = 8
+-- Of more files in a folder, and of larger ones, size and time are looked at.
+local MAX_READ <const> = 4000
 
 ---Where it is remembered; nil: there is no home.
 ---@return string?
@@ -31,6 +33,9 @@ local OURS <const> = "local skillrt = require " .. '"skillrt" '
 
 local function is_ours(text)
   local code = {}
+  if text:find("\r", 1, true) then
+    return false -- where Lua ends a comment, and a line of ours does not
+  end
   for line in text:gmatch("[^\n]+") do
     if not line:find("^%s*%-%-") then
       code[#code + 1] = line
@@ -63,6 +68,7 @@ end
 ---@field digest string
 ---@field loads boolean   some of it runs when the skill is only looked at
 ---@field script boolean? it is a workflow script
+---@field run boolean?    it is what a run's journal names, which was begun elsewhere
 ---@field files { name: string, lines: integer, signs: string[] }[]
 ---@field calls string[]  what a config starts, and whom it sends to
 
@@ -75,7 +81,7 @@ local function line_of(list)
   for _, word in ipairs(list) do
     words[#words + 1] = tostring(word)
   end
-  return table.concat(words, " "):sub(1, 200)
+  return table.concat(words, " ")
 end
 
 -- What an agent of a config starts or sends to, as deep as chains go; skills that it names are looked at, too.
@@ -92,7 +98,7 @@ local function add_calls(code, where, agent, dir, depth)
   if argv then
     code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, line_of(argv))
   end
-  local leave = table.move(type(agent.args) == "table" and agent.args or {}, 1, 20, 1, {})
+  local leave = type(agent.args) == "table" and { table.unpack(agent.args) } or {}
   table.insert(leave, 1, agent.permission)
   if leave[1] then
     code.calls[#code.calls + 1] = ("%s: %s with %s"):format(where, tostring(agent.kind), line_of(leave))
@@ -139,8 +145,11 @@ local function add_config(code, path, dir, depth)
   end
 end
 
--- What a trusted script may run, too: a change of it is asked about.
-local HELPERS <const> = { "**/*.js", "**/*.mjs", "**/*.sh", "**/*.py" }
+-- Kinds of files that nothing runs: documents and pictures. A change of any other is asked about.
+local HARMLESS <const> = {}
+for kind in ("md png jpg jpeg gif svg webp pdf"):gmatch("%a+") do
+  HARMLESS[kind] = true
+end
 
 local function add_files(code, dir, list)
   for i, name in ipairs(list) do
@@ -194,6 +203,35 @@ local function add_servers(code, path)
   code.parts[#code.parts + 1] = text and "mcp " .. files.digest(text) or nil
 end
 
+-- Whether a folder is one that a run left.
+local function is_run(path)
+  return files.stat(path .. "/run.lock") ~= nil and files.is_folder(path .. "/journal")
+end
+
+-- What lies below a folder and is not harmless, through links as a script would go; `seen` counts.
+local function add_rest(code, dir, prefix, seen, depth)
+  local list = depth <= MAX_NESTED and files.list(files.join(dir, prefix)) or {}
+  table.sort(list, function(a, b)
+    return a.name < b.name
+  end)
+  for _, entry in ipairs(list) do
+    local name = prefix .. entry.name
+    local path = files.join(dir, name)
+    if files.is_folder(path) then
+      if entry.name ~= ".git" and not is_run(path) then
+        add_rest(code, dir, name .. "/", seen, depth + 1)
+      end
+    elseif not HARMLESS[(entry.name:match("%.(%a+)$") or ""):lower()] then
+      seen.count = seen.count + 1
+      local info = files.stat(path)
+      local small = seen.count <= MAX_READ and info and info.size <= MAX_FILE
+      local said = small and files.digest(files.read(path, MAX_FILE) or "")
+        or info and ("%d %d"):format(info.size, info.mtime_ns) or ""
+      code.parts[#code.parts + 1] = ("%s %s"):format(name, said)
+    end
+  end
+end
+
 local function code_of_folder(dir, depth)
   local code = { files = {}, calls = {}, parts = {}, loads = false }
   if not files.stat(dir .. "/skill.lua") then
@@ -202,14 +240,14 @@ local function code_of_folder(dir, depth)
     local lua = files.glob(dir, "**/*.lua") or {}
     code.loads = #without_specs(lua) > 1 or not is_ours(read(dir, "skill.lua"))
     add_files(code, dir, code.loads and lua or {})
-    for _, pattern in ipairs(code.loads and HELPERS or {}) do
-      add_files(code, dir, files.glob(dir, pattern) or {})
-    end
   end
   for _, name in ipairs({ "skill-config.json", "workflow.json" }) do
     add_config(code, dir .. "/" .. name, dir, depth)
   end
   add_servers(code, dir .. "/.mcp.json")
+  if code.loads or #code.parts > 0 then
+    add_rest(code, dir, "", { count = 0 }, 0)
+  end
   return code
 end
 
@@ -238,6 +276,7 @@ function M.code(path, depth, specs)
     return M.code(files.dirname(path), depth + 1)
   elseif path:find("%.json$") then
     code = { files = {}, calls = {}, parts = {}, loads = false }
+    add_files(code, files.dirname(path), files.glob(files.dirname(path), "strategies/*.lua") or {})
     add_config(code, path, files.dirname(path), depth)
   end
   if specs then
@@ -250,6 +289,25 @@ function M.code(path, depth, specs)
   end
   code.digest, code.parts = files.digest(table.concat(code.parts, "\n")), nil
   return code
+end
+
+---What a run that was begun elsewhere would start.
+---@param first table  the run's first record
+---@return skillrt.Code
+function M.code_of_run(first)
+  local json = require("skillrt.base.json")
+  local calls = {}
+  for _, field in ipairs({ "script", "folder", "agent", "strategy" }) do
+    local value = first[field]
+    if value ~= nil then
+      local text = type(value) == "string" and value or json.encode(value)
+      calls[#calls + 1] = ("its journal names the %s %s"):format(field, text)
+    end
+  end
+  local said = table.concat(calls, "\n")
+  local script = type(first.script) == "string" and files.read(first.script, MAX_FILE) or ""
+  return { run = true, files = {}, calls = calls, loads = true,
+    digest = files.digest("run\n" .. said .. files.digest(script)) }
 end
 
 ---Whether this code was trusted before, as it is.
@@ -285,19 +343,12 @@ end
 function M.lines(code)
   local out = {}
   for i, one in ipairs(code.files) do
-    if i > 20 then
-      out[i] = ("and %d more"):format(#code.files - 20)
-      break
-    end
     local signs = #one.signs > 0 and "uses " .. table.concat(one.signs, ", ")
       or code.script and "runs in a node of its own without files, network or clock, and asks agents"
       or "calls nothing that its words tell"
     out[i] = ("%s: %d lines, %s"):format(one.name, one.lines, signs)
   end
-  for i = 1, math.min(#code.calls, 20) do
-    out[#out + 1] = code.calls[i]
-  end
-  return out
+  return table.move(code.calls, 1, #code.calls, #out + 1, out)
 end
 
 return M

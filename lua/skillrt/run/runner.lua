@@ -15,6 +15,7 @@ local limits = require("skillrt.skill.limits")
 local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
 local reading = require("skillrt.run.runner.reading")
+local seal = require("skillrt.base.seal")
 local skill_of = require("skillrt.skill")
 local watchers = require("skillrt.run.watchers")
 
@@ -182,7 +183,7 @@ end
 local function first_record(parts, given)
   local run = parts.run
   local skill, args = run.skill, run.args
-  return {
+  local first = {
     t = "run",
     format = books_of.FORMAT,
     run = parts.run_id,
@@ -195,6 +196,7 @@ local function first_record(parts, given)
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
     context = skill.context, session = skill.contexts and given.session or nil,
     script = skill.source and absolute(skill.source) or nil,
+    folder = skill.folder and absolute(skill.folder) or nil,
     strategy = prepare.strategy_name(given.strategy),
     agent = prepare.agent_name(given.agent),
     limits = given.limits, bounds = limits.bounds(skill),
@@ -202,6 +204,8 @@ local function first_record(parts, given)
     cwd = given.cwd or files.current(),
     skillrt = core.version,
   }
+  first.seal = seal.of(first)
+  return first
 end
 
 -- What a policy is made of, whether its run begins or goes on; nil, message, code.

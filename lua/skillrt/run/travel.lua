@@ -12,6 +12,7 @@ local moments = require("skillrt.run.books.moments")
 local output_files = require("skillrt.run.output_files")
 local reading = require("skillrt.run.runner.reading")
 local rolled_files = require("skillrt.run.travel.rolled_files")
+local seal = require("skillrt.base.seal")
 local state = require("skillrt.skill.state")
 local views = require("skillrt.run.views")
 
@@ -167,10 +168,12 @@ function M.fork(dir, place, out, set)
       return nil, ("%s is a field of the runtime's; it cannot be set"):format(key), "invalid"
     end
   end
+  local is_ours = seal.is_ours(first)
   local from = { run = first.run, dir = files.join(files.current(), dir), seq = seq }
   first.run = ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
   first.from, first.at = from, nil
   first.pins = there.pins or first.pins
+  first.seal = is_ours and seal.of(first) or nil
   local entry = moments.record(there)
   entry.to, entry.from, entry.set = seq, from, set and next(set) and set or nil
   local books, message, code = write(out, "create", first, function()

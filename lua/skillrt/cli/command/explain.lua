@@ -42,7 +42,7 @@ local function skill_of(dir, args)
     return nil, message, code
   end
   if first.script then
-    local ok, why, cause = require("skillrt.cli.trust").check(first.script, args, true)
+    local ok, why, cause = require("skillrt.cli.trust").check_run(dir, first, args, true)
     if not ok then
       return nil, why, cause
     end

@@ -79,7 +79,11 @@ function M.run(args)
   local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
   local first, message, code = require("skillrt.run.runner").first(args.dir)
   local path = first and (args.skill or first.script)
-  if path and not (args.skill and path:find("%.lua$")) then
+  if path and not args.skill then
+    local ok
+    ok, message, code = require("skillrt.cli.trust").check_run(args.dir, first, args)
+    first = ok and first
+  elseif path and not path:find("%.lua$") then
     local ok
     ok, message, code = require("skillrt.cli.trust").check(path, args)
     first = ok and first

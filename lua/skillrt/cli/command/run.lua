@@ -197,7 +197,8 @@ end
 -- A Lua script that is named is its person's own; all else may be a stranger's. A workflow script that asks nobody
 -- may be tried by whoever wants to see what it does.
 local function may_run(script, args)
-  if script:find("%.lua$") or args.dry_run and script:find("%.m?js$") then
+  local is_folder = require("skillrt.base.files").is_folder(script)
+  if not is_folder and (script:find("%.lua$") or args.dry_run and script:find("%.m?js$")) then
     return true
   end
   return require("skillrt.cli.trust").check(script, args)

@@ -24,7 +24,7 @@ local M = {
 local function skill_of(args)
   local files = require("skillrt.base.files")
   local trust = require("skillrt.cli.trust")
-  local path, dir = args.skill, nil
+  local path, dir, begun = args.skill, nil, nil
   if files.stat(files.join(path, "journal")) then
     local first, message, code = require("skillrt.run.runner").first(path)
     if not first then
@@ -32,9 +32,14 @@ local function skill_of(args)
     elseif not first.script then
       return nil, path .. ": its skill came from no script", "invalid"
     end
-    path, dir = first.script, path
+    path, dir, begun = first.script, path, first
   end
-  local ok, message, code = trust.check(path, args, true)
+  local ok, message, code
+  if begun then
+    ok, message, code = trust.check_run(dir, begun, args, true)
+  else
+    ok, message, code = trust.check(path, args, true)
+  end
   local skill, traceback
   if ok then
     if dir then

@@ -1,0 +1,57 @@
+-- base/seal.lua: whether a run was begun here by this user: what its first record names (a script, an agent, a
+-- strategy) is then their own choice; a directory that came from elsewhere may name anything.
+--
+-- A keyed digest with a key that only this user has: $XDG_STATE_HOME/skillrt/key, made with the first run. Knows no
+-- runs. Used by runner.lua and travel.lua, which begin runs, and by cli/trust.lua.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+local json = require("skillrt.base.json")
+
+local M = {}
+
+local KEY_BYTES <const> = 64
+
+-- What decides whose code a resume executes.
+local FIELDS <const> = { "run", "skill", "script", "folder", "agent", "strategy", "cwd" }
+
+-- The key; nil: there is no home, or nothing can be kept there.
+local function key(makes)
+  local home = files.state_home()
+  local path = home and home .. "/key"
+  local text = path and files.read(path, KEY_BYTES)
+  if text and #text == KEY_BYTES then
+    return text
+  elseif not (path and makes) or not files.make_folders(home) then
+    return nil
+  end
+  text = files.digest(core.uuid() .. core.uuid() .. core.uuid())
+  return files.write(path, text) and text or nil
+end
+
+local function seal_of(first, with)
+  local said = {}
+  for i, field in ipairs(FIELDS) do
+    said[i] = first[field] == nil and json.null or first[field]
+  end
+  local text = json.encode(json.array(said))
+  return files.digest(with .. files.digest(with .. text))
+end
+
+---The seal of a run that begins now.
+---@param first table  its first record
+---@return string|nil seal  nil: nothing is remembered on this machine
+function M.of(first)
+  local with = key(true)
+  return with and seal_of(first, with)
+end
+
+---Whether this user began the run here.
+---@param first table  its first record
+---@return boolean
+function M.is_ours(first)
+  local with = first.seal and key(false)
+  return with ~= nil and with ~= false and seal_of(first, with) == first.seal
+end
+
+return M
