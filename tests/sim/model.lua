@@ -78,7 +78,7 @@ function RULES.result(run, entry, complain)
   if call.state == "finished" then
     complain(entry, "it has a result already")
   end
-  local is_given_up = call.idem and entry.failed and entry.failed.class == "canceled"
+  local is_given_up = (call.idem or not call.acts) and entry.failed and entry.failed.class == "canceled"
   call.state = is_given_up and "due" or "finished" -- nobody waited for it: a step that is resumed may
 end
 

@@ -1,7 +1,8 @@
 -- A run that is taken back and forked while it is killed (tests/c/test_crash_travel.c). TRAVEL says what this script
 -- does when it is read: without it it is the skill; else what came of it is told as an error, and no run is opened.
-local F = require "tests.support.fake_ctx"
 local files = require "skillrt.base.files"
+package.path = files.current() .. "/?.lua;" .. package.path -- nothing is looked for in the current folder by itself
+local F = require "tests.support.fake_ctx"
 local skillrt = require "skillrt"
 
 local dir, out = os.getenv "TRAVEL_DIR", os.getenv "TRAVEL_OUT"
