@@ -101,6 +101,17 @@ describe("skillrt report", function()
     assert.truthy(tostring(read.state.huge):find("left out: 3000002 bytes", 1, true))
   end)
 
+  it("shows false as false, where it was set and at the end", function()
+    local folder <close> = kit.folder()
+    folder.file("no.lua", [[return require("skillrt").skill { name = "no", state = { first = true }, actions = {
+      { id = "a", run = function() return { first = false, second = false } end } } }]])
+    assert.equal(0, kit.run(folder, { "no.lua", "--work-dir", "w" }).code)
+    local read = page_of(kit.run(folder, { "report", "w", "--html", "-" }).out)
+    assert.is_false(read.state.first)
+    assert.is_false(read.state.second)
+    assert.is_false(read.steps[1].set.first)
+  end)
+
   it("shows what a browser must not run: no script of the payload runs, nothing is wrong on the console", function()
     if not has_browser() then return pending "no chromium here" end
     local folder <close> = kit.folder()

@@ -62,6 +62,15 @@ local function value_text(value)
   return type(value) == "string" and value or json.encode(value) or "?"
 end
 
+-- A value whose text is within a bound; of a longer one, its size.
+local function bounded(value, most, hint)
+  local text = json.encode(value) or ""
+  if #text <= most then
+    return value
+  end
+  return ("(left out: %d bytes%s)"):format(#text, hint)
+end
+
 -- What was changed, with values that are too long told by their size.
 local function change_of(set, most)
   if set == nil then
@@ -69,8 +78,7 @@ local function change_of(set, most)
   end
   local out = {}
   for key, value in pairs(set) do
-    local text = json.encode(value) or ""
-    out[key] = #text <= most and value or ("(left out: %d bytes)"):format(#text)
+    out[key] = bounded(value, most, "")
   end
   return next(out) ~= nil and out or nil
 end
@@ -171,8 +179,7 @@ end
 local function final_state(books)
   local out = {}
   for key, value in pairs(books.state and views.state(books) or {}) do
-    local text = json.encode(value) or ""
-    out[key] = #text <= FINAL and value or ("(left out: %d bytes; skillrt state DIR shows it)"):format(#text)
+    out[key] = bounded(value, FINAL, "; skillrt state DIR shows it")
   end
   return out
 end
