@@ -29,6 +29,8 @@ describe("a workflow script", function()
   it("takes args: JSON behind --, else words, else the input, else undefined (W4)", function()
     assert.same({ a = { 1 } }, value_of("return args", { args = { '{"a":[1]}' } }))
     assert.same("plain words", value_of("return args", { args = { "plain words" } }))
+    assert.same("what is the answer", value_of("return args", { args = { "what", "is", "the", "answer" } }))
+    assert.same({ 1, 2 }, value_of("return args", { args = { "[1,", "2]" } }))
     assert.same("undefined", value_of "return typeof args")
   end)
 

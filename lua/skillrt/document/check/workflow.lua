@@ -117,7 +117,7 @@ function M.looked(path, words)
   if not source then
     return nil, message
   end
-  local tried = try(path, source, path:match("[^/]+$"), workflow.argument(words and words[1]))
+  local tried = try(path, source, path:match("[^/]+$"), workflow.argument(words))
   local meta = tried.meta
   if not meta then
     return nil, tried.message

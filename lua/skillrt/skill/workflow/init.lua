@@ -73,13 +73,14 @@ local function options_of(given)
   return out
 end
 
----What the word behind `--` is to a script: JSON, else a text, as people type it; nil: there is none.
----@param word string?
+---What the words behind `--` are to a script: together JSON, else one text, as people type it; nil: there are none.
+---@param words string[]?
 ---@return any
-function M.argument(word)
-  local value = word and json.decode(word)
+function M.argument(words)
+  local text = words and words[1] and table.concat(words, " ")
+  local value = text and json.decode(text)
   if value == nil then
-    value = word
+    value = text
   end
   return value
 end
@@ -87,7 +88,7 @@ end
 -- The arguments of a script: what stands behind `--`, else the values of --set, else none.
 local function arguments(ctx)
   if ctx.args[1] then
-    return M.argument(ctx.args[1])
+    return M.argument(ctx.args)
   end
   return next(ctx.input) ~= nil and ctx.input or nil
 end
