@@ -15,7 +15,7 @@ describe("a workflow script that wants out", function()
       .. " it = e } const host = it && (typeof it === 'object' || typeof it === 'function') && !(it instanceof Object);"
       .. " out.push(host ? 'host object' : it && (it.pid || it.mainModule || it.versions || it.readFileSync) ? 'escaped'"
       .. " : 'held') }\nreturn out"):format(table.concat(attempts, ",\n")))
-    if refused and result.status == "failed" then
+    if refused and result.status ~= "completed" then
       return assert.truthy(result.message:find(refused, 1, true), result.message)
     end
     assert.equal("completed", result.status, result.message)
@@ -25,13 +25,16 @@ describe("a workflow script that wants out", function()
   end
 
   it("reaches nothing of the program it runs in", function()
-    local escapes, loads = {}, {}
+    local escapes, loads, deep = {}, {}, {}
     for line in R.read("tests/run/skills/escapes.js"):gmatch "[^\n]+" do
-      local list = line:find "import%(" and loads or escapes
+      local list = line:find "import%(" and loads or line:find "const f = " and deep or escapes
       list[#list + 1] = not line:find "^//" and line or nil
     end
-    assert.is_true(#escapes > 20 and #loads > 5)
+    assert.is_true(#escapes > 60 and #loads > 5 and #deep > 3)
     try(escapes)
+    for _, line in ipairs(deep) do -- node 18 itself may end with the stack
+      try({ line }, "Maximum call stack size exceeded")
+    end
     for _, line in ipairs(loads) do
       try({ line, (line:gsub("import%(", "import /* ( */ //\n  (")) }, "import(...) is not there in a workflow")
     end

@@ -206,8 +206,9 @@ describe("tools for files", function()
 
   it("are not led astray by what is put in a path's place between a look and a use", function()
     local one = assert(tool.check("read_file", { roots = { read = { base .. "/in" } } }, "s"))
-    local swap = assert(io.popen(("cd '%s/in' && mkdir r r2 && echo mine > r/f && ln -s .. r3 && cp ../secret ../f && "
-      .. "for i in $(seq 400); do mv r r4; mv r3 r; mv r r3; mv r4 r; done"):format(base)))
+    assert(os.execute(("cd '%s/in' && mkdir r r2 && echo mine > r/f && ln -s .. r3 && cp ../secret ../f"):format(base)))
+    local swap = assert(io.popen(("cd '%s/in' && for i in $(seq 400); do mv r r4; mv r3 r; mv r r3; mv r4 r; done"):format(
+      base)))
     local seen = {}
     for _ = 1, 3000 do
       local text = one:perform(ctx, { path = "in/r/f" }, task)
