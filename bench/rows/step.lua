@@ -15,6 +15,6 @@ return function(measure)
   end
   local median = measure.median(steps)
   return {
-    measure.finding("a step in memory, quiet", median, "<=", 80000, ("%.0f"):format(median), "instructions"),
+    measure.finding("a step in memory, quiet", median, "<=", 100000, ("%.0f"):format(median), "instructions"),
   }
 end
