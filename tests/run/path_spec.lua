@@ -1,0 +1,73 @@
+-- path_spec.lua: the path of one step of a command agent through the modules: how many of them a reader of it meets, and
+-- how often it comes back to one that it had left. Fewer are better; docs/architecture.md tells the path.
+local R = require "tests.support.runs"
+local policy_of = require "skillrt.run.policy"
+
+-- At most so many; both only go down.
+local ENTERED <const>, RETURNS <const> = 58, 189
+
+local QUESTIONS <const> = { "load", "choose", "request", "accept", "durable", "event", "save", "progress" }
+
+-- What is called while `count.on` is counted, in all coroutines; the core clears the hook of its own with each question.
+local function trace(count)
+  local create, new = coroutine.create, policy_of.new
+  local function hook()
+    local info = count.on and debug.getinfo(2, "S")
+    local name = info and info.what == "Lua" and info.source:match "lua/(skillrt/.*)%.lua$"
+    if not name or name == count.last then
+      return
+    end
+    count.returns = count.returns + (count.seen[name] and 1 or 0)
+    count.entered = count.entered + (count.seen[name] and 0 or 1)
+    count.seen[name], count.last = true, name
+  end
+  function coroutine.create(fn)
+    local thread = create(fn)
+    debug.sethook(thread, hook, "c")
+    return thread
+  end
+  function policy_of.new(...)
+    local policy = new(...)
+    for _, name in ipairs(QUESTIONS) do
+      local method = policy[name]
+      policy[name] = function(...)
+        debug.sethook(hook, "c")
+        return method(...)
+      end
+    end
+    return policy
+  end
+  return setmetatable({}, { __close = function()
+    coroutine.create, policy_of.new = create, new
+    debug.sethook()
+  end })
+end
+
+describe("one step of a command", function()
+  after_each(R.clean)
+
+  it("enters few modules, and seldom comes back to one", function()
+    local count = { seen = {}, entered = 0, returns = 0 }
+    local watcher = { flush = function() end, observe = function(record)
+      if record.t == "start" then
+        count.on = record.step == 2 -- those before it have loaded what is loaded once
+      end
+    end }
+    do
+      local _ <close> = trace(count)
+      local tell = { kind = "command", argv = { "printf", '{"status":"completed"}' } }
+      assert(R.run({ agents = { tell = tell }, actions = { { id = "a", agent = "tell" }, { id = "b", agent = "tell" },
+        { id = "c", agent = "tell" } } }, { watcher = watcher }))
+    end
+    if os.getenv "SHOW" then
+      local names = {}
+      for name in pairs(count.seen) do
+        names[#names + 1] = name
+      end
+      table.sort(names)
+      print(count.entered, count.returns, "\n" .. table.concat(names, "\n"))
+    end
+    assert.is_true(count.entered > 10 and count.entered <= ENTERED, count.entered)
+    assert.is_true(count.returns > 10 and count.returns <= RETURNS, count.returns)
+  end)
+end)
