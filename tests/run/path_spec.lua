@@ -21,11 +21,11 @@ local function trace(count)
     count.entered = count.entered + (count.seen[name] and 0 or 1)
     count.seen[name], count.last = true, name
   end
-  function coroutine.create(fn)
+  rawset(coroutine, "create", function(fn)
     local thread = create(fn)
     debug.sethook(thread, hook, "c")
     return thread
-  end
+  end)
   function policy_of.new(...)
     local policy = new(...)
     for _, name in ipairs(QUESTIONS) do
@@ -38,7 +38,8 @@ local function trace(count)
     return policy
   end
   return setmetatable({}, { __close = function()
-    coroutine.create, policy_of.new = create, new
+    rawset(coroutine, "create", create)
+    policy_of.new = new
     debug.sethook()
   end })
 end
