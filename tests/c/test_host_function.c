@@ -232,6 +232,7 @@ static void check_stop(void) {
   open_host();
   struct skillrt *run =
       open_script(ACTION("ctx.await { kind = 'host', name = 'hold' }"), NULL, false);
+  step_until_held(1); /* else either of two syncs may return first */
   struct skillrt *other =
       open_script(ACTION("ctx.await { kind = 'host', name = 'hold' }"), NULL, false);
   step_until_held(2);
