@@ -102,7 +102,7 @@ static bool head_read(const char *from, struct journal_line *line, uint32_t *len
   if (from[0] != 'J' || from[1] != '1') return false;
   for (size_t i = 0; i < sizeof spaces; i++)
     if (from[(int)spaces[i]] != ' ') return false;
-  if (from[AT_MARK] < JOURNAL_MORE || from[AT_MARK] > JOURNAL_FRONT) return false;
+  if (from[AT_MARK] < JOURNAL_MORE || from[AT_MARK] > JOURNAL_LAST) return false;
   line->mark = (enum journal_mark)from[AT_MARK];
   return hex_read32(from + AT_CRC, &line->crc) && hex_read64(from + AT_SEQ, &line->seq) &&
          hex_read32(from + AT_BATCH, &line->batch) && hex_read32(from + AT_PREV, &line->previous) &&

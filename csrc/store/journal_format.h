@@ -33,9 +33,7 @@ enum {
 
 enum journal_mark {
   JOURNAL_MORE = '0', /* nothing without the next line of its batch */
-  JOURNAL_LAST = '1', /* the batch ends */
-  JOURNAL_FRONT = '2' /* stands by itself, though its batch may go on: read, and not written
-                         any more */
+  JOURNAL_LAST = '1'  /* the batch ends */
 };
 
 struct journal_line {

@@ -123,10 +123,9 @@ static const char *scan_chain(const struct scan *s, const struct journal_line *l
   if (!s->begun && s->inside) return NULL;
   uint64_t seq = s->begun ? s->seq + 1 : 0;
   uint32_t batch = !s->begun ? 0 : scan_open(s) ? s->batch : s->batch + 1;
-  bool rest = s->begun && s->mark == JOURNAL_FRONT && line->batch == s->batch;
   if (line->previous != s->crc) return "valid, but not written behind the record before it";
   if (line->seq != seq) return "valid, but its number is not the next one";
-  if (line->batch != batch && !rest) return "valid, but of another batch";
+  if (line->batch != batch) return "valid, but of another batch";
   return NULL;
 }
 
@@ -191,8 +190,8 @@ static bool scan_line(struct scan *s, struct journal_reader *r, const struct jou
   const char *wrong = scan_chain(s, line);
   if (wrong) return scan_bad(s, r, offset, s->seq + 1, wrong, e);
   bool own = journal_own(line->payload);
-  if (own && (s->mark == JOURNAL_MORE || s->mark == JOURNAL_FRONT || line->mark != JOURNAL_LAST ||
-              !journal_closed(line->payload)))
+  if (own &&
+      (s->mark == JOURNAL_MORE || line->mark != JOURNAL_LAST || !journal_closed(line->payload)))
     return scan_bad(s, r, offset, line->seq, "not a record that the journal itself writes here", e);
   s->end.bare = false;
   scan_advance(s, line, offset, journal_reader_offset(r));

@@ -41,7 +41,7 @@ static bool is_hex(int byte) {
 
 static bool may_stand(int at, int byte) {
   static const char fixed[] = "J1 xxxxxxxx xxxxxxxxxxxxxxxx xxxxxxxx m xxxxxxxx xxxxxxxx ";
-  if (fixed[at] == 'm') return byte >= '0' && byte <= '2';
+  if (fixed[at] == 'm') return byte >= '0' && byte <= '1';
   return fixed[at] == 'x' ? is_hex(byte) : byte == fixed[at];
 }
 

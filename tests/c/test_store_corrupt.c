@@ -140,70 +140,6 @@ static void test_torn_end(struct scratch *s, const struct sample *a) {
   }
 }
 
-/* A journal as it was written when a batch could have a front: a record per letter of `marks`. */
-static void sample_marked(struct sample *a, const char *marks) {
-  char own[JOURNAL_OWN_MAX], text[32];
-  struct journal_line line = {.mark = JOURNAL_LAST};
-  line.payload = (struct span){own, journal_segment_payload(own, "r1", 1, 0)};
-  a->bytes = malloc(4096);
-  a->length = journal_line_write(a->bytes, &line);
-  for (int i = 0; marks[i]; i++) {
-    line.previous = line.crc;
-    line.batch += line.mark == JOURNAL_LAST; /* the rest has the number of its front */
-    line.seq++;
-    line.mark = (enum journal_mark)marks[i];
-    line.payload = (struct span){text, (size_t)snprintf(text, sizeof text, "{\"n\":%d}", i)};
-    a->length += journal_line_write(a->bytes + a->length, &line);
-  }
-  sample_lines(a);
-}
-
-/* One batch, then another of two writes: its front of two payloads, and its rest of one. */
-static void test_fronts(struct scratch *s) {
-  struct kit k;
-  struct sample a;
-  sample_marked(&a, "1021");
-  TEST("an older journal, whose batches have fronts, is read and gone on with") {
-    plant(s, a.bytes, a.length);
-    kit_init(&k, s);
-    CHECK(kit_open(&k, STORE_READ) && kit_count(&k) == 4);
-    kit_close(&k);
-    CHECK(attempt(s, &k) == 4);
-  }
-  TEST("cut at any byte behind a front, the front stays; in it, it goes whole (F41)") {
-    for (size_t length = a.ends[1]; length <= a.length; length++) {
-      plant(s, a.bytes, length);
-      int whole = length == a.length ? 4 : length >= a.ends[3] ? 3 : 1;
-      CHECK(attempt(s, &k) == whole);
-      CHECK(k.report.cut_bytes == length - a.ends[whole]);
-    }
-  }
-  TEST("a front that a power cut took, though not its rest, is a torn tail, no corruption") {
-    memset(a.bytes + a.ends[1] + 10, 0, a.ends[2] - a.ends[1]);
-    plant(s, a.bytes, a.length);
-    CHECK(attempt(s, &k) == 1);
-  }
-  free(a.bytes);
-}
-
-/* A front, its rest, and a later batch: the front was synced with its rest. */
-static void test_front_behind(struct scratch *s) {
-  struct kit k;
-  struct sample a;
-  sample_marked(&a, "211");
-  TEST("a bad front, or rest, with a later batch behind it is corruption") {
-    for (int line = 1; line <= 2; line++) {
-      a.bytes[a.ends[line - 1] + 60] ^= 1;
-      plant(s, a.bytes, a.length);
-      CHECK(attempt(s, &k) == -ERROR_CORRUPT);
-      a.bytes[a.ends[line - 1] + 60] ^= 1;
-    }
-    plant(s, a.bytes, a.length);
-    CHECK(attempt(s, &k) == 3);
-  }
-  free(a.bytes);
-}
-
 static void test_flips(struct scratch *s, const struct sample *a) {
   struct kit k;
   char *bytes = malloc(a->length);
@@ -382,8 +318,6 @@ int main(void) {
   }
   test_torn(&s, &a);
   test_torn_end(&s, &a);
-  test_fronts(&s);
-  test_front_behind(&s);
   test_flips(&s, &a);
   test_salvage(&s, &a);
   test_flipped_segments(&s);

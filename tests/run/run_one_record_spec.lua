@@ -2,7 +2,6 @@
 -- readers take for both.
 local R = require "tests.support.runs"
 local kit = require "tests.support.cli_kit"
-local books_of = require "skillrt.run.books"
 local skillrt = require "skillrt"
 local story_of = require "skillrt.run.story"
 
@@ -148,21 +147,6 @@ describe("a step of which nothing else is recorded", function()
     assert.equal("run start done done done done stop", kinds(folder.path .. "/run"))
     local replayed = kit.run(folder, { "replay", "run" })
     assert.equal(0, replayed.code, replayed.out .. replayed.err)
-  end)
-
-  it("has two in a journal that an older skillrt began", function()
-    local dir, format = R.folder() .. "/run", books_of.FORMAT
-    local function ask(s, ctx)
-      if s.n == 1 then ctx.ask { question = "go on?", options = { "yes" } } end
-      return { n = s.n + 1 }
-    end
-    books_of.FORMAT = 2
-    local paused = R.run(counting(4, ask), { work_dir = dir })
-    books_of.FORMAT = format
-    assert.equal("paused", assert(paused).status)
-    local result = assert(skillrt.resume(dir, { skill = R.skill(counting(4, ask)), answer = "yes" }))
-    assert.equal("completed", result.status)
-    assert.is_nil(kinds(dir):find("done done", 1, true))
   end)
 
   it("comes to the same end cut behind every record", function()

@@ -128,11 +128,10 @@ function format.call(self, record, out)
   end
   if self.detail and not record.pure then
     local attempt = record.a and (", attempt %d"):format(record.a) or ""
-    add(out, "detail", "%sAsking: %s (call %s%s)", prefix(step), escape(target), escape(tostring(record.c or record.x)),
+    add(out, "detail", "%sAsking: %s (call %s%s)", prefix(step), escape(target), escape(tostring(record.c)),
       attempt)
   end
 end
-format.send = format.call -- of a journal that is older than calls
 
 function format.result(self, record, out)
   if record.q and not record.failed then
@@ -147,10 +146,9 @@ function format.result(self, record, out)
     local reply = record.reply or record.failed or {}
     add(out, "detail", "%sReply: %s, %d bytes (call %s)", prefix(self.steps[record.step]),
       escape(tostring(reply.status or reply.class or "kept")), type(reply.body) == "string" and #reply.body or 0,
-      escape(tostring(record.c or record.x)))
+      escape(tostring(record.c)))
   end
 end
-format.reply = format.result
 
 function format.attempt(self, record, out)
   local step = self.steps[record.step]

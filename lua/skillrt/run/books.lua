@@ -11,7 +11,7 @@ local of_run = require("skillrt.run.books.of_run")
 local spent = require("skillrt.run.books.spent")
 local step_of = require("skillrt.run.books.step")
 
--- Loaded when a run first goes back, a step first calls, or a journal is older than calls.
+-- Loaded when a run first goes back, or a step first calls.
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
@@ -23,7 +23,6 @@ local repeats = later("skillrt.mode.repeats")
 local lifecycle = later("skillrt.run.books.lifecycle")
 local machine = later("skillrt.run.books.machine")
 local moments = later("skillrt.run.books.moments")
-local old = later("skillrt.run.books.old")
 local phased = later("skillrt.run.books.phased")
 local subs = later("skillrt.run.books.subs")
 
@@ -56,9 +55,6 @@ local M = { own = own, step = step_of.new, begin = begin, each = step_of.each,
 ---@field phases table[]|nil   what came of those that were entered: books/phased.lua
 ---@field status string   pending executing completed failed aborted paused
 ---@field reason string|nil
-
----The form of the records: 2 since steps have calls, 3 since one record may be all that there is of a step.
-M.FORMAT = 3
 
 ---@return skillrt.Books
 function M.new()
@@ -320,8 +316,6 @@ local function of_the_rest(self, record, seq)
     of_calls(self, record, seq)
   elseif ELSEWHERE[kind] then
     ELSEWHERE[kind][kind](self, record, close_step)
-  elseif old[kind] then
-    old[kind](self, record)
   else
     error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(kind)), 0)
   end

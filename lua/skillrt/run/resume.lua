@@ -404,16 +404,6 @@ function M.check_dropped(policy, dropped)
   }, 0)
 end
 
--- Steps of a journal that knows no calls cannot be taken up.
-local function check_format(policy)
-  local books = policy.books
-  if books.format < 2 and books.open > 0 then
-    local text = "%s: was written by a skillrt that knew no calls, and %d of its steps are under way; "
-      .. "go on with it by that version, or begin a new run"
-    refuse("newer", text, policy.run.work_dir, books.open)
-  end
-end
-
 ---What completed phases wrote is there again for those that follow.
 ---@param policy skillrt.Policy
 function M.restore_outputs(policy)
@@ -455,7 +445,6 @@ function M.begin(policy, torn)
   if books.skill ~= policy.run.skill.name then
     refuse("changed", "%s: is a run of %s, not of %s", policy.run.work_dir, books.skill, policy.run.skill.name)
   end
-  check_format(policy)
   check_add(policy)
   check_status(policy)
   local raised = books.status == "failed" and raises_its_limit(policy)

@@ -185,7 +185,6 @@ local function first_record(parts, given)
   local skill, args = run.skill, run.args
   local first = {
     t = "run",
-    format = books_of.FORMAT,
     run = parts.run_id,
     skill = skill.name, version = skill.version,
     mode = skill.mode, move = skill.machine and skill.machine.begins,

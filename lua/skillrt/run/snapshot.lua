@@ -123,29 +123,21 @@ local function restore(books, entry)
     books[field] = value
   end
   books.steps, books.open, books.at, books.newest = {}, 0, entry.at, {}
-  for _, field in ipairs({ "spent", "spent_by", "chosen", "same", "given_up", "handlers", "returned" }) do
-    books[field] = books[field] or {} -- it was written before there were such
-  end
+  books.returned = {}
   books.state = state.new(entry.state)
-  books.state.progress = entry.progress or 0
+  books.state.progress = entry.progress
   mind(books)
   for id, kept in pairs(entry.subs or {}) do
     local scope = kept.books
     books.subs = books.subs or {}
     scope.steps, scope.open, scope.newest, scope.state = books.steps, 0, {}, state.new(kept.state)
-    scope.state.progress, scope.returned = kept.progress or 0, {}
+    scope.state.progress, scope.returned = kept.progress, {}
     mind(scope)
     books.subs[id] = scope
   end
   for _, step in ipairs(entry.steps or {}) do
     local scope = step.sub and books.subs[step.sub] or books
     step.root, step.undo = scope.state:hold_undone(step.undo), nil
-    for _, place in ipairs(step.rounds and step.order or {}) do
-      local round = step.rounds[place]
-      if round then -- records written before do not place them
-        round.is_placed = true
-      end
-    end
     under_way.add(scope, books_of.step(step))
   end
   asked.restore(books, entry.questions)

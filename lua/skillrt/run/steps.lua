@@ -146,11 +146,10 @@ function Steps:start(definition, said)
   return step
 end
 
--- Whether its next start may wait for its end: people see at once what takes long, and programs that read an older
--- journal find in it what they know.
+-- Whether its next start may wait for its end: people see at once what takes long.
 local function learn(self, definition, ms)
   self.brief[definition.id] = ms < BRIEF and definition.kind == "action" and not self.sub and not self.journal.at_once
-    and self.books.format >= 3 or nil
+    or nil
 end
 
 ---Lets a step be performed: a function of the script once what was recorded before is durable, an agent

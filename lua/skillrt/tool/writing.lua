@@ -172,7 +172,7 @@ TOOLS.edit = {
         return nil, why
       end
       local digest = files.digest(text)
-      local known = found.wrote or found -- of an older journal
+      local known = found.wrote
       if digest == known.after then
         return "edited: " .. arguments.path
       elseif digest ~= known.before then

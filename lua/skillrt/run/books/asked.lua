@@ -72,7 +72,7 @@ end
 ---@param books skillrt.Books
 ---@param record table  { q, value, step, c }
 function M.answer(books, record)
-  local one = record.q and (books.questions or NONE)[record.q]
+  local one = (books.questions or NONE)[record.q]
   M.close(books, record.q)
   if record.c then
     each_call(books, record, function(step, c)
@@ -80,8 +80,6 @@ function M.answer(books, record)
         calls.answer(step, c, record.value)
       end
     end)
-  elseif record.step then -- of a journal that is older than calls
-    books.steps[record.step].decision = record.value
   else
     local scope = scope_of(books, record)
     scope.answer, scope.choice = record.value, nil
@@ -92,14 +90,12 @@ end
 
 ---A question is over: answered, or what it belonged to is.
 ---@param books skillrt.Books
----@param q integer|nil  nil: of a journal without numbers, which had one open
+---@param q integer
 function M.close(books, q)
-  if not q then
-    books.questions = nil
-  elseif books.questions then
+  if books.questions then
     books.questions[q] = nil
   end
-  if not q or books.choice == q then
+  if books.choice == q then
     books.choice = nil
   end
 end

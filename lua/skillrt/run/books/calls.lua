@@ -230,7 +230,7 @@ function M.round(step, record, seq)
       end
     end
   end
-  rounds[place] = { n = record.n, seq = seq, result = not seq and record or nil, is_placed = true }
+  rounds[place] = { n = record.n, seq = seq, result = not seq and record or nil }
 end
 
 return M

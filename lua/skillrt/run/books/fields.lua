@@ -31,7 +31,7 @@ end
 M.BOOKS = classes({
   position = [[runs completed skipped failed outputs given_up handlers returned last_failed loop_end fatal history_most
     rounds checkpoint abort plan tool_set phases held decided]],
-  grows = [[run_id skill version mode input pins context_strategy started_at args cwd format session contexts
+  grows = [[run_id skill version mode input pins context_strategy started_at args cwd session contexts
     last_step finished at status reason message limit due spent spent_by chosen same added bounds active opened_at
     retries free_errors rollbacks cuts arrivals arrived_count events events_count asked waits undo acted epochs talking
     said]],

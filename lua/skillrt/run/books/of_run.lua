@@ -24,7 +24,7 @@ function M.run(self, record)
   self.run_id, self.skill, self.version = record.run, record.skill, record.version
   self.mode, self.input, self.pins = record.mode, record.input, record.pins
   self.context_strategy, self.started_at = record.context, record.at
-  self.args, self.cwd, self.format = record.args, record.cwd, record.format or 1
+  self.args, self.cwd = record.args, record.cwd
   self.opened_at, self.bounds, self.session = record.at, record.bounds, record.session
   local initial = state.copy(record.state)
   initial.skill_name = record.skill

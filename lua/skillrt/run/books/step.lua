@@ -70,9 +70,6 @@ local function resume(books, step, from)
   for _, field in ipairs(repeats.HELD) do
     step[field] = held[field]
   end
-  for _, round in pairs(step.rounds) do
-    round.is_placed = true
-  end
   step.attempt, step.since, step.told = held.attempt + 1, held.attempt, true
   books.held[step.id] = nil
   calls.drop(step, { from = from })

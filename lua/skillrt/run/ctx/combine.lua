@@ -358,7 +358,7 @@ function M.loop(execution, branch, value, fn)
   local prefix, position = branch.prefix, branch.position
   local newest = execution.step.rounds[place]
   if newest then
-    if newest.is_placed and not execution.live and not execution.taken[place] then
+    if not execution.live and not execution.taken[place] then
       execution:declare({ place = place, branch = branch, request = {}, is_round = true }) -- as its calls were out then
       coroutine.yield(WAIT)
     end

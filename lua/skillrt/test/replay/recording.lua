@@ -206,8 +206,6 @@ function M.read(dir)
     return nil, message, code
   elseif not self.first then
     return nil, ("%s: holds no run"):format(dir), "missing"
-  elseif (self.first.format or 1) < 2 then
-    return nil, ("%s: was written by a skillrt that knew no calls; it cannot be replayed"):format(dir), "newer"
   end
   return self
 end
