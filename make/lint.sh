@@ -37,7 +37,7 @@ check "clang-format" clang-format --dry-run -Werror "$@"
 check "who may use whom (tests/layers.sh)" bash tests/layers.sh
 check "docs/requirements.md is current" requirements_current
 if command -v cppcheck >/dev/null 2>&1; then
-  check "cppcheck" cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Icsrc \
+  check "cppcheck" cppcheck --quiet --std=c11 -j 2 --cppcheck-build-dir=build/cppcheck --error-exitcode=1 --inline-suppr -Icsrc \
     --enable=warning,portability --suppress=missingIncludeSystem --suppress=identicalInnerCondition csrc
 fi
 if command -v shellcheck >/dev/null 2>&1; then

@@ -67,8 +67,8 @@ test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, se
 	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
 
 .PHONY: sim
-sim: $(SIM) | $(NEED) ## whole runs drawn from seeds, in a simulated world: SIM_SECONDS=15, or SEED= (COUNT=, SHOW=1)
-	@$(if $(SHOW),SHOW=1) $(SIM) $(SEED) $(COUNT)
+sim: $(SIM) | $(NEED) ## whole runs drawn from seeds, in a simulated world: SIM_SECONDS=15, or SEED= (STEPS=, COUNT=, SHOW=1)
+	@$(if $(SHOW),SHOW=1) STEPS='$(STEPS)' $(SIM) $(SEED) $(COUNT)
 
 .PHONY: planted
 planted: | $(NEED) ## plant each fault of tests/planted in a copy, and see its test fail (ONLY=name: some)

@@ -104,8 +104,8 @@ end
 local function start(job, number, ended)
   job.log, job.started = job.log or os.tmpname(), job.started or os.time()
   job.process = io.popen(
-    ("timeout -k 10 %d %s >%s 2>&1 </dev/null; code=$?; echo %d >%s; exit $code"):format(
-      job.limit, job.command, quoted(job.log), number, quoted(ended)
+    ("timeout -k 10 %d %s >%s 2>&1 </dev/null; code=$?; times >%s; echo %d >%s; exit $code"):format(
+      job.limit, job.command, quoted(job.log), quoted(job.log .. ".times"), number, quoted(ended)
     )
   )
 end
@@ -126,10 +126,21 @@ local function only_the_tracer_crashed(job, ok, output)
   return failed == 0
 end
 
+-- The processor time of a job and of all that it waited for, by the second line of the shell's `times`.
+local function processor_seconds(path)
+  local seconds = 0
+  for minutes, rest in (read(path):match "\n(.*)" or ""):gmatch "(%d+)m([%d.]+)s" do
+    seconds = seconds + 60 * tonumber(minutes) + tonumber(rest)
+  end
+  os.remove(path)
+  return seconds
+end
+
 -- A job whose process is over: true when it is to be tried again, else its line is known.
 local function over(job)
   local ok, _, code = job.process:close()
   local output = read(job.log)
+  job.processor = (job.processor or 0) + processor_seconds(job.log .. ".times")
   job.tries = (job.tries or 0) + 1
   if only_the_tracer_crashed(job, ok, output) and job.tries < TRIES then
     return true
@@ -163,9 +174,9 @@ local function tell(job)
   end
   local passed, failed, skipped, why = judged(job)
   local units = last_number(job.output)
-  print(("%-6s %-52s %4d passed, %d failed%s  %d s %s%s"):format(
+  print(("%-6s %-52s %4d passed, %d failed%s  %d s (%.1f s of a processor) %s%s"):format(
     failed == 0 and "ok" or "FAILED", job.title, passed, failed,
-    skipped > 0 and (", %d skipped"):format(skipped) or "", job.seconds, why,
+    skipped > 0 and (", %d skipped"):format(skipped) or "", job.seconds, job.processor, why,
     units and units .. " inputs" or ""
   ))
   for line in job.output:gmatch "[^\n]+" do -- what a test driver counted is told also when all went well

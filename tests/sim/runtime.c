@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/runtime.h"
+#include "sim/image.h"
+#include "sim/runtime.h"
 #include "sim/world.h"
 #include "transport/host.h"
 
@@ -273,8 +274,9 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
 bool runtime_open(const struct runtime_options *o, struct runtime **to, struct store_report *report,
                   struct error *error) {
   struct store_report unread;
-  struct runtime *r = calloc(1, sizeof *r);
-  assert(r && !running);
+  struct runtime *r = image_alloc(NULL, 0, sizeof *r);
+  assert(!running);
+  memset(r, 0, sizeof *r);
   running = r;
   r->sys = o->sys;
   r->transport.ops = &sim_ops;
@@ -309,7 +311,7 @@ void runtime_turn(struct runtime *r) {
   }
   if (n > EVENTS_OF_EPISODE) {
     world_wrong("the run does not end: %lu events", (unsigned long)n);
-    _exit(1);
+    world_die(DIES_STUCK);
   }
   if (r->woken || r->why) {
     runtime_step(r);
@@ -318,7 +320,7 @@ void runtime_turn(struct runtime *r) {
     event.happens(r, &event);
   } else {
     world_wrong("the run waits, and nothing will happen");
-    _exit(1);
+    world_die(DIES_STUCK);
   }
 }
 
@@ -375,7 +377,11 @@ void runtime_close(struct runtime *r) {
   engine_free(r->engine);
   store_close(&r->store);
   running = NULL;
-  free(r);
+  image_alloc(r, sizeof *r, 0);
+}
+
+void runtime_forget(void) {
+  running = NULL;
 }
 
 /* ---- the loop: there is none, and whoever asks for libuv's is not simulated ---- */

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "sim/image.h"
 
 struct world *world;
+struct drawn *drawn;
+jmp_buf world_death;
 static struct sys below, above; /* the disk as it is; and with harm, time and chance */
 
 /* ---- chance ---- */
@@ -30,6 +33,36 @@ uint64_t world_draw(uint64_t n) {
 
 bool world_one_in(uint64_t n) {
   return world_draw(n) == 0;
+}
+
+uint64_t world_draw_for(uint64_t n, const char *format, ...) {
+  char text[256];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  uint64_t x = world->fixed;
+  for (const char *c = text; *c; c++)
+    x = mixed(x ^ (unsigned char)*c) + 0x9e3779b97f4a7c15u;
+  return n ? mixed(x) % n : 0;
+}
+
+bool world_leaves_out(const char *format, ...) {
+  char name[LABEL_MAX];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(name, sizeof name, format, list);
+  va_end(list);
+  for (size_t i = 0; i < drawn->out_count; i++)
+    if (strcmp(drawn->out[i], name) == 0) return true;
+  for (size_t i = 0; i < drawn->seen_count; i++)
+    if (strcmp(drawn->seen[i], name) == 0) return false;
+  if (drawn->seen_count < SEEN_MAX) memcpy(drawn->seen[drawn->seen_count++], name, LABEL_MAX);
+  return false;
+}
+
+_Noreturn void world_die(int how) {
+  longjmp(world_death, how);
 }
 
 /* ---- what happened ---- */
@@ -88,10 +121,13 @@ static unsigned times(const char *label) {
 }
 
 static enum fate draw_fate(const char *label) {
-  uint64_t n = world_draw(100);
-  if (!world->rough) return n < 12 && times(label) == 0 ? FATE_REFUSES : FATE_ANSWERS;
-  return n < 60   ? FATE_ANSWERS
-         : n < 75 ? FATE_REFUSES
+  unsigned before = times(label);
+  uint64_t n = world_draw_for(100, "fate %s %u", label, before);
+  if (!world->rough && (before > 0 || n >= 12)) return FATE_ANSWERS;
+  if (world->rough && n < 60) return FATE_ANSWERS;
+  if (world_leaves_out("fate:%s:%u", label, before)) return FATE_ANSWERS;
+  if (!world->rough) return FATE_REFUSES;
+  return n < 75   ? FATE_REFUSES
          : n < 83 ? FATE_FAILS
          : n < 91 ? FATE_LOST
          : n < 95 ? FATE_SILENT
@@ -128,7 +164,7 @@ static int harmed(bool *half) {
       *half = true;
     else {
       world_note("killed at call %lu", (unsigned long)n);
-      _exit(KILLED_EXIT);
+      world_die(DIES_KILLED);
     }
   }
   if (h->fail_at && n >= h->fail_at && n < h->fail_at + h->fail_for) {
@@ -174,7 +210,7 @@ static ssize_t w_write(const struct sys *sys, int fd, const void *from, size_t s
   if (half) {
     below.write(BELOW, fd, from, size / 2);
     world_note("killed halfway through a write");
-    _exit(KILLED_EXIT);
+    world_die(DIES_KILLED);
   }
   return below.write(BELOW, fd, from, size);
 }
@@ -258,10 +294,16 @@ static int w_none(const struct sys *sys, const struct sys_spawn *what, pid_t *pi
   return -ENOSYS;
 }
 
+static void *w_alloc(const struct sys *sys, void *block, size_t old_size, size_t new_size) {
+  (void)sys;
+  return image_alloc(block, old_size, new_size);
+}
+
 const struct sys *world_sys(void) {
   below = *ram_disk_sys(world->disk);
   above = below;
   above.self = NULL;
+  above.alloc = w_alloc;
   above.open = w_open;
   above.open_below = w_open_below;
   above.close = w_close;
@@ -293,7 +335,7 @@ void world_begin(uint64_t seed, bool rough, uint64_t chance) {
   arena_reset();
   world = arena_calloc(1, sizeof *world);
   world->shows = shows;
-  world->chance = mixed(seed) ^ mixed(chance + 1);
+  world->chance = world->fixed = mixed(seed) ^ mixed(chance + 1);
   world->rough = rough;
   world->wall_ms = 1700000000000;
   world->disk = ram_disk_new();

@@ -1,13 +1,17 @@
 /* world.h: all that a simulated run can touch, drawn from one seed: a disk, the time, chance, and
  * those who answer calls.
  *
- * It lies in memory that is shared with the child process in which the run lives (arena.h), so a
- * kill is a real one: the child ends at once, and the next child finds the disk, the clock and the
- * witness as they were. Nothing here knows skillrt's Lua; runtime.c puts it under the engine, sim.c
- * decides what is harmed. */
+ * It lies apart from the memory of the run (arena.h; image.h): where that is killed, the next
+ * process finds the disk, the clock and the witness as they were. Nothing here knows skillrt's Lua;
+ * runtime.c puts it under the engine, sim.c decides what is harmed.
+ *
+ * What is drawn for a thing (a call's fate, the harm of an episode) follows from the seed and its
+ * name alone, so that a failing seed still fails when other things are left out (world_leaves_out).
+ */
 #ifndef SKILLRT_SIM_WORLD_H
 #define SKILLRT_SIM_WORLD_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +21,7 @@
 #include "support/ram_disk.h"
 #include "transport/transport.h"
 
-enum { KILLED_EXIT = 77, LABEL_MAX = 64, SENT_MAX = 4096, REPORTED_MAX = 65536 };
+enum { LABEL_MAX = 64, SENT_MAX = 4096, SEEN_MAX = 1024 };
 
 /* What a call came to in the world, drawn when it is sent. */
 enum fate {
@@ -50,7 +54,8 @@ struct harm {
 };
 
 struct world {
-  uint64_t chance; /* the state of all draws */
+  uint64_t chance; /* the state of what is drawn one behind the other */
+  uint64_t fixed;  /* what is drawn by name comes of it */
   int64_t now_ns;  /* of the clock that never goes back */
   int64_t wall_ms; /* what is added to it for people's time */
   struct ram_disk *disk;
@@ -77,9 +82,21 @@ struct world {
 
 extern struct world *world; /* of this point */
 
+/* What was drawn for this seed, by name, and what of it is to be left out; outlives the world, and
+ * the process that looks at a seed. */
+struct drawn {
+  char seen[SEEN_MAX][LABEL_MAX], out[SEEN_MAX][LABEL_MAX];
+  size_t seen_count, out_count;
+};
+extern struct drawn *drawn;
+
 void world_begin(uint64_t seed, bool rough, uint64_t chance);
 uint64_t world_draw(uint64_t below); /* 0 <= x < below */
 bool world_one_in(uint64_t n);
+/* The same for the thing of this name, whenever and however often it is asked. */
+uint64_t world_draw_for(uint64_t below, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool world_leaves_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void world_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The first broken rule is kept. */
 void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -88,7 +105,9 @@ void world_allow(const char *label);
 /* A call is sent: the witness writes it down and says what becomes of it. */
 enum fate world_sent(const char *label, const char *key, bool idempotent);
 const struct sys *world_sys(void);
-/* Ends this process as a kill does, where this event is the one. */
-void world_event(void);
+/* Where the process of a run goes when it is killed (DIES_KILLED), or cannot go on (DIES_STUCK). */
+enum { DIES_KILLED = 1, DIES_STUCK = 2 };
+extern jmp_buf world_death;
+_Noreturn void world_die(int how);
 
 #endif

@@ -1,0 +1,77 @@
+/* image.c: see image.h. */
+#include "sim/image.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ALIGN = 16, CLASSES = 64 + 32, SMALL = 64 * ALIGN, PAGE = 4096 };
+
+/* At the bottom of the piece, so that it is restored with the rest. */
+struct head {
+  size_t used;
+  void *unused[CLASSES]; /* blocks given back, by size: each begins with the next */
+};
+
+static struct head *image;
+static char *kept;
+static size_t kept_size, room;
+
+void image_open(size_t size) {
+  image =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  assert(image != MAP_FAILED);
+  room = size;
+  image->used = (sizeof *image + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Blocks of one class have one size: multiples of 16 bytes, then powers of two. */
+static size_t class_of(size_t size, size_t *whole) {
+  if (size <= SMALL) {
+    size_t n = size ? (size + ALIGN - 1) / ALIGN : 1;
+    *whole = n * ALIGN;
+    return n - 1;
+  }
+  size_t class = SMALL / ALIGN;
+  for (*whole = (size_t)SMALL * 2; *whole < size; *whole *= 2)
+    class ++;
+  return class;
+}
+
+void *image_alloc(void *block, size_t old_size, size_t new_size) {
+  size_t old_whole = 0, old_class = block ? class_of(old_size, &old_whole) : 0;
+  size_t whole, class = class_of(new_size, &whole);
+  if (block && new_size && whole == old_whole) return block;
+  void *to = NULL;
+  if (new_size) {
+    to = image->unused[class];
+    if (to) {
+      memcpy(&image->unused[class], to, sizeof to);
+    } else {
+      assert(image->used + whole <= room && "the image is full");
+      to = (char *)image + image->used;
+      image->used += whole;
+    }
+  }
+  if (block) {
+    if (to) memcpy(to, block, old_size < new_size ? old_size : new_size);
+    memcpy(block, &image->unused[old_class], sizeof block);
+    image->unused[old_class] = block;
+  }
+  return to;
+}
+
+void image_keep(void) {
+  kept_size = image->used;
+  kept = mmap(NULL, kept_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert(kept != MAP_FAILED);
+  memcpy(kept, image, kept_size);
+}
+
+void image_restore(void) {
+  for (size_t at = 0; at < kept_size; at += PAGE) {
+    size_t size = kept_size - at < PAGE ? kept_size - at : PAGE;
+    if (memcmp((char *)image + at, kept + at, size) != 0)
+      memcpy((char *)image + at, kept + at, size);
+  }
+}

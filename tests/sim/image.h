@@ -1,0 +1,19 @@
+/* image.h: the memory of a simulated process: one piece, of which a copy is kept once all modules
+ * are loaded. A process begins with that copy and is forgotten with all it took, wherever it was
+ * killed.
+ *
+ * A fork would do the same, and costs more than the run itself: each page that is written to is
+ * copied by the kernel. Everything that a run allocates lies here: Lua's memory and that of struct
+ * sys. */
+#ifndef SKILLRT_SIM_IMAGE_H
+#define SKILLRT_SIM_IMAGE_H
+
+#include <stddef.h>
+
+void image_open(size_t size);
+/* As realloc with sizes; new_size 0 frees. Aborts where the piece is full. */
+void *image_alloc(void *block, size_t old_size, size_t new_size);
+void image_keep(void);    /* what is there now is what each process begins with */
+void image_restore(void); /* a process is over */
+
+#endif
