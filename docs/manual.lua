@@ -51,7 +51,7 @@ local function command(one)
   for _, option in ipairs(one.options) do
     put ".TP"
     put(option_head(option))
-    say(option.help)
+    say(help.words(option))
   end
 end
 

@@ -3,15 +3,9 @@
 --
 -- Says what the word means; who asks for it and where words come from is others' business.
 
+local agents = require("skillrt.agent")
+
 local M = {}
-
----The words that are no program: each is a kind, "kind:model" names a model.
-M.WORDS = { "claude", "codex", "gemini", "anthropic", "openai" }
-
-local IS_WORD = {}
-for _, word in ipairs(M.WORDS) do
-  IS_WORD[word] = true
-end
 
 ---Whether a text chooses one of ours.
 ---@param text string
@@ -19,11 +13,10 @@ end
 ---@return string? model
 function M.word(text)
   local kind, model = text:match("^(%l+):(.+)$")
-  kind = kind or text
-  if not IS_WORD[kind] then
-    return nil
+  kind = agents.kind(kind or text)
+  if kind and kind.word then
+    return kind.kind, model
   end
-  return kind, model
 end
 
 ---What a word means, as an agent's definition.
@@ -39,8 +32,7 @@ function M.of(value, env)
     kind, model = M.word(value)
   end
   if kind then
-    local takes_env = kind ~= "anthropic" and kind ~= "openai"
-    return { kind = kind, model = model, env = takes_env and env or nil }
+    return { kind = kind, model = model, env = agents.kind(kind).FIELDS.env and env or nil }
   elseif type(value) == "string" and value:find("^https?://") then
     return { kind = "http", url = value, name = require("skillrt.agent.url").shown(value) }
   end

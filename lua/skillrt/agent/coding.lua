@@ -4,6 +4,7 @@
 -- What its arguments are and what its events mean is its own file's (claude.lua, codex.lua, gemini.lua). It acts:
 -- what may have been done is asked about, never done again. Knows no runs.
 
+local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
 local condition = require("skillrt.agent.condition")
@@ -13,13 +14,21 @@ local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local prompt = require("skillrt.agent.prompt")
-local schema = require("skillrt.skill.schema")
 
-local M = {}
+---@class skillrt.CodingAgent: skillrt.Agent
+---@field program string       its kind's; a definition may name another
+---@field ALLOWED string[]     what it is given of the environment besides what all are
+---@field KEYS string[]        the variables one of which holds its key; without them it may be logged in
+---@field NOISE string?        a line of its output with this text breaks no silence
+---@field ARGS_BEHIND integer? where more arguments go
+---@field TAKES_SYSTEM boolean?
+---@field argv fun(agent: table, task: skillrt.Task, want: table): string[]
+---@field read fun(events: table[], errors: string, code: integer): skillrt.CodingReply
+---@field show fun(event: table): string?  a line for people who watch
+local M = setmetatable({ word = true, stub = "prompt" }, Agent)
+M.__index = M
 
----The fields that all coding agents have.
-M.FIELDS = {
-  name = { type = "text" },
+local FIELDS <const> = {
   program = { type = "text" },
   args = { type = "string", list = true, default = {} },
   model = { type = "text" },
@@ -53,14 +62,20 @@ M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER", "LOGNA
 ---@field acted boolean?     it used a tool
 ---@field failure skillrt.Failure?  where its own file knows what it means
 
----An agent's fields, checked; with what all coding agents have.
+---A kind of coding agent, with what all have.
+---@param kind table
+---@return skillrt.CodingAgent
+function M.new(kind)
+  kind.FIELDS = Agent.fields(FIELDS, kind.FIELDS)
+  return Agent.new(kind, M) --[[@as skillrt.CodingAgent]]
+end
+
 ---@param definition table
----@param module table  the kind: FIELDS
 ---@param where string
 ---@return table? agent
 ---@return string? message
-function M.check(definition, module, where)
-  local agent, message = schema.record(definition, module.FIELDS, where)
+function M:check(definition, where)
+  local agent, message = Agent.check(self, definition, where)
   if agent and agent.output then
     local _, why = json_schema.check(agent.output, where .. ": output")
     message = why
@@ -71,41 +86,13 @@ function M.check(definition, module, where)
       message = message or ('%s: env %q is not a variable\'s name'):format(where, name)
     end
   end
-  if message then
-    return nil, message
-  end
-  agent.kind = nil
-  if agent.idempotent == nil then
-    agent.idempotent = not agent.acts
-  end
-  return setmetatable(agent, module)
-end
-
----A kind's fields, with its own.
----@param more table
----@return table
-function M.with(more)
-  local fields = {}
-  for _, list in ipairs({ M.FIELDS, more }) do
-    for name, field in pairs(list) do
-      fields[name] = field
-    end
-  end
-  return fields
+  return not message and agent or nil, message
 end
 
 ---How it is named in messages.
 ---@return string
-function M.label(agent)
-  return agent.model and ("%s:%s"):format(agent.kind, agent.model) or agent.kind
-end
-
-function M.needs_http()
-  return false
-end
-
-function M.reads_prompt()
-  return true
+function M:label()
+  return self.model and ("%s:%s"):format(self.kind, self.model) or self.kind
 end
 
 -- ---- what it is given ----
@@ -307,7 +294,7 @@ function M.perform(agent, ctx, task)
   end
 end
 
----Whether the program is there; where it lies.
+---Where a program lies, as PATH finds it; nil: it is not there.
 ---@param program string
 ---@return string|nil path
 function M.find(program)
@@ -322,6 +309,13 @@ function M.find(program)
     end
   end
   return nil
+end
+
+---What of it is on this machine.
+---@return table
+function M:here()
+  local path = M.find(self.program)
+  return { name = self.kind, kind = "program", found = path ~= nil, path = path, keys = self.KEYS }
 end
 
 return M

@@ -3,6 +3,7 @@
 --
 -- Such a file is no agent by itself: it is what an agent that was chosen is, under that name. Knows no runs.
 
+local agents = require("skillrt.agent")
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local text_of = require("skillrt.base.text")
@@ -108,23 +109,20 @@ local ALIASES = { sonnet = "claude-sonnet-4-5", opus = "claude-opus-4-5", haiku 
 
 -- The model as this kind of agent takes it; nil: it is another provider's.
 local function model_for(kind, model)
-  local alias = model and ALIASES[model]
-  if kind == "claude" then
+  if not model or kind.models == "claude" then
     return model
-  elseif kind == "anthropic" then
-    return alias or model and model:find("^claude") and model or nil
   end
-  return model and not alias and not model:find("^claude") and model or nil
+  local full = ALIASES[model] or model
+  return (full:find("^claude") ~= nil) == (kind.models == "claude-") and full or nil
 end
-
-local TAKES = { claude = true, codex = true, gemini = true, anthropic = true, openai = true }
 
 ---An agent, or its definition, as a file says it is; one that takes no such words stays as it is.
 ---@param agent table
 ---@param file skillrt.AgentFile
 ---@return table
 function M.applied(agent, file)
-  if not TAKES[agent.kind] then
+  local kind = agents.kind(agent.kind)
+  if not (kind and kind.word) then
     return agent
   end
   local out = {}
@@ -132,8 +130,8 @@ function M.applied(agent, file)
     out[key] = value
   end
   out.system = file.system or out.system
-  out.model = rawget(agent, "model") or model_for(agent.kind, file.model)
-  if agent.kind ~= "anthropic" and agent.kind ~= "openai" then
+  out.model = rawget(agent, "model") or model_for(kind, file.model)
+  if kind.program then
     out.tools = file.tools or out.tools
   end
   return setmetatable(out, getmetatable(agent))

@@ -1,43 +1,36 @@
--- agent/init.lua: who performs the steps that are not functions of the script: the list of kinds, and how
--- an agent is made.
+-- agent/init.lua: who performs the steps that are not functions of the script: the kinds of agents, each found by its
+-- file in kind/, and how an agent is made of what an author wrote.
 --
--- An agent is a table of its fields with its kind's module behind it. A kind is one file beside this one and
--- one row in KINDS: { kind, FIELDS, check(definition, where), perform(agent, ctx, task), needs_http(agent),
--- reads_prompt(agent), acts, idempotent }. Knows nothing of runs, journals or modes.
+-- A script's constructors, skillrt.agent.<kind>, are made of the same files. Knows nothing of runs, journals or modes.
 
+local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 
+---@class skillrt.agent
 local M = {}
 
----The kinds of agents: agent/<kind>.lua each.
-M.KINDS = {
-  command = true, http = true, lua = true, chain = true, anthropic = true, openai = true, host = true, dry = true,
-  claude = true, codex = true, gemini = true, skill = true,
-}
-
-local MADE <const> = "must be made by skillrt.agent.anthropic, openai, http, command, lua, host, skill or chain"
-
--- What every agent can be asked besides what its kind says.
-local common = {}
-
----How it is named in messages.
----@return string
-function common:label()
-  return self.name and ('agent "%s"'):format(self.name) or "agent " .. self.kind
+---The kinds of agents by name.
+---@type table<string, boolean>
+M.KINDS = {}
+for _, path in ipairs(files.assets("lua/skillrt/agent/kind/")) do
+  M.KINDS[path:match("([^/]+)%.lua$")] = true
 end
 
----The functions of a host that it calls.
----@return string[]
-function common.functions()
-  return {}
+---A kind, by its name.
+---@param name any
+---@return skillrt.Agent|nil
+function M.kind(name)
+  return M.KINDS[name] and require("skillrt.agent.kind." .. name) or nil
 end
 
-local function module_of(kind)
-  local module = require("skillrt.agent." .. kind)
-  for name, method in pairs(common) do
-    module[name] = module[name] or method
+---All kinds, by name.
+---@return skillrt.Agent[]
+function M.all()
+  local list = names.sorted(M.KINDS)
+  for i, name in ipairs(list) do
+    list[i] = M.kind(name)
   end
-  return module
+  return list
 end
 
 -- An agent as it is, but a table of its own: each place that names it gives it a name.
@@ -53,9 +46,12 @@ end
 ---@param value any
 ---@return boolean
 function M.is(value)
-  local kind = type(value) == "table" and value.kind
-  local module = M.KINDS[kind] and package.loaded["skillrt.agent." .. kind]
-  return module ~= nil and module ~= false and getmetatable(value) == module
+  local kind = type(value) == "table" and getmetatable(value)
+  return type(kind) == "table" and M.kind(rawget(kind, "kind")) == kind
+end
+
+local function made_by()
+  return "skillrt.agent." .. table.concat(names.sorted(M.KINDS), ", ")
 end
 
 ---The agent that a value is or describes.
@@ -65,121 +61,48 @@ end
 ---@return string? message
 function M.check(value, where)
   if type(value) ~= "table" then
-    return nil, ("%s: %s, not %s"):format(where, MADE, names.show(value))
+    return nil, ("%s: must be made by %s, not %s"):format(where, made_by(), names.show(value))
   elseif M.is(value) then
     return copied(value)
   end
-  local kind = value.kind
-  if not M.KINDS[kind] then
-    local hint = type(kind) == "string" and names.suggest(kind, M.KINDS)
-      or "; make it with skillrt.agent.anthropic, openai, http, command, lua, host, skill or chain"
-    return nil, ('%s: field "kind" is %s%s'):format(where, names.show(kind), hint)
+  local kind = M.kind(value.kind)
+  if not kind then
+    local hint = type(value.kind) == "string" and names.suggest(value.kind, M.KINDS) or "; make it with " .. made_by()
+    return nil, ('%s: field "kind" is %s%s'):format(where, names.show(value.kind), hint)
   end
-  return module_of(kind).check(value, where, M.check)
+  return kind:check(kind.normal(value), where, M.check)
+end
+
+---What one attempt of an agent may take at most: calls, tokens it may write, dollars for these; nil: nobody knows.
+---@param agent any  as an author wrote it, or checked
+---@param agents table<string, any>  by name
+---@return { calls: number, tokens: number, dollars: number }|nil
+function M.cost(agent, agents)
+  agent = type(agent) == "string" and agents[agent] or agent
+  local kind = type(agent) == "table" and M.kind(agent.kind)
+  return kind and kind.cost(agent, function(other)
+    return M.cost(other, agents)
+  end) or nil
 end
 
 -- A constructor raises where the script called it.
-local function make(kind, definition)
-  local where = "agent." .. kind
-  if type(definition) ~= "table" then
-    error(("%s: must be a table, not %s"):format(where, names.show(definition)), 3)
+local function constructor(name)
+  return function(given)
+    local kind, where = M.kind(name), "agent." .. name
+    local definition = kind.normal(given)
+    if type(definition) ~= "table" then
+      error(("%s: must be a table, not %s"):format(where, names.show(given)), 2)
+    end
+    local agent, message = kind:check(definition, where, M.check)
+    if not agent then
+      error(message, 2)
+    end
+    return agent
   end
-  local agent, message = module_of(kind).check(definition, where, M.check)
-  if not agent then
-    error(message, 3)
-  end
-  return agent
 end
 
----A program: { "prog", "arg", stdin =, env =, cwd =, timeout =, parse =, ok_codes =, max_output = }.
----@param definition table
----@return table agent
-function M.command(definition)
-  local agent = make("command", definition)
-  return agent
-end
-
----A server: { url =, headers =, timeout =, connect_timeout =, idle_timeout =, max_reply =, ca_file =,
----max_redirects =, body =, type = }.
----@param definition table
----@return table agent
-function M.http(definition)
-  local agent = make("http", definition)
-  return agent
-end
-
----Claude Code: { model =, permission =, tools =, args =, env =, output = a JSON Schema, idle_timeout =, ... }.
----@param definition table
----@return table agent
-function M.claude(definition)
-  local agent = make("claude", definition)
-  return agent
-end
-
----Codex: { model =, permission = a sandbox, tools =, args =, env =, output =, ... }.
----@param definition table
----@return table agent
-function M.codex(definition)
-  local agent = make("codex", definition)
-  return agent
-end
-
----Gemini CLI: { model =, permission =, tools =, args =, env =, output =, ... }.
----@param definition table
----@return table agent
-function M.gemini(definition)
-  local agent = make("gemini", definition)
-  return agent
-end
-
----A model behind the Messages API: { model =, url =, key_env =, key_file =, version =, auth =, beta =, headers =,
----max_tokens =, system =, output = a JSON Schema, extra = more of the body, effort =, stream =, cache =, ... }.
----@param definition table
----@return table agent
-function M.anthropic(definition)
-  local agent = make("anthropic", definition)
-  return agent
-end
-
----A model behind Chat Completions or Responses: { api = "chat" | "responses", model =, url =, key_env =, ... }.
----@param definition table
----@return table agent
-function M.openai(definition)
-  local agent = make("openai", definition)
-  return agent
-end
-
----A function of the script: called as an action's run is.
----@param run function|table
----@return table agent
-function M.lua(run)
-  local agent = make("lua", type(run) == "table" and run or { run = run })
-  return agent
-end
-
----A function of the program that embeds skillrt: { "name", timeout =, acts =, idempotent = }.
----@param definition string|table
----@return table agent
-function M.host(definition)
-  local agent = make("host", type(definition) == "string" and { definition } or definition)
-  return agent
-end
-
----Another skill: { "path" or a skill, input = table or function(state), as = a field of the state }.
----@param definition string|table
----@return table agent
-function M.skill(definition)
-  local is_skill = type(definition) == "table" and getmetatable(definition) ~= nil
-  local agent = make("skill", (is_skill or type(definition) == "string") and { definition } or definition)
-  return agent
-end
-
----A fallback chain: the next member is asked when one has failed for good.
----@param members table[]
----@return table agent
-function M.chain(members)
-  local agent = make("chain", members)
-  return agent
+for name in pairs(M.KINDS) do
+  M[name] = constructor(name)
 end
 
 return M

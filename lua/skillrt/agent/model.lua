@@ -1,9 +1,10 @@
 -- agent/model.lua: an agent that is a model: a talk of exchanges, each one call, until it gives its answer; the tools
 -- it calls are performed in between, an answer in the wrong form is told what was wrong.
 --
--- How a provider writes requests and replies is its wire's (anthropic.lua, openai_chat.lua, openai_responses.lua),
+-- How a provider writes requests and replies is its wire's (wire/),
 -- what is done with tool calls tool/loop.lua's. A model costs, it does not act: every exchange may be made again.
 
+local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
 local asking = require("skillrt.tool.ask_user")
 local compact = require("skillrt.agent.compact")
@@ -14,12 +15,16 @@ local json_schema = require("skillrt.base.json_schema")
 local prices_of = require("skillrt.agent.prices")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
-local schema = require("skillrt.skill.schema")
 local talk_of = require("skillrt.agent.talk")
 local tools_of = require("skillrt.agent.tools")
+local url_of = require("skillrt.agent.url")
 local used_of = require("skillrt.agent.used")
 
-local M = {}
+---@class skillrt.ModelAgent: skillrt.Agent
+---@field wire skillrt.Wire
+---@field vendor skillrt.Vendor
+local M = setmetatable({ word = true, stub = "model", acts = false, idempotent = true }, Agent)
+M.__index = M
 
 ---@class skillrt.Turn  of a talk
 ---@field role "user"|"model"|"results"
@@ -45,17 +50,24 @@ local M = {}
 ---@field mark_head (fun(agent: table, body: table): table|nil)?  all before the messages, for a cache
 ---@field headers fun(agent: table, endpoint: skillrt.Endpoint): table, table  headers, declared
 ---@field show fun(data: string): string?  what an event adds to the text
+---@field ANSWER string?  the tool by which an answer in a schema is given, where the provider has no other way
 ---@field joins string[]  fields of events whose texts are pieces of one: joined as they come
 ---@field read fun(reply: table): skillrt.ModelReply|nil, skillrt.Failure?
 
----An agent's fields, checked; with what all models have.
+---A kind of model, with what all have.
+---@param kind table
+---@return skillrt.ModelAgent
+function M.new(kind)
+  kind.FIELDS = Agent.fields(provider.FIELDS, kind.FIELDS)
+  return Agent.new(kind, M) --[[@as skillrt.ModelAgent]]
+end
+
 ---@param definition table
----@param fields table
 ---@param where string
 ---@return table? agent
 ---@return string? message
-function M.check(definition, fields, where)
-  local agent, message = schema.record(definition, fields, where)
+function M:check(definition, where)
+  local agent, message = Agent.check(self, definition, where)
   message = message or provider.check(agent, where)
   if not message and agent.output then
     local _, why = json_schema.check(agent.output, where .. ": output")
@@ -66,17 +78,38 @@ function M.check(definition, fields, where)
   if not message and agent.prices then
     message = prices_of.check(agent.prices, where)
   end
-  if message then
-    return nil, message
-  end
-  agent.kind, agent.idempotent, agent.acts = nil, true, false
-  return agent
+  return not message and agent or nil, message
 end
 
 ---How it is named in messages.
 ---@return string
-function M.label(agent)
-  return ("%s:%s"):format(agent.kind, agent.model or agent.vendor.model)
+function M:label()
+  return ("%s:%s"):format(self.kind, self.model or self.vendor.model)
+end
+
+function M.needs_http()
+  return true
+end
+
+---As many exchanges as it may have, each as long as it may be. What it reads is not known.
+---@param agent table
+---@return table
+function M.cost(agent)
+  local vendor = type(agent.vendor) == "table" and agent.vendor or {}
+  local calls = tonumber(agent.max_turns) or provider.FIELDS.max_turns.default
+  local tokens = calls * (tonumber(agent.max_tokens) or vendor.max_tokens or 0)
+  local rows = type(agent.prices) == "table" and agent.prices or prices_of.OURS
+  local row = type(agent.model) == "string" and prices_of.row(rows, agent.model)
+  return { calls = calls, tokens = tokens, dollars = row and tokens * row.output / 1e6 or 0 }
+end
+
+---Where it is asked from this machine, and which key is found.
+---@return table
+function M:here()
+  local vendor = self.vendor
+  local base = os.getenv(vendor.url_env)
+  return { name = self.kind, kind = "model", found = true, version = vendor.model,
+    url = base and base ~= "" and url_of.shown(base) or vendor.url, keys = { vendor.key_env, vendor.token_env } }
 end
 
 -- ---- one exchange ----
@@ -208,10 +241,10 @@ local function answered(want, call)
 end
 
 -- Performs what it asked for: a result for every call; and the value of the answer where it answered by a tool.
-local function perform_calls(loop, reply, want)
+local function perform_calls(agent, loop, reply, want)
   local results, tools, places, value, problem = {}, {}, {}, nil, nil
   for i, call in ipairs(reply.calls) do
-    if call.name == M.ANSWER and want.schema then
+    if call.name == agent.wire.ANSWER and want.schema then
       local why
       results[i], why = answered(want, call)
       value, problem = not why and value == nil and { call.input } or value, problem or why
@@ -231,9 +264,6 @@ local function perform_calls(loop, reply, want)
   end
   return done and results, message, nil, problem
 end
-
----The tool by which an answer in a schema is given, where the provider has no other way.
-M.ANSWER = "answer"
 
 local function ended(agent, reply)
   if reply.stop == "refused" then
@@ -312,7 +342,7 @@ function M.perform(agent, ctx, task)
     talk:add({ role = "model", content = reply.content, empty = #reply.content == 0 })
     local problem, told
     if #reply.calls > 0 then
-      local results, why, value, wrong = perform_calls(loop, reply, want)
+      local results, why, value, wrong = perform_calls(agent, loop, reply, want)
       if value then
         return answer_of.value(value[1], task, used)
       elseif not results then

@@ -13,7 +13,6 @@ local M = {}
 
 ---The fields that all models have.
 M.FIELDS = {
-  name = { type = "text" },
   model = { type = "text" },
   url = { type = "text" },
   key_env = { type = "text" },
@@ -51,7 +50,6 @@ end
 ---@field key_env string
 ---@field model string       where none is named
 ---@field max_tokens integer?
----@field label string
 
 local function variable(name)
   local value = os.getenv(name)

@@ -3,7 +3,7 @@
 -- What is wrong with it is told to the script where it called, so that nothing wrong reaches the engine.
 -- Knows the fields of the core's tasks, no agents and no runs.
 
-local command = require("skillrt.agent.command")
+local command = require("skillrt.agent.kind.command")
 local expect = require("skillrt.agent.expect")
 local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")

@@ -11,6 +11,10 @@ local M = core.files
 ---@type fun(name: string): string?
 M.asset = core.asset
 
+---The names of such files that begin with a text, in order.
+---@type fun(prefix: string): string[]
+M.assets = core.assets
+
 ---The SHA-256 of a text, in hex.
 ---@type fun(text: string): string
 M.digest = core.sha256

@@ -4,16 +4,29 @@
 -- An address is a server; a JSON array is a program with its arguments; anything else is a
 -- program's name or path, as it is: no shell reads it. Called by the commands that run.
 
+local agents = require("skillrt.agent")
 local core = require("skillrt.core")
 
 local M = {}
+
+---The words that choose an agent.
+---@return string
+function M.words()
+  local list = {}
+  for _, kind in ipairs(agents.all()) do
+    list[#list + 1] = kind.word and kind.kind or nil
+  end
+  return table.concat(list, ", ")
+end
 
 ---The option, for a command's table.
 M.OPTION = {
   name = "agent",
   value = "WHO",
-  help = "who performs steps that are words: claude, codex, gemini, anthropic, openai (each may have :MODEL), "
-    .. 'http(s)://..., a program, or ["program", "argument", ...]; skillrt agents lists what is here',
+  help = function()
+    return ("who performs steps that are words: %s (each may have :MODEL), http(s)://..., a program, or "
+      .. '["program", "argument", ...]; skillrt agents lists what is here'):format(M.words())
+  end,
 }
 
 ---More of the environment for it, for a command's table.
@@ -52,7 +65,7 @@ local function with_env(agent, env)
     end
   end
   local definition = require("skillrt.agent.chosen").of(agent, env)
-  if definition.kind == "http" or definition.kind == "anthropic" or definition.kind == "openai" then
+  if not agents.kind(definition.kind).FIELDS.env then
     return nil, "--agent-env: is for agents that are programs"
   end
   return definition

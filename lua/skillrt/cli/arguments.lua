@@ -90,9 +90,9 @@ function M.parser(command)
     local one
     if option.value then
       local names = (option.short and "-" .. option.short .. " " or "") .. "--" .. option.name
-      one = parser:option(names, option.help):argname(option.value):target(key_of(option.name))
+      one = parser:option(names):argname(option.value):target(key_of(option.name))
     else
-      one = parser:flag("--" .. option.name, option.help)
+      one = parser:flag("--" .. option.name)
     end
     if option.many then
       one:count("*")

@@ -111,6 +111,14 @@ function M.overview()
   return table.concat(lines, "\n") .. "\n"
 end
 
+---What is said of an option; some ask for it when it is to be shown.
+---@param option skillrt.Option
+---@return string
+function M.words(option)
+  local words = option.help
+  return type(words) == "function" and words() or words --[[@as string]]
+end
+
 ---The help of one command.
 ---@param command skillrt.Command
 ---@return string
@@ -123,7 +131,7 @@ function M.text(command)
   end
   for _, option in ipairs(command.options) do
     local left = "--" .. option.name .. (option.value and " " .. option.value or "")
-    lines[#lines + 1] = ("  %-24s %s"):format(left, wrapped(option.help, (" "):rep(27)))
+    lines[#lines + 1] = ("  %-24s %s"):format(left, wrapped(M.words(option), (" "):rep(27)))
   end
   lines[#lines + 1] = ("  %-24s %s"):format("--help", "shows this")
   if command.shows_limits then

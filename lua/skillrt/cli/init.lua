@@ -14,7 +14,7 @@ local M = {}
 ---@field needed boolean?    the command refuses to go without it
 ---@field many boolean?      may be given again and again: args has a list
 ---@field choices string[]?
----@field help string
+---@field help string|fun(): string
 
 ---@class skillrt.Argument
 ---@field name string        as it is called in help: SCRIPT; args has it in lower case

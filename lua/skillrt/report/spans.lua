@@ -4,6 +4,7 @@
 -- Pure: the ids follow from the run's id and the place of what they name, so that all sessions of a run are one
 -- trace. Sends nothing (traces.lua does).
 
+local agents = require("skillrt.agent")
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 
@@ -69,21 +70,15 @@ local function span(run, id, parent, name, kind, from, to, given, failed)
   }
 end
 
--- Who answers there, by the way of its address, its program's name, or the model that it says it is.
-local PROVIDERS <const> = {
-  { "/v1/messages", "anthropic", "chat" }, { "/chat/completions", "openai", "chat" },
-  { "/responses", "openai", "chat" },
-  { "claude", "anthropic", "invoke_agent" }, { "codex", "openai", "invoke_agent" },
-  { "gemini", "gcp.gemini", "invoke_agent" },
-}
-
 -- The attributes of a call that asked a model or an agent; nothing for others.
 local function of_model(call, given)
   local to, used = (call.to or ""):lower(), call.used
-  for _, row in ipairs(PROVIDERS) do
-    if to:find(row[1], 1, true) then
-      given["gen_ai.provider.name"], given["gen_ai.operation.name"] = row[2], row[3]
-      break
+  local longest = 0
+  for _, kind in ipairs(agents.all()) do
+    for _, row in ipairs(kind.SPANS) do -- by the path of its address, or its program's name
+      if #row[1] > longest and to:find(row[1], 1, true) then
+        longest, given["gen_ai.provider.name"], given["gen_ai.operation.name"] = #row[1], row[2], row[3]
+      end
     end
   end
   if not given["gen_ai.provider.name"] and not used then

@@ -3,16 +3,13 @@
 --
 -- Its call leaves for nowhere: test/world.lua answers it. Knows tasks and answers, no runs.
 
+local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
 local ask = require("skillrt.agent.ask")
 local json = require("skillrt.base.json")
 
----@class skillrt.StubAgent
-local M = { kind = "stub", perform = ask.perform, is_script = false }
-M.__index = M
-
--- Agents that no test may ask: what they answer is of a form of their own.
-M.STANDS_FOR = { anthropic = true, openai = true, claude = true, codex = true, gemini = true, host = true, dry = true }
+---@class skillrt.StubAgent: skillrt.Agent
+local M = Agent.new({ kind = "stub", perform = ask.perform, FIELDS = {} })
 
 -- A model stays one, with its tools, its turns and its talk; only whom it asks is another.
 local function of_model(name, agent)
@@ -25,7 +22,7 @@ local function of_model(name, agent)
   end
   copy.name, copy.stands_for, copy.url, copy.stream, copy.cache = name, agent.kind, "http://stub.invalid", false, false
   copy.version, copy.structured, copy.headers = "stub", "format", {}
-  return setmetatable(copy, require("skillrt.agent.anthropic"))
+  return setmetatable(copy, require("skillrt.agent").kind("anthropic"))
 end
 
 ---What a model's server would say of an answer, or of the tools that it wants to use.
@@ -45,31 +42,19 @@ function M.message(text, calls)
     stop_reason = calls and "tool_use" or "end_turn", usage = { input_tokens = 0, output_tokens = 0 } }))
 end
 
+---Who is asked in the place of an agent: a stand-in, or the agent itself.
 ---@param name string
----@param agent table|nil  whose place it takes
+---@param agent table
+---@param has_stub boolean  the test says what answers, by this name
 ---@return table
-function M.new(name, agent)
-  if agent and (agent.kind == "anthropic" or agent.kind == "openai") then
+function M.of(name, agent, has_stub)
+  if agent.stub == "model" then
     return of_model(name, agent)
+  elseif agent.stub == "prompt" or not agent.stub and has_stub then
+    return setmetatable({ name = name, stands_for = agent.kind, timeout = agent.timeout,
+      idempotent = agent.idempotent, acts = agent.acts }, M)
   end
-  return setmetatable({ name = name, stands_for = agent and agent.kind, timeout = agent and agent.timeout,
-    idempotent = agent and agent.idempotent, acts = agent and agent.acts }, M)
-end
-
-function M:label()
-  return ('agent "%s"'):format(self.name)
-end
-
-function M.functions()
-  return {}
-end
-
-function M.needs_http()
-  return false
-end
-
-function M.reads_prompt()
-  return true
+  return agent
 end
 
 function M:request(_, text)

@@ -24,7 +24,8 @@ function M.described(world, call)
     body = request.declared.body
   end
   return {
-    agent = by.agent, agent_kind = by.kind, kind = call.kind, to = call.to, id = call.step.id, step = call.step.number,
+    agent = by.agent, agent_kind = by.kind, is_model = by.is_model,
+    kind = call.kind, to = call.to, id = call.step.id, step = call.step.number,
     attempt = call.attempt, place = call.place, prompt = request.prompt or request.stdin or body or "",
     argv = request.argv, stdin = request.stdin, message = request.message, url = request.url,
     method = request.method, headers = request.headers,

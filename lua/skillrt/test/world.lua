@@ -64,9 +64,7 @@ function World:agent(agent, name)
     end
     agent = setmetatable({ links = given[name] == nil and links or agent.links }, { __index = agent })
   end
-  if stub.STANDS_FOR[agent.kind] or given[name] ~= nil and not (agent.kind == "command" or agent.kind == "http") then
-    agent = stub.new(name, agent)
-  end
+  agent = stub.of(name, agent, given[name] ~= nil)
   local world, perform = self, agent.perform
   return setmetatable({
     needs_http = function() return false end,
@@ -74,7 +72,8 @@ function World:agent(agent, name)
     perform = function(_, ctx, task)
       local thread = coroutine.running()
       local before = world.by_thread[thread]
-      world.by_thread[thread] = { agent = name, kind = agent.stands_for or agent.kind, task = task }
+      world.by_thread[thread] = { agent = name, kind = agent.stands_for or agent.kind, task = task,
+        is_model = agent.stub == "model" }
       local _ <close> = setmetatable({}, { __close = function() world.by_thread[thread] = before end })
       return perform(agent, ctx, task)
     end,
@@ -130,8 +129,7 @@ local function body_of(value, asked)
 end
 
 local function good(value, call, asked)
-  local is_model = asked.agent_kind == "anthropic" or asked.agent_kind == "openai"
-  local body = body_of(value, asked)
+  local is_model, body = asked.is_model, body_of(value, asked)
   return { status = "ok", code = call.kind == "http" and 200 or 0, body = is_model and stub.message(body) or body,
     extra = call.kind == "http" and (is_model or type(value) == "table") and "application/json" or "", message = "",
     elapsed_ms = 0 }
@@ -168,7 +166,7 @@ function REPLIES.garbage(_, call, fault, asked)
 end
 
 function REPLIES.tools(self, call, fault, asked)
-  if asked.agent_kind ~= "anthropic" and asked.agent_kind ~= "openai" then
+  if not asked.is_model then
     return self:fail(("test.tools: %s is no model that uses tools of the skill"):format(asked.agent or asked.to))
   end
   local reply = good("", call, asked)

@@ -84,7 +84,7 @@ describe("a long reply", function()
       expect.judge("raw", "command", { status = "ok", code = 1, extra = filled(" \r", SIZE) })
     end)
     bounded(function() -- the last line of many words counts
-      assert.truthy(require "skillrt.agent.gemini".read({}, filled("x", SIZE) .. "\nlast\n", 41))
+      assert.truthy(require "skillrt.agent.kind.gemini".read({}, filled("x", SIZE) .. "\nlast\n", 41))
     end)
   end)
 end)

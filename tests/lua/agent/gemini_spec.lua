@@ -1,7 +1,7 @@
 -- gemini_spec.lua: what the events of gemini mean.
 require "tests.support.json_shim"
 local condition = require "skillrt.agent.condition"
-local gemini = require "skillrt.agent.gemini"
+local gemini = require "skillrt.agent.kind.gemini"
 
 local INIT = { type = "init", session_id = "s1" }
 local TOOL = { type = "tool_use", tool_name = "write_file" }

@@ -20,15 +20,15 @@ describe("docs/agents.md", function()
   local kind, text = example()
 
   setup(function()
-    package.preload["skillrt.agent." .. kind] = assert(load(text, "=docs/agents.md"))
+    package.preload["skillrt.agent.kind." .. kind] = assert(load(text, "=docs/agents.md"))
     agent.KINDS[kind] = true
   end)
   teardown(function()
-    package.preload["skillrt.agent." .. kind], package.loaded["skillrt.agent." .. kind] = nil, nil
+    package.preload["skillrt.agent.kind." .. kind], package.loaded["skillrt.agent.kind." .. kind] = nil, nil
     agent.KINDS[kind] = nil
   end)
 
-  it("shows how an agent is added: a file and a row", function()
+  it("shows how an agent is added: one file", function()
     local one = assert(agent.check({ kind = kind, program = "delphi" }, "agent"))
     assert.is_true(agent.is(one))
     local outcome, _, _, ctx = fake.perform(one, { "yes\n" }, { prompt = "Is it?" })
@@ -52,11 +52,20 @@ describe("docs/agents.md", function()
     assert.equal('agent "a.agent"', skill.agents["a.agent"]:label())
   end)
 
+  it("is known to all that ask the kinds: tests, simulations, its file alone says what it is", function()
+    local one = assert(agent.check({ kind = kind, program = "delphi" }, "agent"))
+    assert.equal("stub", require("skillrt.test.stub").of("who", one, false).kind)
+    assert.same({ calls = 2, tokens = 0, dollars = 0 }, agent.cost("who", { who = one }))
+    agent.kind(kind).word = true
+    assert.truthy((", " .. require("skillrt.cli.agent").words() .. ", "):find(", oracle, ", 1, true))
+    assert.same({ kind = "oracle", model = "large" }, require("skillrt.agent.chosen").of("oracle:large"))
+  end)
+
   it("names all that a kind has", function()
     for name in pairs(agent.KINDS) do
-      local module = require("skillrt.agent." .. name)
-      for _, part in ipairs { "FIELDS", "check", "perform", "needs_http", "reads_prompt", "label" } do
-        assert.truthy(module[part] or part == "label", name .. " has no " .. part)
+      local module = agent.kind(name)
+      for _, part in ipairs { "FIELDS", "check", "perform", "needs_http", "reads_prompt", "label", "cost", "SPANS" } do
+        assert.truthy(module[part], name .. " has no " .. part)
         assert.truthy(page:find("\n| `" .. part .. "[`(]"), "docs/agents.md: says nothing of " .. part)
       end
     end

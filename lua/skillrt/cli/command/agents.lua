@@ -8,8 +8,10 @@ local M = {
   description = "A key is never shown. --try asks one agent a question of one line, which may cost a little.",
   arguments = {},
   options = {
-    { name = "try", value = "NAME", help = "ask it something: claude, codex, gemini, anthropic, openai, each may have "
-      .. ":MODEL; an address or a program" },
+    { name = "try", value = "NAME", help = function()
+      return ("ask it something: %s, each may have :MODEL; an address or a program"):format(
+        require("skillrt.cli.agent").words())
+    end },
     require("skillrt.cli.agent").ENV_OPTION,
     { name = "json", help = "one object, as JSON" },
   },
@@ -40,40 +42,21 @@ local function version_of(path)
   return result and result.state.said
 end
 
-local function of_program(kind)
-  local coding = require("skillrt.agent.coding")
-  local module = require("skillrt.agent." .. kind)
-  local path = coding.find(module.program)
-  return {
-    name = kind, kind = "program", found = path ~= nil, path = path, version = path and version_of(path) or nil,
-    key = first_set(module.KEYS), keys = module.KEYS,
-  }
-end
-
 -- What workflow scripts run in.
 local function of_node()
   local path = require("skillrt.agent.coding").find("node")
-  local version = path and version_of(path) or nil
-  return { name = "node", kind = "runtime", found = path ~= nil, path = path, version = version }
-end
-
-local function of_model(kind)
-  local agent = assert(require("skillrt.agent").check({ kind = kind }, kind))
-  local vendor = agent.vendor
-  local base = first_set({ vendor.url_env })
-  return {
-    name = kind, kind = "model", found = true,
-    url = base and require("skillrt.agent.url").shown(os.getenv(base)) or vendor.url,
-    version = vendor.model, key = first_set({ vendor.key_env, vendor.token_env }), keys = { vendor.key_env },
-  }
+  return { name = "node", kind = "runtime", found = path ~= nil, path = path }
 end
 
 local function all()
   local list = {}
-  for i, kind in ipairs(require("skillrt.agent.chosen").WORDS) do
-    list[i] = (kind == "anthropic" or kind == "openai") and of_model(kind) or of_program(kind)
+  for _, kind in ipairs(require("skillrt.agent").all()) do
+    list[#list + 1] = kind.here and kind:here() or nil
   end
   list[#list + 1] = of_node()
+  for _, one in ipairs(list) do
+    one.version, one.key = one.path and version_of(one.path) or one.version, first_set(one.keys or {})
+  end
   return list
 end
 

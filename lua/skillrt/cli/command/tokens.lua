@@ -136,7 +136,7 @@ local function shown(catalog, report)
     table.insert(lines, 1, "schemas: " .. require("skillrt.report.text").escape(report.schemas))
   end
   lines[#lines + 1] = ("bytes are exact (%s); tokens: %s; prompt: bytes of the longest; sent besides: read, ask_user"
-    ):format(catalog.agent.vendor.label, report.tokenizer)
+    ):format(catalog.agent.kind, report.tokenizer)
   if report.foreseen then
     local text = "\nforeseen: %s, %d exchanges each, %d tokens more each time (%s, its prompt cache counted):"
     lines[#lines + 1] = text:format(table.concat(report.foreseen.steps, ", "), report.rounds, report.growth,

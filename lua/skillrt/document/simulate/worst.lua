@@ -1,57 +1,17 @@
 -- document/simulate/worst.lua: the most that the ways through a skill's states can take: steps, calls, tokens, money.
 --
 -- Knows a search that is over, agents and limits. Called by document/simulate.lua.
+local agents_of = require "skillrt.agent"
 local limits_table = require "skillrt.skill.limits"
-local prices = require "skillrt.agent.prices"
 local rounds_of = require "skillrt.skill.rounds"
 
 local M = {}
-
-local ASKED <const> = 2 -- an answer, and once more for its form
-
-local TURNS <const> = 50 -- of a model that does not say
-local MODELS <const> = { anthropic = true, openai = true }
-local UNKNOWN <const> = { lua = true, skill = true, host = true }
-
--- A model: as many exchanges as it may have, each as long as it may be. What it reads is not known.
-local function of_model(agent)
-  local calls, vendor = tonumber(agent.max_turns) or TURNS, type(agent.vendor) == "table" and agent.vendor or {}
-  local tokens = calls * (tonumber(agent.max_tokens) or vendor.max_tokens or 0)
-  local rows = type(agent.prices) == "table" and agent.prices or prices.OURS
-  local row = type(agent.model) == "string" and prices.row(rows, agent.model)
-  return { calls = calls, tokens = tokens, dollars = row and tokens * row.output / 1e6 or 0 }
-end
-
--- What one attempt of an agent may take: calls, tokens it may write, dollars for these; nil: nobody knows.
-local function of_agent(agent, agents)
-  if type(agent) == "string" then
-    agent = agents[agent]
-  end
-  if type(agent) ~= "table" or UNKNOWN[agent.kind] then
-    return nil
-  elseif agent.kind == "chain" then
-    local sum = { calls = 0, tokens = 0, dollars = 0 }
-    for _, member in ipairs(agent.links or {}) do
-      local one = of_agent(member, agents)
-      for key in pairs(one and sum or {}) do
-        sum[key] = sum[key] + one[key]
-      end
-      if not one then
-        return nil
-      end
-    end
-    return sum
-  elseif agent.vendor or MODELS[agent.kind] then
-    return of_model(agent)
-  end
-  return { calls = agent.kind == "person" and 0 or ASKED, tokens = 0, dollars = 0 }
-end
 
 -- What one run of an action or phase may take, with all of its attempts, within its own limits.
 local function of_step(given, definition)
   local limits = type(definition.limits) == "table" and definition.limits or {}
   local own = type(given.limits) == "table" and given.limits or {}
-  local one = given.agent and of_agent(given.agent, definition.agents or {}) or nil
+  local one = given.agent and agents_of.cost(given.agent, definition.agents or {}) or nil
   if not given.run and not given.agent and not given.skill then
     return { calls = 0, tokens = 0, dollars = 0 }
   elseif given.each or not one then

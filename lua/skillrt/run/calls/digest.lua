@@ -4,7 +4,7 @@
 -- Declared is what a request says before credentials, keys and the run's own paths and id are in it: a
 -- resume from another folder, with another key, makes the same call. Pure but for SHA-256.
 
-local command = require("skillrt.agent.command")
+local command = require("skillrt.agent.kind.command")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local request_of = require("skillrt.agent.request")

@@ -1,51 +1,56 @@
--- agent/host.lua: an agent that is a function of the program in which skillrt is embedded (skillrt.h).
+-- agent/kind/host.lua: an agent that is a function of the program in which skillrt is embedded (skillrt.h).
 --
 -- It is given a task as JSON, as a server is, and answers with JSON, as a program prints it. That it is there
 -- is checked before the run begins (runner/functions.lua).
 
+local Agent = require("skillrt.agent.kind")
 local ask = require("skillrt.agent.ask")
 local prompt = require("skillrt.agent.prompt")
 local reply_of = require("skillrt.agent.reply")
-local made = require("skillrt.agent.made")
 
----@class skillrt.HostAgent
-local M = { kind = "host", perform = ask.perform, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field host fun(definition: string|table): skillrt.Agent  a function of the program that embeds skillrt: { "name",
+---  timeout =, acts =, idempotent = }
 
-M.FIELDS = {
-  kind = { enum = { "host" } },
-  name = { type = "text" },
+---@class skillrt.HostAgent: skillrt.Agent
+local M = Agent.new({ kind = "host", perform = ask.perform, stub = "prompt", FIELDS = {
   call = { type = "text", required = true },
   timeout = { type = "seconds" },
   acts = { type = "boolean", default = true },
   idempotent = { type = "boolean" },
-}
+} })
 
----@param definition table  { call = name of the function }, or { name }
+---"name" and { "name" } -> { call = "name" }
+---@param given any
+---@return any
+function M.normal(given)
+  if type(given) == "string" then
+    return { call = given }
+  elseif type(given) ~= "table" or given.call ~= nil or given[1] == nil then
+    return given
+  end
+  local named = {}
+  for key, value in pairs(given) do
+    named[key ~= 1 and key or "call"] = value
+  end
+  return named
+end
+
+---@param definition table
 ---@param where string
 ---@return table? agent
 ---@return string? message
-function M.check(definition, where)
-  if definition.call == nil and definition[1] ~= nil then
-    local named = {}
-    for key, value in pairs(definition) do
-      named[key ~= 1 and key or "call"] = value
-    end
-    definition = named
-  end
-  local agent, message = made.of(M, definition, where)
-  if agent and agent.idempotent == nil and not agent.acts then
-    agent.idempotent = true
+function M:check(definition, where)
+  local agent, message = Agent.check(self, definition, where)
+  if agent and definition.idempotent == nil and agent.acts then
+    agent.idempotent = nil -- the host says it
   end
   return agent, message
 end
 
-function M.needs_http()
-  return false
-end
-
-function M.reads_prompt()
-  return true
+---Nobody knows what a function of the host takes.
+function M.cost()
+  return nil
 end
 
 ---The functions of the host that it calls.

@@ -1,18 +1,18 @@
--- agent/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
+-- agent/kind/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
 
----@class skillrt.ClaudeAgent
-local M = { kind = "claude", perform = coding.perform, needs_http = coding.needs_http,
-  reads_prompt = coding.reads_prompt, label = coding.label, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field claude fun(definition: table): skillrt.Agent  { model =, permission =, tools =, args =, env =,
+---  output = a JSON Schema, idle_timeout =, ... }
 
-M.FIELDS = coding.with({
-  kind = { enum = { "claude" } },
+---@class skillrt.ClaudeAgent: skillrt.CodingAgent
+local M = coding.new({ kind = "claude", models = "claude", FIELDS = {
   permission = { enum = { "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan" } },
   max_budget = { type = "amount" },
-})
+} })
 
+M.SPANS = { { "claude", "anthropic", "invoke_agent" } }
 M.program, M.TAKES_SYSTEM = "claude", true
 
 ---What it is given of the environment besides what all are.
@@ -23,11 +23,6 @@ M.ALLOWED = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL",
 
 ---The variables one of which holds its key; without them it may be logged in.
 M.KEYS = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN" }
-
-function M.check(definition, where)
-  local agent, message = coding.check(definition, M, where)
-  return agent, message
-end
 
 -- The tools that it may use without asking: those of the task or of the agent, and writing where its output goes.
 local function tools_of(agent, task)

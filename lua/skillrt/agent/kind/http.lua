@@ -1,8 +1,9 @@
--- agent/http.lua: an agent behind a URL: how its request is written and how its reply is read.
+-- agent/kind/http.lua: an agent behind a URL: how its request is written and how its reply is read.
 --
 -- The request is given to ctx.await, never sent here. Knows the words of a task (prompt.lua), not what
 -- an answer's JSON says (reply.lua).
 
+local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
 local ask = require("skillrt.agent.ask")
 local condition = require("skillrt.agent.condition")
@@ -14,17 +15,15 @@ local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local prompt = require("skillrt.agent.prompt")
 local reply_of = require("skillrt.agent.reply")
-local schema = require("skillrt.skill.schema")
 local url_of = require("skillrt.agent.url")
 local values_of = require("skillrt.agent.values")
 
----@class skillrt.HttpAgent
-local M = { kind = "http", perform = ask.perform, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field http fun(definition: table): skillrt.Agent  a server: { url =, headers =, timeout =, connect_timeout =,
+---  idle_timeout =, max_reply =, ca_file =, max_redirects =, body =, type = }
 
-M.FIELDS = {
-  kind = { enum = { "http" } },
-  name = { type = "text" },
+---@class skillrt.HttpAgent: skillrt.Agent
+local M = Agent.new({ kind = "http", perform = ask.perform, stub = "own", FIELDS = {
   url = { type = "text", required = true },
   headers = { type = "string", map = true, default = {} },
   timeout = { type = "seconds" },
@@ -41,7 +40,7 @@ M.FIELDS = {
   tool = { type = "text" },
   mode = { type = "text" },
   run_in_background = { type = "boolean" },
-}
+} })
 
 -- Where a value may come from: nothing the model wrote chooses the server or a header.
 local ROOTS = { input = true, env = true }
@@ -93,8 +92,8 @@ end
 ---@param where string
 ---@return table? agent
 ---@return string? message
-function M.check(definition, where)
-  local agent, message = schema.record(definition, M.FIELDS, where)
+function M:check(definition, where)
+  local agent, message = Agent.check(self, definition, where)
   if not agent then
     return nil, message
   end
@@ -105,18 +104,11 @@ function M.check(definition, where)
   if message then
     return nil, message
   end
-  agent.kind, agent.run_in_background = nil, nil
-  if agent.idempotent == nil then
-    agent.idempotent = not agent.acts
-  end
-  return setmetatable(agent, M)
+  agent.run_in_background = nil
+  return agent
 end
 
 function M.needs_http()
-  return true
-end
-
-function M.reads_prompt()
   return true
 end
 

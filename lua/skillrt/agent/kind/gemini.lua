@@ -1,28 +1,23 @@
--- agent/gemini.lua: Gemini CLI as an agent: `gemini --output-format stream-json`; what its events mean.
+-- agent/kind/gemini.lua: Gemini CLI as an agent: `gemini --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
 local text_of = require("skillrt.base.text")
 
----@class skillrt.GeminiAgent
-local M = { kind = "gemini", perform = coding.perform, needs_http = coding.needs_http,
-  reads_prompt = coding.reads_prompt, label = coding.label, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field gemini fun(definition: table): skillrt.Agent  { model =, permission =, tools =, args =, env =,
+---  output =, ... }
 
-M.FIELDS = coding.with({
-  kind = { enum = { "gemini" } },
+---@class skillrt.GeminiAgent: skillrt.CodingAgent
+local M = coding.new({ kind = "gemini", FIELDS = {
   permission = { enum = { "default", "auto_edit", "yolo", "plan" } },
-})
+} })
 
+M.SPANS = { { "gemini", "gcp.gemini", "invoke_agent" } }
 M.program = "gemini"
 M.ALLOWED = { "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT",
   "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GEMINI_BASE_URL", "GEMINI_MODEL",
   "GEMINI_CLI_HOME", "GEMINI_CLI_TRUST_WORKSPACE", "GOOGLE_GENAI_USE_GCA" }
 M.KEYS = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }
-
-function M.check(definition, where)
-  local agent, message = coding.check(definition, M, where)
-  return agent, message
-end
 
 ---@param task skillrt.Task
 ---@param want { session: string?, schema: table? }

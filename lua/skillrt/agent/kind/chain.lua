@@ -1,17 +1,18 @@
--- agent/chain.lua: agents that are asked one after the other until one succeeds (F47).
+-- agent/kind/chain.lua: agents that are asked one after the other until one succeeds (F47).
 --
 -- Knows its members by what every agent has. All but the last have their calls tried again before the next
 -- member is asked; the last one's failure is the step's.
 
+local Agent = require("skillrt.agent.kind")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
 local returned = require("skillrt.agent.returned")
 
----@class skillrt.ChainAgent
-local M = { kind = "chain" }
-M.__index = M
+---@class skillrt.agent
+---@field chain fun(members: table): skillrt.Agent  the next member is asked when one has failed for good
 
-M.FIELDS = { kind = true, name = true, links = true, on = true }
+---@class skillrt.ChainAgent: skillrt.Agent
+local M = Agent.new({ kind = "chain", FIELDS = { links = {}, on = {} } })
 
 local CLASSES = { transient = true, rate_limit = true, timeout = true, invalid_output = true, permanent = true }
 
@@ -45,7 +46,7 @@ end
 ---@param check fun(value: any, where: string): table?, string?  of its members
 ---@return table? agent
 ---@return string? message
-function M.check(definition, where, check)
+function M:check(definition, where, check)
   local message = unknown_field(definition, where)
   if message then
     return nil, message
@@ -72,7 +73,7 @@ function M.check(definition, where, check)
   if #agent.links == 0 then
     return nil, where .. ": needs at least one agent"
   end
-  return setmetatable(agent, M)
+  return setmetatable(agent, self)
 end
 
 ---A chain with a member that needs no HTTP does without it.
@@ -93,6 +94,24 @@ function M:functions()
     table.move(link:functions(), 1, #link:functions(), #all + 1, all)
   end
   return all
+end
+
+---What all of its members may take.
+---@param definition table
+---@param cost_of fun(agent: any): table|nil
+---@return table|nil
+function M.cost(definition, cost_of)
+  local sum = { calls = 0, tokens = 0, dollars = 0 }
+  for _, member in ipairs(definition.links or definition) do
+    local one = cost_of(member)
+    if not one then
+      return nil
+    end
+    for what, most in pairs(one) do
+      sum[what] = sum[what] + most
+    end
+  end
+  return sum
 end
 
 ---@return boolean

@@ -1,9 +1,9 @@
--- agent/openai_responses.lua: the Responses API: how a talk is written as items, and how a response is read,
+-- agent/wire/openai_responses.lua: the Responses API: how a talk is written as items, and how a response is read,
 -- whole or from the event that ends its stream. Pure.
 
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
-local strict = require("skillrt.agent.openai_strict")
+local strict = require("skillrt.agent.wire.strict")
 local condition = require("skillrt.agent.condition")
 
 local M = {}

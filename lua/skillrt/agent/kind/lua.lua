@@ -1,45 +1,51 @@
--- agent/lua.lua: an agent that is a function of the script: it is given (state, ctx), as a step's own is,
+-- agent/kind/lua.lua: an agent that is a function of the script: it is given (state, ctx), as a step's own is,
 -- and waits as that does. It acts by the calls that it awaits, not by itself.
 
-local made = require("skillrt.agent.made")
+local Agent = require("skillrt.agent.kind")
+local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
 local returned = require("skillrt.agent.returned")
 
----@class skillrt.LuaAgent
-local M = { kind = "lua", acts = false, is_script = true }
-M.__index = M
+---@class skillrt.agent
+---@field lua fun(run: function|table): skillrt.Agent  a function of the script: called as an action's run is
 
-M.FIELDS = {
-  kind = { enum = { "lua" } },
-  name = { type = "text" },
+---@class skillrt.LuaAgent: skillrt.Agent
+local M = Agent.new({ kind = "lua", acts = false, is_script = true, FIELDS = {
   run = { type = "function", required = true },
   idempotent = { type = "boolean", default = true },
-}
+} })
+
+---@param given any
+---@return table
+function M.normal(given)
+  return type(given) == "table" and given or { run = given }
+end
 
 ---@param definition table  { run = function }
 ---@param where string
 ---@return table? agent
 ---@return string? message
-function M.check(definition, where)
+function M:check(definition, where)
   if type(definition.run) ~= "function" then
     return nil, ("%s: needs a function, not %s"):format(where, names.show(definition.run))
   end
-  return made.of(M, definition, where)
-end
-
-function M.needs_http()
-  return false
+  return Agent.check(self, definition, where)
 end
 
 function M.reads_prompt()
   return false
 end
 
+---Nobody knows what a function takes.
+function M.cost()
+  return nil
+end
+
 -- A bare prompt is its third argument; what it returns is the answer, and has to fit where a form was asked for.
 local function answer(self, ctx, task)
   local outcome, message, class = returned.outcome("phase", self:label(), self.run(task.state, ctx, task.prompt))
   if outcome and task.schema then
-    local fits, why = require("skillrt.base.json_schema").judge(task.schema, outcome.output)
+    local fits, why = json_schema.judge(task.schema, outcome.output)
     if not fits then
       return nil, ("%s: %s"):format(self:label(), why), "invalid_output"
     end

@@ -1,9 +1,10 @@
--- agent/command.lua: an agent that is a program, given by argv, never through a shell; what its output
+-- agent/kind/command.lua: an agent that is a program, given by argv, never through a shell; what its output
 -- means.
 --
 -- Its environment is a short allow-list and what the script declares. The request is given to ctx.await,
 -- the process is started by the C core.
 
+local Agent = require("skillrt.agent.kind")
 local ask = require("skillrt.agent.ask")
 local expect = require("skillrt.agent.expect")
 local fatal = require("skillrt.base.fatal")
@@ -12,16 +13,14 @@ local names = require("skillrt.base.names")
 local place = require("skillrt.agent.place")
 local reply_of = require("skillrt.agent.reply")
 local returned = require("skillrt.agent.returned")
-local schema = require("skillrt.skill.schema")
 local values_of = require("skillrt.agent.values")
 
----@class skillrt.CommandAgent
-local M = { kind = "command", perform = ask.perform, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field command fun(definition: table): skillrt.Agent  a program: { "prog", "arg", stdin =, env =, cwd =, timeout =,
+---  parse =, ok_codes =, max_output = }
 
-M.FIELDS = {
-  kind = { enum = { "command" } },
-  name = { type = "text" },
+---@class skillrt.CommandAgent: skillrt.Agent
+local M = Agent.new({ kind = "command", perform = ask.perform, stub = "own", FIELDS = {
   argv = { type = "string", list = true, required = true },
   stdin = { type = "string" },
   env = { type = { "string", "boolean" }, map = true, default = {} },
@@ -32,15 +31,17 @@ M.FIELDS = {
   max_output = { type = "positive" },
   acts = { type = "boolean", default = true },
   idempotent = { type = "boolean" },
-}
+} })
 
 ---What a program gets of the environment without being declared.
 M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM" }
 
 local IN_ENV = setmetatable({ env = true }, { __index = values_of.ROOTS })
 
--- { "prog", "arg", timeout = 5 } -> { argv = { "prog", "arg" }, timeout = 5 }
-local function named_argv(definition)
+---{ "prog", "arg", timeout = 5 } -> { argv = { "prog", "arg" }, timeout = 5 }
+---@param definition any
+---@return any
+function M.normal(definition)
   if type(definition) ~= "table" or definition.argv ~= nil then
     return definition
   end
@@ -80,8 +81,8 @@ end
 ---@param where string
 ---@return table? agent
 ---@return string? message
-function M.check(definition, where)
-  local agent, message = schema.record(named_argv(definition), M.FIELDS, where)
+function M:check(definition, where)
+  local agent, message = Agent.check(self, definition, where)
   if not agent then
     if message:find('"argv" is missing', 1, true) then
       message = where .. ": names no program; write { \"program\", \"argument\", ... }"
@@ -99,15 +100,7 @@ function M.check(definition, where)
   if message then
     return nil, message
   end
-  agent.kind = nil
-  if agent.idempotent == nil then
-    agent.idempotent = not agent.acts
-  end
-  return setmetatable(agent, M)
-end
-
-function M.needs_http()
-  return false
+  return agent
 end
 
 -- Whether the words of a task reach the program, so that it could be asked to write again.
@@ -202,7 +195,7 @@ local PARSERS = {}
 -- What a program that is asked in words says has to be said, and no error; another one's text is its own.
 function PARSERS.text(text, task, agent)
   if agent:reads_prompt() and (task.kind == "phase" or text:find("%S")) then
-    local good, problem = expect.judge("text", M.kind, { status = "ok", code = 0, body = text })
+    local good, problem = expect.judge("text", "command", { status = "ok", code = 0, body = text })
     if not good then
       return nil, problem
     end

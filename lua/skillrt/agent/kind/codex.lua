@@ -1,26 +1,21 @@
--- agent/codex.lua: Codex as an agent: `codex exec --json`; what its events mean.
+-- agent/kind/codex.lua: Codex as an agent: `codex exec --json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
 
----@class skillrt.CodexAgent
-local M = { kind = "codex", perform = coding.perform, needs_http = coding.needs_http,
-  reads_prompt = coding.reads_prompt, label = coding.label, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field codex fun(definition: table): skillrt.Agent  { model =, permission = a sandbox, tools =, args =,
+---  env =, output =, ... }
 
-M.FIELDS = coding.with({
-  kind = { enum = { "codex" } },
+---@class skillrt.CodexAgent: skillrt.CodingAgent
+local M = coding.new({ kind = "codex", FIELDS = {
   permission = { enum = { "read-only", "workspace-write", "danger-full-access" } },
-})
+} })
 
+M.SPANS = { { "codex", "openai", "invoke_agent" } }
 M.program, M.ARGS_BEHIND = "codex", 2 -- exec is its first
 M.NOISE = "Reconnecting..." -- what it says of itself while nobody answers it
 M.ALLOWED = { "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID" }
 M.KEYS = { "CODEX_API_KEY", "OPENAI_API_KEY" }
-
-function M.check(definition, where)
-  local agent, message = coding.check(definition, M, where)
-  return agent, message
-end
 
 local WRITING = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = true, Bash = true }
 

@@ -1,4 +1,4 @@
--- agent/openai_chat.lua: the Chat Completions API: how a talk is written, and how a completion or the chunks of
+-- agent/wire/openai_chat.lua: the Chat Completions API: how a talk is written, and how a completion or the chunks of
 -- one are read.
 --
 -- A stream counts when a choice said why it finished; not all that speak this API end it with [DONE]. Pure.
@@ -7,7 +7,7 @@ local fatal = require("skillrt.base.fatal")
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local condition = require("skillrt.agent.condition")
-local strict = require("skillrt.agent.openai_strict")
+local strict = require("skillrt.agent.wire.strict")
 
 local M = {}
 

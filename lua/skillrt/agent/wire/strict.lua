@@ -1,4 +1,4 @@
--- agent/openai_strict.lua: whether a schema is one that a provider can hold a model to strictly: every object
+-- agent/wire/strict.lua: whether a schema is one that a provider can hold a model to strictly: every object
 -- closed, all of its fields required, and no keyword that strict output does not take. Pure.
 
 local M = {}

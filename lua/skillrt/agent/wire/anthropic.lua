@@ -1,12 +1,178 @@
--- agent/anthropic_reply.lua: a reply of the Messages API: a message as JSON, or the events that build one up.
+-- agent/wire/anthropic.lua: the Messages API: how a talk is written, and how a message is read, whole or from the
+-- events that build it up.
 --
--- A stream counts when it was ended by its own mark; what came before an error or a cut is no answer. Pure.
+-- Turns alternate, every tool call has its result in the turn behind it, nothing is empty. A stream counts when it was
+-- ended by its own mark; what came before an error or a cut is no answer. Pure.
 
 local found = require("skillrt.agent.found")
 local json = require("skillrt.base.json")
 local condition = require("skillrt.agent.condition")
 
+---@type skillrt.Wire
 local M = {}
+
+---The tool by which an answer in a schema is given, where the provider has no other way.
+M.ANSWER = "answer"
+
+-- ---- written ----
+
+function M.headers(agent, endpoint)
+  local headers = { ["anthropic-version"] = agent.version }
+  local declared = { ["anthropic-version"] = agent.version }
+  if agent.beta then
+    headers["anthropic-beta"] = table.concat(agent.beta, ",")
+    declared["anthropic-beta"] = headers["anthropic-beta"]
+  end
+  if endpoint.key then
+    local bearer = agent.auth == "bearer" or agent.auth == nil and endpoint.is_token
+    local name = bearer and "Authorization" or "x-api-key"
+    headers[name] = (bearer and "Bearer " or "") .. endpoint.key
+    declared[name] = "{key}"
+  end
+  return headers, declared
+end
+
+-- ---- messages ----
+
+local function text_block(text)
+  return { type = "text", text = text }
+end
+
+-- A result's text must say something.
+local function result_block(result)
+  return {
+    type = "tool_result",
+    tool_use_id = result.id,
+    content = result.text:find("%S") and result.text or "(nothing)",
+    is_error = result.is_error,
+  }
+end
+
+local function blocks_of(turn)
+  local out = {}
+  if turn.role == "user" then
+    out[1] = text_block(turn.text)
+  elseif turn.role == "model" then
+    return turn.content
+  else
+    for i, result in ipairs(turn.results) do
+      out[i] = result_block(result)
+    end
+  end
+  return out
+end
+
+local function role_of(turn)
+  return turn.role == "model" and "assistant" or "user"
+end
+
+M.field = "messages"
+
+---The messages that a turn becomes; one of the same side as the last is put behind it. What says nothing is none.
+---@param turn skillrt.Turn
+---@param last table|nil
+---@return table[] messages
+---@return boolean? merged  the first one takes the place of the last
+function M.turned(turn, last)
+  if turn.empty then
+    return {}
+  end
+  local role, blocks = role_of(turn), blocks_of(turn)
+  local merged = last ~= nil and last.role == role
+  local content = merged and table.move(last.content, 1, #last.content, 1, {}) or {}
+  table.move(blocks, 1, #blocks, #content + 1, content)
+  return { { role = role, content = json.array(content) } }, merged
+end
+
+-- A list with the mark of the provider's cache in its last member.
+local function marked(list)
+  local copy = table.move(list, 1, #list, 1, {})
+  local last = { cache_control = { type = "ephemeral" } }
+  for key, value in pairs(copy[#copy]) do
+    last[key] = value
+  end
+  copy[#copy] = last
+  return json.array(copy)
+end
+
+---What was sent before is read from the cache: a message with a mark at its end.
+---@param agent table
+---@param message table
+---@return table
+function M.mark(agent, message)
+  return agent.cache and { role = message.role, content = marked(message.content) } or message
+end
+
+---Tools and system prompt stand before all messages: with a mark behind them other talks read them from the cache.
+---@param agent table
+---@param body table  of wire.body
+---@return table|nil  a copy; nil: there is nothing to mark
+function M.mark_head(agent, body)
+  local extra = agent.extra or {}
+  if not agent.cache or extra.tools or extra.system or not (body.tools or body.system) then
+    return nil
+  end
+  local copy = {}
+  for key, value in pairs(body) do
+    copy[key] = value
+  end
+  if body.system then
+    copy.system = marked({ text_block(body.system) })
+  else
+    copy.tools = marked(body.tools)
+  end
+  return copy
+end
+
+local function tools_of(want, answers_by_tool)
+  local out = {}
+  for i, tool in ipairs(want.tools) do
+    out[i] = { name = tool.name, description = tool.description, input_schema = tool.input }
+  end
+  if answers_by_tool then
+    out[#out + 1] = {
+      name = M.ANSWER,
+      description = "Gives your answer. Call it once, when the work is done.",
+      input_schema = want.schema,
+    }
+  end
+  return #out > 0 and json.array(out) or nil
+end
+
+-- Tools take objects only; another schema goes the other way.
+local function by_tool(agent, want)
+  return want.schema and want.schema.type == "object" and agent.structured == "tool"
+end
+
+---The body of a request, but for its messages.
+---@param agent table
+---@param want table  { tools, schema, model, effort }
+---@return table
+function M.body(agent, want)
+  local tooled = by_tool(agent, want)
+  local body = {
+    model = want.model,
+    max_tokens = agent.max_tokens or agent.vendor.max_tokens,
+    system = agent.system,
+    stream = agent.stream or nil,
+    tools = tools_of(want, tooled),
+  }
+  if tooled then
+    body.tool_choice = { type = #want.tools > 0 and "any" or "tool", name = #want.tools == 0 and M.ANSWER or nil }
+  end
+  if want.schema and not tooled or want.effort then
+    body.output_config = {
+      format = want.schema and not tooled and { type = "json_schema", schema = want.schema } or nil,
+      effort = want.effort,
+    }
+  end
+  for key, value in pairs(agent.extra or {}) do
+    body[key] = value
+  end
+  return body
+end
+
+-- ---- read ----
 
 local STOP = {
   end_turn = "end",
@@ -187,6 +353,9 @@ local function reply_of(message)
     model = type(message.model) == "string" and message.model or nil,
   }
 end
+
+---Fields of events whose texts are pieces of one.
+M.joins = { "text", "partial_json", "thinking" }
 
 ---What an event adds to the text, for people who watch.
 ---@param data string

@@ -1,35 +1,19 @@
--- agent/dry.lua: an agent that asks nobody (`--dry-run`): it answers at once with the least that fits, so that
+-- agent/kind/dry.lua: an agent that asks nobody (`--dry-run`): it answers at once with the least that fits, so that
 -- one sees what a skill would ask, in which order.
 --
 -- Where a JSON Schema says the form of the answer it is made from that. Pure; what it says is no work.
 
+local Agent = require("skillrt.agent.kind")
 local json_example = require("skillrt.base.json_example")
 local json_schema = require("skillrt.base.json_schema")
-local made = require("skillrt.agent.made")
 
----@class skillrt.DryAgent
-local M = { kind = "dry", acts = false, idempotent = true, is_script = false }
-M.__index = M
+---@class skillrt.agent
+---@field dry fun(definition: table): skillrt.Agent  nobody: the least that fits is its answer
 
-M.FIELDS = { kind = { enum = { "dry" } }, name = { type = "text" } }
+---@class skillrt.DryAgent: skillrt.Agent
+local M = Agent.new({ kind = "dry", acts = false, idempotent = true, stub = "prompt", FIELDS = {} })
 
 local WORDS <const> = "(dry run: nobody was asked)"
-
----@param definition table
----@param where string
----@return table? agent
----@return string? message
-function M.check(definition, where)
-  return made.of(M, definition, where)
-end
-
-function M.needs_http()
-  return false
-end
-
-function M.reads_prompt()
-  return true
-end
 
 local function in_form(self, wanted)
   local value = json_example.of(wanted)
