@@ -1,8 +1,8 @@
 /* bind_ranks.c: which of some ranks are open, and the i-th of these, for Lua: a bit for each, and
  * counts of 64 words each, so that one of 100,000 is found by looking at a few.
  *
- * The functions of a set hold it as an upvalue: nobody can hand them another's. Tests are asked
- * from here, as most of them are asked in one go. Knows nothing of actions and conditions. */
+ * The functions of a set hold it as an upvalue: nobody can hand them another's. Knows nothing of
+ * actions and conditions. */
 #include "lua/bind.h"
 
 #include <lauxlib.h>
@@ -13,12 +13,11 @@ enum { WORD = 64, GROUP = 64 * WORD };
 
 struct ranks {
   lua_Integer size, open;
-  lua_Integer stopped; /* the place in the list whose test is asked, or was when it raised */
-  uint32_t *groups;    /* open ones among 4,096 ranks each */
+  uint32_t *groups; /* open ones among 4,096 ranks each */
   uint64_t words[];
 };
 
-enum { SET = 1, ORDER, TESTS }; /* upvalues */
+enum { SET = 1, ORDER }; /* upvalues */
 
 static struct ranks *set_of(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(SET));
@@ -78,62 +77,25 @@ static int ranks_index(lua_State *L) {
   return 1;
 }
 
-/* ask(list, first, state) -> how many are open, place or nil: asks the tests of the ranks in a list
- * from a place on; those without one (nil) stay as they are. It stops at a place whose test is
- * false: to be asked otherwise. A test may raise: see stopped. */
-static int ranks_ask(lua_State *L) {
-  struct ranks *set = set_of(L);
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_Integer count = (lua_Integer)lua_rawlen(L, 1), at = luaL_checkinteger(L, 2);
-  for (; at <= count; at++) {
-    lua_rawgeti(L, 1, at);
-    lua_Integer rank = lua_tointeger(L, -1);
-    int kind = lua_rawgeti(L, lua_upvalueindex(TESTS), rank);
-    set->stopped = at;
-    if (kind == LUA_TBOOLEAN) break;
-    if (kind == LUA_TFUNCTION && rank >= 1 && rank <= set->size) {
-      lua_pushvalue(L, 3);
-      lua_call(L, 1, 1);
-      put(set, rank, lua_toboolean(L, -1));
-    }
-    lua_settop(L, 3);
-  }
-  lua_pushinteger(L, set->open);
-  if (at > count) return 1;
-  lua_pushinteger(L, at);
-  return 2;
-}
-
-/* stopped() -> how many are open, the place whose test raised */
-static int ranks_stopped(lua_State *L) {
-  const struct ranks *set = set_of(L);
-  lua_pushinteger(L, set->open);
-  lua_pushinteger(L, set->stopped);
-  return 2;
-}
-
-/* ranks(size, order, tests) -> { put, is_open, index, ask, stopped } of a set in which none of the
- * ranks 1 to size is open; order and tests are read by rank. */
+/* ranks(size, order) -> { put, is_open, index } of a set in which none of the ranks 1 to size is
+ * open; order is read by rank. */
 static int core_ranks(lua_State *L) {
   lua_Integer size = luaL_checkinteger(L, 1);
   luaL_argcheck(L, size >= 0 && size <= INT32_MAX, 1, "a number of ranks");
   luaL_checktype(L, 2, LUA_TTABLE);
-  luaL_checktype(L, 3, LUA_TTABLE);
-  lua_settop(L, 3);
+  lua_settop(L, 2);
   size_t groups = (size_t)(size + GROUP - 1) / GROUP, words = groups * (GROUP / WORD);
   size_t bytes = sizeof(struct ranks) + words * sizeof(uint64_t) + groups * sizeof(uint32_t);
   struct ranks *set = lua_newuserdatauv(L, bytes, 0);
   memset(set, 0, bytes);
   set->size = size;
   set->groups = (uint32_t *)(set->words + words);
-  static const luaL_Reg functions[] = {{"put", ranks_put},         {"is_open", ranks_is_open},
-                                       {"index", ranks_index},     {"ask", ranks_ask},
-                                       {"stopped", ranks_stopped}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"put", ranks_put}, {"is_open", ranks_is_open}, {"index", ranks_index}, {NULL, NULL}};
   luaL_newlibtable(L, functions);
-  lua_pushvalue(L, 4);
-  lua_pushvalue(L, 2);
   lua_pushvalue(L, 3);
-  luaL_setfuncs(L, functions, 3);
+  lua_pushvalue(L, 2);
+  luaL_setfuncs(L, functions, 2);
   return 1;
 }
 

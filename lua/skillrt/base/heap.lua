@@ -1,8 +1,5 @@
--- base/heap.lua: a binary heap: the item with the smallest number first; of equals the one put in last.
---
--- Values; knows nothing of who uses it.
-
-local M = {}
+-- base/heap.lua: what has a number, as a time or a cost: the smallest first; of equals the one with the smaller order,
+-- which is the one that was put in first where nobody says. A binary heap. Knows nothing of who uses it.
 
 ---@class skillrt.Heap
 ---@field count integer
@@ -10,55 +7,77 @@ local Heap = {}
 Heap.__index = Heap
 
 ---@return skillrt.Heap
-function M.new()
-  return setmetatable({ count = 0, items = {}, keys = {}, ties = {} }, Heap)
+function Heap.new()
+  return setmetatable({ count = 0, puts = 0 }, Heap)
 end
 
-local function before(self, a, b)
-  local keys, ties = self.keys, self.ties
-  return keys[a] < keys[b] or keys[a] == keys[b] and ties[a] > ties[b]
+local function before(a, b)
+  return a.at < b.at or (a.at == b.at and a.order < b.order)
 end
 
-local function swap(self, a, b)
-  local items, keys, ties = self.items, self.keys, self.ties
-  items[a], items[b], keys[a], keys[b], ties[a], ties[b] = items[b], items[a], keys[b], keys[a], ties[b], ties[a]
-end
-
----@param item any
----@param key number
----@param tie number  of equal keys the larger one comes first
-function Heap:push(item, key, tie)
-  local at = self.count + 1
-  self.count, self.items[at], self.keys[at], self.ties[at] = at, item, key, tie
-  while at > 1 and before(self, at, at // 2) do
-    swap(self, at, at // 2)
-    at = at // 2
+---@param at number
+---@param what any
+---@param order? number
+function Heap:put(at, what, order)
+  self.puts = self.puts + 1
+  local item, place = { at = at, order = order or self.puts, what = what }, self.count + 1
+  self.count = place
+  while place > 1 and before(item, self[place // 2]) do
+    self[place], place = self[place // 2], place // 2
   end
+  self[place] = item
 end
 
----@return any item  nil: it is empty
-function Heap:pop()
-  local count, item = self.count, self.items[1]
-  if count == 0 then
+---The smallest number; nil: it is empty.
+---@return number|nil
+function Heap:earliest()
+  local first = self[1]
+  return first and first.at
+end
+
+---Takes out what comes first.
+---@return any  nil: it is empty
+function Heap:take()
+  local first, last, count = self[1], self[self.count], self.count - 1
+  if not first then
     return nil
   end
-  swap(self, 1, count)
-  self.items[count], self.keys[count], self.ties[count] = nil, nil, nil
-  self.count = count - 1
-  local at = 1
-  while true do
-    local child = 2 * at
-    if child > self.count then
-      return item
-    elseif child < self.count and before(self, child + 1, child) then
+  self[count + 1], self.count = nil, count
+  local place = 1
+  while count > 0 do
+    local child = 2 * place
+    if child > count then
+      break
+    end
+    if child < count and before(self[child + 1], self[child]) then
       child = child + 1
     end
-    if not before(self, child, at) then
-      return item
+    if not before(self[child], last) then
+      break
     end
-    swap(self, at, child)
-    at = child
+    self[place], place = self[child], child
   end
+  if count > 0 then
+    self[place] = last
+  end
+  return first.what
 end
 
-return M
+---Takes out something; it need not be there any more.
+---@param what any
+function Heap:drop(what)
+  local place = 1
+  while place <= self.count and self[place].what ~= what do
+    place = place + 1
+  end
+  if place > self.count then
+    return
+  end
+  while place > 1 do -- those above it go down, and it is taken as if it were the first
+    self[place], place = self[place // 2], place // 2
+  end
+  self[1] = { what = what }
+  self:take()
+end
+
+return Heap

@@ -5,11 +5,8 @@
 ---@field put fun(rank: integer, now: boolean): integer  how many are open then
 ---@field is_open fun(rank: integer): boolean
 ---@field index fun(list: any, i: any): any  what stands in `order` at the i-th open rank; nil: no such i
----@field ask fun(list: integer[], first: integer, state: table): integer, integer?  asks the tests of the ranks in a
----  list from a place on; how many are open, and the place of one whose test is false, where it stopped
----@field stopped fun(): integer, integer  how many are open, and the place whose test raised
 
----@type fun(size: integer, order: table, tests: table<integer, fun(state: table): boolean|false>): skillrt.Ranks
+---@type fun(size: integer, order: table): skillrt.Ranks
 local new = require("skillrt.core").ranks
 
 return { new = new }

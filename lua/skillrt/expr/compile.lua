@@ -1,7 +1,7 @@
 -- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time. `frame`
 -- holds the parameters of arrow functions by slot; it is nil when there are none. Common shapes (`name`, `x ===
--- "literal"`, `x.length > 0`) get closures of their own. Knows no syntax; loads no code. Called by explain.lua,
--- expr/init.lua and quick.lua.
+-- "literal"`, `x.length > 0`) get closures of their own. Knows no syntax; loads no code. Called by explain.lua and
+-- expr/init.lua.
 local value = require "skillrt.expr.value"
 
 local M = {}
@@ -219,12 +219,32 @@ local function plain_literal(node)
   return node.value
 end
 
-local function equality_with(operand, node)
-  if node.kind == "null" then return function(state, frame) return is_null(operand(state, frame)) end end
-  if node.kind == "undefined" then return function(state, frame) return operand(state, frame) == nil end end
+-- `===`, or `!==` where `wanted` is false.
+local function equality_with(operand, node, wanted)
+  if node.kind == "null" then return function(state, frame) return is_null(operand(state, frame)) == wanted end end
+  if node.kind == "undefined" then return function(state, frame) return (operand(state, frame) == nil) == wanted end end
   local constant = plain_literal(node)
   if constant == nil then return nil end
-  return function(state, frame) return operand(state, frame) == constant end
+  return function(state, frame) return (operand(state, frame) == constant) == wanted end
+end
+
+-- `==` or `!=`: the same where both are of one kind; null and undefined equal each other only.
+local function loose_equality_with(operand, node, wanted)
+  if node.kind == "null" or node.kind == "undefined" then
+    return function(state, frame)
+      local v = operand(state, frame)
+      return (v == nil or is_null(v)) == wanted
+    end
+  end
+  local constant = plain_literal(node)
+  if constant == nil then return nil end
+  local kind = type(constant)
+  return function(state, frame)
+    local v = operand(state, frame)
+    if v == constant then return wanted end
+    if v == nil or type(v) == kind then return not wanted end
+    return value.loose_equal(v, constant) == wanted
+  end
 end
 
 ---Comparison of anything with a small number, without a call when it is a number too.
@@ -259,19 +279,40 @@ local comparisons_with = {
   end,
 }
 
+---Arithmetic of anything with a small number, without a call when it is a number, too: most are counters.
+local arithmetic_with = {
+  ["+"] = function(operand, right, general)
+    return function(state, frame)
+      local v = operand(state, frame)
+      if type(v) == "number" then return v - 0.0 + right end
+      return general(v, right)
+    end
+  end,
+  ["-"] = function(operand, right, general)
+    return function(state, frame)
+      local v = operand(state, frame)
+      if type(v) == "number" then return v - 0.0 - right end
+      return general(v, right)
+    end
+  end,
+  ["%"] = function(operand, right, general)
+    return function(state, frame)
+      local v = operand(state, frame)
+      if type(v) == "number" and v >= 0 and right > 0 then return (v - 0.0) % right end
+      return general(v, right)
+    end
+  end,
+}
+
 local function special_binary(node, text)
   local op, right = node.operator, node.right
   if right.type ~= "literal" then return nil end
-  if op == "===" then return equality_with(build(node.left, text), right) end
-  if op == "!==" then
-    local equal = equality_with(build(node.left, text), right)
-    return equal and function(state, frame) return not equal(state, frame) end
-  end
+  local left = build(node.left, text)
+  if op == "===" or op == "!==" then return equality_with(left, right, op == "===") end
+  if op == "==" or op == "!=" then return loose_equality_with(left, right, op == "==") end
   local limit = plain_literal(right)
-  if comparisons_with[op] and type(limit) == "number" then
-    return comparisons_with[op](build(node.left, text), limit, value.binary[op])
-  end
-  return nil
+  local make = type(limit) == "number" and (comparisons_with[op] or arithmetic_with[op])
+  return make and make(left, limit, value.binary[op])
 end
 
 function builders.binary(node, text)

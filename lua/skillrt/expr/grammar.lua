@@ -20,7 +20,6 @@
 local lpeg = require "skillrt.base.system".require "lpeg"
 local complaint = require "skillrt.expr.complaint"
 local number = require "skillrt.expr.number"
-local plain = require "skillrt.expr.plain"
 local tree = require "skillrt.expr.tree"
 local utf16 = require "skillrt.expr.utf16"
 
@@ -33,7 +32,17 @@ local raise = complaint.raise
 -- what the grammar needs when brackets stand MAX_DEPTH deep; LPeg's own 400 is too little
 lpeg.setmaxstack(10000)
 
-local RESERVED <const>, CONSTANTS <const> = plain.RESERVED, plain.CONSTANTS
+-- words that are no names
+local RESERVED <const> = {}
+for word in ([[break case catch class const continue debugger default delete do else enum export extends
+  finally for function if import in instanceof new return super switch this throw try var void while with
+  await async let yield static]]):gmatch "%S+" do RESERVED[word] = true end
+
+-- words that are values
+local CONSTANTS <const> = {
+  ["true"] = { "boolean", true }, ["false"] = { "boolean", false }, null = { "null" },
+  undefined = { "undefined" }, NaN = { "number", 0 / 0 }, Infinity = { "number", math.huge },
+}
 
 -- A step that takes nothing and calls `act(text, at, parse)`; used to raise, and to count brackets.
 local function does(act)

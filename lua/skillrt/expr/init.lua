@@ -4,8 +4,6 @@
 -- skills, runs or the core. Called by action, policy, modes, the checker and by scripts.
 local analyse = require "skillrt.expr.analyse"
 local compile = require "skillrt.expr.compile"
-local plain = require "skillrt.expr.plain"
-local quick = require "skillrt.expr.quick"
 local value = require "skillrt.expr.value"
 
 ---@class skillrt.expr
@@ -22,6 +20,8 @@ M.MAX_STEPS = 1000000
 ---@field text string
 ---@field reads string[] the state's keys it depends on, sorted
 ---@field reads_all boolean it reads keys that are only known at run time
+---@field has_arrows boolean
+---@field test fun(state: table, frame: table?): boolean raises where it cannot be evaluated
 ---@field ast skillrt.expr.Node see grammar.lua
 ---@operator call(table): boolean, string?
 local Condition = {}
@@ -54,18 +54,6 @@ local function run(self, closure, state)
   error(result, 0)
 end
 
----A closure for many evaluations in a row: true or false, or it raises anything, and then the
----condition itself has to be called, which knows. nil where there is none.
----@return (fun(state: table): boolean)?
-function Condition:quickly()
-  local made = self.quick_test
-  if made == nil then
-    made = not self.has_arrows and quick.test(self.ast, self.text)
-    self.quick_test = made
-  end
-  return made or nil
-end
-
 ---Whether the condition holds; when it cannot be evaluated it is false, and the reason says why.
 ---@param state table
 ---@return boolean
@@ -73,18 +61,9 @@ end
 function Condition:__call(state)
   if type(state) ~= "table" then check_state(state, 2) end
   if self.is_quiet then return self.test(state) end
-  meter.left = self.max_steps
-  local try = self.quick_test or self:quickly()
-  local ok, result
-  if try then
-    ok, result = pcall(try, state)
-    if ok then return result end
-    meter.left = self.max_steps
-  end
-  ok, result = pcall(self.test, state, self.has_arrows and {} or nil)
+  local ok, result = run(self, self.test, state)
   if ok then return result end
-  if getmetatable(result) == Thrown then return false, result.reason end
-  error(result, 0)
+  return false, result
 end
 
 -- A double that is a whole number comes back as an integer, so that 3 prints as 3.
@@ -158,11 +137,7 @@ local function parse(text, options, class)
   if type(text) ~= "string" then error("a condition is a string; got " .. type(text), 3) end
   local wrong = check_text(text)
   if wrong then return nil, wrong, "invalid" end
-  -- LPeg and the grammar take a millisecond to load: a skill of plain conditions does not wait for it
-  local ast, what = plain.parse(text), nil
-  if not ast then
-    ast, what = require("skillrt.expr.grammar").parse(text)
-  end
+  local ast, what = require("skillrt.expr.grammar").parse(text) -- LPeg is loaded with the first condition
   if not ast then
     return nil, require("skillrt.expr.complaint").render(text, what --[[@as skillrt.expr.Complaint]]), "invalid"
   end
@@ -177,6 +152,11 @@ local function parse(text, options, class)
     max_steps = options and options.max_steps or M.MAX_STEPS,
     test = compile.build_test(ast, text),
   }, class)
+end
+
+---Gives `test`s that are called by themselves the steps they may take together.
+function M.refill()
+  meter.left = M.MAX_STEPS
 end
 
 ---Makes a condition of a text: call it with a state.

@@ -82,7 +82,8 @@ function M.new(skill, books, ctx)
     holds = function(one)
       return when.holds(one, books.state.root)
     end,
-    quick = when.quick,
+    test_of = when.test_of,
+    refill = when.refill,
   }, skill.strategy.order, built_in)
   books.state:ignore(self.available:unread(EACH_STEP))
   for _, step in pairs(books.steps) do -- of a run that goes on

@@ -1,10 +1,9 @@
 -- mode/available.lua: which actions may be chosen now, kept up to date instead of worked out anew.
 --
 -- Actions stand in rank order (priority descending, then declaration). A condition is
--- evaluated again only when a state key that it reads has changed, first by its quick test,
--- all of them under one pcall; the core keeps which ranks are open, and finds the i-th of them at once,
--- however many there are. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows actions and
--- the state, no strategy. Called by mode/autonomous.lua.
+-- evaluated again only when a state key that it reads has changed; the core keeps which ranks are open, and finds the
+-- i-th of them at once, however many there are. List-like for strategies: #a, a[i], ipairs(a), a:has(id). Knows
+-- actions and the state, no strategy. Called by mode/autonomous.lua.
 
 local ranks_of = require("skillrt.base.ranks")
 
@@ -58,8 +57,9 @@ end
 
 ---@class skillrt.Available.Rules
 ---@field holds fun(action: table): boolean  whether one may be chosen now
+---@field test_of fun(action: table): (fun(state: table): any)|nil  the same, but it may raise; nil: ask `holds`
+---@field refill fun()  before tests are asked
 ---@field spent fun(action: table): boolean  it has used up its runs and is never asked again
----@field quick fun(action: table): (fun(state: table): boolean)?  may raise instead of answering
 
 ---@param actions table[]  normal actions, in declaration order
 ---@param rules skillrt.Available.Rules
@@ -69,27 +69,22 @@ end
 function M.new(actions, rules, by, built_in)
   local order = rank_order(actions, by)
   local readers, always = index_readers(order)
-  local ranks, tests, all = {}, {}, {}
+  local ranks, all, tests = {}, {}, {}
   for rank, action in ipairs(order) do
-    ranks[action.id] = rank
-    tests[rank], all[rank] = false, rank
+    ranks[action.id], all[rank], tests[rank] = rank, rank, rules.test_of(action) or false
   end
-  for _, action in ipairs(actions) do -- those that are declared together are asked together: near in memory
-    tests[ranks[action.id]] = rules.quick(action) or false
-  end
-  local set = ranks_of.new(#order, order, tests)
+  local set = ranks_of.new(#order, order)
   return setmetatable({
     order = order,
     readers = readers,
     always = always,
     built_in = built_in or {},
     ranks = ranks,
-    tests = tests, -- by rank; false: to be asked with care; nil: spent
+    tests = tests, -- by rank; false: none, or one of them has raised, as it mostly would again
+    closed = {}, -- by rank: "spent", or "away" while it is held back; its condition is not asked
     count = 0, -- of those that are open
     put = set.put,
     is_open = set.is_open,
-    ask = set.ask,
-    stopped = set.stopped,
     rules = rules,
     fresh = all, -- the ranks that were never asked
     update = methods.update, -- own fields are found without a call of __index
@@ -97,40 +92,38 @@ function M.new(actions, rules, by, built_in)
     recheck = methods.recheck,
     hold_back = methods.hold_back,
     give_back = methods.give_back,
-    held = {}, -- by rank: the tests of those that are held back
     has = methods.has,
     get = methods.get,
   }, { __index = set.index, __len = length })
 end
 
-local function check(self, rank)
-  local action = self.order[rank]
-  self.count = self.put(rank, not self.rules.spent(action) and self.rules.holds(action))
+-- Asks the tests of the ranks in a list from `now.at` on; it raises at one that only `holds` can tell.
+local function ask_tests(self, list, state, now)
+  local closed, tests, put = self.closed, self.tests, self.put
+  for at = now.at, #list do
+    local rank = list[at]
+    if not closed[rank] then
+      now.at = at
+      self.count = put(rank, tests[rank](state)) -- false cannot be called
+    end
+  end
 end
 
--- Asks quick tests, and the rules where there is none or it gives up: it is not tried again then, as it would mostly
--- give up again.
+-- All tests under one pcall: one for each would cost as much as a test.
 local function ask(self, list, state)
-  local ok, count, place = pcall(self.ask, list, 1, state)
-  while place or not ok do
-    if not ok then
-      count, place = self.stopped()
-      self.tests[list[place]] = false
-    end
-    self.count = count
-    check(self, list[place])
-    ok, count, place = pcall(self.ask, list, place + 1, state)
+  local rules, now = self.rules, { at = 1 }
+  rules.refill()
+  while not pcall(ask_tests, self, list, state, now) do
+    local rank = list[now.at]
+    self.tests[rank], now.at = false, now.at + 1
+    self.count = self.put(rank, rules.holds(self.order[rank]))
+    rules.refill()
   end
-  self.count = count
 end
 
--- Those that used up their runs before this run of the program.
-local function retire(self)
-  for rank, action in ipairs(self.order) do
-    if self.rules.spent(action) then
-      self.tests[rank] = nil
-    end
-  end
+local function close(self, rank, why)
+  self.closed[rank] = why
+  self.count = self.put(rank, false)
 end
 
 ---Takes the changes of the state into account.
@@ -140,7 +133,11 @@ function methods:update(keys, state)
   if self.fresh then
     local all = self.fresh
     self.fresh = false
-    retire(self)
+    for rank, action in ipairs(self.order) do -- those that used up their runs before this run of the program
+      if self.rules.spent(action) then
+        self.closed[rank] = "spent"
+      end
+    end
     return ask(self, all, state)
   end
   local readers, count = self.readers, keys.n
@@ -176,8 +173,7 @@ end
 function methods:recheck(id)
   local rank = self.ranks[id]
   if rank and not self.fresh and self.rules.spent(self.order[rank]) then
-    self.tests[rank] = nil
-    self.count = self.put(rank, false)
+    close(self, rank, "spent")
   end
 end
 
@@ -185,27 +181,21 @@ end
 ---@param id string
 function methods:hold_back(id)
   local rank = self.ranks[id]
-  if not rank or self.tests[rank] == nil then
-    return
+  if rank and not self.closed[rank] then
+    close(self, rank, "away")
   end
-  self.held[rank], self.tests[rank] = self.tests[rank], nil
-  self.count = self.put(rank, false)
 end
 
 ---It may be chosen again, if its condition holds.
 ---@param id string
 function methods:give_back(id)
   local rank = self.ranks[id]
-  local test = self.held[rank]
-  if test == nil then
+  if self.closed[rank or 0] ~= "away" then
     return
   end
-  self.held[rank] = nil
-  if not self.rules.spent(self.order[rank]) then
-    self.tests[rank] = test
-    if not self.fresh then
-      check(self, rank)
-    end
+  self.closed[rank] = self.rules.spent(self.order[rank]) and "spent" or nil
+  if not self.fresh and not self.closed[rank] then
+    self.count = self.put(rank, self.rules.holds(self.order[rank]))
   end
 end
 

@@ -4,7 +4,7 @@
 -- books and expectations, no agents, no modes, and of coroutines only what branches.lua says.
 
 local digest = require("skillrt.run.calls.digest")
-local due = require("skillrt.run.due")
+local due = require("skillrt.base.heap")
 local given = require("skillrt.run.calls.given")
 local held_of = require("skillrt.run.calls.held")
 local kept = require("skillrt.run.kept")
@@ -42,7 +42,7 @@ end
 ---@field cancels integer[]
 ---@field doubts skillrt.Call[]
 ---@field held skillrt.Held  calls for which a limit has no room now
----@field due skillrt.Due
+---@field due skillrt.Heap
 ---@field subs skillrt.Subs   what is told of calls that are skills' runs
 ---@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
 ---@field used boolean  something is or was waited for: until then nobody looks at all this

@@ -246,7 +246,7 @@ local function expand(self, search, node)
       if rest < math.huge then
         search.count = search.count + 1
         next_node.name = name
-        search.heap:push(next_node, next_node.cost + rest, search.count)
+        search.heap:put(next_node.cost + rest, next_node, -search.count) -- of equals the newest
       end
     end
     estimate.put_back(search.now, undo)
@@ -281,10 +281,10 @@ function Planner:plan(root, runs)
     return 0
   end)
   local first = { cost = 0, changed = {}, ran = {}, name = "" }
-  search.heap:push(first, estimate.rest(search, first, self.goal), 0)
+  search.heap:put(estimate.rest(search, first, self.goal), first, 0)
   search.seen[""] = 0
   while true do
-    local node = search.heap:pop()
+    local node = search.heap:take()
     if not node then
       return nil, "no sequence of actions, as they are declared, leads to the goal" .. self:missing(root)
     end

@@ -2,6 +2,7 @@
 --
 -- Knows conditions and functions of scripts, nothing of how they were declared, of runs or of modes.
 
+local expr = require("skillrt.expr")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
 local state_of = require("skillrt.skill.state")
@@ -54,22 +55,18 @@ function M.holds(action, state)
   return true
 end
 
----A test of all conditions at once, for many actions in a row: true, false, or it raises
----anything where only `holds` can tell. nil where there is none.
+---Its conditions as one function that may raise, for many actions in a row: where it raises, `holds` tells.
 ---@param action skillrt.Action
----@return (fun(state: table): boolean)?
-function M.quick(action)
+---@return (fun(state: table): any)?  nil: a function of a script is among them
+function M.test_of(action)
   local tests = {}
   for i, condition in ipairs(action.when) do
-    tests[i] = type(condition) == "table" and condition:quickly() or nil
-    if not tests[i] then
+    if type(condition) == "function" or condition.has_arrows then
       return nil
     end
+    tests[i] = condition.test
   end
-  if #tests == 1 then
-    return tests[1]
-  end
-  return function(state)
+  return #tests == 1 and tests[1] or function(state)
     for i = 1, #tests do
       if not tests[i](state) then
         return false
@@ -77,6 +74,11 @@ function M.quick(action)
     end
     return true
   end
+end
+
+---Before tests are asked: they share one budget of steps.
+function M.refill()
+  return expr.refill()
 end
 
 ---A condition as people read it.

@@ -1,11 +1,11 @@
--- ranks_spec.lua: the core's set of ranks: the i-th open one, however many there are, and tests that raise.
+-- ranks_spec.lua: the core's set of ranks: the i-th open one, however many there are.
 local ranks = require("skillrt.base.ranks").new
 
 describe("a set of ranks", function()
   it("finds the i-th that is open, over the borders of words and groups", function()
     local size, order, seed = 10000, {}, 7
     for rank = 1, size do order[rank] = "r" .. rank end
-    local set, open = ranks(size, order, {}), {}
+    local set, open = ranks(size, order), {}
     local function random(n)
       seed = (seed * 1103515245 + 12345) % 2147483648
       return seed // 65536 % n + 1
@@ -32,29 +32,6 @@ describe("a set of ranks", function()
       assert.is_false(pcall(set.put, bad, true))
       assert.is_false(pcall(set.is_open, bad))
     end
-    assert.is_nil(ranks(0, {}, {}).index(nil, 1))
-  end)
-
-  it("asks the tests of a list in order, and says where it stopped", function()
-    local asked = {}
-    local tests = {}
-    for rank = 1, 6 do
-      tests[rank] = function(state)
-        asked[#asked + 1] = rank
-        return state.wanted[rank] or false
-      end
-    end
-    tests[2], tests[4] = nil, false
-    tests[5] = function() error "gives up" end
-    local set = ranks(6, { "a", "b", "c", "d", "e", "f" }, tests)
-    set.put(2, true)
-    set.put(3, true)
-    local list, state = { 1, 2, 3, 4, 5, 6, 99 }, { wanted = { [1] = true, [6] = true } }
-    assert.same({ 2, 4 }, { set.ask(list, 1, state) }) -- without a test: as it was; false: to be asked otherwise
-    assert.is_false(pcall(set.ask, list, 5, state))
-    assert.same({ 2, 5 }, { set.stopped() })
-    assert.same({ 3 }, { set.ask(list, 6, state) })
-    assert.same({ 1, 3, 6 }, asked)
-    assert.same({ "a", "b", "f" }, { set.index(nil, 1), set.index(nil, 2), set.index(nil, 3) })
+    assert.is_nil(ranks(0, {}).index(nil, 1))
   end)
 end)

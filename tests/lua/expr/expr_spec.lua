@@ -319,11 +319,9 @@ describe("== and != with a literal", function()
     for _, literal in ipairs { "null", "undefined", "1", "0", "''", "'a'", "'1'", "true", "false" } do
       for _, operator in ipairs { "==", "!=" } do
         local quick = condition("k " .. operator .. " " .. literal)
-        local exact = condition("[k].some(x => x " .. operator .. " " .. literal .. ")") -- an arrow: never quick
-        assert.is_function(quick:quickly())
-        assert.is_nil(exact:quickly())
+        local exact = condition("k " .. operator .. " (l.x || " .. literal .. ")") -- no literal: the general way
         for i = 0, #values do
-          local state = { k = values[i] }
+          local state = { k = values[i], l = {} }
           assert.equal((exact(state)), (quick(state)), ("%s of value %d"):format(quick.text, i))
         end
       end

@@ -42,7 +42,7 @@ describe("the available actions", function()
       local list = available.new(skill.actions, {
         spent = function(one) return (runs[one.id] or 0) >= one.max_runs end,
         holds = function(one) return (when.holds(one, books.root)) end,
-        quick = when.quick,
+        test_of = when.test_of, refill = when.refill,
       })
       for step = 1, 60 do
         if random(3) == 1 then
@@ -81,7 +81,7 @@ describe("the available actions", function()
     local list = available.new(skill.actions, {
       spent = function() return false end,
       holds = function() return true end,
-      quick = when.quick,
+      test_of = when.test_of, refill = when.refill,
     }, "declaration", { ["action-complete"] = true })
     list:update({ n = 0 }, {})
     assert.same({ "low", "high" }, { list[1].id, list[2].id })

@@ -4,13 +4,13 @@
 -- asked before every choice is the earliest of these, however many steps are open. Knows the books, stops
 -- nothing. Part of limits.lua.
 
-local due_of = require("skillrt.run.due")
+local due_of = require("skillrt.base.heap")
 local single = require("skillrt.base.single")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Clocks
 ---@field books skillrt.Books  the run's
----@field due skillrt.Due      limits, by times that are never later than they are over
+---@field due skillrt.Heap      limits, by times that are never later than they are over
 local Clocks = {}
 
 ---@param books skillrt.Books  the run's
