@@ -71,7 +71,7 @@ ifneq ($(FULL),)
 test: ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: what CI runs; NIGHTLY=1: every point)
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u FULL bash .ci/run
 else
-test: all $(TEST_BIN) $(SIM) $(AGENT) $(REPLAYS) $(HOSTS) | $(NEED)
+test: all $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) $(AGENT) $(HOSTS) | $(NEED)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
 	  $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS) $(SPECS)
 	$(if $(NIGHTLY),@$(MAKE) --no-print-directory test-mcp)

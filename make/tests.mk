@@ -18,6 +18,8 @@ FULL ?=
 NIGHTLY ?=
 JOBS ?=
 RACES ?=
+# of programs those whose path holds ONLY: nothing else has to be linked
+named = $(if $(ONLY),$(foreach one,$(1),$(if $(findstring $(ONLY),$(one)),$(one))),$(1))
 
 # The Lua that runs specs is not built with ASan, so the sanitizer has to be there before core.so.
 # Leaks are looked for in the C programs; the processes specs start (sh, node, cppcheck) have their own.
@@ -36,7 +38,7 @@ $(SIM): $(SIM_O) $(INSIDE)
 
 ##@ Proof
 .PHONY: test-c test-lua lint cover
-test-c: $(TEST_BIN) $(SIM) $(REPLAYS) | $(NEED) ## the C tests only
+test-c: $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS)
 test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
