@@ -68,12 +68,12 @@ all: $(PROGRAM) $(CORE_SO) $(HTTP_SO) $(LIBRARY) ## build the program, the Lua m
 include make/deps.mk make/tests.mk make/bench.mk make/install.mk make/static.mk
 
 ifneq ($(FULL),)
-test: ## install what is missing, build, run all tests (ONLY=name: some; FULL=1: what CI runs; NIGHTLY=1: every point)
+test: ## install what is missing, build, run lint and the quick tests (ONLY=name: some, of all sets; FULL=1: what CI runs; NIGHTLY=1: all)
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u FULL bash .ci/run
 else
 test: all $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) $(AGENT) $(HOSTS) | $(NEED)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' \
-	  $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS) $(SPECS)
+	  $(LUA) tests/all.lua lint $(SIM) $(TEST_BIN) $(REPLAYS) $(SPECS)
 	$(if $(NIGHTLY),@$(MAKE) --no-print-directory test-mcp)
 endif
 demo: all | $(NEED) ## install what is missing, build, run a skill and a workflow that is killed, asked and held by a budget

@@ -10,9 +10,10 @@ deps: ## install what is missing (apt on Debian; elsewhere says what to install)
 
 # what each goal needs; a plain `make` asks for nothing and installs nothing
 FOR_demo := build test
-FOR_test := build test
+FOR_test := build test lint
 FOR_test-c := build
 FOR_test-lua := build test
+FOR_test-specs := build test
 FOR_bench := build test bench
 FOR_cover := build test
 FOR_lint := build test lint

@@ -1,8 +1,8 @@
 # tests.mk: what proves the tree. Included by the Makefile, which holds `test` and `demo` themselves.
 #
 # tests/all.lua runs every program and spec it is given, as many at once as there are processors,
-# each under a time limit, and closes with one line "N passed, N failed". The programs that harm
-# whole runs (tests/c/test_crash_*.c) take a few points of each kind; with NIGHTLY=1 all of them.
+# each under a time limit, and closes with one line "N passed, N failed". tests/sets.txt says which of them are no part of
+# the quick set: SET=full adds what takes seconds, NIGHTLY=1 the enumerations of every point.
 
 TEST_C    := $(wildcard tests/c/test_*.c)
 TEST_BIN  := $(TEST_C:tests/c/%.c=$(BUILD)/tests/%)
@@ -24,7 +24,8 @@ named = $(if $(ONLY),$(foreach one,$(1),$(if $(findstring $(ONLY),$(one)),$(one)
 # The Lua that runs specs is not built with ASan, so the sanitizer has to be there before core.so.
 # Leaks are looked for in the C programs; the processes specs start (sh, node, cppcheck) have their own.
 PRELOAD_asan = LD_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' ASAN_OPTIONS=detect_leaks=0
-UNDER = SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD) $(if $(NIGHTLY),SKILLRT_NIGHTLY=1) JOBS='$(JOBS)'
+SET ?= $(if $(NIGHTLY),nightly,quick)
+UNDER = SET=$(SET) SKILLRT_MODE=$(MODE) SKILLRT_BUILD=$(BUILD) $(if $(NIGHTLY),SKILLRT_NIGHTLY=1) JOBS='$(JOBS)'
 
 # the simulator: the program without its runtime and loop, in whose place tests/sim/runtime.c stands; the disk lies in
 # memory that processes share
@@ -40,13 +41,15 @@ $(SIM): $(SIM_O) $(INSIDE)
 .PHONY: test-c test-lua lint cover
 test-c: $(call named,$(SIM) $(TEST_BIN) $(REPLAYS)) | $(NEED) ## the C tests only
 	@$(UNDER) ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(TEST_BIN) $(REPLAYS)
-test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only
+test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only (SET=quick, full or nightly)
 	@$(UNDER) SPEC_ENV="$(PRELOAD_$(MODE))" ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(SPECS)
 # what uses threads: run with MODE=tsan, where a data race fails it
 THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_stop loop engine_stop)
-.PHONY: test-threads
+.PHONY: test-threads test-specs
+test-specs: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## what .ci/run begins with: every spec of SET=full, and 5 minutes of the simulator beside them
+	@$(UNDER) SET=full SIM_SECONDS=300 LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(SPECS)
 test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-threads MODE=tsan
-	@$(UNDER) RACES='$(RACES)' ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(THREADED)
+	@$(UNDER) SET=full RACES='$(RACES)' ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(THREADED)
 
 # the programs themselves, from the npm registry; they talk to a server on loopback only
 REAL_AGENTS := build/agents

@@ -2,14 +2,16 @@
 -- a time limit, as many at once as there are processors, tells of them in the order they were
 -- named in, and closes with one plain line "N passed, N failed".
 --
--- Called by the Makefile: lua5.4 tests/all.lua PROGRAM|SPEC|FUZZER|DRIVER... What it is called
+-- Called by the Makefile: lua5.4 tests/all.lua lint|PROGRAM|SPEC|FUZZER|DRIVER... What it is called
 -- with tells its kind: *_spec.lua goes to busted, build/fuzz/* is a libFuzzer target, another
 -- fuzz_* replays its corpus, another *.lua is a driver, and all else prints check.h's last line.
--- Environment: ONLY (part of a name), LUA, SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS,
--- JOBS (how many at once).
+-- Specs of a folder of tests/lua share a process: to start one takes longer than most of them.
+-- Environment: ONLY (part of a name), SET (quick, full or nightly: tests/sets.txt; ONLY asks for any), LUA,
+-- SPEC_ENV (before busted), FUZZ_SECONDS, TEST_SECONDS, JOBS (how many at once).
 
 local lua = os.getenv "LUA" or "lua5.4"
 local only = os.getenv "ONLY" or ""
+local set = os.getenv "SET" or "nightly"
 local fuzz_seconds = tonumber(os.getenv "FUZZ_SECONDS" or "") or 60
 -- of a machine that is busy with others, too
 local limit = tonumber(os.getenv "TEST_SECONDS" or "") or (os.getenv "SKILLRT_NIGHTLY" and 1800 or 600)
@@ -48,19 +50,29 @@ local function by_exit_code(_, ok)
   return ok and 1 or 0, ok and 0 or 1, 0
 end
 
+-- Specs that busted runs one behind the other, under the very interpreter the modules are for.
+local function specs_job(title, paths)
+  local run = [[-e 'require "busted.runner" { standalone = false }' /dev/null --ignore-lua]]
+  local words = {}
+  for i, path in ipairs(paths) do
+    words[i] = quoted(path)
+  end
+  return {
+    title = "spec " .. title,
+    command = ("env XDG_STATE_HOME=\"$PWD/build/state\" %s %s %s -o plainTerminal %s"):format(
+      os.getenv "SPEC_ENV" or "", lua, run, table.concat(words, " ")),
+    count = busted_line,
+    limit = limit,
+  }
+end
+
 -- What to run for a path, how to count, and how long it may take.
 local function job_for(path)
   local name = path:match "([^/]+)$"
-  if path:match "_spec%.lua$" then
-    -- busted under the very interpreter the modules are for
-    local run = [[-e 'require "busted.runner" { standalone = false }' /dev/null --ignore-lua]]
-    return {
-      title = "spec " .. path,
-      command = ("env XDG_STATE_HOME=\"$PWD/build/state\" %s %s %s -o plainTerminal %s"):format(
-        os.getenv "SPEC_ENV" or "", lua, run, quoted(path)),
-      count = busted_line,
-      limit = limit,
-    }
+  if path == "lint" then
+    return { title = "lint", command = "make -s lint", count = closing_line, limit = limit }
+  elseif path:match "_spec%.lua$" then
+    return specs_job(path, { path })
   elseif path:match "^build/fuzz/" then
     local seeds = "tests/fuzz/corpus/" .. name:gsub("^fuzz_", "")
     local found = "build/fuzz/corpus/" .. name
@@ -222,14 +234,48 @@ local function run(jobs, each)
   os.remove(pipe)
 end
 
-local function main()
-  local passed, failed, skipped = 0, 0, 0
-  local jobs = {}
+-- Those of the paths that are asked for: by name, or by the set they are in.
+local function asked_for()
+  local ranks, set_of, list = { quick = 1, full = 2, nightly = 3 }, {}, {}
+  for line in io.lines "tests/sets.txt" do
+    local word, what = line:match "^(%a+) (%S+)$"
+    set_of[what or ""] = word
+  end
   for _, path in ipairs(arg) do
-    if path:find(only, 1, true) then
-      jobs[#jobs + 1] = job_for(path)
+    local in_set = set_of[path] or set_of[path:match "([^/]+)$"] or "quick"
+    if path:find(only, 1, true) and (only ~= "" or ranks[in_set] <= ranks[set]) then
+      list[#list + 1] = path
     end
   end
+  return list
+end
+
+-- A job for each path, but one for all specs of a folder below tests/lua, in the place of the first.
+local function jobs_for(paths)
+  local jobs, folders = {}, {}
+  for _, path in ipairs(paths) do
+    local folder = path:match "^(tests/lua/.+)/[^/]+_spec%.lua$"
+    if not folder or folder == "tests/lua/base" then -- json_spec.lua finds lua-cjson as no one before it left it
+      jobs[#jobs + 1] = job_for(path)
+    elseif not folders[folder] then
+      folders[folder] = { path }
+      jobs[#jobs + 1] = { folder = folder }
+    else
+      table.insert(folders[folder], path)
+    end
+  end
+  for i, job in ipairs(jobs) do
+    local inside = folders[job.folder]
+    if inside then
+      jobs[i] = specs_job(inside[2] and ("%s (%d files)"):format(job.folder, #inside) or inside[1], inside)
+    end
+  end
+  return jobs
+end
+
+local function main()
+  local passed, failed, skipped = 0, 0, 0
+  local jobs = jobs_for(asked_for())
   run(jobs, function(job)
     local p, f, s = tell(job)
     passed, failed, skipped = passed + p, failed + f, skipped + s

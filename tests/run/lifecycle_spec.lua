@@ -274,7 +274,7 @@ describe("a run by the protocol, killed behind every record", function()
     local wanted = { prepare = 1, run = 2, validate = 2, cleanup = 1 }
     local count = #R.records(dir)
     assert.is_true(count > 20)
-    for keep = 1, count - 1 do
+    for keep = 1, count - 1, R.EVERY do
       local copy = R.folder() .. "/cut"
       R.cut(dir, copy, keep)
       local result = assert(skillrt.resume(copy, { skill = R.skill(definition()), books_bytes = 1, decide = "retry" }))

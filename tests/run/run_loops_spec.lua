@@ -34,7 +34,7 @@ describe("loops beside each other", function()
     local result = R.run(definition(), { work_dir = dir })
     assert.equal("completed", result.status, json.encode(result.state.errors))
     local count = #R.records(dir)
-    for keep = 3, count - 1 do
+    for keep = 3, count - 1, R.EVERY do
       local cut = R.folder() .. "/run"
       R.cut(dir, cut, keep)
       local again, message = skillrt.resume(cut, { skill = R.skill(definition()) })
@@ -66,7 +66,7 @@ describe("loops in branches that take turns", function()
     local dir = R.folder() .. "/run"
     local result = R.run(turns(), { work_dir = dir })
     assert.equal("completed", result.status, json.encode(result.state.errors))
-    for keep = 3, #R.records(dir) - 1 do
+    for keep = 3, #R.records(dir) - 1, R.EVERY do
       local cut = R.folder() .. "/run"
       R.cut(dir, cut, keep)
       local again, message = skillrt.resume(cut, { skill = R.skill(turns()) })
@@ -115,7 +115,7 @@ describe("a sub-run that lost a race", function()
     end
     local dir = R.folder() .. "/run"
     assert.equal("completed", R.run(racing(), { work_dir = dir }).status)
-    for keep = 3, #R.records(dir) - 2 do
+    for keep = 3, #R.records(dir) - 2, R.EVERY do
       local cut = R.folder() .. "/run"
       R.cut(dir, cut, keep)
       local again, message = skillrt.resume(cut, { skill = R.skill(racing()) })

@@ -38,7 +38,7 @@ describe("a machine that is killed", function()
       assert.equal("completed", whole.status, whole.message)
       assert.same({ 13, 1, 2 }, { whole.state.metrics.state_transitions, whole.state.metrics.error_count,
         whole.state.metrics.action_duration.verify_result.count })
-      for keep = 1, #R.records(dir) - 1 do
+      for keep = 1, #R.records(dir) - 1, R.EVERY do
         local copy = R.folder() .. "/cut"
         R.cut(dir, copy, keep)
         local result = assert(skillrt.resume(copy, { skill = R.skill(wandering()), books_bytes = books_bytes }))
@@ -154,7 +154,7 @@ describe("a machine", function()
     local whole = assert(R.run(definition(), { work_dir = dir }))
     assert.same({ "completed", "completed", "completed" }, { whole.status, whole.state.state, whole.state.inner.state })
     assert.equal(6, whole.state.inner.metrics.state_transitions)
-    for keep = 1, #R.records(dir) - 1 do
+    for keep = 1, #R.records(dir) - 1, R.EVERY do
       local copy = R.folder() .. "/cut"
       R.cut(dir, copy, keep)
       local result = assert(skillrt.resume(copy, { skill = R.skill(definition()), books_bytes = 1 }))

@@ -81,7 +81,7 @@ describe("an action that fails", function()
     local definition = { actions = { failing("a", { priority = 9, on_error = "mend" }), ok "b", ok "mend" } }
     local dir = R.folder() .. "/run"
     assert(R.run(definition, { work_dir = dir }))
-    for keep = 2, #R.records(dir) - 1 do
+    for keep = 2, #R.records(dir) - 1, R.EVERY do
       local copy = R.folder() .. "/run"
       R.cut(dir, copy, keep)
       local result = assert(skillrt.resume(copy, { skill = R.skill(definition) }))

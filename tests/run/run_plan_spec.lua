@@ -89,7 +89,7 @@ describe("a run with a plan", function()
       local dir = R.folder() .. "/run"
       assert(R.run(tea(), { work_dir = dir, books_bytes = books_bytes or nil }))
       local order = R.order(dir)
-      for keep = 1, #R.records(dir) - 1 do
+      for keep = 1, #R.records(dir) - 1, R.EVERY do
         local copy = R.folder() .. "/cut"
         R.cut(dir, copy, keep)
         local result = assert(skillrt.resume(copy, { skill = R.skill(tea()), books_bytes = books_bytes or nil }))

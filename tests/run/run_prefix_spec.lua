@@ -38,7 +38,7 @@ local function prefixes_at(definition, status, books_bytes)
   local reference = assert(R.run(definition(), { work_dir = dir, books_bytes = books_bytes }))
   assert.equal(status or "completed", reference.status, reference.message)
   local wanted, count = told(reference.state), #R.records(dir)
-  for keep = 1, count - 1 do
+  for keep = 1, count - 1, R.EVERY do
     local copy = R.folder() .. "/cut"
     R.cut(dir, copy, keep)
     local result, message = skillrt.resume(copy, { skill = R.skill(definition()), books_bytes = books_bytes })

@@ -206,7 +206,7 @@ describe("a concurrent strategy", function()
     local dir = R.folder() .. "/run"
     assert(R.run(definition {}, { work_dir = dir }))
     local wanted = R.json(dir .. "/state.json")
-    for keep = 1, #R.records(dir) - 1 do
+    for keep = 1, #R.records(dir) - 1, R.EVERY do
       local copy = R.folder() .. "/cut"
       R.cut(dir, copy, keep)
       local result = assert(skillrt.resume(copy, { skill = R.skill(definition {}) }))

@@ -71,7 +71,7 @@ describe("a skill run by a step of another", function()
     assert(R.run(outer(folder), { work_dir = folder .. "/run" }))
     local whole = said(folder)
     local count = #R.records(folder .. "/run")
-    for keep = 1, count - 2 do
+    for keep = 1, count - 2, R.EVERY do
       local again, dir = R.folder(), R.folder() .. "/cut"
       R.cut(folder .. "/run", dir, keep)
       local known = 0
@@ -342,7 +342,7 @@ describe("a skill run by a step of another", function()
       end } } }
     end
     assert.equal("completed", assert(R.run(definition(folder), { work_dir = folder .. "/run" })).status)
-    for keep = 1, #R.records(folder .. "/run") - 2 do
+    for keep = 1, #R.records(folder .. "/run") - 2, R.EVERY do
       local dir = R.folder() .. "/cut"
       R.cut(folder .. "/run", dir, keep)
       local result = assert(skillrt.resume(dir, { skill = R.skill(definition(R.folder())) }))

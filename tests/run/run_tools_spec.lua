@@ -348,7 +348,7 @@ describe("a tool loop that is killed behind any record and resumed", function()
     assert.equal("completed", assert(R.run(skill, { work_dir = dir })).status)
     assert.same({ a = 1, b = 1 }, ran)
     local list = R.records(dir)
-    for keep = 2, #list - 1 do
+    for keep = 2, #list - 1, R.EVERY do
       R.cut(dir, copy, keep)
       local exchanges, uses, open_append = 0, {}, false
       for _, record in ipairs(R.records(copy)) do

@@ -304,7 +304,7 @@ describe("a run with tool sets", function()
     local result, dir = run(made(), plan)
     assert.equal("completed", result.status, result.message)
     assert.equal(wanted, files_of(5))
-    for keep = 2, #R.records(dir) - 1 do
+    for keep = 2, #R.records(dir) - 1, R.EVERY do
       local cut, answered = R.folder() .. "/cut", 0
       R.cut(dir, cut, keep)
       for _, record in ipairs(R.records(cut, "result")) do answered = answered + (record.reply and 1 or 0) end
@@ -347,7 +347,7 @@ describe("a run with tool sets", function()
       assert.same({ wanted, uses }, { phases(whole), ran })
       local lists = {}
       for n = 1, #plan do lists[n] = sent(n) end
-      for keep = 1, #R.records(whole) - 1, by == "report" and 1 or 2 do
+      for keep = 1, #R.records(whole) - 1, by == "report" and R.EVERY or 2 * R.EVERY do
         local cut, answered, used, begun = R.folder() .. "/cut", 0, 0, {}
         R.cut(whole, cut, keep)
         for _, record in ipairs(R.records(cut)) do -- what is left of a batch that was cut in two is gone

@@ -6,6 +6,10 @@ local skillrt = require "skillrt"
 local M = {}
 local BUILD = os.getenv "SKILLRT_BUILD" or ("build/" .. (os.getenv "SKILLRT_MODE" or "release"))
 local made = {}
+
+-- A run that is cut short behind each record in turn is resumed from all of them with NIGHTLY=1, else from one in so
+-- many: the simulator kills at any call of every run that it draws.
+M.EVERY = os.getenv "SKILLRT_NIGHTLY" and 1 or 5
 local replies, reply_count = nil, 0 -- the folder of what the test server gives as it is
 
 function M.folder()

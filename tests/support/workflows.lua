@@ -8,7 +8,7 @@ local M = {}
 M.META = "export const meta = { name: 'tried', description: 'a script of the tests' }\n"
 
 ---Of how many records a run is cut behind each.
-M.EACH = os.getenv "SKILLRT_NIGHTLY" and 1 or 3
+M.EACH = os.getenv "SKILLRT_NIGHTLY" and 1 or 8
 
 -- Answers with the last word of its prompt; `fail` in it fails, `{` is repeated as it is.
 local AGENT = [[p=$(cat); echo x >> "$0.asked"; case "$p" in
