@@ -50,7 +50,7 @@ BASE_C  := $(wildcard csrc/base/*.c)
 CORE_C  := $(filter-out $(HTTP_C),$(BASE_C) $(wildcard $(addprefix csrc/,store/*.c transport/*.c engine/*.c lua/*.c)))
 CORE_O  := $(CORE_C:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 MAIN_O  := $(BUILD)/csrc/main.o $(BUILD)/csrc/signals.o
-HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o $(BUILD)/csrc/transport/session_message.o
+HTTP_O  := $(HTTP_C:%.c=$(BUILD)/%.o) $(BASE_C:%.c=$(BUILD)/%.o) $(BUILD)/csrc/transport/retry_after.o
 LUA_SRC := $(shell find lua strategies templates -type f 2>/dev/null | LC_ALL=C sort)
 PROGRAM := $(if $(wildcard csrc/main.c),$(BUILD)/skillrt)
 CORE_SO := $(BUILD)/lib/skillrt/core.so

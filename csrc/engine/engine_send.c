@@ -106,6 +106,18 @@ static void on_progress(struct exchange *exchange, struct span bytes) {
   if (notes_push(&e->shown, SHOWN_MAX, slot->number, "", bytes, NULL)) engine_wake(e);
 }
 
+/* Of a stream whose end is the message with the task's id. */
+static bool on_event(struct exchange *exchange, struct span event) {
+  const struct slot *slot = exchange->owner;
+  const struct policy *policy = slot->engine->options.policy;
+  struct message m;
+  message_init(&m, slot->engine->options.sys, event);
+  policy->read(policy->self, "", false, &m);
+  bool answers = m.form == MESSAGE_ANSWER && strcmp(m.key, slot->task.reply_id) == 0;
+  message_clear(&m);
+  return answers;
+}
+
 /* What finds the program again should we die before it does. */
 static void on_started(struct exchange *exchange, int64_t pid, const char *start) {
   const struct slot *slot = exchange->owner;
@@ -150,6 +162,7 @@ static void leave(struct engine *e, struct slot *slot) {
     hand_over(e, slot, SLOT_SENT,
               &(struct exchange){.done = on_reply,
                                  .progress = on_progress,
+                                 .answered = e->options.policy->read ? on_event : NULL,
                                  .started = e->options.policy->starts ? on_started : NULL,
                                  .owner = slot});
 }

@@ -113,6 +113,10 @@ struct policy {
   bool (*event)(void *self, const char *source, struct span bytes, struct batch *out,
                 struct error *);
 
+  /* What a message of a session is (struct message): asked from the loop as it comes, so it answers
+   * from what it knows and appends nothing. May be NULL. */
+  void (*read)(void *self, const char *session, bool opens, struct message *);
+
   /* Notice: everything appended so far is durable up to `seq`, the seq of the last batch's last
    * record, and may be reported. The seqs of a batch's records follow on each other. */
   void (*durable)(void *self, uint64_t seq);

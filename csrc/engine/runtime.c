@@ -41,6 +41,7 @@ struct runtime {
   struct transports *programs; /* end with the run, and only then has it stopped */
   char *http_module;
   char *inbox_path;
+  const struct policy *policy;
   struct inbox *inbox; /* NULL until the policy waits for events */
   bool missed;         /* events that came since could not be kept, and the policy is told so */
   bool listening;      /* it was tried */
@@ -153,6 +154,11 @@ static void noticed(void *data, const char *source, struct span bytes) {
   arrive(data, engine_notice, source, bytes);
 }
 
+static void read_message(void *data, const char *session, bool opens, struct message *message) {
+  const struct runtime *r = data;
+  if (r->engine && r->policy->read) r->policy->read(r->policy->self, session, opens, message);
+}
+
 static void inbox_changed(void *data) {
   arrived(data, "inbox", (struct span){"", 0});
 }
@@ -239,6 +245,7 @@ static bool put_together(struct runtime *r, const struct runtime_options *o,
                                    .wake = wake,
                                    .listen = begin_to_listen,
                                    .data = r};
+  r->policy = o->policy;
   return engine_new(&options, &r->engine, error) && load(r, o->policy, error) &&
          (!o->policy->tick || ticker_new(r, error));
 }
@@ -304,6 +311,7 @@ void runtime_belongs(struct runtime *r, void *user, void (*stopped)(void *user))
                                                          .settled = wake,
                                                          .event = arrived,
                                                          .notice = noticed,
+                                                         .read = read_message,
                                                          .http = give_http,
                                                          .user = user,
                                                          .door = loop_door(r->loop)});

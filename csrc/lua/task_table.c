@@ -4,8 +4,6 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "base/json.h"
-
 static void raise(lua_State *L, const struct error *error) {
   luaL_error(L, "%s", error->text);
 }
@@ -104,41 +102,13 @@ static enum task_kind read_kind(lua_State *L, int at) {
   return kind;
 }
 
-/* id: a whole number or a text, as JSON. */
-static void id_field(lua_State *L, int at, struct task *task) {
-  luaL_Buffer json;
-  struct error error;
-  char escaped[6];
-  size_t size;
-  int type = lua_getfield(L, at, "id");
-  if (type == LUA_TNIL) {
-    lua_pop(L, 1);
-    return;
-  }
-  if (type == LUA_TNUMBER) {
-    lua_pushfstring(L, "%I", (LUAI_UACINT)luaL_checkinteger(L, -1));
-  } else {
-    const char *text = luaL_checklstring(L, -1, &size);
-    luaL_buffinit(L, &json);
-    luaL_addchar(&json, '"');
-    for (size_t i = 0; i < size; i++) {
-      size_t length = json_escape(text[i], escaped);
-      luaL_addlstring(&json, length ? escaped : text + i, length ? length : 1);
-    }
-    luaL_addchar(&json, '"');
-    luaL_pushresult(&json);
-  }
-  if (!task_set(task, &task->reply_id, lua_tostring(L, -1), &error)) raise(L, &error);
-  lua_pop(L, 2);
-}
-
 static void read_http(lua_State *L, int at, struct task *task) {
   text_field(L, at, "url", task, &task->target);
   text_field(L, at, "method", task, &task->method);
   text_field(L, at, "ca_file", task, &task->ca_file);
   text_field(L, at, "addresses", task, &task->addresses);
   map_field(L, at, "headers", ": ", task, &task->headers);
-  id_field(L, at, task);
+  text_field(L, at, "reply_id", task, &task->reply_id);
   list_field(L, at, "joins", task, &task->joins);
   body_field(L, at, "body", task);
   task->max_body = size_field(L, at, "max_reply");
@@ -173,10 +143,12 @@ static void read_session(lua_State *L, int at, struct task *task) {
   text_field(L, at, "url", task, &task->url);
   text_field(L, at, "ca_file", task, &task->ca_file);
   map_field(L, at, "headers", ": ", task, &task->headers);
-  map_field(L, at, "replies", "=", task, &task->replies);
+  text_field(L, at, "keeps", task, &task->keeps);
   body_field(L, at, "message", task);
-  id_field(L, at, task);
+  text_field(L, at, "reply_id", task, &task->reply_id);
   list_field(L, at, "opening", task, &task->opening);
+  list_field(L, at, "opening_ids", task, &task->opening_ids);
+  task->follows = flag_field(L, at, "follows");
   text_field(L, at, "withdraw", task, &task->withdraw);
   task->framed = flag_field(L, at, "framed");
   task->takes_questions = flag_field(L, at, "questions");

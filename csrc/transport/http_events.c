@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "base/sse_join.h"
-#include "transport/session_message.h"
 
 static bool on_event(void *data, const struct sse_event *event) {
   struct call *call = data;
   struct exchange *exchange = call->exchange;
-  const char *id = call->task->reply_id;
-  call->answered = call->answered || (id && message_answers(event->data, id));
+  bool waits = call->task->reply_id && exchange->answered && !call->answered;
+  if (waits) call->answered = exchange->answered(exchange, event->data);
   if (call->task->streams) {
     struct error e;
     buffer_reset(&call->event_id);

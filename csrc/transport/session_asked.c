@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "transport/session_inside.h"
-#include "transport/session_message.h"
+#include "transport/session_frame.h"
 
 static struct asked **find(const struct program *p, const char *id) {
   struct asked **at = (struct asked **)&p->asked;
@@ -50,13 +50,11 @@ void asked_tell(struct waiting **at, struct span question) {
   program_answer(at, &reply);
 }
 
-bool asked_take(struct program *p, struct span message) {
+bool asked_take(struct program *p, const struct message *m) {
   struct error e;
-  struct asked *asked = message_form_of(message) == MESSAGE_ANSWER ? p->asked : NULL;
-  while (asked && (asked->has_answer || !message_answers(message, asked->id)))
-    asked = asked->next;
-  if (!asked) return false;
-  asked->has_answer = buffer_append(&asked->answer, message.data, message.length, &e);
+  struct asked *asked = m->form == MESSAGE_ANSWER ? *find(p, m->key) : NULL;
+  if (!asked || asked->has_answer) return false;
+  asked->has_answer = buffer_append(&asked->answer, m->text.data, m->text.length, &e);
   if (p->way->over) p->way->over(p, asked->id, false);
   if (asked->has_answer) return true;
   asked_fail(p, asked->id, &(struct reply){.status = REPLY_BROKEN, .message = "out of memory"});
@@ -76,9 +74,8 @@ bool asked_is(const struct program *p, const char *id) {
   return *find(p, id) != NULL;
 }
 
-void asked_begin(struct program *p, const char *id, struct span message) {
-  struct asked **at = find(p, id);
-  if (*at && message_form_of(message) != MESSAGE_ANSWER) asked_over(p, id, true);
+void asked_begin(struct program *p, const struct task *task) {
+  if (!task->follows && *find(p, task->reply_id)) asked_over(p, task->reply_id, true);
 }
 
 /* A message that has not left is not answered: nobody would say it any more. */
@@ -116,15 +113,11 @@ void asked_clear(struct program *p) {
     forget(p, &p->asked);
 }
 
-bool asked_reply(struct program *p, struct span message) {
+bool asked_reply(struct program *p, const struct message *m) {
   struct error e;
   size_t before = p->out.length;
-  struct buffer reply;
-  if (p->task.replies.count == 0 || message_form_of(message) != MESSAGE_QUESTION) return false;
-  buffer_init(&reply, p->owner->sys, MESSAGE_REPLY_MAX);
-  bool known = message_reply(&reply, message, &p->task.replies);
-  if (known && !message_write(&p->out, buffer_span(&reply), p->framed, &e))
+  if (m->form != MESSAGE_QUESTION || m->reply.length == 0) return false;
+  if (!frame_write(&p->out, buffer_span(&m->reply), p->framed, &e))
     p->out.length = before; /* it does not read */
-  buffer_clear(&reply);
-  return known;
+  return true;
 }

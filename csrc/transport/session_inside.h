@@ -72,6 +72,8 @@ struct program {
   struct buffer held;      /* what is said once it is open and fed */
   struct buffer questions; /* what it asked when nobody took questions, in frames */
   size_t opened;           /* how much of the opening was said */
+  const char *opens_with;  /* the key of the answer to it that is waited for; NULL: none */
+  size_t asks_at;          /* url: where in `out` that message begins */
   bool is_open;
   int in_fd; /* where we write; -1: closed */
   uv_poll_t writable;
@@ -101,30 +103,30 @@ void session_settled(void *session); /* tells the owner, if nothing ends any mor
 /* Tells the oldest, or whose `origin` it is, what is asked; its own answer is kept from then on. */
 void asked_tell(struct waiting **, struct span question);
 /* Whether a message answers one of these: it is kept. */
-bool asked_take(struct program *, struct span message);
+bool asked_take(struct program *, const struct message *);
 /* Nothing more comes for that id. */
 void asked_fail(struct program *, const char *id, const struct reply *);
 bool asked_is(const struct program *, const char *id);
 /* A new message: what waits for it follows a question where it answers one; else all is forgotten
  * that was kept for the id. */
-void asked_begin(struct program *, const char *id, struct span message);
+void asked_begin(struct program *, const struct task *);
 /* Who waits for something that has come already. */
 struct waiting **asked_taker(struct program *);
 void asked_give(struct waiting **);
 /* Nothing with that id is waited for any more. */
 void asked_over(struct program *, const char *id, bool at_once);
 void asked_clear(struct program *);
-/* Answers at once what the task says is answered so (`replies`); false: it does not. */
-bool asked_reply(struct program *, struct span message);
+/* Answers at once what is answered so; false: it is not. */
+bool asked_reply(struct program *, const struct message *);
 
 /* session_opening.c */
 /* Puts into `out` what comes next of the opening; at its end the program is open, and what it is
  * fed and what was held follow. */
 bool opening_go_on(struct program *, struct error *);
 /* Whether a message answers what the opening asked. */
-bool opening_takes(const struct program *, struct span message);
+bool opening_takes(const struct program *, const struct message *);
 /* Whether it is a question that is kept until somebody takes it. */
-bool question_keep(struct program *, struct span message);
+bool question_keep(struct program *, const struct message *);
 bool question_takes(const struct waiting *);
 /* Who waits and takes the oldest question that is kept. */
 struct waiting **question_taker(struct program *);
@@ -132,6 +134,10 @@ struct waiting **question_taker(struct program *);
 /* session_heard.c */
 void heard_take(struct program *); /* what it said, as far as it is whole */
 void heard_message(struct program *, struct span);
+/* The program says what it is: the message is given back by message_clear. */
+void heard_read(const struct program *, struct message *, struct span);
+/* The same of one that was read. */
+void heard_one(struct program *, const struct message *);
 /* What is told first was answered, or left: more may leave. */
 void heard_go_on(struct program *, bool (*next)(struct program *, struct error *));
 
@@ -153,6 +159,8 @@ void program_retire(struct program *); /* its input ends, and soon itself */
 void url_free(struct program *);
 /* What is sent along from now on. */
 bool url_headers(struct program *, const struct task *, struct error *);
+/* ... and that besides, as the answer to the opening says. */
+bool url_lasting(struct program *, const struct strings *headers, struct error *);
 
 /* session_told.c */
 /* Tells a program that begins what another one was told; answers are awaited and dropped. */

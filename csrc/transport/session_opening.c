@@ -8,16 +8,19 @@
 #include <string.h>
 
 #include "transport/session_inside.h"
-#include "transport/session_message.h"
+#include "transport/session_frame.h"
 
 bool opening_go_on(struct program *p, struct error *e) {
-  const struct strings *list = &p->task.opening;
+  const struct strings *list = &p->task.opening, *ids = &p->task.opening_ids;
   bool asks = false;
+  p->opens_with = NULL;
   while (!asks && p->opened < list->count) {
+    const char *id = p->opened < ids->count ? ids->items[p->opened] : "";
     const char *text = list->items[p->opened++];
-    struct span message = {text, strlen(text)};
-    if (!message_write(&p->out, message, p->framed, e)) return false;
-    asks = message_form_of(message) == MESSAGE_QUESTION;
+    size_t before = p->out.length;
+    if (!frame_write(&p->out, (struct span){text, strlen(text)}, p->framed, e)) return false;
+    asks = *id != 0;
+    if (asks) p->opens_with = id, p->asks_at = before;
   }
   if (asks || (p->way->ready && !p->way->ready(p))) return true;
   p->is_open = true;
@@ -28,16 +31,15 @@ bool opening_go_on(struct program *p, struct error *e) {
   return ok;
 }
 
-bool opening_takes(const struct program *p, struct span message) {
-  return !p->is_open && message_form_of(message) == MESSAGE_ANSWER;
+bool opening_takes(const struct program *p, const struct message *m) {
+  return p->opens_with && m->form == MESSAGE_ANSWER && strcmp(m->key, p->opens_with) == 0;
 }
 
-bool question_keep(struct program *p, struct span message) {
+bool question_keep(struct program *p, const struct message *m) {
   struct error e;
   size_t before = p->questions.length;
-  if (!p->task.takes_questions || p->feeding > 0 || message_form_of(message) != MESSAGE_QUESTION)
-    return false;
-  if (!message_write(&p->questions, message, p->framed, &e)) p->questions.length = before;
+  if (!p->task.takes_questions || p->feeding > 0 || m->form != MESSAGE_QUESTION) return false;
+  if (!frame_write(&p->questions, m->text, p->framed, &e)) p->questions.length = before;
   return true;
 }
 

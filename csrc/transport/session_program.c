@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "transport/session_inside.h"
-#include "transport/session_message.h"
+#include "transport/session_frame.h"
 
 enum {
   QUESTIONS_KEPT = 1 << 20,
@@ -100,7 +100,7 @@ static void give_up(struct program *p, struct waiting **at, enum reply_status st
   bool out_of_step = !(*at)->reply_id || !(is_fed || (p->url && p->is_open));
   const char *last =
       p->state == PROGRAM_RUNS && is_fed && !out_of_step ? (*at)->task->withdraw : NULL;
-  if (last && message_write(&p->out, (struct span){last, strlen(last)}, p->framed, &e))
+  if (last && frame_write(&p->out, (struct span){last, strlen(last)}, p->framed, &e))
     p->way->write(p);
   snprintf(reply.message, sizeof reply.message, "%s: %s", p->task.target, why);
   p->owner->living++; /* until we are through */
@@ -121,7 +121,7 @@ static void on_timer(uv_timer_t *timer) {
   struct waiting **at = question_taker(p);
   struct span question;
   size_t used;
-  if (*at && message_next(&p->questions, p->framed, &question, &used) == MESSAGE_WHOLE) {
+  if (*at && frame_next(&p->questions, p->framed, &question, &used) == FRAME_WHOLE) {
     asked_tell(at, question);
     buffer_drop(&p->questions, used);
     if (p->state != PROGRAM_GONE) program_arm(p);
@@ -225,7 +225,8 @@ static bool program_fill(struct program *p, const struct task *task, struct erro
   return task_set(&p->task, &p->task.target, task->target, e) &&
          task_set(&p->task, &p->task.url, task->url, e) &&
          task_set(&p->task, &p->task.ca_file, task->ca_file, e) &&
-         copy_list(&p->task, &p->task.replies, &task->replies, e) &&
+         task_set(&p->task, &p->task.keeps, task->keeps, e) &&
+         copy_list(&p->task, &p->task.opening_ids, &task->opening_ids, e) &&
          copy_list(&p->task, &p->task.opening, &task->opening, e) &&
          task_set(&p->task, &p->task.cwd, task->cwd, e) &&
          copy_list(&p->task, &p->task.fed_ids, &task->fed_ids, e) &&

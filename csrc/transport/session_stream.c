@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "transport/session_message.h"
+#include "transport/session_frame.h"
 #include "transport/session_url.h"
 
 enum {
@@ -45,18 +45,22 @@ static bool add_text(struct task *task, const char *name, const char *value, str
   return add_header(task, name, value, strlen(value), e);
 }
 
+static bool add_lines(struct task *task, const struct strings *lines, struct error *e) {
+  bool ok = true;
+  for (size_t i = 0; ok && i < lines->count; i++)
+    ok = strings_add(&task->headers, task->sys, lines->items[i], strlen(lines->items[i]), e);
+  return ok;
+}
+
 static bool fill_headers(const struct stream *s, struct task *task, struct error *e) {
   const struct program *p = s->program;
-  const struct strings *given = &p->task.headers;
   bool posts = !task->method;
-  for (size_t i = 0; i < given->count; i++)
-    if (!strings_add(&task->headers, task->sys, given->items[i], strlen(given->items[i]), e))
-      return false;
-  return (!posts || add_text(task, "Content-Type", "application/json", e)) &&
+  return add_lines(task, &p->task.headers, e) &&
+         (!posts || add_text(task, "Content-Type", "application/json", e)) &&
          add_text(task, "Accept",
                   posts ? "application/json, text/event-stream" : "text/event-stream", e) &&
-         (!p->url->session || add_text(task, "Mcp-Session-Id", p->url->session, e)) &&
-         (!*p->url->version || add_text(task, "MCP-Protocol-Version", p->url->version, e)) &&
+         (!p->url->session || add_text(task, p->task.keeps, p->url->session, e)) &&
+         add_lines(task, &p->url->lasting, e) &&
          (s->event_id.length == 0 ||
           add_header(task, "Last-Event-ID", s->event_id.data, s->event_id.length, e));
 }
@@ -142,7 +146,8 @@ struct span stream_header(struct span lines, const char *name) {
   while (at < end) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     if (!stop) stop = end;
-    if ((size_t)(stop - at) >= length + 2 && memcmp(at, name, length) == 0 && at[length] == ':')
+    if ((size_t)(stop - at) >= length + 2 && strncasecmp(at, name, length) == 0 &&
+        at[length] == ':')
       return (struct span){at + length + 2, (size_t)(stop - at) - length - 2};
     at = stop + 1;
   }
@@ -159,36 +164,33 @@ static void on_head(struct exchange *exchange, int code, struct span lines) {
   struct stream *s = exchange->owner;
   struct program *p = s->program;
   bool fine = code >= 200 && code <= 299;
-  if (s->kind == STREAM_CALL && fine && !p->is_open)
-    url_session(p, stream_header(lines, "mcp-session-id"));
+  if (s->kind == STREAM_CALL && fine && !p->is_open && p->task.keeps)
+    url_session(p, stream_header(lines, p->task.keeps));
   if (s->kind == STREAM_LISTEN && fine && is_stream(lines)) {
     p->url->hears = true;
     url_listening(p);
   }
 }
 
-static bool take(void *data, struct span message) {
-  struct stream *s = data;
+/* One message, or each of several, until the stream is closed. */
+static void take(struct stream *s, struct span text) {
   struct program *p = s->program;
-  bool greets = s->kind == STREAM_CALL && !s->id && message_form_of(message) == MESSAGE_ANSWER;
-  bool greeted =
-      greets && message_result(message, "protocolVersion", p->url->version, sizeof p->url->version);
+  struct message m;
+  heard_read(p, &m, text);
+  bool opens = s->kind == STREAM_CALL && !s->id && opening_takes(p, &m);
   p->origin = s->kind == STREAM_CALL ? s->id : NULL;
-  heard_message(p, message);
+  for (size_t i = 0; m.form == MESSAGE_LIST && i < m.parts.count && !s->closed; i++)
+    take(s, (struct span){m.parts.items[i], strlen(m.parts.items[i])});
+  if (m.form != MESSAGE_LIST) heard_one(p, &m);
   p->origin = NULL;
-  if (greeted && !s->closed) stream_leave(s);
-  if (greets && !greeted && p->state != PROGRAM_GONE) {
-    struct error e;
-    error_set(&e, ERROR_INVALID, "%s: refuses the handshake", p->task.target);
-    program_end(p, REPLY_REFUSED, &e);
-  }
-  return !s->closed;
+  if (opens && !s->closed) stream_leave(s);
+  message_clear(&m);
 }
 
 static void on_event(struct exchange *exchange, struct span data) {
   struct stream *s = exchange->owner;
   if (s->kind == STREAM_LISTEN) s->again = 0;
-  if (data.length > 0) message_each(data, take, s);
+  if (data.length > 0) take(s, data);
 }
 
 /* ---- its end ---- */
@@ -238,7 +240,7 @@ static void call_done(struct stream *s, const struct reply *reply) {
   bool fine = reply->status == REPLY_OK && reply->code >= 200 && reply->code <= 299;
   bool was_taken_up = s->task.method != NULL;
   if (fine && p->is_open) p->url->accepted = true;
-  if (fine && !is_stream(reply->extra)) message_each(reply->body, take, s);
+  if (fine && !is_stream(reply->extra)) take(s, reply->body);
   if (s->closed) return;
   bool broke_off = fine || reply->status == REPLY_BROKEN || reply->status == REPLY_TIMEOUT;
   if (s->is_over)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "transport/session_inside.h"
-#include "transport/session_message.h"
+#include "transport/session_frame.h"
 
 enum { TOTAL_MS = 600 * 1000 /* of an exchange */ };
 
@@ -20,7 +20,7 @@ static bool say(struct program *p, struct buffer *to, struct span message, const
   struct waiting **at = &p->first;
   struct waiting *w = sys_alloc(s->sys, sizeof *w);
   if (!w) return error_set(e, ERROR_MEMORY, "session %s: out of memory", p->task.target);
-  if (!p->url && !message_write(to, message, p->framed, e)) {
+  if (!p->url && !frame_write(to, message, p->framed, e)) {
     to->length = before; /* no half of it */
     sys_free(s->sys, w, sizeof *w);
     return false;
@@ -85,7 +85,7 @@ bool program_ask(struct program *p, struct exchange *exchange, const struct task
                        .deadline = deadline_of(p, task)};
   struct waiting *fed = find_fed(p, task->fed_at);
   if (p->url && !url_headers(p, task, e)) return false;
-  asked_begin(p, task->reply_id, buffer_span(&task->body));
+  asked_begin(p, task);
   if (fed) {
     fed->exchange = exchange;
     fed->task = task;

@@ -1,14 +1,14 @@
-/* session_url.c: the way to a server behind a URL of a session (streamable HTTP of the Model
- * Context Protocol): each message is a POST, what the server says comes with the replies or on a
- * standing GET, which is asked for behind the opening and answered before the first call leaves.
+/* session_url.c: the way to a server behind a URL of a session (streamable HTTP): each message is a
+ * POST, what the server says comes with the replies or on a standing GET, which is asked for behind
+ * the opening and answered before the first call leaves.
  *
  * A server that has forgotten the session (404) is told nothing more; who waits there still may be
- * answered. When the run is over the session is given up (DELETE). Knows three headers and the
- * field protocolVersion. Called by session_program.c. */
+ * answered. When the run is over the session is given up (DELETE). What a message is and which
+ * headers go along says the session's owner. Called by session_program.c. */
 #include <stdio.h>
 #include <string.h>
 
-#include "transport/session_message.h"
+#include "transport/session_frame.h"
 #include "transport/session_url.h"
 
 enum { SESSION_ID_MAX = 1024, RETIRE_MS = 2500 };
@@ -23,6 +23,15 @@ bool url_headers(struct program *p, const struct task *task, struct error *e) {
     if (!strings_add(ours, p->task.sys, given->items[i], strlen(given->items[i]), e)) return false;
   if (p->url && p->url->unheard && stream_send(p, STREAM_LISTEN, (struct span){0}, NULL, e))
     p->url->unheard = false;
+  return true;
+}
+
+bool url_lasting(struct program *p, const struct strings *headers, struct error *e) {
+  const struct sys *sys = p->owner->sys;
+  strings_clear(&p->url->lasting, sys);
+  for (size_t i = 0; i < headers->count; i++)
+    if (!strings_add(&p->url->lasting, sys, headers->items[i], strlen(headers->items[i]), e))
+      return false;
   return true;
 }
 
@@ -46,18 +55,16 @@ static void refused(struct waiting **at, const struct error *e) {
   program_answer(at, &reply);
 }
 
-static enum stream_kind kind_of(struct span message) {
-  return message_form_of(message) == MESSAGE_QUESTION ? STREAM_CALL : STREAM_NOTE;
-}
-
 /* The opening, what is answered at once, and what is withdrawn. */
 static bool say_own(struct program *p, struct error *e) {
   struct span message;
   size_t used;
   bool ok = true;
-  while (ok && message_next(&p->out, true, &message, &used) == MESSAGE_WHOLE) {
-    ok = stream_send(p, kind_of(message), message, NULL, e);
+  while (ok && frame_next(&p->out, true, &message, &used) == FRAME_WHOLE) {
+    bool asks = p->opens_with && p->asks_at == 0;
+    ok = stream_send(p, asks ? STREAM_CALL : STREAM_NOTE, message, NULL, e);
     buffer_drop(&p->out, used);
+    p->asks_at -= used;
   }
   return ok || p->is_open;
 }
@@ -72,7 +79,8 @@ static bool say_next(struct program *p) {
   if (!w || !p->is_open || p->state != PROGRAM_RUNS) return false;
   struct span message = buffer_span(&w->task->body);
   w->posted = true;
-  if (stream_send(p, kind_of(message), message, w->reply_id, &e)) return true;
+  enum stream_kind kind = w->task->follows ? STREAM_NOTE : STREAM_CALL;
+  if (stream_send(p, kind, message, w->reply_id, &e)) return true;
   w->posted = false;
   refused(at, &e);
   return true;
@@ -246,6 +254,7 @@ void url_free(struct program *p) {
   struct url *u = p->url;
   if (!u) return;
   if (u->session) sys_free(sys, u->session, strlen(u->session) + 1);
+  strings_clear(&u->lasting, sys);
   sys_free(sys, u, sizeof *u);
 }
 

@@ -29,16 +29,16 @@ struct stream {
 struct url {
   struct transport *http;
   struct stream *streams;
-  uv_timer_t turn;  /* what is to be said leaves, never from inside send */
-  char *session;    /* the header; NULL: it gave none */
-  char version[32]; /* of the protocol, as the handshake says; "": none yet */
-  bool listens;     /* was asked for what is said unasked */
-  bool hears;       /* ... and it was answered, once */
-  bool unheard;     /* ... and it wanted other headers */
-  bool ready;       /* ... or not in time: calls may leave */
-  bool accepted;    /* a message behind the opening */
-  bool forgotten;   /* by the server: nothing more is sent */
-  bool retires;     /* the run is over */
+  uv_timer_t turn;        /* what is to be said leaves, never from inside send */
+  char *session;          /* what it gave in the header `keeps`; NULL: nothing */
+  struct strings lasting; /* headers that the answer to the opening asked for */
+  bool listens;           /* was asked for what is said unasked */
+  bool hears;             /* ... and it was answered, once */
+  bool unheard;           /* ... and it wanted other headers */
+  bool ready;             /* ... or not in time: calls may leave */
+  bool accepted;          /* a message behind the opening */
+  bool forgotten;         /* by the server: nothing more is sent */
+  bool retires;           /* the run is over */
   bool stopped;
 };
 

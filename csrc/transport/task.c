@@ -1,4 +1,4 @@
-/* task.c: a task's strings, copied in and freed.
+/* task.c: the strings of tasks and messages, copied in and freed.
  *
  * Knows nothing of what the strings mean. Filled by policies, cleared by the engine. */
 #include "transport/transport.h"
@@ -23,6 +23,7 @@ void task_clear(struct task *t) {
   text_free(t->sys, &t->reply_id);
   text_free(t->sys, &t->url);
   text_free(t->sys, &t->withdraw);
+  text_free(t->sys, &t->keeps);
   text_free(t->sys, &t->method);
   text_free(t->sys, &t->cwd);
   text_free(t->sys, &t->noise);
@@ -32,7 +33,7 @@ void task_clear(struct task *t) {
   strings_clear(&t->headers, t->sys);
   strings_clear(&t->joins, t->sys);
   strings_clear(&t->opening, t->sys);
-  strings_clear(&t->replies, t->sys);
+  strings_clear(&t->opening_ids, t->sys);
   strings_clear(&t->fed, t->sys);
   strings_clear(&t->fed_ids, t->sys);
   strings_clear(&t->env, t->sys);
@@ -99,4 +100,14 @@ void strings_clear(struct strings *s, const struct sys *sys) {
     sys_free(sys, s->items[i], strlen(s->items[i]) + 1);
   sys_free(sys, s->items, strings_room(s->count) * sizeof *s->items);
   *s = (struct strings){0};
+}
+
+void message_init(struct message *m, const struct sys *sys, struct span text) {
+  *m = (struct message){.sys = sys, .text = text};
+  buffer_init(&m->reply, sys, MESSAGE_REPLY_MAX);
+}
+
+void message_clear(struct message *m) {
+  buffer_clear(&m->reply);
+  strings_clear(&m->parts, m->sys);
 }

@@ -39,18 +39,20 @@ struct task {
   const struct sys *sys;
   char *target;           /* http: URL; session, host: its name; process: NULL */
   char *key;              /* host: of idempotency, the same for all attempts */
-  char *reply_id;         /* session: the JSON of the answer's "id"; NULL: the next message is it.
-                             http: an event stream is over with the event that has it */
-  struct strings opening; /* session: what a program that begins is told before all else: each is
-                             a message; one that asks something is answered before the next */
-  char *url;              /* session: where messages are posted instead of to a program (args) */
-  struct strings replies; /* session: what is answered at once: "method=result" */
-  char *withdraw;         /* session: said where the exchange is given up */
-  bool takes_questions;   /* session: what the program asks meanwhile is an answer, too */
-  bool framed;            /* session: messages have a Content-Length; else each is a line */
-  int64_t epoch;          /* session: the program it is for, by its number; 0: any */
-  bool begins;            /* session: that program is started where it does not run; 0: always */
-  struct strings fed;     /* session: what a program that is started is told first */
+  char *reply_id;         /* session: the key of the answer (struct message); NULL: the next message
+                             is it. http: an event stream is over with the event that has it */
+  bool follows;           /* session: the message answers what the program asked meanwhile */
+  struct strings opening; /* session: what a program that begins is told before all else */
+  struct strings opening_ids; /* session: the keys of these messages as `reply_id`: one that is
+                                 answered is so before the next is said; "": it is not */
+  char *url;            /* session: where messages are posted instead of to a program (args) */
+  char *keeps;          /* session: a header of the opening's reply that goes along from then on */
+  char *withdraw;       /* session: said where the exchange is given up */
+  bool takes_questions; /* session: what the program asks meanwhile is an answer, too */
+  bool framed;          /* session: messages have a Content-Length; else each is a line */
+  int64_t epoch;        /* session: the program it is for, by its number; 0: any */
+  bool begins;          /* session: that program is started where it does not run; 0: always */
+  struct strings fed;   /* session: what a program that is started is told first */
   struct strings fed_ids; /* session: the ids of these messages as `reply_id`; "": the next message
                              is the answer */
   size_t fed_at;          /* session: the message is this one of those that were fed; 0: none */
@@ -113,6 +115,30 @@ struct reply {
   char message[256]; /* for people; begins with the object: host, program */
 };
 
+/* What a message of a session is. Its owner reads it: transports know frames, not what is in them.
+ */
+enum message_form {
+  MESSAGE_NOTICE,   /* none of the others */
+  MESSAGE_QUESTION, /* the program waits for an answer to it */
+  MESSAGE_ANSWER,   /* ... answers the message that has this key */
+  MESSAGE_LIST      /* url: it is several */
+};
+enum { MESSAGE_KEY_MAX = 256, MESSAGE_REPLY_MAX = 4096 };
+
+struct message {
+  const struct sys *sys;
+  struct span text;
+  enum message_form form;
+  char key[MESSAGE_KEY_MAX];
+  struct buffer reply; /* to a question: what is said at once, by nobody else; empty: nothing */
+  struct strings
+      parts;         /* of a list; or, of an answer to the opening, the headers of what follows */
+  char refusal[128]; /* of such an answer: why there is no session; "": there is one */
+};
+
+void message_init(struct message *, const struct sys *, struct span text);
+void message_clear(struct message *);
+
 /* One request under way. The engine embeds it; the transport keeps its own in `handle`. */
 struct exchange {
   void (*done)(struct exchange *, const struct reply *);
@@ -120,6 +146,8 @@ struct exchange {
   void (*progress)(struct exchange *, struct span);
   /* Optional: http: the head of the reply is there; header lines as in `extra`. */
   void (*head)(struct exchange *, int code, struct span lines);
+  /* Optional: http: whether this event of a stream is the one that `reply_id` waits for. */
+  bool (*answered)(struct exchange *, struct span event);
   /* Optional: a program runs now. `start` tells it from any other that ever had its pid, also
    * after a reboot: what leftover_end (leftover.h) needs to find it again. */
   void (*started)(struct exchange *, int64_t pid, const char *start);
@@ -137,6 +165,9 @@ struct transport_owner {
    * "ended:<epoch>:<how>:<name>": c and its exit code or s and a signal, with the end of its
    * errors; w: with why it was ended. */
   void (*notice)(void *data, const char *source, struct span bytes);
+  /* Says what a message of a session is, in `message->text`; `opens`: it may be the answer to its
+   * opening. Without it each is a notice. */
+  void (*read)(void *data, const char *session, bool opens, struct message *);
   /* The transport of HTTP, for sessions with a URL; NULL with the error filled. */
   struct transport *(*http)(void *data, struct error *);
   void *user;             /* whose run it is; for functions of a host, as the next */

@@ -3,6 +3,7 @@
  * closed at any moment. The server is http_mcp.c. Talks to skillrt/http.so only through
  * transport.h. */
 #include "support/http_bench.h"
+#include "support/messages.h"
 #include "support/scratch.h"
 
 enum { CALLS = 3 };
@@ -50,6 +51,7 @@ static void setup(void) {
                                             .settled = note_settled,
                                             .event = note_event,
                                             .notice = note_event,
+                                            .read = read_message,
                                             .http = give_http};
   snprintf(url, sizeof url, "http://%s/mcp%.4000s", b.place, folder.path);
   for (int i = 0; i < CALLS; i++) {
@@ -90,10 +92,13 @@ static bool tell(int i, const char *id, const char *message) {
   task->takes_questions = true;
   task->total_ms = 5000;
   CHECK(task_set(task, &task->target, "far", &e) && task_set(task, &task->url, url, &e) &&
-        task_set(task, &task->reply_id, id, &e));
+        task_set(task, &task->reply_id, id, &e) &&
+        task_set(task, &task->keeps, "Mcp-Session-Id", &e));
   add(&task->opening, initialize);
   add(&task->opening, initialized);
-  add(&task->replies, "ping={}");
+  add(&task->opening_ids, "\"open\"");
+  add(&task->opening_ids, "");
+  task->follows = message == answer;
   add(&task->headers, "X-Ours: 1");
   CHECK(buffer_string(&task->body, message, &e));
   bool sent = session->ops->send(session, &got[i].exchange, task, &e);

@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/exchanges.h"
 #include "support/scratch.h"
-#include "transport/session_message.h"
+#include "support/messages.h"
 
 enum { CALLS = 4 };
 
@@ -49,8 +49,11 @@ static void setup(void) {
   settled = starts = 0;
   scratch_make(&folder);
   if (uv_loop_init(&loop) != 0 || !session_open(&world.sys, &loop, &transport, &e)) abort();
-  transport->owner = (struct transport_owner){
-      .data = &loop, .settled = note_settled, .event = note_event, .notice = note_event};
+  transport->owner = (struct transport_owner){.data = &loop,
+                                              .settled = note_settled,
+                                              .event = note_event,
+                                              .notice = note_event,
+                                              .read = read_message};
   for (int i = 0; i < CALLS; i++) {
     task_init(&tasks[i], sys_real());
     capture_init(&got[i], transport);
@@ -97,10 +100,13 @@ static bool tell(int i, const char *mode, const char *id, const char *message) {
   if (strcmp(mode, "stubborn") == 0) add(&task->args, "stubborn");
   add(&task->env, "PATH=/usr/local/bin:/usr/bin:/bin");
   CHECK(buffer_string(&task->body, message, &e));
-  for (int n = 0; n < 3 && opening[n]; n++)
+  for (int n = 0; n < 3 && opening[n]; n++) {
     add(&task->opening, opening[n]);
+    add(&task->opening_ids, strstr(opening[n], "\"id\":0") ? "0" : "");
+  }
   task->takes_questions = opening[0] != NULL;
   task->total_ms = patience;
+  task->follows = id && !strstr(message, "\"method\""); /* as an answer is read */
   task->epoch = number;
   task->begins = to_begin;
   task->fed_at = fed_at;

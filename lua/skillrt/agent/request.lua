@@ -95,6 +95,8 @@ M.FIELDS = {
     withdraw = { type = "string" }, -- what it is told where nobody waits for the answer any more
     replies = { type = "string", map = true }, -- by method: what is answered to it at once, JSON
     questions = { type = "boolean" }, -- what it asks by itself is an answer, too
+    opened = { type = "function" }, -- takes the answer to its opening: the headers of what follows, or nil and why not
+    keeps = { type = "text" }, -- url: a header of the opening's reply that goes along from then on
     follows = { type = "boolean" }, -- goes on with what this very process was told: a resume does not make it
     heard = { type = "function" }, -- takes what it says unasked, and gives true; else that is an event
     framed = { type = "boolean" },

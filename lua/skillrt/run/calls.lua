@@ -84,7 +84,7 @@ function Calls.new(run, journal, numbers, session)
     unmatched = {},
     talks = {}, -- by session: the number of its program that runs, for all we were told (talks.lua)
     begun = {}, -- ... of the last that was begun in this process
-    hears = {}, -- ... who takes what it says unasked, before it is an event
+    users = {}, -- ... the request that was sent last: who takes what it says unasked, what is answered at once
     fed = {}, -- by session: answered messages that a new program of it is told
     order = 0,
     used = false,

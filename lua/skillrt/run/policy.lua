@@ -11,6 +11,7 @@ local files = require("skillrt.base.files")
 local inbox = require("skillrt.run.inbox")
 local journal_of = require("skillrt.run.journal")
 local limits_of = require("skillrt.run.limits")
+local message_of = require("skillrt.run.message")
 local numbers_of = require("skillrt.run.numbers")
 local questions = require("skillrt.run.questions")
 local rest = require("skillrt.run.rest")
@@ -351,6 +352,15 @@ end
 ---@param bytes string
 function Policy:event(source, bytes)
   arrivals.noticed(self, source, bytes)
+end
+
+---What a message of a session is: asked as it comes, before `event` or `accept` hears of it.
+---@param session string
+---@param text string
+---@param opens boolean
+---@return string form
+function Policy:read(session, text, opens)
+  return message_of.read(self.calls.users[session], text, opens)
 end
 
 -- ---- views and notices ----

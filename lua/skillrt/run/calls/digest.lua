@@ -7,6 +7,7 @@
 local command = require("skillrt.agent.kind.command")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local message = require("skillrt.run.message")
 local request_of = require("skillrt.agent.request")
 local secrets = require("skillrt.base.secrets")
 
@@ -103,7 +104,7 @@ end
 ---@return table task
 ---@return string key
 function M.task(request, key, run)
-  local task = setmetatable({ unwatched = run.unwatched }, { __index = request })
+  local task = setmetatable({ unwatched = run.unwatched, reply_id = message.key(request.id) }, { __index = request })
   if request.kind == "http" then
     task.headers = {}
     for name, value in pairs(request.headers) do

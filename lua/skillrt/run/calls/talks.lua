@@ -6,6 +6,7 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local json = require("skillrt.base.json")
+local message = require("skillrt.run.message")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 
@@ -67,7 +68,7 @@ local function feed(calls, call, request, task)
   table.sort(order)
   for i, said in ipairs(order) do
     local entry = told[said]
-    messages[i], ids[i] = entry.message, entry.id ~= nil and json.encode(entry.id) or ""
+    messages[i], ids[i] = entry.message, message.key(entry.id) or ""
     if entry.call then
       entry.call.fed_in, entry.call.fed_at = calls.talks[request.session], i
     end
@@ -96,7 +97,11 @@ function M.address(calls, call, task)
     call.begins, calls.talks[name], calls.begun[name] = true, call.epoch, call.epoch
     feed(calls, call, request, task)
   end
-  task.epoch, task.begins, calls.hears[name] = call.epoch, call.begins, request.heard
+  if call.begins then
+    task.opening_ids = message.keys(request.opening)
+  end
+  task.epoch, task.begins, calls.users[name] = call.epoch, call.begins, request
+  task.follows = request.follows or (request.questions and message.answers(request.message)) or nil
   task.fed_at, call.fed_at = call.fed_in == call.epoch and call.fed_at or nil, nil
 end
 
@@ -126,10 +131,10 @@ end
 
 -- Whether a session's user takes what was said; its text is shown to who watches.
 local function is_heard(policy, name, value)
-  local hears = policy.calls.hears[name]
+  local user = policy.calls.users[name]
   local taken, id, text
-  if hears then
-    taken, id, text = hears(value)
+  if user and user.heard then
+    taken, id, text = user.heard(value)
   end
   local call = text and policy.watcher and policy.numbers:waiting(name, id)
   if call then

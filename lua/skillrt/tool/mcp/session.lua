@@ -19,6 +19,15 @@ local function encode(value)
   return assert(json.encode(value, { sorted = true }))
 end
 
+-- The answer to the handshake over HTTP: what follows names the version that was agreed upon.
+local function opened(answer)
+  local version = type(answer.result) == "table" and answer.result.protocolVersion
+  if type(version) ~= "string" or #version > 31 or version:find("[^%w%.-]") then
+    return nil, "refuses the handshake"
+  end
+  return { ["MCP-Protocol-Version"] = version }
+end
+
 ---The request of a message that is answered.
 ---@param client skillrt.McpClient
 ---@param call table
@@ -40,6 +49,8 @@ function M.request(client, call, place, follows)
     message = follows or encode(body),
     opening = not call.stateless and { encode(messages.initialize(client)), encode(messages.INITIALIZED) } or nil,
     withdraw = encode(messages.canceled(call.id)),
+    opened = place.url and opened or nil,
+    keeps = place.url and "Mcp-Session-Id" or nil,
     replies = REPLIES,
     questions = true,
     follows = follows ~= nil or nil,
