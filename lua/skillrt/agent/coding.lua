@@ -47,10 +47,10 @@ local FIELDS <const> = {
   idempotent = { type = "boolean" },
 }
 
----What every one of them gets of the environment.
-M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "USER", "LOGNAME", "SHELL", "XDG_CONFIG_HOME",
-  "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
-  "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR" }
+-- What every one of them is given of the environment besides what every program is.
+local AROUND <const> = { "USER", "LOGNAME", "SHELL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+  "XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+  "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR" }
 
 ---@class skillrt.CodingReply  what a coding agent's file reads out of its events
 ---@field text string?       its last words
@@ -97,24 +97,22 @@ end
 
 -- ---- what it is given ----
 
--- The environment, what of it was declared, the secrets in it, and the gate of the account it stands for.
-local function environment(agent, task)
-  local env, declared, secrets = {}, {}, {}
-  for i, list in ipairs({ M.ALLOWED, agent.ALLOWED, agent.env }) do
-    for _, name in ipairs(list) do
-      local value = os.getenv(name)
-      env[name], declared[name] = value, i == 3 and ("{env.%s}"):format(name) or nil
-      if value and #value >= 8 and (name:find("KEY") or name:find("TOKEN")) then
-        secrets[#secrets + 1] = value
-      end
-    end
-  end
-  local account = { agent.program, env.HOME or "" }
+-- The gate of the account that it uses.
+local function gate_of(agent)
+  local account = { agent.program, os.getenv("HOME") or "" }
   for _, name in ipairs(agent.ALLOWED) do
-    account[#account + 1] = env[name] or ""
+    account[#account + 1] = os.getenv(name) or ""
   end
-  env.SKILL_DIR, env.CLAUDE_SKILL_DIR, env.SKILLRT_WORK_DIR = task.dir, task.dir, task.work_dir
-  return env, declared, secrets[1] and secrets or nil, gate.of(agent.kind, table.concat(account, "\0"))
+  return gate.of(agent.kind, table.concat(account, "\0"))
+end
+
+-- What its environment holds besides what is around us.
+local function environment(agent, task)
+  local env = { SKILL_DIR = task.dir, CLAUDE_SKILL_DIR = task.dir, SKILLRT_WORK_DIR = task.work_dir }
+  for _, name in ipairs(agent.env) do
+    env[name] = true
+  end
+  return env
 end
 
 ---The text in a declared schema, for programs that take it as an argument.
@@ -204,23 +202,20 @@ local function argv_of(agent, task, want)
 end
 
 local function request_of(agent, task, text, want, read)
-  local env, declared, secrets, account = environment(agent, task)
   local argv = argv_of(agent, task, want)
   return {
     kind = "command",
     argv = argv,
     shown = argv[1],
     stdin = text,
-    env = env,
+    env = environment(agent, task),
+    around = table.move(agent.ALLOWED, 1, #agent.ALLOWED, #AROUND + 1, table.move(AROUND, 1, #AROUND, 1, {})),
     cwd = task.cwd or agent.cwd,
-    declared = {
-      argv = argv_of(agent, task, { declared = true, session = want.session and "{session}", schema = want.schema }),
-      env = declared,
-    },
-    secrets = secrets,
+    declared = { argv = argv_of(agent, task,
+      { declared = true, session = want.session and "{session}", schema = want.schema }) },
     prompt = text,
     judge = judge(read),
-    gate = account,
+    gate = gate_of(agent),
     show = shower(agent),
     max_output = agent.max_output,
     timeout = task.timeout or agent.timeout,

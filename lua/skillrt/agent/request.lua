@@ -3,7 +3,6 @@
 -- What is wrong with it is told to the script where it called, so that nothing wrong reaches the engine.
 -- Knows the fields of the core's tasks, no agents and no runs.
 
-local command = require("skillrt.agent.kind.command")
 local expect = require("skillrt.agent.expect")
 local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
@@ -78,6 +77,7 @@ M.FIELDS = {
     argv = { type = "string", list = true, required = true },
     stdin = { type = "string", default = "" },
     env = { type = { "string", "boolean" }, map = true },
+    around = { type = "text", list = true }, -- names of more variables that it is given as they are around us
     cwd = { type = "text" },
     ok_codes = { type = "count", list = true, default = { 0 } },
     noise = { type = "text" }, -- a line of its output with this text breaks no silence
@@ -102,6 +102,7 @@ M.FIELDS = {
     framed = { type = "boolean" },
     again = { enum = { "stateless", "feed", "lost" }, default = "stateless" }, -- where its program is another one
     env = { type = { "string", "boolean" }, map = true },
+    around = { type = "text", list = true },
     cwd = { type = "text" },
     max_reply = { type = "positive" },
   }),
@@ -127,21 +128,38 @@ do
   M.FIELDS.ask = ask
 end
 
--- What a program finds around it, and what of that was declared: PATH, HOME and their like, and what the request
--- says: a text, true for what is around us, false for nothing.
-local function environment(own)
-  local env, declared = {}, {}
-  for _, name in ipairs(command.ALLOWED) do
-    env[name] = os.getenv(name)
-  end
-  for name, value in pairs(own or {}) do
-    if value == true then
-      env[name], declared[name] = os.getenv(name), ("{env.%s}"):format(name)
-    else
-      env[name], declared[name] = value or nil, value or ""
+---What every program is given of the environment around us.
+M.AROUND = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM" }
+
+-- Values shorter than this are no secrets: they would be found in many a reply.
+local LEAST_SECRET <const> = 8
+
+-- The environment of a program, whoever starts it: an agent, a tool, a script, a server of tools. It is what every
+-- program is given, the request's `around`, and its `env`: a text, true for what is around us, false for nothing. What
+-- it says itself is declared; what is a key by its name is a secret.
+local function environment(request)
+  local env, declared, keys = {}, {}, request.secrets or {}
+  local function pass_on(name)
+    local value = os.getenv(name)
+    env[name] = value
+    if value and #value >= LEAST_SECRET and (name:find("KEY") or name:find("TOKEN")) then
+      keys[#keys + 1] = value
     end
   end
-  return env, declared
+  for _, list in ipairs({ M.AROUND, request.around or {} }) do
+    for _, name in ipairs(list) do
+      pass_on(name)
+    end
+  end
+  for name, value in pairs(request.env or {}) do
+    env[name], declared[name] = value or nil, value or ""
+    if value == true then
+      pass_on(name)
+      declared[name] = ("{env.%s}"):format(name)
+    end
+  end
+  request.env, request.around, request.secrets = env, nil, keys[1] and keys or nil
+  return declared
 end
 
 local function first_of(one, other)
@@ -206,8 +224,7 @@ local function check_program(request)
       return ("env %s is not a variable's name"):format(names.show(name))
     end
   end
-  local env, declared = environment(request.env)
-  request.env, request.declared = env, with_declared(request.declared, "env", declared)
+  request.declared = with_declared(request.declared, "env", environment(request))
   for _, list in ipairs({ request.argv, request.env }) do
     for _, text in pairs(list) do
       if text:find("\0", 1, true) then

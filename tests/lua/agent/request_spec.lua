@@ -51,6 +51,19 @@ describe("a script's request", function()
       assert(request.check { kind = "command", argv = { "x" }, env = { A = "1" } }).declared)
   end)
 
+  it("passes on more of what is around us without declaring it, and knows keys by their names", function()
+    local getenv = os.getenv
+    local _ <close> = setmetatable({}, { __close = function() os.getenv = getenv end }) -- luacheck: ignore
+    os.getenv = function(name) -- luacheck: ignore
+      return ({ PATH = "/bin", A_KEY = "12345678", MY_TOKEN = "abcdefghi", SHORT_KEY = "1", LANG = "C" })[name]
+    end
+    local checked = assert(request.check { kind = "command", argv = { "x" }, around = { "A_KEY", "SHORT_KEY", "NONE" },
+      env = { MY_TOKEN = true } })
+    assert.same({ PATH = "/bin", LANG = "C", A_KEY = "12345678", SHORT_KEY = "1", MY_TOKEN = "abcdefghi" }, checked.env)
+    assert.same({ env = { MY_TOKEN = "{env.MY_TOKEN}" } }, checked.declared)
+    assert.same({ "12345678", "abcdefghi" }, checked.secrets)
+  end)
+
   it("adds to PATH, HOME and their like, passes on what is around us and takes away", function()
     for _, more in ipairs { { kind = "command" }, { kind = "session", session = "s", message = "m" } } do
       more.argv, more.env = { "x" }, { A = "1", USER = true, HOME = false, NO_SUCH_NAME = true, B = false }

@@ -33,9 +33,6 @@ local M = Agent.new({ kind = "command", perform = ask.perform, stub = "own", FIE
   idempotent = { type = "boolean" },
 } })
 
----What a program gets of the environment without being declared.
-M.ALLOWED = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM" }
-
 local IN_ENV = setmetatable({ env = true }, { __index = values_of.ROOTS })
 
 ---{ "prog", "arg", timeout = 5 } -> { argv = { "prog", "arg" }, timeout = 5 }

@@ -4,7 +4,6 @@
 -- Declared is what a request says before credentials, keys and the run's own paths and id are in it: a
 -- resume from another folder, with another key, makes the same call. Pure but for SHA-256.
 
-local command = require("skillrt.agent.kind.command")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local message = require("skillrt.run.message")
@@ -24,7 +23,7 @@ local SECRET <const> = {
 }
 -- What a program finds around it, wherever it runs.
 local AROUND <const> = {}
-for _, name in ipairs(command.ALLOWED) do
+for _, name in ipairs(request_of.AROUND) do
   AROUND[name] = true
 end
 

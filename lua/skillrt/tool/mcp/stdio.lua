@@ -7,16 +7,13 @@ local session = require("skillrt.tool.mcp.session")
 
 local M = {}
 
-local BASE <const> = { "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "TERM", "XDG_CACHE_HOME" }
+local AROUND <const> = { "USER", "SHELL", "XDG_CACHE_HOME" } -- besides what every program is given
 
 -- Where it runs, and with what: as declared, and as it is.
 local function place_of(server, cwd)
-  local env, argv, held, places = {}, {}, {}, server_of.places(server, cwd)
-  for _, name in ipairs(BASE) do
-    env[name] = os.getenv(name)
-  end
-  local own, message = server_of.filled_map(server.env, held, places)
-  if own then
+  local argv, held, places = nil, {}, server_of.places(server, cwd)
+  local env, message = server_of.filled_map(server.env, held, places)
+  if env then
     argv, message = server_of.filled_map(server.argv, nil, places)
   end
   local folder = server.cwd
@@ -26,10 +23,7 @@ local function place_of(server, cwd)
   if message then
     return nil, message
   end
-  for name, value in pairs(own) do
-    env[name] = value
-  end
-  return { env = env, argv = argv, cwd = folder, secrets = held[1] and held or nil,
+  return { env = env, around = AROUND, argv = argv, cwd = folder, secrets = held[1] and held or nil,
     declared = { argv = server.argv, env = server.env } }
 end
 
