@@ -15,18 +15,17 @@ local M = {}
 ---The outcome of a value that fits the schema.
 ---@param value any
 ---@param task skillrt.Task
----@param used skillrt.Used?
 ---@return skillrt.Outcome
-function M.value(value, task, used)
+function M.value(value, task)
   local is_updates = task.kind ~= "phase" and type(value) == "table" and not json.is_array(value)
-  return { status = "completed", output = value, updates = is_updates and value or nil, used = used }
+  return { status = "completed", output = value, updates = is_updates and value or nil }
 end
 
 local function invalid(message)
   return nil, { class = "invalid_output", message = message, form = true }
 end
 
-local function in_schema(text, task, schema, used)
+local function in_schema(text, task, schema)
   local value, problem = found.whole(text)
   if value == nil then -- words around it
     value = found.at_end(text)
@@ -38,17 +37,16 @@ local function in_schema(text, task, schema, used)
   if not fits then
     return invalid(why)
   end
-  return M.value(value, task, used)
+  return M.value(value, task)
 end
 
 ---What the last words of a plain task mean: an answer as steps give it, a question, or the result itself.
 ---@param text string
 ---@param task skillrt.Task
----@param used skillrt.Used?
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure  with `question`
 ---@return string[]? left_out
-function M.plain(text, task, used)
+function M.plain(text, task)
   local object = text:find("^%s*[{`]") and found.whole(text)
   if type(object) == "table" and reply_of.is_answer(object) then
     return reply_of.outcome(object, task)
@@ -61,32 +59,27 @@ function M.plain(text, task, used)
   if question then
     return nil, { class = "permanent", message = "it needs to know: " .. question, question = { question = question } }
   end
-  return { status = "completed", output = text, used = used }
+  return { status = "completed", output = text }
 end
 
 ---What a final text means.
 ---@param text string
 ---@param task skillrt.Task
 ---@param schema table?
----@param used skillrt.Used?
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
-function M.text(text, task, schema, used)
+function M.text(text, task, schema)
   if schema then
-    return in_schema(text, task, schema, used)
+    return in_schema(text, task, schema)
   elseif task.answer == "text" then
-    return M.plain(text, task, used)
+    return M.plain(text, task)
   end
   local object, problem = reply_of.find(text)
   if not object then
     return invalid(problem)
   end
-  local outcome, failure, left_out = reply_of.outcome(object, task)
-  if outcome then
-    outcome.used = used
-  end
-  return outcome, failure, left_out
+  return reply_of.outcome(object, task)
 end
 
 return M

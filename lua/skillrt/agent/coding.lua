@@ -6,14 +6,12 @@
 
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
-local asking = require("skillrt.tool.ask_user")
 local condition = require("skillrt.agent.condition")
 local failure_of = require("skillrt.agent.failure")
 local files = require("skillrt.base.files")
 local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
-local prompt = require("skillrt.agent.prompt")
 
 ---@class skillrt.CodingAgent: skillrt.Agent
 ---@field program string       its kind's; a definition may name another
@@ -201,92 +199,53 @@ local function argv_of(agent, task, want)
   return argv
 end
 
-local function request_of(agent, task, text, want, read)
-  local argv = argv_of(agent, task, want)
+---The request for a task, in its session where there is one.
+---@param task skillrt.Task
+---@param text string
+---@param talk skillrt.Prompts
+---@return table request
+function M:request(task, text, talk)
+  local want = { schema = task.schema, session = talk.session }
+  local argv = argv_of(self, task, want)
+  talk.read = reader(self)
   return {
     kind = "command",
     argv = argv,
     shown = argv[1],
     stdin = text,
-    env = environment(agent, task),
-    around = table.move(agent.ALLOWED, 1, #agent.ALLOWED, #AROUND + 1, table.move(AROUND, 1, #AROUND, 1, {})),
-    cwd = task.cwd or agent.cwd,
-    declared = { argv = argv_of(agent, task,
+    env = environment(self, task),
+    around = table.move(self.ALLOWED, 1, #self.ALLOWED, #AROUND + 1, table.move(AROUND, 1, #AROUND, 1, {})),
+    cwd = task.cwd or self.cwd,
+    declared = { argv = argv_of(self, task,
       { declared = true, session = want.session and "{session}", schema = want.schema }) },
-    prompt = text,
-    judge = judge(read),
-    gate = gate_of(agent),
-    show = shower(agent),
-    max_output = agent.max_output,
-    timeout = task.timeout or agent.timeout,
-    idle_timeout = agent.idle_timeout,
-    noise = agent.NOISE,
-    idempotent = task.idempotent == nil and agent.idempotent or task.idempotent,
-    acts = agent.acts,
-    retry = task.retry or { max = (task.action or task.phase or {}).max_retries },
+    judge = judge(talk.read),
+    gate = gate_of(self),
+    show = shower(self),
+    max_output = self.max_output,
+    idle_timeout = self.idle_timeout,
+    noise = self.NOISE,
+    retry = { max = (task.action or task.phase or {}).max_retries },
   }
 end
 
--- ---- the work ----
-
-local function outcome_of(answer, task, wanted)
-  if wanted and answer.value ~= nil and json_schema.judge(wanted, answer.value) then
-    return answer_of.value(answer.value, task)
-  end
-  return answer_of.text(answer.text or "", task, wanted)
-end
-
----Performs a task: the work by one call, and at most max_repairs more for its form, in the same session.
----@param agent table
----@param ctx table
+---What its events mean.
+---@param reply table
 ---@param task skillrt.Task
----@return skillrt.Outcome|nil outcome
----@return string? message
----@return skillrt.FailureClass? class
-function M.perform(agent, ctx, task)
-  local wanted = task.schema or agent.output
-  local asked = setmetatable({ schema = wanted }, { __index = task })
-  local want = { schema = wanted }
-  local text = prompt.text(asked)
-  if agent.system and not agent.TAKES_SYSTEM then
-    text = ("%s\n\n%s"):format(agent.system, text)
+---@param talk skillrt.Prompts
+---@return skillrt.Outcome? outcome
+---@return skillrt.Failure? failure
+---@return string[]? left_out
+function M:outcome(reply, task, talk) -- luacheck: no self
+  local answer = talk.read(reply)
+  talk.session, talk.said = answer.session, answer.text or ""
+  local outcome, failure, left_out
+  if task.schema and answer.value ~= nil and json_schema.judge(task.schema, answer.value) then
+    outcome = answer_of.value(answer.value, task)
+  else
+    outcome, failure, left_out = answer_of.text(talk.said, task, task.schema)
   end
-  if wanted and task.bare then
-    text = ("%s\n\n%s"):format(text, prompt.form(wanted))
-  end
-  local repairs, questions = 0, 0
-  while true do
-    local read = reader(agent)
-    local reply, message, class = ctx.await(request_of(agent, task, text, want, read))
-    if not reply then
-      local said = message:find(agent:label() .. ":", 1, true) == 1 -- the program names itself
-      return nil, said and message or ("%s: %s"):format(agent:label(), message), class
-    end
-    local answer = read(reply)
-    if answer.used then
-      ctx.used(answer.used)
-    end
-    local outcome, failure, left_out = outcome_of(answer, task, wanted)
-    if left_out then
-      ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
-    end
-    if outcome then
-      return outcome
-    end
-    want.session = answer.session
-    if failure.question and asking.may(ctx, task) and questions < asking.MOST then
-      local told, why, cause = asking.ask(ctx, agent, failure.question)
-      if not told then
-        return nil, ("%s: %s"):format(agent:label(), why), cause
-      end
-      questions, text = questions + 1, asking.told(told)
-    elseif failure.form and repairs < agent.max_repairs then
-      ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), failure.message))
-      repairs, text = repairs + 1, prompt.reformat(asked, answer.text or "", failure.message)
-    else
-      return nil, ("%s: %s"):format(agent:label(), failure.message), failure.class
-    end
-  end
+  (outcome or failure).used = answer.used
+  return outcome, failure, left_out
 end
 
 ---Where a program lies, as PATH finds it; nil: it is not there.

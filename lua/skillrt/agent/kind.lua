@@ -4,6 +4,7 @@
 --
 -- Knows no kind. Required by the files in kind/.
 
+local conversation = require("skillrt.agent.conversation")
 local schema = require("skillrt.skill.schema")
 
 ---@class skillrt.Agent
@@ -18,9 +19,12 @@ local schema = require("skillrt.skill.schema")
 ---  asked once, whatever the test says; its own program or server; nil: it performs the step, unless it has a stub
 ---@field models "claude"|"claude-"|nil    which models of agents' files it takes: all, those named in full, others
 ---@field SPANS string[][]          how traces know its calls: a part of the address, the provider, the operation
----@field perform fun(agent: table, ctx: table, task: skillrt.Task): skillrt.Outcome|nil, string?, string?
+---@field max_repairs integer       how often it is asked to write its answer again
+---@field request (fun(agent: table, task: skillrt.Task, text: string, talk: skillrt.Prompts): table|nil, string?)|nil
+---@field outcome (fun(agent: table, reply: table, task: skillrt.Task, talk: skillrt.Prompts): skillrt.Outcome|nil,
+---  skillrt.Failure|nil, string[]|nil)|nil  what a reply means
 ---@field here (fun(kind: skillrt.Agent): table)|nil  what `skillrt agents` says of it
-local Agent = { is_script = false, SPANS = {} }
+local Agent = { is_script = false, max_repairs = 1, SPANS = {} }
 Agent.__index = Agent
 
 ---A kind of agent.
@@ -94,6 +98,35 @@ end
 ---@return boolean
 function Agent:reads_prompt() -- luacheck: no self
   return true
+end
+
+---How it is talked to.
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Conversation|nil
+---@return string? message
+function Agent:conversation(ctx, task)
+  return conversation.prompts(self, ctx, task)
+end
+
+---Performs a task.
+---@param ctx table
+---@param task skillrt.Task
+---@return skillrt.Outcome|nil outcome
+---@return string? message
+---@return skillrt.FailureClass? class
+function Agent:perform(ctx, task)
+  return conversation.perform(self, ctx, task)
+end
+
+---What a reply says that is a failure: in its own words, where it has any.
+---@param reply table|nil
+---@param message string
+---@param class skillrt.FailureClass
+---@return string message
+---@return skillrt.FailureClass class
+function Agent:explain(reply, message, class) -- luacheck: no self, no unused args
+  return message, class
 end
 
 ---The most that one attempt may take: an answer, and once more for its form.

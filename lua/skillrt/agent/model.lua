@@ -207,16 +207,22 @@ local function exchange(agent, ctx, task, talk, want)
   return answer
 end
 
--- What the model says to other turns than those of its talk.
-local function aside(agent, ctx, task, want, used, turns)
-  local talk = talk_of.new(agent)
-  talk:replace(turns)
-  local reply, message, class = exchange(agent, ctx, task, talk, want)
-  if not reply then
-    return nil, message, class
+-- The same, counted.
+local function asked(self, talk)
+  local agent, want = self.agent, self.want
+  local reply, message, class = exchange(agent, self.ctx, self.task, talk, want)
+  if reply then
+    self.ctx.used(used_of.counted(reply.used, reply.model or want.model, agent.prices))
   end
-  ctx.used(used_of.add(used, reply.used, reply.model or want.model, agent.prices))
-  return reply.text
+  return reply, message, class
+end
+
+-- What the model says to other turns than those of its talk.
+local function aside(self, turns)
+  local talk = talk_of.new(self.agent)
+  talk:replace(turns)
+  local reply, message, class = asked(self, talk)
+  return reply and reply.text, message, class
 end
 
 -- ---- the talk ----
@@ -241,12 +247,12 @@ local function answered(want, call)
 end
 
 -- Performs what it asked for: a result for every call; and the value of the answer where it answered by a tool.
-local function perform_calls(agent, loop, reply, want)
+local function perform_calls(self, reply)
   local results, tools, places, value, problem = {}, {}, {}, nil, nil
   for i, call in ipairs(reply.calls) do
-    if call.name == agent.wire.ANSWER and want.schema then
+    if call.name == self.agent.wire.ANSWER and self.want.schema then
       local why
-      results[i], why = answered(want, call)
+      results[i], why = answered(self.want, call)
       value, problem = not why and value == nil and { call.input } or value, problem or why
     else
       tools[#tools + 1], places[#places + 1] = call, i
@@ -257,7 +263,7 @@ local function perform_calls(agent, loop, reply, want)
   end
   local done, message = {}, nil
   if #tools > 0 then
-    done, message = loop:perform(tools)
+    done, message = self.loop:perform(tools)
   end
   for k, i in ipairs(places) do
     results[i] = done and done[k]
@@ -274,106 +280,102 @@ local function ended(agent, reply)
   end
 end
 
--- What is said to a model whose answer cannot be used.
-local function repair(task, want, problem)
-  local form = want.schema and "Give it as JSON that fits the schema, and nothing else."
-    or prompt.return_format(task)
-  local text = "Your answer cannot be used: %s.\nDo not do the work again; write your answer anew.\n%s"
-  return text:format(problem, form)
-end
+---@class skillrt.Turns: skillrt.Conversation  with a model
+---@field talk skillrt.Talk
+---@field loop skillrt.ToolLoop  performs the tools it calls
+---@field want table             what an exchange asks for besides its turns
+---@field count integer          of exchanges
+local Turns = {}
+Turns.__index = Turns
 
--- What an answer in words comes to: an outcome; or a turn that goes on with the talk, and what was wrong; or a failure.
-local function read_answer(agent, ctx, task, want, reply, used)
-  local outcome, failure, left_out = answer_of.text(reply.text, task, want.schema, used)
-  if left_out then
-    ctx.log(("%s: left out of its answer: %s"):format(agent:label(), table.concat(left_out, ", ")))
-  end
-  local asked = failure and failure.question and asking.may(ctx, task)
-  if outcome or not (failure.form or asked) then
-    return outcome, nil, failure and failure.message, failure and failure.class
-  elseif not asked then
-    return nil, { role = "user", text = repair(task, want, failure.message) }, failure.message
-  end
-  local told, message, class = asking.ask(ctx, agent, failure.question)
-  if not told then
-    return nil, nil, message, class
-  end
-  return nil, { role = "user", text = asking.told(told) }
-end
-
----The talk, from the task to its outcome.
----@param agent table
 ---@param ctx table
 ---@param task skillrt.Task
----@return skillrt.Outcome|nil outcome
+---@return skillrt.Turns|nil
 ---@return string? message
----@return skillrt.FailureClass? class
-function M.perform(agent, ctx, task)
-  local want, used, repairs = wanted(agent, task), used_of.new(), 0
-  local function failed(message, class)
-    return nil, ("%s: %s"):format(agent:label(), message), class
-  end
-  local loop, missing = tools_of.loop(agent, ctx, task)
+function M:conversation(ctx, task)
+  local loop, message = tools_of.loop(self, ctx, task)
   if not loop then
-    return failed(missing, "permanent")
+    return nil, message
   end
-  local talk = talk_of.new(agent)
+  local talk = talk_of.new(self)
   talk:add({ role = "user", text = prompt.text(task) })
-  for _ = 1, agent.max_turns do
-    local reply, good, message, class
-    want.tools, message = loop:tools()
-    if not want.tools then
-      return failed(message, "permanent")
-    end
-    good, message, class = compact.look(agent, ctx, talk, function(turns)
-      return aside(agent, ctx, task, want, used, turns)
-    end)
-    if good then
-      reply, message, class = exchange(agent, ctx, task, talk, want)
-    end
-    if not reply then
-      return failed(message, class)
-    end
-    ctx.used(used_of.add(used, reply.used, reply.model or want.model, agent.prices))
+  return setmetatable({ agent = self, ctx = ctx, task = task, talk = talk, loop = loop, want = wanted(self, task),
+    count = 0 }, Turns)
+end
+
+local function failed(message, class)
+  return nil, { message = message, class = class or "permanent" }
+end
+
+-- One exchange with the model.
+local function ask(self)
+  local agent, message, class = self.agent
+  if self.count == agent.max_turns then
+    return failed(("came to no end in %d exchanges (max_turns)"):format(agent.max_turns))
+  end
+  self.count = self.count + 1
+  self.want.tools, message = self.loop:tools()
+  if not self.want.tools then
+    return failed(message)
+  end
+  local is_short, reply
+  is_short, message, class = compact.look(agent, self.ctx, self.talk, function(turns)
+    return aside(self, turns)
+  end)
+  if is_short then
+    reply, message, class = asked(self, self.talk)
+  end
+  if reply then
     message, class = ended(agent, reply)
-    if message then
-      return failed(message, class)
+  end
+  if message then
+    return failed(message, class)
+  end
+  self.talk:add({ role = "model", content = reply.content, empty = #reply.content == 0 })
+  return reply
+end
+
+---Asks it, and performs the tools that it calls, until it answers.
+function Turns:exchange()
+  while true do
+    local reply, failure = ask(self)
+    if not reply then
+      return nil, failure
     end
-    talk:add({ role = "model", content = reply.content, empty = #reply.content == 0 })
-    local problem, told
+    local problem
     if #reply.calls > 0 then
-      local results, why, value, wrong = perform_calls(agent, loop, reply, want)
+      local results, why, value, wrong = perform_calls(self, reply)
       if value then
-        return answer_of.value(value[1], task, used)
+        return answer_of.value(value[1], self.task)
       elseif not results then
-        return failed(why, "permanent")
+        return failed(why)
       end
-      talk:add({ role = "results", results = results })
-      problem, told = wrong, loop:said(reply.text)
-    else
-      told = loop:said(reply.text)
+      self.talk:add({ role = "results", results = results })
+      problem = wrong
     end
-    if told then
-      talk:add({ role = "user", text = told })
-    elseif #reply.calls == 0 and reply.stop ~= "pause" then
-      local outcome, turn, why, cause = read_answer(agent, ctx, task, want, reply, used)
-      if outcome then
-        return outcome
-      elseif not turn then
-        return failed(why, cause)
-      end
-      talk:add(turn)
-      problem = why
+    local more = self.loop:said(reply.text)
+    if more then
+      self.talk:add({ role = "user", text = more })
     end
     if problem then
-      repairs = repairs + 1
-      if repairs > agent.max_repairs then
-        return failed(problem, "invalid_output")
-      end
-      ctx.log(("%s: %s; asked to write its answer again"):format(agent:label(), problem))
+      return nil, { message = problem, class = "invalid_output", form = true, is_told = true }
+    elseif not more and #reply.calls == 0 and reply.stop ~= "pause" then
+      return answer_of.text(reply.text, self.task, self.want.schema)
     end
   end
-  return failed(("came to no end in %d exchanges (max_turns)"):format(agent.max_turns), "permanent")
+end
+
+function Turns:repair(failure)
+  if not failure.is_told then -- by the result of the tool that it answered by
+    local form = self.want.schema and "Give it as JSON that fits the schema, and nothing else."
+      or prompt.return_format(self.task)
+    local text = "Your answer cannot be used: %s.\nDo not do the work again; write your answer anew.\n%s"
+    self.talk:add({ role = "user", text = text:format(failure.message, form) })
+  end
+end
+
+function Turns:answered(_, answer)
+  self.talk:add({ role = "user", text = asking.told(answer) })
 end
 
 return M

@@ -321,9 +321,6 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M.printed(text, task)
-  if task.answer == "text" then
-    return require("skillrt.agent.answer").plain(text, task)
-  end
   local value = found.at_end(text)
   if value == nil then
     local answer, problem = in_chat(text)

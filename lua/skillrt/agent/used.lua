@@ -75,20 +75,27 @@ function M.most(bytes, max_tokens, model, prices)
   return counted(one, M.price(one, model, prices))
 end
 
----Adds what an exchange used; gives it as the limits of a run count it.
----@param all skillrt.Used
+---What an exchange used, as the limits of a run count it.
 ---@param one table
 ---@param model string
 ---@param prices table?
 ---@return skillrt.Usage
+function M.counted(one, model, prices)
+  return counted(one, M.price(one, model, prices))
+end
+
+---Adds what an exchange used.
+---@param all skillrt.Used
+---@param one table
+---@param model string
+---@param prices table?
 function M.add(all, one, model, prices)
   all.calls = all.calls + 1
   for name in pairs(prices_of.RATES) do
     all[name] = all[name] + (one[name] or 0)
   end
-  local usd = one.usd or M.price(one, model, prices)
+  local usd = M.price(one, model, prices)
   all.usd = all.usd and usd and all.usd + usd
-  return counted(one, usd)
 end
 
 return M

@@ -5,11 +5,10 @@
 
 local Agent = require("skillrt.agent.kind")
 local answer_of = require("skillrt.agent.answer")
-local ask = require("skillrt.agent.ask")
 local json = require("skillrt.base.json")
 
 ---@class skillrt.StubAgent: skillrt.Agent
-local M = Agent.new({ kind = "stub", perform = ask.perform, FIELDS = {} })
+local M = Agent.new({ kind = "stub", FIELDS = {} })
 
 -- A model stays one, with its tools, its turns and its talk; only whom it asks is another.
 local function of_model(name, agent)
@@ -62,7 +61,7 @@ function M:request(_, text)
     shown = self.name }
 end
 
-function M:read(reply, task) -- luacheck: no self
+function M:outcome(reply, task) -- luacheck: no self
   return answer_of.text(reply.body or "", task, task.schema)
 end
 

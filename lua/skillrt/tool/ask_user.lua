@@ -7,9 +7,6 @@ local M = {}
 
 M.NAME = "ask_user"
 
----How often an agent may ask in one talk.
-M.MOST = 20
-
 M.FIELDS = {}
 
 local INPUT <const> = {
@@ -43,15 +40,13 @@ end
 
 ---Asks a person, and waits for the answer.
 ---@param ctx table
----@param agent table
----@param question { question: string, options: any[]?, header: string? }
+---@param header string  who asks, or for what
+---@param question { question: string, options: any[]? }
 ---@return string|nil answer
 ---@return string? message
 ---@return skillrt.FailureClass? class
-function M.ask(ctx, agent, question)
-  local answer, message, class = ctx.ask({
-    header = question.header or agent:label(), question = question.question, options = question.options,
-  })
+function M.ask(ctx, header, question)
+  local answer, message, class = ctx.ask({ header = header, question = question.question, options = question.options })
   if answer == nil then
     return nil, message, class
   end
@@ -63,7 +58,7 @@ local function perform(_, ctx, arguments, task)
     return nil, "nobody can be asked"
   end
   local question = { question = arguments.question:sub(1, 4000), options = options_of(arguments.options) }
-  local answer, message = M.ask(ctx, task.performer, question)
+  local answer, message = M.ask(ctx, task.performer:label(), question)
   return answer, not answer and "nobody answered: " .. tostring(message) or nil
 end
 

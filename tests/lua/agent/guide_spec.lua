@@ -1,7 +1,6 @@
 -- agent_guide_spec.lua: docs/agents.md is true: its example is an agent, its words are those of the code.
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
-local ask = require "skillrt.agent.ask"
 local fake = require "tests.support.fake_ctx"
 local pages = require "tests.support.pages"
 
@@ -69,7 +68,6 @@ describe("docs/agents.md", function()
         assert.truthy(page:find("\n| `" .. part .. "[`(]"), "docs/agents.md: says nothing of " .. part)
       end
     end
-    assert.is_function(ask.perform)
   end)
 
   it("names the words and classes of an answer", function()

@@ -35,9 +35,7 @@ describe("a model behind an OpenAI API", function()
       assert.equal("user", body.messages[2].role)
       assert.is_true(body.stream_options.include_usage)
       assert.equal(99, body.max_completion_tokens)
-      assert.equal(20, outcome.used.input)
-      assert.equal(10, outcome.used.cache_read)
-      assert.equal(5, outcome.used.output)
+      assert.same({ 30, 5 }, { ctx.counted[1].input_tokens, ctx.counted[1].output_tokens }) -- 10 of them from a cache
     end)
 
     it("speaks to servers of one's own, without a key", function()
@@ -50,7 +48,7 @@ describe("a model behind an OpenAI API", function()
       assert.is_nil(request.headers.Authorization)
       assert.equal(9, body.max_tokens)
       assert.is_nil(body.stream_options)
-      assert.is_nil(outcome.used.usd)
+      assert.is_nil(ctx.counted[1].dollars)
     end)
 
     it("reads files by calls that come in pieces, each with its result", function()
@@ -123,7 +121,7 @@ describe("a model behind an OpenAI API", function()
       assert.same({ "reasoning", "function_call", "function_call_output" },
         { body.input[2].type, body.input[3].type, body.input[4].type })
       assert.equal("c1", body.input[4].call_id)
-      assert.equal(40, outcome.used.input)
+      assert.equal(60, ctx.counted[1].input_tokens + ctx.counted[2].input_tokens)
     end)
 
     it("is held to a schema", function()

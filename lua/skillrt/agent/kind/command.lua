@@ -5,7 +5,6 @@
 -- the process is started by the C core.
 
 local Agent = require("skillrt.agent.kind")
-local ask = require("skillrt.agent.ask")
 local expect = require("skillrt.agent.expect")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
@@ -20,7 +19,7 @@ local values_of = require("skillrt.agent.values")
 ---  parse =, ok_codes =, max_output = }
 
 ---@class skillrt.CommandAgent: skillrt.Agent
-local M = Agent.new({ kind = "command", perform = ask.perform, stub = "own", FIELDS = {
+local M = Agent.new({ kind = "command", stub = "own", FIELDS = {
   argv = { type = "string", list = true, required = true },
   stdin = { type = "string" },
   env = { type = { "string", "boolean" }, map = true, default = {} },
@@ -245,7 +244,7 @@ end
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
-function M:read(reply, task)
+function M:outcome(reply, task)
   if type(self.parse) == "function" then
     return parsed_by_function(self.parse, reply, task)
   end
@@ -259,7 +258,7 @@ end
 ---@return string message
 ---@return skillrt.FailureClass class
 function M:explain(reply, message, class) -- luacheck: no self
-  local told = reply.status == "ok" and reply_of.told_failure(reply.body or "")
+  local told = reply and reply.status == "ok" and reply_of.told_failure(reply.body or "")
   if not told then
     return message, class
   end

@@ -4,7 +4,6 @@
 -- is checked before the run begins (runner/functions.lua).
 
 local Agent = require("skillrt.agent.kind")
-local ask = require("skillrt.agent.ask")
 local prompt = require("skillrt.agent.prompt")
 local reply_of = require("skillrt.agent.reply")
 
@@ -13,7 +12,7 @@ local reply_of = require("skillrt.agent.reply")
 ---  timeout =, acts =, idempotent = }
 
 ---@class skillrt.HostAgent: skillrt.Agent
-local M = Agent.new({ kind = "host", perform = ask.perform, stub = "prompt", FIELDS = {
+local M = Agent.new({ kind = "host", stub = "prompt", FIELDS = {
   call = { type = "text", required = true },
   timeout = { type = "seconds" },
   acts = { type = "boolean", default = true },
@@ -78,7 +77,7 @@ end
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
-function M:read(reply, task) -- luacheck: no self
+function M:outcome(reply, task) -- luacheck: no self
   return reply_of.printed(reply.body or "", task)
 end
 

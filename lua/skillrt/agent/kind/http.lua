@@ -4,8 +4,6 @@
 -- an answer's JSON says (reply.lua).
 
 local Agent = require("skillrt.agent.kind")
-local answer_of = require("skillrt.agent.answer")
-local ask = require("skillrt.agent.ask")
 local condition = require("skillrt.agent.condition")
 local fatal = require("skillrt.base.fatal")
 local found = require("skillrt.agent.found")
@@ -23,7 +21,7 @@ local values_of = require("skillrt.agent.values")
 ---  idle_timeout =, max_reply =, ca_file =, max_redirects =, body =, type = }
 
 ---@class skillrt.HttpAgent: skillrt.Agent
-local M = Agent.new({ kind = "http", perform = ask.perform, stub = "own", FIELDS = {
+local M = Agent.new({ kind = "http", stub = "own", FIELDS = {
   url = { type = "text", required = true },
   headers = { type = "string", map = true, default = {} },
   timeout = { type = "seconds" },
@@ -221,10 +219,7 @@ end
 ---@return skillrt.Outcome? outcome
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
-function M:read(reply, task) -- luacheck: no self
-  if task.answer == "text" and not found.is_stream(reply.extra) then
-    return answer_of.plain(reply.body or "", task)
-  end
+function M:outcome(reply, task) -- luacheck: no self
   local find = found.is_stream(reply.extra) and reply_of.find_in_events or reply_of.find
   local object, problem = find(reply.body or "")
   if not object then
