@@ -4,6 +4,7 @@
 -- All that it does follows from what was recorded, so that a resume does the same. What a server says is data: it is
 -- read here and nowhere obeyed. Knows ctx; how messages travel is stdio.lua's and http.lua's.
 
+local content = require("skillrt.tool.mcp.content")
 local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
@@ -33,9 +34,12 @@ local Client = {}
 -- How often a call is made again that broke off while the server asked.
 local MAX_AGAIN <const> = 20
 
-function Client.__index(_, key)
-  return Client[key] or require("skillrt.tool.mcp.methods")[key]
-end
+Client.__index = Client
+
+local MAX_PAGES <const>, MAX_ITEMS <const> = 200, 2000
+
+-- What reads only.
+local READS <const> = { idempotent = true, acts = false }
 
 local NOTICE = {
   ["notifications/tools/list_changed"] = function(live) live.changed = live.changed + 1 end,
@@ -73,6 +77,24 @@ end
 function M.new(ctx, server, more)
   return setmetatable({ ctx = ctx, server = server, live = live_of(server, more.live), version = more.version,
     cwd = more.cwd, wire = require(server.argv and "skillrt.tool.mcp.stdio" or "skillrt.tool.mcp.http") }, Client)
+end
+
+---The client of a server for a step: of one by its name, or of what is declared.
+---@param ctx table
+---@param server skillrt.McpServer|string
+---@param task { mcp: skillrt.McpTask }
+---@return skillrt.McpClient|nil
+---@return string? message
+function M.find(ctx, server, task)
+  local known = task.mcp
+  if type(server) == "string" then
+    local found = known.servers[server]
+    if not found then
+      return nil, ("there is no mcp server %s%s"):format(names.show(server), names.suggest(server, known.servers))
+    end
+    server = found
+  end
+  return M.new(ctx, server, known)
 end
 
 ---A message that names the server.
@@ -205,6 +227,106 @@ function Client:result_of(answer)
   local why = type(answer.error) == "table" and answer.error.message
   why = why or "its answer has neither a result nor an error"
   return nil, self:said("%s", names.said(why)), "permanent"
+end
+
+-- ---- what a script may ask of a server ----
+
+-- All that the server lists, page by page; `field` of a page holds its items.
+local function pages(client, method, field)
+  local out, cursor, seen = {}, nil, {}
+  for _ = 1, MAX_PAGES do
+    local page, message, class = client:request(method, cursor and { cursor = cursor } or {}, READS)
+    if not page then
+      return nil, message, class
+    end
+    for _, one in ipairs(type(page[field]) == "table" and page[field] or {}) do
+      out[#out + 1] = type(one) == "table" and one or nil
+    end
+    cursor = page.nextCursor
+    if type(cursor) ~= "string" or #out > MAX_ITEMS then
+      return table.move(out, 1, math.min(#out, MAX_ITEMS), 1, {})
+    elseif seen[cursor] then
+      break
+    end
+    seen[cursor] = true
+  end
+  return nil, ("mcp %s: its list of %s has no end"):format(client.server.name, field), "permanent"
+end
+
+---The tools of the server, as it lists them.
+---@return table[]|nil tools
+---@return string? message
+---@return string? class
+function Client:tools()
+  local list, message, class = pages(self, "tools/list", "tools")
+  local out = {}
+  for _, one in ipairs(list or {}) do
+    out[#out + 1] = type(one.name) == "string" and one or nil
+  end
+  return list and out, message, class
+end
+
+---Calls a tool by the server's own name: its text, and its whole result; or nil, message and class.
+---@param name string
+---@param arguments table?
+---@param options { timeout: number?, idempotent: boolean?, acts: boolean?, input: table? }?
+---@return string|nil text
+---@return any result_or_message
+---@return string? class
+function Client:call(name, arguments, options)
+  local all = { shown = "tools/call " .. name }
+  for key, value in pairs(options or {}) do
+    all[key] = value
+  end
+  all.progress = true
+  local result, message, class = self:request("tools/call", { name = name, arguments = arguments or {} }, all)
+  if not result then
+    return nil, message, class
+  end
+  local text = content.text(result.content, result.structuredContent)
+  if result.isError == true then
+    return nil, record.printable(text), "permanent"
+  end
+  return text, result
+end
+
+---The resources of the server: { uri, name, description, mimeType } each.
+function Client:resources()
+  return pages(self, "resources/list", "resources")
+end
+
+---The text of a resource, and its contents as they came.
+---@param uri string
+function Client:read(uri)
+  local result, message, class = self:request("resources/read", { uri = uri }, READS)
+  if not result then
+    return nil, message, class
+  end
+  local parts = {}
+  for i, one in ipairs(type(result.contents) == "table" and result.contents or {}) do
+    parts[i] = content.of_resource(one)
+  end
+  return table.concat(parts, "\n"), result.contents
+end
+
+---The prompts of the server: { name, description, arguments } each.
+function Client:prompts()
+  return pages(self, "prompts/list", "prompts")
+end
+
+---A prompt filled in: its text, and its messages as they came.
+---@param name string
+---@param arguments table?
+function Client:prompt(name, arguments)
+  local result, message, class = self:request("prompts/get", { name = name, arguments = arguments or {} }, READS)
+  if not result then
+    return nil, message, class
+  end
+  local parts = {}
+  for i, one in ipairs(type(result.messages) == "table" and result.messages or {}) do
+    parts[i] = type(one) == "table" and content.text({ one.content }) or ""
+  end
+  return table.concat(parts, "\n\n"), result.messages
 end
 
 return M

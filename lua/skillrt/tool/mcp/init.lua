@@ -6,31 +6,15 @@
 local client_of = require("skillrt.tool.mcp.client")
 local inside = require("skillrt.base.inside")
 local names = require("skillrt.base.names")
+local stateless = require("skillrt.tool.mcp.stateless")
 local tools = require("skillrt.tool.mcp.tools")
 
-local M = {}
+local M = { client = client_of.find }
 
 ---@class skillrt.McpTask  what a task says of servers
 ---@field servers table<string, skillrt.McpServer>
 ---@field live table<string, skillrt.McpLive>  what this process knows of each
 ---@field version string
-
----@param ctx table
----@param server skillrt.McpServer|string
----@param task { mcp: skillrt.McpTask }
----@return skillrt.McpClient|nil
----@return string? message
-function M.client(ctx, server, task)
-  local known = task.mcp
-  if type(server) == "string" then
-    local found = known.servers[server]
-    if not found then
-      return nil, ("there is no mcp server %s%s"):format(names.show(server), names.suggest(server, known.servers))
-    end
-    server = found
-  end
-  return client_of.new(ctx, server, known)
-end
 
 -- The servers of which a list names something; all where there is no list.
 local function wanted(list, servers)
@@ -50,7 +34,7 @@ end
 -- How often a server said that its tools changed.
 local function changed(client)
   return inside.of(client.ctx).drawn(function()
-    return client.live.kept and require("skillrt.tool.mcp.stateless").changed(client.live) or client.live.changed
+    return client.live.kept and stateless.changed(client.live) or client.live.changed
   end)
 end
 
@@ -87,7 +71,7 @@ end
 function M.add(ctx, task, registry, list)
   local servers = {}
   for i, name in ipairs(wanted(list, task.mcp.servers)) do
-    local client = M.client(ctx, name, task)
+    local client = client_of.find(ctx, name, task)
     local one = { client = client, count = changed(client) }
     local message
     one.added, message = tools.add(client, registry)
@@ -117,7 +101,7 @@ end
 ---@return string? class
 function M.call(ctx, task, name, arguments, options)
   local server, remote = tools.split(name)
-  local client, message = M.client(ctx, server, task)
+  local client, message = client_of.find(ctx, server, task)
   if not client or not remote or remote == "" then
     return nil, message or ("%s: a tool is named mcp__SERVER__TOOL"):format(name), "definition"
   end
@@ -127,7 +111,7 @@ function M.call(ctx, task, name, arguments, options)
       all[key] = list[key] == nil and all[key] or list[key]
     end
   end
-  return tools.call(client, remote, arguments, all)
+  return client:call(remote, arguments, all)
 end
 
 return M

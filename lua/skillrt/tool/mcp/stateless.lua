@@ -96,7 +96,7 @@ end
 
 -- What a tool takes, as its server lists it.
 local function input_of(client, name)
-  for _, one in ipairs(require("skillrt.tool.mcp.tools").list(client) or {}) do
+  for _, one in ipairs(client:tools() or {}) do
     if one.name == name then
       return one.inputSchema
     end

@@ -4,7 +4,7 @@
 -- What a server says of its own tools (`readOnlyHint`, `idempotentHint`) counts where the author trusts it. Its
 -- descriptions and schemas are sent to models as they are; its results are data by others. Knows clients and tools.
 
-local content = require("skillrt.tool.mcp.content")
+local client_of = require("skillrt.tool.mcp.client")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -15,7 +15,7 @@ local tool_of = require("skillrt.tool")
 local M = {}
 
 local PREFIX <const> = "mcp__"
-local MAX_PAGES <const>, MAX_ITEMS <const>, MAX_DESCRIPTION <const> = 200, 2000, 16384
+local MAX_DESCRIPTION <const> = 16384
 
 ---The server that a tool's name names, and the tool's name there as far as names tell.
 ---@param name string
@@ -38,76 +38,6 @@ local function name_of(server, remote)
   return #name <= 64 and name or name:sub(1, 55) .. "_" .. files.digest(remote):sub(1, 8)
 end
 
----What reads only.
-M.READS = { idempotent = true, acts = false }
-
----All that a server lists, page by page.
----@param client skillrt.McpClient
----@param method string
----@param field string  of a page: where its items are
----@return table[]|nil items
----@return string? message
----@return string? class
-function M.pages(client, method, field)
-  local out, cursor, seen = {}, nil, {}
-  for _ = 1, MAX_PAGES do
-    local page, message, class = client:request(method, cursor and { cursor = cursor } or {}, M.READS)
-    if not page then
-      return nil, message, class
-    end
-    for _, one in ipairs(type(page[field]) == "table" and page[field] or {}) do
-      out[#out + 1] = type(one) == "table" and one or nil
-    end
-    cursor = page.nextCursor
-    if type(cursor) ~= "string" or #out > MAX_ITEMS then
-      return table.move(out, 1, math.min(#out, MAX_ITEMS), 1, {})
-    elseif seen[cursor] then
-      break
-    end
-    seen[cursor] = true
-  end
-  return nil, ("mcp %s: its list of %s has no end"):format(client.server.name, field), "permanent"
-end
-
----The tools that a server has, as it tells them.
----@param client skillrt.McpClient
----@return table[]|nil tools
----@return string? message
----@return string? class
-function M.list(client)
-  local list, message, class = M.pages(client, "tools/list", "tools")
-  local out = {}
-  for _, one in ipairs(list or {}) do
-    out[#out + 1] = type(one.name) == "string" and one or nil
-  end
-  return list and out, message, class
-end
-
----Calls a tool: what it gives as a text, and its whole result; or nil and why not.
----@param client skillrt.McpClient
----@param name string       the server's own
----@param arguments table
----@param options { timeout: number?, idempotent: boolean?, acts: boolean? }?
----@return string|nil text
----@return any result_or_message
----@return string? class
-function M.call(client, name, arguments, options)
-  local all = { shown = "tools/call " .. name }
-  for key, value in pairs(options or {}) do
-    all[key] = value
-  end
-  all.progress = true
-  local result, message, class = client:request("tools/call", { name = name, arguments = arguments }, all)
-  if not result then
-    return nil, message, class
-  end
-  local text = content.text(result.content, result.structuredContent)
-  if result.isError == true then
-    return nil, record.printable(text), "permanent"
-  end
-  return text, result
-end
-
 local function first_of(...)
   for i = 1, select("#", ...) do
     local value = select(i, ...)
@@ -124,8 +54,8 @@ local function description_of(one)
 end
 
 local function perform(tool, ctx, arguments, task)
-  local client = require("skillrt.tool.mcp").client(ctx, tool.server, task)
-  return M.call(client, tool.remote, arguments, { timeout = tool.timeout, idempotent = tool.idempotent,
+  local client = client_of.new(ctx, tool.server, task.mcp)
+  return client:call(tool.remote, arguments, { timeout = tool.timeout, idempotent = tool.idempotent,
     acts = tool.acts, input = tool.input })
 end
 
@@ -162,7 +92,7 @@ local function resources(client, registry)
     names_of[#names_of + 1] = registry:add(tool) and tool.name or nil
   end
   local function of(ctx, task)
-    return require("skillrt.tool.mcp").client(ctx, server, task)
+    return client_of.new(ctx, server, task.mcp)
   end
   put("list_resources", nil, "Lists the resources of the server ", function(_, ctx, _, task)
     local list, message = of(ctx, task):resources()
@@ -183,7 +113,7 @@ end
 ---@return string? class
 function M.add(client, registry)
   local server, added = client.server, {}
-  local list, message, class = M.list(client)
+  local list, message, class = client:tools()
   local ok = list
   if list then
     ok, message, class = require("skillrt.tool.mcp.pin").check(client, list)
