@@ -208,7 +208,7 @@ describe("an agent that a person chose", function()
 end)
 
 describe("a word for an agent", function()
-  local chosen = require "skillrt.agent.chosen"
+  local chosen = require "skillrt.agent.choice"
 
   it("is one of ours, an address or a program", function()
     assert.same({ kind = "claude", model = "opus" }, chosen.of "claude:opus")

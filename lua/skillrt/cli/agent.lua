@@ -64,7 +64,7 @@ local function with_env(agent, env)
         require("skillrt.base.names").show(name))
     end
   end
-  local definition = require("skillrt.agent.chosen").of(agent, env)
+  local definition = require("skillrt.agent.choice").of(agent, env)
   if not agents.kind(definition.kind).FIELDS.env then
     return nil, "--agent-env: is for agents that are programs"
   end
@@ -72,7 +72,7 @@ local function with_env(agent, env)
 end
 
 local function one_word(text)
-  return text:find("^https?://") or require("skillrt.agent.chosen").word(text)
+  return text:find("^https?://") or require("skillrt.agent.choice").word(text)
 end
 
 ---What the options say, as it is kept in the journal: a word, "http://...", an argv whose program

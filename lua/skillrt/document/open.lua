@@ -33,7 +33,7 @@ function M.load(path, options)
   end
   local kind = M.kind(path)
   if kind == "workflow" then
-    local agent = options and options.agent and require("skillrt.document.load.config_agents").from_text(options.agent)
+    local agent = options and options.agent and require("skillrt.agent.choice").of(options.agent)
     return require("skillrt.skill.workflow").load(path, { agent = agent })
   end
   if kind == "script" and options and (options.agent or options.agents) then

@@ -87,7 +87,7 @@ end
 -- What an agent of a config starts or sends to, as deep as chains go; skills that it names are looked at, too.
 local function add_calls(code, where, agent, dir, depth)
   if type(agent) == "string" then
-    agent = require("skillrt.agent.chosen").of(agent)
+    agent = require("skillrt.agent.choice").of(agent)
   elseif type(agent) == "table" and agent.kind == nil and type(agent[1]) == "string" then
     agent = { kind = "command", argv = agent }
   end

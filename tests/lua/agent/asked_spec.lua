@@ -360,7 +360,7 @@ describe("an agent that is a plain table", function()
   end)
 
   it("of an unknown kind does not become a command because it has arguments", function()
-    local from_text = require("skillrt.document.load.config_agents").from_text
+    local from_text = require("skillrt.agent.choice").of
     local given = { kind = "htpp", "http://x/" }
     assert.equal(given, from_text(given))
     assert.same({ kind = "command", argv = { "a", "b" }, stdin = "{prompt}", parse = "json", name = "a" },

@@ -57,7 +57,7 @@ describe("docs/agents.md", function()
     assert.same({ calls = 2, tokens = 0, dollars = 0 }, agent.cost("who", { who = one }))
     agent.kind(kind).word = true
     assert.truthy((", " .. require("skillrt.cli.agent").words() .. ", "):find(", oracle, ", 1, true))
-    assert.same({ kind = "oracle", model = "large" }, require("skillrt.agent.chosen").of("oracle:large"))
+    assert.same({ kind = "oracle", model = "large" }, require("skillrt.agent.choice").of("oracle:large"))
   end)
 
   it("names all that a kind has", function()

@@ -60,20 +60,6 @@ local function all()
   return list
 end
 
-local function chosen_now()
-  local env = os.getenv("SKILLRT_AGENT")
-  if env and env ~= "" then
-    return require("skillrt.agent.url").shown(env), "SKILLRT_AGENT"
-  end
-  local person = require("skillrt.agent.person")
-  local settings, message = person.read()
-  local agent = settings and settings.agent
-  if agent then
-    return type(agent) == "string" and agent or agent.kind or agent[1], person.path()
-  end
-  return nil, message
-end
-
 local function line_of(one)
   local key = one.kind == "runtime" and "runs workflow scripts" or one.key and one.key .. " is set"
     or one.kind == "program" and "no key set: it may be logged in" or ("no key: set %s"):format(one.keys[1])
@@ -90,7 +76,7 @@ local function show(list)
   for _, one in ipairs(list) do
     output.write(escape(line_of(one)) .. "\n")
   end
-  local agent, where = chosen_now()
+  local agent, where = require("skillrt.agent.choice").in_force()
   if agent then
     output.write(escape(("chosen: %s (%s)"):format(tostring(agent), where)) .. "\n")
   else
@@ -111,7 +97,7 @@ local function try(args)
   end
   local skill, message = require("skillrt.skill").check({
     name = "try", mode = "sequential", context = "memory", guide = { body = QUESTION, is_plain = true },
-    agents = { tried = require("skillrt.agent.chosen").of(agent) }, limits = { max_retries = 0, max_errors = 1 },
+    agents = { tried = require("skillrt.agent.choice").of(agent) }, limits = { max_retries = 0, max_errors = 1 },
     phases = { { id = "ask", agent = "tried", prompt = QUESTION .. "\n", answer = "text", output_free = true } },
   })
   if not skill then
@@ -139,7 +125,8 @@ function M.run(args)
   end
   local list = all()
   if args.json then
-    core.terminal.write(1, assert(core.json.encode({ agents = core.json.array(list), chosen = (chosen_now()) },
+    local chosen = require("skillrt.agent.choice").in_force()
+    core.terminal.write(1, assert(core.json.encode({ agents = core.json.array(list), chosen = chosen },
       { sorted = true })) .. "\n")
   else
     show(list)

@@ -2,13 +2,10 @@
 -- type: found in the caller's agents, in x_skillrt.agents, in the environment, or as x_skillrt.agent (F47).
 --
 -- Starts nothing. Called by load.config only.
-local agent_file = require "skillrt.agent.file"
+local choice = require "skillrt.agent.choice"
 local names = require "skillrt.base.names"
 
 local M = {}
-
--- The environment's agent: an address, or a program that reads the task on its standard input.
-M.VARIABLE = "SKILLRT_AGENT"
 
 -- The agents of who loads a script, for the time it runs; see M.with.
 local ambient
@@ -38,47 +35,18 @@ function M.ambient()
   return ambient and ambient["*"]
 end
 
----An agent from what a person types: one of our words, an address, or a program that reads the task on its
----standard input, alone or as a list with its arguments.
----@param value string|string[]|table  another table is an agent already
----@param env string[]?  more variables that a program is given
----@return table
-function M.from_text(value, env)
-  return require("skillrt.agent.chosen").of(value, env)
-end
-
--- The agent that a config chooses for all its steps, by one word or as a definition; who runs it may choose another.
-local function own_agent(value)
-  return value ~= nil and M.from_text(value) or nil
-end
-
 ---@param config skillrt.generate.Config
 ---@param options skillrt.load.ConfigOptions
 function M.new(config, options)
   local own = config.x_skillrt.agents
   return setmetatable({
-    chosen = own_agent(config.x_skillrt.agent),
+    own = config.x_skillrt.agent,
     given = { options.agents or {}, type(own) == "table" and own or {}, ambient or {} },
     required = options.agents_required ~= false and not ambient,
     folder = options.folder,
     found = {},
     missing = {},
   }, Agents)
-end
-
-local function from_environment()
-  local value = os.getenv(M.VARIABLE)
-  return value and value ~= "" and M.from_text(value) or nil
-end
-
--- What a person's own settings say; or what is wrong with them.
-local function from_person(name)
-  local person, message = require("skillrt.agent.person").read()
-  if not person then
-    return nil, message
-  end
-  local own = person.agents and person.agents[name]
-  return own or person.agent and M.from_text(person.agent, person.agent_env) or nil
 end
 
 local function absent(name)
@@ -90,31 +58,11 @@ local function absent(name)
   }
 end
 
--- What somebody gave for one of these names.
-function Agents:given_for(list)
-  for _, key in pairs(list) do
-    for _, given in ipairs(self.given) do
-      if given[key] then
-        return given[key]
-      end
-    end
-  end
-end
-
 -- A name that is declared once for all steps that ask for the same thing.
 function Agents:need(name, more)
   local id = name:gsub("[^%w._-]", "-"):gsub("^[^%w]", "x"):gsub("%.%.+", "."):sub(1, names.MAX_ID)
   if not self.found[id] then
-    local agent = self:given_for({ name, more })
-    local problem
-    if not agent then
-      agent = self:given_for({ "*" }) or from_environment() or self.chosen
-      if not agent then
-        agent, problem = from_person(name)
-      end
-      local file = agent and agent_file.find(name, self.folder)
-      agent = file and agent_file.applied(agent, file) or agent
-    end
+    local agent, problem = choice.of_step({ name, more }, self.given, self.own, self.folder)
     if not agent then
       self.missing[#self.missing + 1] = problem and ("%s (%s)"):format(name, problem) or name
     end
@@ -166,7 +114,7 @@ function Agents:all()
   if self.required and #self.missing > 0 then
     local message = 'nobody performs %s: give them in agents = { ["%s"] = ... }, '
       .. "in x_skillrt.agent or .agents of the config, by skillrt run --agent, or set %s to a program or an address"
-    return nil, message:format(table.concat(self.missing, ", "), self.missing[1], M.VARIABLE)
+    return nil, message:format(table.concat(self.missing, ", "), self.missing[1], choice.VARIABLE)
   end
   return self.found, #self.missing > 0 and self.missing or nil
 end

@@ -3,6 +3,7 @@
 --
 -- In a folder skill.lua comes first, then the JSON files, then what documents say. Called by
 -- document/check/subject.lua and document/open.lua.
+local choice = require "skillrt.agent.choice"
 local agents_of = require "skillrt.document.load.config_agents"
 local files = require "skillrt.base.files"
 local findings = require "skillrt.document.load.findings"
@@ -25,7 +26,7 @@ local function given_agents(options)
     agents[name] = agent
   end
   if options.agent ~= nil then
-    agents["*"] = agents_of.from_text(options.agent, options.agent_env)
+    agents["*"] = choice.of(options.agent, options.agent_env)
   end
   return next(agents) and agents or nil
 end

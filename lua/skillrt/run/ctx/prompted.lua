@@ -3,9 +3,7 @@
 --
 -- Knows agents and tasks; the calls are the agent's own. Used by ctx.lua.
 
-local agent_file = require("skillrt.agent.file")
-local agents = require("skillrt.agent")
-local chosen = require("skillrt.agent.chosen")
+local choice = require("skillrt.agent.choice")
 local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
@@ -40,41 +38,6 @@ local OPTIONS <const> = {
 
 local ISOLATION <const> = { base = { type = "text" }, repository = { type = "text" }, commit = { type = "text" } }
 
--- The skill's own agent, where it has one, and its name.
-local function own(run)
-  local known = run.skill.agents
-  local only = next(known)
-  return known.default or only and next(known, only) == nil and known[only] or nil
-end
-
--- An agent as a person's file of that name says it is; nil: there is no such file.
-local function by_file(run, name, agent)
-  local file = type(name) == "string" and agent and agent_file.find(name, run.skill.dir)
-  return file and agent_file.applied(agent, file) or nil
-end
-
-local function named(run, given, agent_type)
-  if type(given) == "table" then
-    return agents.check(given, "agent")
-  end
-  local known = run.skill.agents
-  if not given and agent_type and known[agent_type] then
-    return known[agent_type]
-  elseif not given and not own(run) then
-    return nil, next(known) and "say which agent: " .. table.concat(names.sorted(known), ", ")
-      or "no agent is chosen: give one by --agent, SKILLRT_AGENT, or agents in the skill"
-  end
-  local agent, message = given == nil and own(run) or known[given], nil
-  if not agent and chosen.word(given) then
-    agent, message = agents.check(chosen.of(given), "agent")
-  end
-  agent = agent and by_file(run, agent_type, agent) or agent or by_file(run, given, own(run))
-  if agent then
-    return agent
-  end
-  return nil, message or ("agent %s is not declared%s"):format(names.show(given), names.suggest(tostring(given), known))
-end
-
 -- A ctx whose calls say for whom and under which heading they are made, and whose programs run where they should.
 local function labeled(ctx, options)
   if not options.label and not options.phase and not options.cwd then
@@ -103,7 +66,7 @@ local function checked(run, prompt, given)
   local options, message = schema.record(given or {}, OPTIONS, "its options")
   local agent
   if options then
-    agent, message = named(run, options.agent, options.agent_type)
+    agent, message = choice.of_prompt(run.skill, options.agent, options.agent_type)
   end
   if options and options.schema and not message then
     local ok, why = json_schema.check(options.schema, "schema")
