@@ -39,7 +39,10 @@ void *arena_calloc(size_t count, size_t size) {
 void *arena_realloc(void *block, size_t size) {
   size_t old = block ? *(size_t *)(void *)((char *)block - ALIGN) : 0;
   if (block && size <= old) return block;
-  void *to = arena_calloc(1, size);
+  size_t room = 64; /* a file that grows by a record at a time is not copied each time */
+  while (room < size)
+    room *= 2;
+  void *to = arena_calloc(1, room);
   if (block) memcpy(to, block, old);
   return to;
 }

@@ -56,7 +56,8 @@ end
 function RULES.call(run, entry, complain)
   local step = step_of(run, entry, complain)
   local call = call_of(step, entry)
-  if call.state == "finished" then
+  local cleans = entry.label ~= nil and entry.label:find "%.cleaned" ~= nil -- after each attempt anew
+  if call.state == "finished" and not cleans then
     complain(entry, "its result is recorded: nothing may be sent for it again")
   elseif call.state == "sent" and call.acts and not entry.idem then
     complain(entry, "it may have acted, is not idempotent, and nobody decided")
@@ -132,8 +133,8 @@ end
 local function sent_is_recorded(list, sent, wrong)
   local recorded = {}
   for _, entry in ipairs(list) do
-    if entry.t == "call" and entry.label then
-      recorded[entry.label] = true
+    if entry.t == "call" and (entry.label or entry.to) then
+      recorded[entry.label or entry.to] = true
     end
   end
   for _, one in ipairs(sent) do

@@ -27,6 +27,15 @@ struct event {
   enum fate fate;
   enum task_kind kind;
   char label[LABEL_MAX];
+  struct program *program; /* of a session; `epoch`: the one it was sent to */
+  int64_t epoch;
+};
+
+/* A program one talks to: it lives until the run stops, or it dies of a message. */
+enum { PROGRAMS = 8 };
+struct program {
+  char name[LABEL_MAX];
+  int64_t epoch; /* 0: it does not run */
 };
 
 struct loop {
@@ -43,8 +52,11 @@ struct runtime {
   uint64_t order;
   void (*work)(void *), (*after)(void *);
   void *argument;
+  struct program programs[PROGRAMS];
+  unsigned ending; /* programs that were told to end and ignore it, until they are killed */
   bool woken, stopped, keeps, stepping;
   bool listens;
+  char url[256];
   const char *why;
 };
 
@@ -129,9 +141,34 @@ static void server_replies(struct event *event, struct reply *reply) {
   }
 }
 
+/* The program that was asked dies of it, and whoever else waits for it hears nothing but that. */
+static void program_dies(struct runtime *r, struct program *program) {
+  char source[LABEL_MAX + 64];
+  struct error ignored;
+  if (!program->epoch) return;
+  snprintf(source, sizeof source, "ended:%lld:s9:%s", (long long)program->epoch, program->name);
+  program->epoch = 0;
+  for (size_t i = 0; i < r->count; i++)
+    if (r->events[i].program == program) r->events[i].fate = FATE_LOST;
+  engine_notice(r->engine, source, (struct span){"", 0}, &ignored);
+}
+
+static void session_replies(struct event *event, struct reply *reply, char *body, size_t size) {
+  switch (event->fate) {
+  case FATE_REFUSES:
+  case FATE_LOST:
+    reply->status = REPLY_BROKEN;
+    snprintf(reply->message, sizeof reply->message, "talker: ended before it answered");
+    break;
+  default:
+    snprintf(body, size, "{\"id\":\"%s\",\"%s\":\"did %s\"}", event->label,
+             event->fate == FATE_FAILS ? "error" : "result", event->label);
+    reply->body = (struct span){body, strlen(body)};
+  }
+}
+
 static void reply_arrives(struct runtime *r, struct event *event) {
-  (void)r;
-  char body[LABEL_MAX + 16];
+  char body[3 * LABEL_MAX];
   static const char rubbish[] = "\xff\x00{\"error\": [[";
   snprintf(body, sizeof body, "did %s", event->label);
   struct reply reply = {.status = REPLY_OK,
@@ -146,15 +183,42 @@ static void reply_arrives(struct runtime *r, struct event *event) {
     snprintf(reply.message, sizeof reply.message, "act: no answer in time");
   } else if (event->kind == TASK_HTTP)
     server_replies(event, &reply);
+  else if (event->kind == TASK_SESSION)
+    session_replies(event, &reply, body, sizeof body);
   else
     program_replies(event, &reply);
   world_note("reply to %s: %d %d", event->label, (int)reply.status, reply.code);
   done(event->exchange, &reply);
+  if (event->program && event->program->epoch == event->epoch &&
+      (event->fate == FATE_LOST || event->fate == FATE_REFUSES))
+    program_dies(r, event->program);
+}
+
+/* The program of a session that a message is for; it is started where it does not run. NULL: the
+ * one it was for has ended. */
+static struct program *program_of(struct runtime *r, const struct task *task) {
+  struct program *unused = NULL;
+  for (size_t i = 0; i < PROGRAMS; i++) {
+    struct program *p = &r->programs[i];
+    if (p->epoch && strcmp(p->name, task->target) == 0)
+      return !task->epoch || task->epoch == p->epoch ? p : NULL;
+    if (!p->epoch) unused = p;
+  }
+  if (task->epoch && !task->begins) return NULL;
+  assert(unused && "too many sessions");
+  snprintf(unused->name, sizeof unused->name, "%s", task->target);
+  unused->epoch = task->epoch ? task->epoch : 1;
+  return unused;
 }
 
 /* What a task calls itself, and the key that goes along. */
 static void names_of(const struct task *task, char label[LABEL_MAX], char key[LABEL_MAX]) {
   const char *text = task->args.count > 1 ? task->args.items[1] : task->target;
+  if (task->reply_id) { /* a JSON text */
+    snprintf(label, LABEL_MAX, "%.*s", (int)strcspn(task->reply_id + 1, "\""), task->reply_id + 1);
+    snprintf(key, LABEL_MAX, "%s", task->key ? task->key : "");
+    return;
+  }
   const char *slash = task->kind == TASK_HTTP && text ? strrchr(text, '/') : NULL;
   snprintf(label, LABEL_MAX, "%s", slash ? slash + 1 : text ? text : "");
   key[0] = 0;
@@ -171,30 +235,52 @@ static void names_of(const struct task *task, char label[LABEL_MAX], char key[LA
 static bool sim_send(struct transport *t, struct exchange *exchange, const struct task *task,
                      struct error *error) {
   struct runtime *r = running;
-  (void)t, (void)error;
+  (void)t;
+  struct program *program = NULL;
+  if (task->kind == TASK_SESSION && !(program = program_of(r, task)))
+    return error_set(error, ERROR_STOPPED, "session %s: its program has ended", task->target);
   exchange->handle = r;
   if (task->kind == TASK_TIMER) {
     later(r, task->delay_ms * MS, (struct event){.exchange = exchange, .happens = time_passed});
     return true;
   }
-  struct event event = {.exchange = exchange, .happens = reply_arrives, .kind = task->kind};
+  struct event event = {.exchange = exchange,
+                        .happens = reply_arrives,
+                        .kind = task->kind,
+                        .program = program,
+                        .epoch = program ? program->epoch : 0};
   char key[LABEL_MAX];
   names_of(task, event.label, key);
   event.fate = world_sent(event.label, key, strncmp(event.label, "idem", 4) == 0);
   int64_t silence = task->total_ms ? task->total_ms : 600000;
   int64_t delay = event.fate == FATE_SILENT ? silence * MS
                                             : (int64_t)world_draw(world_one_in(8) ? 3000 : 30) * MS;
+  if (event.fate == FATE_SILENT && task->idle_ms && task->idle_ms < silence)
+    delay = task->idle_ms * MS;
   later(r, delay + 1000, event);
   return true;
 }
 
+/* It was told to end two seconds ago. */
+static void is_killed(struct runtime *r, struct event *event) {
+  (void)event;
+  r->ending--;
+  r->woken = true;
+}
+
 static void sim_cancel(struct transport *t, struct exchange *exchange, bool at_once) {
   struct runtime *r = running;
-  (void)t, (void)at_once;
+  (void)t;
   for (size_t i = 0; i < r->count; i++)
     if (r->events[i].exchange == exchange) {
       world_note("canceled %s", r->events[i].label[0] ? r->events[i].label : "a timer");
+      bool ignores = r->events[i].kind == TASK_PROCESS && r->events[i].label[0] && !at_once &&
+                     world_draw_for(3, "ignores TERM %s", r->events[i].label) == 0;
       r->events[i] = r->events[--r->count];
+      if (ignores) {
+        r->ending++;
+        later(r, (int64_t)2000 * MS, (struct event){.happens = is_killed});
+      }
       break;
     }
   struct reply reply = {.status = REPLY_CANCELED, .sent = true, .retry_after_ms = -1};
@@ -205,8 +291,13 @@ static void sim_close(struct transport *t) {
   (void)t;
 }
 
+static bool sim_ending(const struct transport *t) {
+  (void)t;
+  return running->ending > 0;
+}
+
 static const struct transport_ops sim_ops = {
-    .send = sim_send, .cancel = sim_cancel, .close = sim_close};
+    .send = sim_send, .cancel = sim_cancel, .close = sim_close, .ending = sim_ending};
 
 /* ---- what the engine asks for ---- */
 
@@ -279,6 +370,7 @@ bool runtime_open(const struct runtime_options *o, struct runtime **to, struct s
   memset(r, 0, sizeof *r);
   running = r;
   r->sys = o->sys;
+  snprintf(r->url, sizeof r->url, "%s", o->url ? o->url : "");
   r->transport.ops = &sim_ops;
   if (!put_together(r, o, report ? report : &unread, error)) {
     runtime_close(r);
@@ -297,9 +389,26 @@ enum engine_phase runtime_step(struct runtime *r) {
   r->woken = false;
   enum engine_phase phase = engine_turn(r->engine);
   r->stepping = false;
+  if (phase == ENGINE_STOPPED && r->ending > 0) phase = ENGINE_WAITING;
   r->stopped = phase == ENGINE_STOPPED;
   r->woken = r->woken || phase == ENGINE_READY;
   return phase;
+}
+
+/* Another process wants the run while this one has it. */
+static void another_opens(struct runtime *r) {
+  struct store_options options = {.mode = STORE_RESUME};
+  struct store *store = NULL;
+  struct error error = {0};
+  if (!r->url[0]) return;
+  if (store_open(r->sys, r->url, &options, &store, NULL, &error)) {
+    world_wrong("another process opened the run while this one has it");
+    store_close(&store);
+  } else {
+    world_note("another process is refused: %s", error.text);
+    if (error.code != ERROR_BUSY && error.code != ERROR_SYSTEM)
+      world_wrong("another process was refused as if nobody had the run: %s", error.text);
+  }
 }
 
 void runtime_turn(struct runtime *r) {
@@ -308,6 +417,15 @@ void runtime_turn(struct runtime *r) {
   if (world->harm.stop_at == n) {
     world_note("asked to stop");
     runtime_stop(r, "user_exit");
+  }
+  if (world->harm.clock_at == n) {
+    world_note("the clock is set by %ld ms", (long)world->harm.clock_ms);
+    world->wall_ms += world->harm.clock_ms;
+  }
+  if (world->harm.second_at == n) another_opens(r);
+  if (world->harm.people_at == n && sim_people()) {
+    struct error ignored;
+    if (r->listens) engine_event(r->engine, "inbox", (struct span){"", 0}, &ignored);
   }
   if (n > EVENTS_OF_EPISODE) {
     world_wrong("the run does not end: %lu events", (unsigned long)n);

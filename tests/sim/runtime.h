@@ -2,7 +2,11 @@
 #ifndef SKILLRT_SIM_RUNTIME_H
 #define SKILLRT_SIM_RUNTIME_H
 
+#include <stdbool.h>
+
 /* The process that had a run is no more. */
 void runtime_forget(void);
+/* sim.c: people do something while a run goes on; true: its inbox changed. */
+bool sim_people(void);
 
 #endif

@@ -59,6 +59,40 @@ static int l_draw(lua_State *S) {
   lua_pushinteger(S, (lua_Integer)world_draw((uint64_t)luaL_checkinteger(S, 1)));
   return 1;
 }
+/* draw_for(below, name): the same whenever it is asked */
+static int l_draw_for(lua_State *S) {
+  lua_pushinteger(S, (lua_Integer)world_draw_for((uint64_t)luaL_checkinteger(S, 1), "%s",
+                                                 luaL_checkstring(S, 2)));
+  return 1;
+}
+static int l_leaves_out(lua_State *S) {
+  lua_pushboolean(S, world_leaves_out("%s", luaL_checkstring(S, 1)));
+  return 1;
+}
+/* performed(label): a function of the script acts */
+static int l_performed(lua_State *S) {
+  const char *label = luaL_checkstring(S, 1);
+  if (world_sent(label, "", strncmp(label, "idem", 4) == 0) != FATE_ANSWERS)
+    return luaL_error(S, "it cannot be done");
+  lua_pushfstring(S, "did %s", label);
+  return 1;
+}
+/* trace(text): it is part of what happened, to the byte */
+static int l_trace(lua_State *S) {
+  size_t size;
+  const char *text = luaL_checklstring(S, 1, &size);
+  world_trace(text, size);
+  return 0;
+}
+/* outside(whether): calls of the disk are of others, and not harmed */
+static int l_outside(lua_State *S) {
+  world->outside = lua_toboolean(S, 1);
+  return 0;
+}
+static int l_episode(lua_State *S) {
+  lua_pushinteger(S, world->episode);
+  return 1;
+}
 static int l_note(lua_State *S) {
   world_note("%s", luaL_checkstring(S, 1));
   return 0;
@@ -145,10 +179,29 @@ static void call_lua(const char *name, bool resume) {
   }
 }
 
+/* Calls of the disk that others make meanwhile are not harmed; Lua has a thread of its own for it,
+ * as a run waits in this one. */
+bool sim_people(void) {
+  bool changed = false;
+  lua_State *S = lua_newthread(L);
+  int at = lua_gettop(L);
+  world->outside = true;
+  lua_getglobal(S, "people");
+  lua_pushboolean(S, world->rough);
+  if (lua_pcall(S, 1, 1, 0) != LUA_OK)
+    world_wrong("people raised: %s", lua_tostring(S, -1) ? lua_tostring(S, -1) : "?");
+  else
+    changed = lua_toboolean(S, -1);
+  world->outside = false;
+  lua_remove(L, at);
+  return changed;
+}
+
 /* The same in a process of the world's; false: it was killed, as planned. */
 static bool in_process(const char *name, bool resume) {
   if (world->calls > world->most_calls) world->most_calls = world->calls;
   world->calls = world->events = 0;
+  world->outside = false;
   image_restore();
   runtime_forget();
   int how = setjmp(world_death);
@@ -180,20 +233,35 @@ static void plan_harm(uint64_t calls) {
   world->harm = (struct harm){0};
   if (world_leaves_out("harm:%u", world->episode)) return;
   uint64_t at = 1 + draw_harm(calls + calls / 4 + 1, "at");
-  switch (draw_harm(6, "kind")) {
+  struct harm *h = &world->harm;
+  if (draw_harm(2, "people")) h->people_at = 1 + draw_harm(60, "people at");
+  if (draw_harm(4, "second") == 0) h->second_at = 1 + draw_harm(60, "second at");
+  if (draw_harm(6, "clock") == 0) {
+    h->clock_at = 1 + draw_harm(60, "clock at");
+    h->clock_ms = (int64_t)draw_harm(4, "days") * 86400000 - 86400000 +
+                  (int64_t)draw_harm(100000, "clock ms");
+  }
+  switch (draw_harm(8, "kind")) {
   case 0:
   case 1:
   case 2:
-    world->harm.kill_at = at;
-    world->harm.halfway = draw_harm(2, "halfway");
-    break;
   case 3:
-    world->harm.fail_at = at;
-    world->harm.fail_for = draw_harm(2, "once") ? 1 : 1 + draw_harm(40, "long");
-    world->harm.number = draw_harm(2, "number") ? ENOSPC : EIO;
+    h->kill_at = at;
+    h->halfway = draw_harm(2, "halfway");
     break;
   case 4:
-    world->harm.stop_at = 1 + draw_harm(60, "stop");
+    h->fail_at = at;
+    h->fail_for = draw_harm(2, "once") ? 1 : 1 + draw_harm(40, "long");
+    h->number = draw_harm(2, "number") ? ENOSPC : EIO;
+    break;
+  case 5: /* until the episode is over */
+    h->fail_at = at;
+    h->fail_for = UINT64_MAX / 2;
+    h->number = ENOSPC;
+    h->full = true;
+    break;
+  case 6:
+    h->stop_at = 1 + draw_harm(60, "stop");
     break;
   default:
     break;
@@ -257,7 +325,7 @@ static bool point(uint64_t seed) {
     trace = one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), calls);
     progress->digest = progress->digest * 31 + trace;
     if (!world->wrong[0] && !world->rough && strcmp(calm, world->summary) != 0)
-      world_wrong("another end than in a calm world:\n  %.900s\n  %.900s", calm, world->summary);
+      world_wrong("another end than in a calm world:\n  %.600s\n  %.600s", calm, world->summary);
     if (!world->wrong[0] && seed % 50 == 0 &&
         one_run(seed, true, 1 + (unsigned)(seed / 7 % 3), calls) != trace)
       world_wrong("the same seed, and another run");
@@ -277,10 +345,22 @@ static void run_file(const char *path) {
 }
 
 static void open_lua(void) {
-  static const luaL_Reg functions[] = {
-      {"draw", l_draw},         {"note", l_note},   {"wrong", l_wrong},     {"allow", l_allow},
-      {"reported", l_reported}, {"later", l_later}, {"durable", l_durable}, {"sent", l_sent},
-      {"records", l_records},   {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"draw", l_draw},
+                                       {"draw_for", l_draw_for},
+                                       {"leaves_out", l_leaves_out},
+                                       {"performed", l_performed},
+                                       {"trace", l_trace},
+                                       {"episode", l_episode},
+                                       {"outside", l_outside},
+                                       {"note", l_note},
+                                       {"wrong", l_wrong},
+                                       {"allow", l_allow},
+                                       {"reported", l_reported},
+                                       {"later", l_later},
+                                       {"durable", l_durable},
+                                       {"sent", l_sent},
+                                       {"records", l_records},
+                                       {NULL, NULL}};
   world_begin(0, false, 0);
   L = lua_newstate(allocate, NULL);
   luaL_openlibs(L);

@@ -4,7 +4,7 @@
 -- calls; the global `sim` is the world.
 
 -- luacheck: read globals sim
--- luacheck: globals episode audit
+-- luacheck: globals episode audit people
 
 local dir = "tests/sim/"
 local asked = require "skillrt.run.books.asked"
@@ -59,7 +59,7 @@ local function label_of(list, step, c)
   for i = #list, 1, -1 do
     local entry = list[i]
     if entry.t == "call" and entry.step == step and entry.c == c then
-      return entry.label
+      return entry.label or entry.to -- a function of this process is named by where it goes
     end
   end
 end
@@ -74,7 +74,7 @@ local function allow(list, question)
   end
   local recorded = {}
   for _, entry in ipairs(list) do
-    recorded[entry.label or ""] = true
+    recorded[entry.label or entry.to or ""] = true
   end
   for _, one in ipairs(sim.sent()) do
     if not recorded[one.label] then
@@ -95,6 +95,79 @@ end
 
 local DECISIONS <const> = { "retry", "skip", "fail" }
 
+-- What a person says to one open question; nil: nothing now.
+local function said(list, one, rough)
+  if is_about_outcome(list, one) then
+    local value = rough and DECISIONS[sim.draw(3) + 1] or "retry"
+    if value == "retry" then
+      allow(list, one)
+      for _, more in ipairs(one.also or {}) do -- one question for all calls of an interruption
+        allow(list, more)
+      end
+    end
+    return value
+  elseif one.question.options then
+    local options = one.question.options
+    local chosen = options[rough and sim.draw(#options) + 1 or 1]
+    return type(chosen) == "table" and chosen.id or chosen
+  end
+  return "yes"
+end
+
+-- Events that a run waits for, by its records: the places of waits without a result.
+local function awaited(list)
+  local open, names = {}, {}
+  for _, entry in ipairs(list) do
+    local place = ("%s/%s"):format(entry.step, entry.c)
+    if entry.t == "call" and entry.kind == "wait" then
+      open[place] = entry.event
+    elseif entry.t == "result" then
+      open[place] = nil
+    end
+  end
+  for _, name in pairs(open) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
+local put_count = 0
+
+-- Puts a file into the inbox, whole, as `skillrt answer` and `skillrt send` do.
+local function put(entry)
+  put_count = put_count + 1
+  local name = ("%d-%d"):format(sim.episode(), put_count)
+  entry.id = name
+  core.files.make_folders(RUN .. "/inbox")
+  assert(core.files.write(("%s/inbox/%s.json"):format(RUN, name), json.encode(entry)))
+  sim.note(("put %s: %s"):format(name, json.encode(entry)))
+end
+
+---People look at a run that goes on: they answer some of what it asks, wrong ones and twice where the world is rough,
+---and send what it waits for.
+---@return boolean  whether the inbox changed
+function people(rough)
+  local list = records()
+  local books = list and runner.read(RUN)
+  local before = put_count
+  for _, one in ipairs(books and asked.list(books) or {}) do
+    if sim.draw(2) == 0 then
+      if rough and sim.draw(4) == 0 then
+        put { question = one.q, answer = "perhaps", nonce = one.nonce }
+      end
+      put { question = one.q, answer = said(list, one, rough), nonce = one.nonce }
+      if rough and sim.draw(4) == 0 and not is_about_outcome(list, one) then
+        put { question = one.q, answer = said(list, one, rough), nonce = one.nonce }
+      end
+    end
+  end
+  for _, name in ipairs(list and awaited(list) or {}) do
+    put { event = name, value = "of " .. name }
+  end
+  return put_count > before
+end
+
 -- What people do about a run that stopped: the options of the resume that follows.
 local function decisions(skill, rough)
   local list, message, code = records()
@@ -107,20 +180,12 @@ local function decisions(skill, rough)
   end
   local options = { answers = {} }
   for _, one in ipairs(asked.list(books)) do
-    local value = "yes"
-    if is_about_outcome(list, one) then
-      value = rough and DECISIONS[sim.draw(3) + 1] or "retry"
-      if value == "retry" then
-        allow(list, one)
-        for _, more in ipairs(one.also or {}) do -- one question for all calls of an interruption
-          allow(list, more)
-        end
-      end
-    elseif one.question.options then
-      value = one.question.options[rough and sim.draw(#one.question.options) + 1 or 1].id
-    end
+    local value = said(list, one, rough)
     sim.note(("answer %d: %s"):format(one.q, value))
     table.insert(options.answers, { question = one.q, value = value, nonce = one.nonce })
+  end
+  for _, name in ipairs(awaited(list)) do
+    put { event = name, value = "of " .. name }
   end
   local stop
   for _, entry in ipairs(list) do
@@ -137,6 +202,9 @@ local function decisions(skill, rough)
       sim.allow(label)
     end
     sim.note("retry " .. tostring(label))
+  elseif rough and sim.draw(30) == 0 and not sim.leaves_out("abort:" .. sim.episode()) then
+    options.abort, options.answers = true, {}
+    sim.note "abort"
   end
   if stop and stop.due then
     sim.later(math.max(0, stop.due - core.wall_ms()) / 1000 + 1)
@@ -161,16 +229,19 @@ end
 function episode(seed, resume, rough)
   local skill = skills.draw(seed, rough)
   sim.durable(skill.durability == "power")
-  local options = { watcher = watcher(), work_dir = RUN, http_module = "simulated", run_id = "sim" }
+  local options = { watcher = watcher(), work_dir = RUN, http_module = "simulated", run_id = "sim", cwd = "/" }
   local run, report, self
   if resume then
+    sim.outside(true)
     local more, message, code = decisions(skill, rough)
+    sim.outside(false)
     if not more then
       return refused(message, code)
     end
     for key, value in pairs(more) do
       options[key] = value
     end
+    put_count = 0
     run, report, self = runner.take_up(skill, options)
   else
     run, report, self = runner.begin(skill, options)

@@ -67,14 +67,18 @@ _Noreturn void world_die(int how) {
 
 /* ---- what happened ---- */
 
+void world_trace(const char *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    world->trace = mixed(world->trace ^ (unsigned char)bytes[i]);
+}
+
 void world_note(const char *format, ...) {
   char text[1024];
   va_list list;
   va_start(list, format);
   vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  for (const char *c = text; *c; c++)
-    world->trace = mixed(world->trace ^ (unsigned char)*c);
+  world_trace(text, strlen(text));
   if (world->shows)
     fprintf(stderr, "%10.3f %u %s\n", (double)world->now_ns / 1e9, world->episode, text);
 }
@@ -123,7 +127,9 @@ static unsigned times(const char *label) {
 static enum fate draw_fate(const char *label) {
   unsigned before = times(label);
   uint64_t n = world_draw_for(100, "fate %s %u", label, before);
-  if (!world->rough && (before > 0 || n >= 12)) return FATE_ANSWERS;
+  size_t size = strlen(label);
+  bool retried = size > 2 && strcmp(label + size - 2, ".r") == 0; /* see skills.lua */
+  if (!world->rough && (before > 0 || n >= 12 || !retried)) return FATE_ANSWERS;
   if (world->rough && n < 60) return FATE_ANSWERS;
   if (world_leaves_out("fate:%s:%u", label, before)) return FATE_ANSWERS;
   if (!world->rough) return FATE_REFUSES;
@@ -156,8 +162,9 @@ enum fate world_sent(const char *label, const char *key, bool idempotent) {
 /* ---- the disk, with harm ---- */
 
 /* 0: go on; else what the call gives. */
-static int harmed(bool *half) {
+static int harmed(bool *half, bool wants_room) {
   struct harm *h = &world->harm;
+  if (world->outside) return 0;
   uint64_t n = ++world->calls;
   if (h->kill_at == n) {
     if (h->halfway && half)
@@ -167,7 +174,7 @@ static int harmed(bool *half) {
       world_die(DIES_KILLED);
     }
   }
-  if (h->fail_at && n >= h->fail_at && n < h->fail_at + h->fail_for) {
+  if (h->fail_at && n >= h->fail_at && n < h->fail_at + h->fail_for && (wants_room || !h->full)) {
     world_note("call %lu fails with %d", (unsigned long)n, h->number);
     return -h->number;
   }
@@ -175,37 +182,50 @@ static int harmed(bool *half) {
 }
 
 #define HARMED                                                                                     \
-  int harm = harmed(NULL);                                                                         \
+  int harm = harmed(NULL, false);                                                                  \
   if (harm) return harm
+#define HARMED_ROOM                                                                                \
+  int harm = harmed(NULL, true);                                                                   \
+  if (harm) return harm
+/* Of a call that changes nothing: no want of room makes it fail. */
+#define HARMED_LOOK                                                                                \
+  if (harmed(NULL, false)) return -EIO
 #define BELOW (&below)
 
 static int w_open(const struct sys *sys, const char *path, int flags, unsigned mode) {
   (void)sys;
-  if (flags & (O_CREAT | O_TRUNC)) {
-    HARMED;
+  if (flags & O_CREAT) {
+    HARMED_ROOM;
+  } else {
+    HARMED_LOOK;
   }
   return below.open(BELOW, path, flags, mode);
 }
 static int w_open_below(const struct sys *sys, int folder, const char *name, int flags) {
   (void)sys;
+  HARMED_LOOK;
   return below.open_below(BELOW, folder, name, flags);
 }
 static int w_close(const struct sys *sys, int fd) {
   (void)sys;
-  return below.close(BELOW, fd);
+  int harm = harmed(NULL, false); /* the descriptor is gone all the same */
+  int closed = below.close(BELOW, fd);
+  return harm ? -EIO : closed;
 }
 static ssize_t w_read(const struct sys *sys, int fd, void *to, size_t size) {
   (void)sys;
+  HARMED_LOOK;
   return below.read(BELOW, fd, to, size);
 }
 static ssize_t w_pread(const struct sys *sys, int fd, void *to, size_t size, int64_t offset) {
   (void)sys;
+  HARMED_LOOK;
   return below.pread(BELOW, fd, to, size, offset);
 }
 static ssize_t w_write(const struct sys *sys, int fd, const void *from, size_t size) {
   (void)sys;
   bool half = false;
-  int harm = harmed(&half);
+  int harm = harmed(&half, true);
   if (harm) return harm;
   if (half) {
     below.write(BELOW, fd, from, size / 2);
@@ -227,15 +247,17 @@ static int w_truncate(const struct sys *sys, int fd, int64_t size) {
 }
 static int w_reserve(const struct sys *sys, int fd, int64_t offset, int64_t size) {
   (void)sys;
-  HARMED;
+  HARMED_ROOM;
   return below.reserve(BELOW, fd, offset, size);
 }
 static int64_t w_seek(const struct sys *sys, int fd, int64_t offset, int whence) {
   (void)sys;
+  HARMED_LOOK;
   return below.seek(BELOW, fd, offset, whence);
 }
 static int w_lock(const struct sys *sys, int fd) {
   (void)sys;
+  HARMED_LOOK;
   return below.lock(BELOW, fd);
 }
 static int w_rename(const struct sys *sys, const char *from, const char *to) {
@@ -250,7 +272,7 @@ static int w_unlink(const struct sys *sys, const char *path) {
 }
 static int w_mkdir(const struct sys *sys, const char *path, unsigned mode) {
   (void)sys;
-  HARMED;
+  HARMED_ROOM;
   return below.mkdir(BELOW, path, mode);
 }
 static int w_rmdir(const struct sys *sys, const char *path) {
@@ -260,15 +282,18 @@ static int w_rmdir(const struct sys *sys, const char *path) {
 }
 static int w_stat(const struct sys *sys, const char *path, struct sys_stat *to) {
   (void)sys;
+  HARMED_LOOK;
   return below.stat(BELOW, path, to);
 }
 static int w_fstat(const struct sys *sys, int fd, struct sys_stat *to) {
   (void)sys;
+  HARMED_LOOK;
   return below.fstat(BELOW, fd, to);
 }
 static int w_list(const struct sys *sys, const char *path,
                   bool (*each)(void *, const char *, enum sys_kind), void *data) {
   (void)sys;
+  HARMED_LOOK;
   return below.list(BELOW, path, each, data);
 }
 static int w_boot(const struct sys *sys, char to[SYS_BOOT]) {

@@ -50,7 +50,12 @@ struct harm {
   uint64_t fail_at;  /* this call fails with `number` */
   uint64_t fail_for; /* and so many behind it */
   int number;
-  uint64_t stop_at; /* at this event of the world the run is asked to stop */
+  bool full;         /* only calls that want room fail: the disk is full */
+  uint64_t stop_at;  /* at this event of the world the run is asked to stop */
+  uint64_t clock_at; /* at this one somebody sets the wall clock */
+  int64_t clock_ms;
+  uint64_t second_at; /* at this one another process wants the run */
+  uint64_t people_at; /* at this one people answer, and events come */
 };
 
 struct world {
@@ -61,6 +66,7 @@ struct world {
   struct ram_disk *disk;
   bool rough; /* calls may fail for good; else they only take their time, or refuse at first */
   struct harm harm;
+  bool outside;           /* others use the disk now: nothing of it is harmed */
   uint64_t calls, events; /* of this episode */
   uint64_t most_calls;    /* of an episode before */
   unsigned retried;       /* how often a person retried what had failed */
@@ -98,6 +104,7 @@ uint64_t world_draw_for(uint64_t below, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool world_leaves_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void world_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void world_trace(const char *bytes, size_t size);
 /* The first broken rule is kept. */
 void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A person allows that the call `label` is sent once more. */
