@@ -56,8 +56,7 @@ end
 function RULES.call(run, entry, complain)
   local step = step_of(run, entry, complain)
   local call = call_of(step, entry)
-  local cleans = entry.label ~= nil and entry.label:find "%.cleaned" ~= nil -- after each attempt anew
-  if call.state == "finished" and not cleans then
+  if call.state == "finished" then
     complain(entry, "its result is recorded: nothing may be sent for it again")
   elseif call.state == "sent" and call.acts and not entry.idem then
     complain(entry, "it may have acted, is not idempotent, and nobody decided")
@@ -110,6 +109,29 @@ function RULES.fail(run, entry, complain)
     end
   else
     step.state = "failed"
+  end
+end
+
+-- The branch that a place lies in, and its position there.
+local function position_of(place)
+  local branch, position = tostring(place):match "^(.-)(%d+)$"
+  return branch, tonumber(position)
+end
+
+-- Results from these places on are forgotten: of calls that may be sent again.
+function RULES.drop(run, entry, complain)
+  local step = step_of(run, entry, complain)
+  for _, from in ipairs(entry.from or {}) do
+    local branch, first = position_of(from)
+    for place, call in pairs(step.calls) do
+      local rest = first and tostring(place):sub(1, #branch) == branch and tostring(place):sub(#branch + 1):match "^%d+"
+      if rest and tonumber(rest) >= first then
+        if call.acts and not call.idem then
+          complain(entry, ("call %s may have acted, and is forgotten"):format(place))
+        end
+        step.calls[place] = nil
+      end
+    end
   end
 end
 
