@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lua/limits.h"
@@ -114,10 +113,9 @@ static void quit_now(int signal, const char *why) {
 
 /* Programs get their grace all the same, which a second signal ends. */
 static void force(void) {
-  static const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
   signal_groups(SIGTERM);
   for (int i = 0; i < GRACE_MS / 10 && !groups_ended(); i++)
-    nanosleep(&moment, NULL);
+    sys_real()->pause(sys_real(), 10);
   quit_now(first_signal, "skillrt: stopped inside a call that cannot be interrupted; "
                          "`skillrt resume` goes on with the run\n");
 }

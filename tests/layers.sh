@@ -40,6 +40,13 @@ c_floors() {
     END { exit failed }'
 }
 
+# who sleeps: the loop, and the pause of the world
+c_sleepers() {
+  ! find csrc -name '*.c' ! -path csrc/engine/loop.c ! -path csrc/base/sys.c -print0 2>/dev/null |
+    xargs -0 -r grep -nE '(^|[^_a-z>.])(poll|ppoll|select|pselect|epoll_wait|epoll_pwait|nanosleep|usleep|sleep|uv_run)\(' /dev/null |
+    sed 's/$/  (only csrc\/engine\/loop.c waits)/' | grep .
+}
+
 # every require "skillrt..." or require "strategies..." as file:line:module
 requires() {
   find lua strategies -name '*.lua' -print0 2>/dev/null | xargs -0 -r grep -nE 'require' /dev/null |
@@ -96,5 +103,6 @@ lua_floors() {
 
 status=0
 c_floors || status=1
+c_sleepers || status=1
 lua_floors || status=1
 exit $status

@@ -259,6 +259,11 @@ static int64_t real_mono_ns(const struct sys *sys) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static void real_pause(const struct sys *sys, int ms) {
+  (void)sys;
+  nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
 static int real_random(const struct sys *sys, void *to, size_t size) {
   (void)sys;
   char *at = to;
@@ -304,6 +309,7 @@ const struct sys *sys_real(void) {
       .is_local = real_is_local,
       .wall_ms = real_wall_ms,
       .mono_ns = real_mono_ns,
+      .pause = real_pause,
       .random = real_random,
       .spawn = sys_real_spawn,
       .ended = sys_real_ended,

@@ -82,6 +82,9 @@ struct sys {
 
   int64_t (*wall_ms)(const struct sys *); /* UTC, since the epoch */
   int64_t (*mono_ns)(const struct sys *); /* never goes back */
+  /* Sleeps, at most that long, and sees nothing meanwhile: for what is not there yet and tells
+   * nobody, as the end of a group. All else that waits is the loop's (engine/loop.h). */
+  void (*pause)(const struct sys *, int ms);
   int (*random)(const struct sys *, void *to, size_t size);
 
   /* Starts a process in a group of its own; gives its pid and a descriptor that becomes

@@ -26,7 +26,7 @@ int __clone(int (*)(void *), void *, int, void *, ...);
 
 enum { SPAWN_PATH_MAX = 4096, SPAWN_STACK = 64 << 10 };
 
-/* The soft limit of descriptors before we raised it; programs that select() live by it. */
+/* The soft limit of descriptors before we raised it; programs that use select live by it. */
 static struct rlimit files_before;
 
 void sys_raise_files(void) {

@@ -5,6 +5,8 @@
 #include "engine/loop.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <uv.h>
 
@@ -22,6 +24,7 @@ struct loop {
   size_t members;
   struct loop_member *first, *last; /* ready, oldest first */
   size_t ready;
+  uint64_t turns;  /* of members, ever */
   unsigned nested; /* loop_turns under way */
   bool inside;     /* in uv_run */
   bool offload;
@@ -119,6 +122,7 @@ static void unready(struct loop *l, struct loop_member *m) {
 
 static void turn_one(struct loop *l, struct loop_member *m) {
   unready(l, m);
+  l->turns++;
   m->turn(m);
 }
 
@@ -147,6 +151,34 @@ void loop_turn_for(struct loop *l, struct loop_member *only, bool wait) {
 
 void loop_turn(struct loop *l, bool wait) {
   loop_turn_for(l, NULL, wait);
+}
+
+static int shorter(int64_t ms, int other_ms) {
+  if (ms < 0 || ms > INT_MAX) return other_ms;
+  return other_ms < 0 || ms < other_ms ? (int)ms : other_ms;
+}
+
+bool loop_wait(struct loop *l, struct loop_watch *watches, size_t count, int64_t ms) {
+  struct pollfd ready[LOOP_WATCHES_MAX + 1];
+  bool turns = l->nested == 0;
+  uint64_t before = l->turns;
+  assert(count <= LOOP_WATCHES_MAX);
+  if (turns) loop_turn(l, false); /* what was begun is told to the system */
+  if (l->turns != before) ms = 0;
+  ready[count] = (struct pollfd){.fd = turns ? loop_fd(l) : -1, .events = POLLIN};
+  for (size_t i = 0; i < count; i++)
+    ready[i] = (struct pollfd){.fd = watches[i].fd, .events = POLLIN};
+  if (poll(ready, (nfds_t)count + 1, shorter(ms, turns ? loop_timeout_ms(l) : -1)) < 0)
+    return false;
+  for (size_t i = 0; i < count; i++)
+    watches[i].ready = ready[i].revents != 0;
+  if (turns) loop_turn(l, false);
+  return true;
+}
+
+bool loop_reader_gone(int fd) {
+  struct pollfd out = {.fd = fd, .events = POLLOUT};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
 void loop_wake(struct loop *l) {

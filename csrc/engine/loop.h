@@ -28,6 +28,18 @@ void loop_turn(struct loop *, bool wait);
 void loop_wake(struct loop *);
 struct uv_loop_s *loop_uv(struct loop *);
 
+/* A descriptor of who waits, as a terminal's; -1: none. Ready: it can be read, or is at its end. */
+struct loop_watch {
+  int fd;
+  bool ready;
+};
+enum { LOOP_WATCHES_MAX = 64 };
+/* Sleeps until one of them is ready, a member was turned, or `ms` have passed; -1: however
+ * long it takes. False: a signal came. Inside a member's turn the loop itself has to wait. */
+bool loop_wait(struct loop *, struct loop_watch *, size_t count, int64_t ms);
+/* Whether who reads what is written to a descriptor went away. Waits for nothing. */
+bool loop_reader_gone(int fd);
+
 /* Where the functions of a host are: opened on first use; NULL with `error` filled. */
 struct host_door *loop_open_door(struct loop *, struct error *);
 struct host_door *loop_door(const struct loop *); /* NULL: it was not opened */

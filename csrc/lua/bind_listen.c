@@ -1,15 +1,14 @@
 /* bind_listen.c: core.serve.listen: a port of this machine that a browser is sent back to.
  *
  * listen(port) -> listener, port | nil, message, code; 0 is any free one. listener:take() -> the
- * target of a request that has come, or nil: none has, or it did not say within a second what it
- * wants. Nothing but its first line is looked at, and each is answered by the same page. Waited for
- * by core.serve.wait. Called by bind_serve.c. */
+ * target of a request that has come, or nil: none has, not all of it, or it did not say within a
+ * second what it wants. Nothing but its first line is looked at, and each is answered by the same
+ * page. Waited for by core.serve.wait. Called by bind_serve.c. */
 #include "lua/bind.h"
 
 #include <errno.h>
 #include <lauxlib.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -22,49 +21,62 @@ static const char PAGE[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConne
 
 struct listener {
   const struct sys *sys;
-  int fd; /* -1: none */
+  int fd, guest; /* who has come and is listened to; -1: none */
+  int64_t until_ns;
+  size_t length;
+  char head[REQUEST_MAX]; /* what the guest has said */
 };
+
+static void drop_guest(struct listener *listener) {
+  listener->sys->close(listener->sys, listener->guest);
+  listener->guest = -1;
+}
 
 static int listener_clear(lua_State *L) {
   struct listener *listener = luaL_checkudata(L, 1, LISTENER_TYPE);
   if (listener->fd >= 0) listener->sys->close(listener->sys, listener->fd);
   listener->fd = -1;
+  if (listener->guest >= 0) drop_guest(listener);
   return 0;
 }
 
 int bind_listen_fd(lua_State *L, int index) {
   const struct listener *listener = luaL_testudata(L, index, LISTENER_TYPE);
-  return listener ? listener->fd : -1;
+  if (!listener) return -1;
+  return listener->guest >= 0 ? listener->guest : listener->fd;
 }
 
-/* What there is of a request, up to the end of its head; its length. */
-static size_t listener_read(const struct sys *sys, int fd, char *to, size_t room) {
-  size_t length = 0;
-  int64_t until = sys->mono_ns(sys) / 1000000 + PATIENCE_MS;
-  while (length < room - 1) {
-    int64_t left = until - sys->mono_ns(sys) / 1000000;
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    if (left <= 0 || poll(&ready, 1, (int)left) <= 0) break;
-    ssize_t got = sys->read(sys, fd, to + length, room - 1 - length);
-    if (got <= 0) break;
-    length += (size_t)got;
-    to[length] = 0;
-    if (strstr(to, "\r\n\r\n"))
-      break; /* all of it: a socket closed over what was not read resets */
+/* Takes in what there is of a request. Whether it is all there, or will never be. */
+static bool guest_read(struct listener *listener) {
+  const struct sys *sys = listener->sys;
+  for (;;) {
+    size_t room = sizeof listener->head - 1 - listener->length;
+    ssize_t got =
+        room ? sys->read(sys, listener->guest, listener->head + listener->length, room) : 0;
+    if (got == -EAGAIN || got == -EINTR) return sys->mono_ns(sys) > listener->until_ns;
+    if (got <= 0) return true;
+    listener->length += (size_t)got;
+    listener->head[listener->length] = 0;
+    if (strstr(listener->head, "\r\n\r\n"))
+      return true; /* a socket that is closed over what was not read resets */
   }
-  return length;
 }
 
 static int listener_take(lua_State *L) {
-  const struct listener *listener = luaL_checkudata(L, 1, LISTENER_TYPE);
+  struct listener *listener = luaL_checkudata(L, 1, LISTENER_TYPE);
   const struct sys *sys = listener->sys;
-  int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return 0;
-  char head[REQUEST_MAX];
-  size_t length = listener_read(sys, fd, head, sizeof head);
-  char *end = length > 4 && memcmp(head, "GET ", 4) == 0 ? memchr(head + 4, ' ', length - 4) : NULL;
-  if (end) send(fd, PAGE, sizeof PAGE - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  sys->close(sys, fd);
+  if (listener->guest < 0) {
+    listener->guest = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    listener->length = 0;
+    listener->until_ns = sys->mono_ns(sys) + (int64_t)PATIENCE_MS * 1000000;
+  }
+  if (listener->guest < 0 || !guest_read(listener)) return 0;
+  const char *head = listener->head;
+  size_t length = listener->length;
+  const char *end =
+      length > 4 && memcmp(head, "GET ", 4) == 0 ? memchr(head + 4, ' ', length - 4) : NULL;
+  if (end) send(listener->guest, PAGE, sizeof PAGE - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  drop_guest(listener);
   if (!end) return 0;
   lua_pushlstring(L, head + 4, (size_t)(end - head - 4));
   return 1;
@@ -74,7 +86,7 @@ int bind_listen(lua_State *L) {
   lua_Integer port = luaL_checkinteger(L, 1);
   luaL_argcheck(L, port >= 0 && port <= 65535, 1, "from 0 to 65535");
   struct listener *listener = lua_newuserdatauv(L, sizeof *listener, 0);
-  *listener = (struct listener){.sys = bind_sys(L), .fd = -1};
+  *listener = (struct listener){.sys = bind_sys(L), .fd = -1, .guest = -1};
   luaL_setmetatable(L, LISTENER_TYPE);
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

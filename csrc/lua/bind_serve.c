@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <lauxlib.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -22,7 +21,7 @@
 #define LINES_TYPE "skillrt.lines"
 #define PROGRAM_TYPE "skillrt.program"
 
-enum { READ_SIZE = 64 << 10, OUTPUT_MAX = 1 << 20, WATCHED_MAX = 64, ARGS_MAX = 256 };
+enum { READ_SIZE = 64 << 10, OUTPUT_MAX = 1 << 20, ARGS_MAX = 256 };
 
 /* ---- lines ---- */
 
@@ -220,11 +219,10 @@ static int serve_terminate(lua_State *L) {
 
 /* ---- waiting ---- */
 
-static int watch_programs(lua_State *L, struct pollfd *ready, int count) {
-  for (lua_Integer i = 1; count < WATCHED_MAX && lua_geti(L, 3, i) != LUA_TNIL; i++) {
+static size_t watch_programs(lua_State *L, struct loop_watch *watches, size_t count) {
+  for (lua_Integer i = 1; count < LOOP_WATCHES_MAX && lua_geti(L, 3, i) != LUA_TNIL; i++) {
     struct program *program = luaL_checkudata(L, -1, PROGRAM_TYPE);
-    if (program->ended >= 0)
-      ready[count++] = (struct pollfd){.fd = program->ended, .events = POLLIN};
+    if (program->ended >= 0) watches[count++] = (struct loop_watch){.fd = program->ended};
     lua_pop(L, 1);
   }
   return count;
@@ -238,14 +236,10 @@ static int serve_wait(lua_State *L) {
   struct error error = {0};
   struct loop *loop = bind_loop(L, &error);
   if (!loop) return luaL_error(L, "%s", error.text);
-  loop_turn(loop, false); /* what was begun is told to the system */
-  struct pollfd ready[WATCHED_MAX] = {{.fd = loop_fd(loop), .events = POLLIN}};
-  ready[1] = (struct pollfd){.fd = lines->closed ? -1 : STDIN_FILENO, .events = POLLIN};
-  ready[2] = (struct pollfd){.fd = bind_listen_fd(L, 4), .events = POLLIN};
-  int count = poll(ready, (nfds_t)watch_programs(L, ready, 3), (int)ms);
-  if (count < 0 && errno == EINTR) return 0;
-  lines->ready = lines->ready || ready[1].revents != 0;
-  loop_turn(loop, false);
+  struct loop_watch watches[LOOP_WATCHES_MAX] = {{.fd = lines->closed ? -1 : STDIN_FILENO},
+                                                 {.fd = bind_listen_fd(L, 4)}};
+  if (!loop_wait(loop, watches, watch_programs(L, watches, 2), ms)) return 0;
+  lines->ready = lines->ready || watches[0].ready;
   lua_pushboolean(L, true);
   return 1;
 }

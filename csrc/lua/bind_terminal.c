@@ -3,16 +3,17 @@
  * is_terminal(fd) size(fd) -> columns, rows; write(fd, text); lost() -> message; read_line() ->
  * text; pause(ms); farewell(text). Writes whole, also on a slow terminal. Called by bind_core.c. */
 #include "lua/bind.h"
+#include "lua/bind_loop.h"
 
 #include <errno.h>
 #include <lauxlib.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "engine/loop.h"
 
 static int terminal_is_terminal(lua_State *L) {
   lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
@@ -39,9 +40,8 @@ static void remember_lost(lua_State *L, const struct error *error) {
 
 /* lost() -> why some of the output could not be written, or nil; also of what a script printed */
 static int terminal_lost(lua_State *L) {
-  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
   int flushed = fflush(stdout), number = errno;
-  bool reader_gone = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+  bool reader_gone = loop_reader_gone(STDOUT_FILENO);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &lost_key) != LUA_TNIL || reader_gone) return 1;
   if (flushed != 0)
     lua_pushfstring(L, "standard output: %s", strerror(number));
@@ -72,44 +72,60 @@ static int terminal_farewell(lua_State *L) {
   return 0;
 }
 
+static struct loop *loop_of(lua_State *L) {
+  struct error error = {0};
+  struct loop *loop = bind_loop(L, &error);
+  if (!loop) luaL_error(L, "%s", error.text);
+  return loop;
+}
+
 /* pause(ms) -> true; nil where a signal came before that */
 static int terminal_pause(lua_State *L) {
   lua_Integer ms = luaL_checkinteger(L, 1);
   luaL_argcheck(L, ms >= 0 && ms <= 1000, 1, "from 0 to 1000 ms");
-  if (poll(NULL, 0, (int)ms) != 0) return 0;
+  if (!loop_wait(loop_of(L), NULL, 0, ms)) return 0;
   lua_pushboolean(L, 1);
   return 1;
 }
 
-/* Whether standard input says something within `ms`; what was typed and not entered by then is
- * forgotten, as nobody asks for it any more. */
-static bool input_comes(int ms) {
-  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-  if (poll(&input, 1, ms) != 0) return true; /* a signal: reading tells */
-  tcflush(STDIN_FILENO, TCIFLUSH);
-  return false;
+enum input { INPUT_READY, INPUT_LATE, INPUT_INTERRUPTED };
+
+/* Until standard input says something, or `until_ns` (0: never). */
+static enum input input_wait(lua_State *L, struct loop *loop, int64_t until_ns) {
+  const struct sys *sys = bind_sys(L);
+  struct loop_watch input = {.fd = STDIN_FILENO};
+  for (;;) {
+    int64_t left = until_ns ? (until_ns - sys->mono_ns(sys) + 999999) / 1000000 : -1;
+    if (until_ns && left < 0) left = 0;
+    if (!loop_wait(loop, &input, 1, left)) return INPUT_INTERRUPTED;
+    if (input.ready) return INPUT_READY;
+    if (left == 0) return INPUT_LATE;
+  }
 }
 
 /* read_line(ms?): one line of standard input without its newline; nil at the end or when
- * interrupted; nil, "timeout" where none begins to come within ms. */
+ * interrupted; nil, "timeout" where none begins to come within ms: what was typed and not entered
+ * by then is forgotten, as nobody asks for it any more. */
 static int terminal_read_line(lua_State *L) {
-  lua_Integer ms = luaL_optinteger(L, 1, -1);
-  if (ms >= 0 && !input_comes(ms < INT_MAX ? (int)ms : INT_MAX)) {
-    lua_pushnil(L);
-    lua_pushliteral(L, "timeout");
-    return 2;
-  }
+  lua_Number ms = luaL_optnumber(L, 1, -1);
+  const struct sys *sys = bind_sys(L);
+  struct loop *loop = loop_of(L);
+  int64_t until_ns = ms < 0 ? 0 : sys->mono_ns(sys) + (int64_t)(ms < 1e12 ? ms : 1e12) * 1000000;
   luaL_Buffer line;
   luaL_buffinit(L, &line);
-  const struct sys *sys = bind_sys(L);
-  bool any = false, ended = false;
-  while (!ended) {
+  for (bool any = false;; any = true) {
     char byte;
-    ssize_t count = sys->read(sys, STDIN_FILENO, &byte, 1);
+    enum input came = input_wait(L, loop, any ? 0 : until_ns);
+    if (came == INPUT_LATE) {
+      tcflush(STDIN_FILENO, TCIFLUSH);
+      lua_pushnil(L);
+      lua_pushliteral(L, "timeout");
+      return 2;
+    }
+    ssize_t count = came == INPUT_READY ? sys->read(sys, STDIN_FILENO, &byte, 1) : 0;
     if (count <= 0 && !any) return 0;
-    ended = count <= 0 || byte == '\n';
-    any = true;
-    if (!ended) luaL_addchar(&line, byte);
+    if (count <= 0 || byte == '\n') break;
+    luaL_addchar(&line, byte);
   }
   luaL_pushresult(&line);
   return 1;

@@ -6,9 +6,7 @@
 #include "lua/bind.h"
 #include "lua/bind_loop.h"
 
-#include <errno.h>
 #include <lauxlib.h>
-#include <poll.h>
 
 #include "engine/inbox.h"
 #include "engine/loop.h"
@@ -16,19 +14,25 @@
 #define WATCH_TYPE "skillrt.watch"
 
 struct watch {
+  struct loop_member member; /* first: turned where something changed */
   struct inbox *inbox;
   struct loop *loop;
   bool changed;
 };
 
+static void turned(struct loop_member *member) {
+  ((struct watch *)member)->changed = true;
+}
+
 static void noticed(void *data) {
-  ((struct watch *)data)->changed = true;
+  loop_ready(&((struct watch *)data)->member);
 }
 
 static int watch_close(lua_State *L) {
   struct watch *watch = luaL_checkudata(L, 1, WATCH_TYPE);
   inbox_close(watch->inbox);
   watch->inbox = NULL;
+  loop_leave(&watch->member);
   return 0;
 }
 
@@ -37,11 +41,7 @@ static int watch_wait(lua_State *L) {
   lua_Integer ms = luaL_checkinteger(L, 2);
   luaL_argcheck(L, watch->inbox, 1, "the watch is closed");
   luaL_argcheck(L, ms >= 0 && ms <= 60000, 2, "from 0 to 60000 ms");
-  loop_turn(watch->loop, false); /* what was begun is told to the system */
-  struct pollfd ready = {.fd = loop_fd(watch->loop), .events = POLLIN};
-  int count = watch->changed ? 0 : poll(&ready, 1, (int)ms);
-  if (count < 0 && errno == EINTR) return 0;
-  loop_turn(watch->loop, false);
+  if (!watch->changed && !loop_wait(watch->loop, NULL, 0, ms)) return 0;
   lua_pushboolean(L, watch->changed);
   watch->changed = false;
   return 1;
@@ -63,6 +63,7 @@ static int core_watch(lua_State *L) {
   struct watch *watch = lua_newuserdatauv(L, sizeof *watch, 0);
   *watch = (struct watch){.loop = loop};
   luaL_setmetatable(L, WATCH_TYPE);
+  loop_attend(loop, &watch->member, turned);
   if (!inbox_open(bind_sys(L), loop_uv(loop), path, noticed, watch, &watch->inbox, &error))
     return bind_fail(L, &error);
   return 1;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { TERM_MS = 2000, KILL_MS = 1000, LOOK_MS = 10 };
 
@@ -87,11 +86,10 @@ static bool is_left(struct search *s) {
 
 /* Whether it is gone within this time. */
 static bool end_by(struct search *s, int signal, int patience_ms) {
-  const struct timespec moment = {.tv_nsec = LOOK_MS * 1000 * 1000};
   s->sys->kill_group(s->sys, (pid_t)s->group, signal);
   for (int waited = 0; waited < patience_ms; waited += LOOK_MS) {
     if (!is_left(s)) return true;
-    nanosleep(&moment, NULL);
+    s->sys->pause(s->sys, LOOK_MS);
   }
   return !is_left(s);
 }

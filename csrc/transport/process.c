@@ -5,7 +5,6 @@
  * steps; the engine reaches it through transport.h. */
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -301,8 +300,7 @@ static void child_bury(struct child *child) {
   sys->kill_group(sys, child->pid, SIGKILL);
   for (int i = 0; i < CLOSE_GRACE_MS; i++) {
     if (sys->reap(sys, child->pid, &child->wait_status) != -EAGAIN) break;
-    struct pollfd end = {.fd = child->ended_fd, .events = POLLIN}; /* -1: it only waits */
-    poll(&end, 1, 1);
+    sys->pause(sys, 1);
   }
   child_discard(child);
 }

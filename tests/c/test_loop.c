@@ -1,5 +1,6 @@
 /* test_loop.c: the only sleeper, and the timer transport on it: who is turned when, what a
  * host's own loop has to wait for, and what wakes a sleeper. */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -131,6 +132,12 @@ static void *later(void *data) {
   return NULL;
 }
 
+static void *signal_to(void *data) {
+  usleep(20000);
+  pthread_kill(*(pthread_t *)data, SIGUSR1);
+  return NULL;
+}
+
 static void waking(void) {
   TEST("a sleeping loop returns when another thread wakes it, or a signal handler") {
     setup();
@@ -154,6 +161,36 @@ static void waking(void) {
     CHECK(a.turns == 2);
     signal(SIGUSR1, SIG_DFL);
     loop_leave(&a.member);
+    teardown();
+  }
+  TEST("who waits for descriptors sleeps in the loop: until one is ready, time passes, a signal") {
+    setup();
+    int ends[2], file = open("/dev/null", O_RDONLY);
+    CHECK(pipe(ends) == 0);
+    struct loop_watch watches[] = {{.fd = ends[0]}, {.fd = -1}};
+    double start = now_ms();
+    CHECK(loop_wait(loop, watches, 2, 30) && !watches[0].ready && now_ms() - start > 29);
+    CHECK(write(ends[1], "x", 1) == 1);
+    CHECK(loop_wait(loop, watches, 2, -1) && watches[0].ready && !watches[1].ready);
+    CHECK(loop_wait(loop, &(struct loop_watch){.fd = file}, 1, -1)); /* no pipe, and never blocks */
+    struct actor a = {0};
+    loop_join(loop, &a.member, turned);
+    to_signal = &a.member;
+    signal(SIGUSR1, on_signal);
+    pthread_t thread, ours = pthread_self();
+    CHECK(pthread_create(&thread, NULL, signal_to, &ours) == 0);
+    start = now_ms();
+    CHECK(!loop_wait(loop, NULL, 0, -1) && now_ms() - start > 15);
+    pthread_join(thread, NULL);
+    CHECK(loop_wait(loop, NULL, 0, -1) &&
+          a.turns == 1); /* a member that asks is turned meanwhile */
+    signal(SIGUSR1, SIG_DFL);
+    loop_leave(&a.member);
+    CHECK(!loop_reader_gone(ends[1]));
+    close(ends[0]);
+    CHECK(loop_reader_gone(ends[1]));
+    close(ends[1]);
+    close(file);
     teardown();
   }
   TEST("the n-th allocation failing opens no loop and leaks nothing") {

@@ -36,6 +36,12 @@ describe("the floors", function()
     assert.is_true(passed)
   end)
 
+  it("let the loop alone wait", function()
+    refused("csrc/lua/a.c", "int a(void) {\n  return poll(NULL, 0, 10);\n}\n",
+      "csrc/lua/a.c:2:  return poll(NULL, 0, 10);  (only csrc/engine/loop.c waits)")
+    assert.equal("", (check { ["csrc/engine/loop.c"] = "int a(void) {\n  return poll(NULL, 0, 10);\n}\n" }))
+  end)
+
   it("refuse a C include that goes up or aside, with file and line", function()
     refused("csrc/base/a.c", '\n#include "store/store.h"\n', "csrc/base/a.c:2: csrc/base must not include store/store.h")
     refused("csrc/store/a.c", '#include "engine/engine.h"', "csrc/store/a.c:1: csrc/store must not include engine/engine.h")

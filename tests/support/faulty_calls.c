@@ -388,6 +388,7 @@ void faulty_calls_fill(struct faulty *f) {
       .is_local = f->below->is_local,
       .wall_ms = faulty_wall,
       .mono_ns = faulty_mono,
+      .pause = f->below->pause,
       .random = faulty_random,
       .spawn = faulty_spawn,
       .ended = faulty_ended,
