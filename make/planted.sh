@@ -3,6 +3,9 @@
 # whether the test that the patch names catches it. Called by `make planted`; ONLY=name takes those
 # whose name holds it.
 #
+# With ONLY=sim: those the simulator has to find within 60 s: the edits of tests/planted/sim (see edit.lua), and the
+# patches that say "Found by: sim" below; says how long each took.
+#
 # A patch begins with two lines, "Fault: what" and "Caught by: tests/c/test_X.c", and may have a third,
 # "Mode: tsan", for what only that build sees; the rest is a diff.
 set -eu
@@ -24,6 +27,46 @@ try() {
   make -s -C "$copy" ${2:+"MODE=$2"} "$program" >"$copy/log" 2>&1 || return 2
   (cd "$copy" && timeout 300 "$program") >>"$copy/log" 2>&1
 }
+
+# Whether the simulator finds what was planted: builds it in the copy, and says the seconds it took.
+simulate() {
+  make -s -C "$copy" "$build/tests/simulate" >"$copy/log" 2>&1 || {
+    echo "FAILED $1: could not be built"
+    failed=$((failed + 1))
+    return
+  }
+  local begun=$SECONDS
+  if (cd "$copy" && SIM_SECONDS=60 SIM_FIRST=1 timeout 120 "$build/tests/simulate") >"$copy/log" 2>&1; then
+    echo "FAILED $1: not found by the simulator in $((SECONDS - begun)) s"
+    failed=$((failed + 1))
+  else
+    echo "found  $1 in $((SECONDS - begun)) s: $(grep -m 1 '^not ok' "$copy/log" | cut -c 1-150)"
+    passed=$((passed + 1))
+  fi
+}
+
+if [ "$only" = sim ]; then
+  for edit in tests/planted/sim/*.edit; do
+    if (cd "$copy" && lua5.4 tests/planted/edit.lua "$OLDPWD/$edit"); then
+      simulate "$(basename "$edit" .edit)"
+    else
+      echo "FAILED $(basename "$edit" .edit): its text is not in one source"
+      failed=$((failed + 1))
+    fi
+    diff -rq csrc "$copy/csrc" | sed -n 's/^Files \(.*\) and .*/\1/p' >"$copy/changed" || true
+    diff -rq lua "$copy/lua" | sed -n 's/^Files \(.*\) and .*/\1/p' >>"$copy/changed" || true
+    while read -r changed; do cp "$changed" "$copy/$changed"; done <"$copy/changed"
+  done
+  for patch in tests/planted/*.patch; do
+    grep -q '^Found by: sim' "$patch" || continue
+    patch -s -p1 -d "$copy" <"$patch" >/dev/null && simulate "$(basename "$patch" .patch)"
+    patch -s -R -p1 -d "$copy" <"$patch"
+  done
+  rm -rf "$copy"
+  echo "$passed found, $failed not"
+  test "$failed" -eq 0
+  exit
+fi
 
 for patch in tests/planted/*.patch; do
   name=$(basename "$patch" .patch)

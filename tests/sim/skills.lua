@@ -400,7 +400,6 @@ function M.actions(d, path, depth, count)
       long = below(10) == 0, effects = below(3) == 0, lifecycle = not d.sub and below(6) == 0, undo = below(6) == 0,
       checkpoint = below(6) == 0, calls = d.rough and below(8) == 0 and 2 + below(4) or nil, form = below(1000),
       on_error = d.rough and below(6) == 0 and ({ "skip", "continue", "fail" })[below(3) + 1] or nil,
-      repeatable = d.rough and below(8) == 0,
     }
     state["n" .. i] = 0
   end
@@ -410,7 +409,6 @@ function M.actions(d, path, depth, count)
       local n, after = "n" .. i, one.after and not drawn[i - 1].out and "n" .. i - 1 or nil
       local action = {
         id = one.id, priority = count - i, max_runs = one.runs, on_error = one.on_error,
-        repeatable = one.repeatable or nil,
         when = condition(chance(d.seed, path .. one.id .. "?"),
           ("%s < %d"):format(n, one.runs) .. (after and (" && %s > 0"):format(after) or ""),
           function(now) return now[n] < one.runs and (not after or now[after] > 0) end),
