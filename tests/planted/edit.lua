@@ -1,4 +1,4 @@
--- edit.lua: plants a fault of tests/planted/sim: in the one source that holds the text below "--- from", that text becomes
+-- edit.lua: plants a fault of tests/planted/sim: in the one source that holds the text below "--- from", that becomes
 -- the one below "--- to". It is found by its text, so that it outlives moves.
 --
 -- Called by make/planted.sh in the copy of the tree: lua5.4 edit.lua FILE.edit
