@@ -37,7 +37,7 @@ local skill_of = require("skillrt.skill")
 local methods = skill_of.methods
 
 function skill_of.open(path, options)
-  return require("skillrt.document.open").load(path, options)
+  return require("skillrt.document.open").load(path, options, false)
 end
 
 local RUN_OPTIONS = {}
@@ -94,7 +94,7 @@ end
 ---@return string? code
 ---@return skillrt.load.Finding[]|nil findings  what could not be read, or was read another way
 function M.load(path, options)
-  return require("skillrt.document.open").load(path, options)
+  return require("skillrt.document.open").load(path, options, false)
 end
 
 ---A skill from a skill-config: the path of its file, or the decoded table.
@@ -109,6 +109,18 @@ function M.from_config(config, options)
     return load_config.from_path(config, options)
   end
   return load_config.skill(config, options)
+end
+
+-- Whoever calls us may do everything already: nobody is asked.
+local function go_on(work_dir, options, more)
+  local all = { person = false }
+  for _, list in ipairs({ options or {}, more or {} }) do
+    for key, value in pairs(list) do
+      all[key] = value
+    end
+  end
+  all.action = nil
+  return require("skillrt.document.reopen").go_on(work_dir, all)
 end
 
 ---@class skillrt.ResumeOptions
@@ -127,7 +139,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.resume(work_dir, options)
-  return require("skillrt.document.reopen").go_on(work_dir, options or {})
+  return go_on(work_dir, options)
 end
 
 ---Tries the last failed step of a run again (R70), or that of an action or phase.
@@ -137,12 +149,8 @@ end
 ---@return string? message
 ---@return string? code
 function M.retry(work_dir, options)
-  local all = {}
-  for key, value in pairs(options or {}) do
-    all[key] = value
-  end
-  all.retry, all.action = all.action or true, nil
-  return require("skillrt.document.reopen").go_on(work_dir, all)
+  local action = options and options.action
+  return go_on(work_dir, options, { retry = action or true })
 end
 
 ---The program's version.

@@ -111,6 +111,17 @@ describe("a run that waits", function()
     assert.same({ "red", true }, { state(folder).color, state(folder).version })
   end)
 
+  it("takes the answer of whoever resumes it, not one that lies in its inbox", function()
+    local folder <close> = kit.folder()
+    folder.file("asks.lua", ASKS)
+    assert.equal(3, kit.run(folder, { "asks.lua", "--work-dir", "w" }).code)
+    os.execute(("mkdir -p '%s/w/inbox'"):format(folder.path))
+    folder.file("w/inbox/late.json", '{"answer": "blue", "question": 1}')
+    local run = kit.run(folder, { "answer", "w", "1", "red" })
+    assert.truthy(run.out:find("Answer: red", 1, true), run.out .. run.err)
+    assert.truthy(folder.read "w/inbox/refused/late.json")
+  end)
+
   it("tells who was too late that another answer was taken, with an exit code of its own", function()
     for round = 1, 6 do
       local folder <close> = kit.folder()

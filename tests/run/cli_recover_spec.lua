@@ -20,6 +20,31 @@ local function blob_of(folder)
   return list:read "l"
 end
 
+describe("the end of a journal", function()
+  it("is not said to be as it was written where the last record is cut, or may be", function()
+    local folder <close> = kit.folder()
+    local journal = finished(folder)
+    local whole = kit.run(folder, { "log", "--verify", "w" })
+    assert.equal(0, whole.code)
+    assert.equal("", whole.err)
+    local lines = {}
+    for line in journal:gmatch "[^\n]+\n" do
+      lines[#lines + 1] = line
+    end
+    folder.file("w/journal/00000001.sj", table.concat(lines, "", 1, #lines - 1)) -- without the word that it was closed
+    local bare = kit.run(folder, { "log", "--verify", "w" })
+    assert.equal(0, bare.code)
+    assert.truthy(bare.err:find("did not close it: nobody can know whether a last record was cut off", 1, true), bare.err)
+    for _, text in ipairs { table.concat(lines, "", 1, #lines - 2), table.concat(lines, "", 1, #lines - 1):sub(1, -6) } do
+      folder.file("w/journal/00000001.sj", text)
+      local cut = kit.run(folder, { "log", "--verify", "w" })
+      assert.equal(7, cut.code, cut.out .. cut.err)
+      assert.is_nil(cut.out:find("as they were written", 1, true))
+      assert.truthy(cut.err:find("state.json: shows record 7, but the journal ends", 1, true), cut.err)
+    end
+  end)
+end)
+
 describe("a value kept apart that is missing or changed", function()
   it("gives exit 7 and its name from every command that needs it, and no traceback (F41)", function()
     for _, harm in ipairs { "missing", "changed" } do

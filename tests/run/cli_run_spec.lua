@@ -361,4 +361,17 @@ end } } }]])
       run = function(_, ctx) for key in pairs(ctx.input) do ctx.log(key) end end } } }]])
     assert.equal("", kit.run(folder, { "all.lua", "--set", "mood=fast" }).err)
   end)
+
+  it("says in its last line which steps failed for good, though it completed", function()
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[return require("skillrt").skill { name = "s", actions = {
+      { id = "extra", optional = true, on_error = "skip", run = function() return nil, "no", "permanent" end },
+      { id = "twice", run = function(_, ctx)
+        if ctx.attempt == 1 then return nil, "not yet", "transient" end
+        return { n = 1 }
+      end } } }]])
+    local run = kit.run(folder, { "s.lua", "--quiet", "--work-dir", "w" })
+    assert.equal(0, run.code, run.err)
+    assert.truthy(run.out:find("in w; failed: extra\n", 1, true), run.out)
+  end)
 end)

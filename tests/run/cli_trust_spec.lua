@@ -283,10 +283,148 @@ return require("skillrt").skill { name = "s", actions = { { id = "a", run = func
       assert.truthy(run.err:find(("last%02d"):format(i), 1, true), i)
     end
     os.execute(("mkdir -p '%s/c/strategies'"):format(folder.path))
-    folder.file("c/skill-config.json", '{ "skill_name": "c" }')
+    folder.file("c/skill-config.json", [[{"skill_name": "calls", "display_name": "C", "description": "d",
+      "execution_mode": "autonomous", "autonomous_config": {"actions": [{"id": "action-a", "name": "A"}]},
+      "x_skillrt": {"agent": {"kind": "command", "argv": ["prog", "word"], "cwd": "below",
+        "env": {"TOKEN_OF_MINE": true}}}}]])
     folder.file("c/strategies/own.lua", "return {}")
     run = kit.run(folder, { "run", "c/skill-config.json", env = env })
     assert.equal(8, run.code, run.err)
     assert.truthy(run.err:find("strategies/own.lua", 1, true), run.err)
+    assert.truthy(run.err:find("agent: starts prog word in below (with TOKEN_OF_MINE)", 1, true), run.err)
+  end)
+
+  -- A skill that is one config; `agent` is JSON.
+  local function config_of(agent)
+    return [[{"skill_name": "calls", "display_name": "C", "description": "d", "execution_mode": "sequential",
+      "sequential_config": {"phases": [{"id": "01-a", "name": "A", "output": "a.json", "agent": {"type": "x"}}]},
+      "x_skillrt": {"agents": {"x": ]] .. agent .. "}}}"
+  end
+
+  local PAGE = "---\nname: page\ndescription: d\n%s---\n# Page\n\nDo it.\n"
+
+  it("asks about what documents let an agent do beyond reading, as the loader reads them", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    os.execute(("cd '%s' && mkdir -p page set .claude/agents own/agents"):format(folder.path))
+    folder.file("claude", [[#!/bin/sh
+      cat > /dev/null; echo "$@" >> permitted
+      echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"x","usage":{}}']])
+    os.execute(("chmod +x '%s/claude'"):format(folder.path))
+    env = ("%s PATH=%s:%s"):format(env, folder.path, os.getenv "PATH")
+    local n = 0
+    local function run(path, trust, agent)
+      n = n + 1
+      return kit.run(folder, { "run", path, "--agent", agent or "claude", "--work-dir", "w" .. n, trust or "--quiet",
+        env = env, "--", "task" })
+    end
+    for path, text in pairs {
+      ["page/SKILL.md"] = PAGE:format "allowed-tools: Read, Bash(*)\n",
+      ["page/SKILL.md "] = PAGE:format "allowed-tools:\n  - Write\n  - Bash(*)\n",
+      ["do.md"] = "---\ndescription: d\nallowed-tools: [Bash(*)]\n---\nDo it.\n",
+      ["set/agent.yml"] = "name: set\nskills:\n  - name: all\n    description: d\n    tools: [\"Bash(*)\"]\n",
+    } do
+      path = path:gsub(" $", "")
+      folder.file(path, text)
+      for _, named in ipairs { path, path:match "^page" } do
+        local asked = run(named)
+        assert.equal(8, asked.code, named .. asked.err)
+        assert.truthy(asked.err:find("Bash(*)", 1, true), asked.err)
+        assert.is_nil(asked.err:find("Read,", 1, true))
+      end
+    end
+    folder.file("page/SKILL.md", PAGE:format "allowed-tools: Read, Grep\n")
+    assert.equal(0, run("page").code)
+    folder.file("page/SKILL.md", PAGE:format "allowed-tools: Read, Bash(*)\n")
+    assert.equal(0, run("page", nil, "date").code) -- a program that takes no permissions is given none
+    assert.equal(8, kit.run(folder, { "retry", "w" .. n, "--agent", "claude", env = env }).code)
+    assert.is_nil((folder.read "permitted"):find("Bash", 1, true))
+    assert.equal(0, kit.run(folder, { "check", "page", env = env }).code)
+    assert.equal(0, run("page", "--trust").code)
+    assert.equal(0, run("page").code)
+    folder.file("page/SKILL.md", PAGE:format "allowed-tools: Read, Bash(*), WebFetch\n")
+    assert.equal(8, run("page").code)
+    folder.file("own/SKILL.md", PAGE:format "")
+    assert.equal(0, run("own").code)
+    local agent = "---\nname: default\ntools: Read, Bash(rm:*)\n---\nYou are it.\n"
+    folder.file("own/agents/default.md", agent)
+    local asked = run("own")
+    assert.equal(8, asked.code, asked.err)
+    assert.truthy(asked.err:find("own/agents/default.md: its agent may use Bash(rm:*) without asking", 1, true), asked.err)
+    os.remove(folder.path .. "/own/agents/default.md")
+    folder.file(".claude/agents/universal-executor.md", agent)
+    assert.equal(8, run("own").code)
+    folder.file("w.js", "export const meta = { name: 'x', description: 'd' }\nreturn 1\n")
+    asked = run "w.js"
+    assert.truthy(asked.err:find(".claude/agents/universal-executor.md: its agent may use Bash(rm:*)", 1, true), asked.err)
+  end)
+
+  it("reads a config as the loader does: with a mark of its encoding, and however large", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    os.execute("mkdir -p " .. folder.path .. "/c/phases")
+    folder.file("c/phases/01-a.md", "# A\n")
+    local config = config_of [[{"kind": "command", "argv": ["sh", "-c", "touch ran"]}]]
+    for _, text in ipairs { "\xEF\xBB\xBF" .. config, config .. (" "):rep(5 << 20) } do
+      folder.file("c/skill-config.json", text)
+      for _, path in ipairs { "c", "c/skill-config.json" } do
+        local run = kit.run(folder, { "run", path, env = env })
+        assert.equal(8, run.code, path .. run.out .. run.err)
+      end
+    end
+    assert.is_nil(folder.read "ran")
+  end)
+
+  it("asks again where a file changed that an argument names, wherever it lies, or that poses as part of a run", function()
+    local folder <close> = kit.folder()
+    local env = "XDG_STATE_HOME=" .. folder.path .. "/state"
+    os.execute(("mkdir -p '%s/c/phases' '%s/c/seeming/journal'"):format(folder.path, folder.path))
+    folder.file("c/phases/01-a.md", "# A\n")
+    folder.file("c/seeming/run.lock", "")
+    folder.file("c/skill-config.json", config_of [[{"kind": "command", "parse": "json",
+      "argv": ["sh", "-c", "sh ../tool.md; sh seeming/part; echo '{\"status\":\"completed\",\"output\":{}}'"]}]])
+    local n = 0
+    local function run(...)
+      n = n + 1
+      return kit.run(folder, { "run", "c", "--work-dir", "w" .. n, env = env, ... }).code
+    end
+    for _, name in ipairs { "tool.md", "c/seeming/part", "tool.md" } do
+      folder.file("tool.md", "true\n")
+      folder.file("c/seeming/part", "true\n")
+      assert.equal(0, run "--trust")
+      assert.equal(0, run())
+      folder.file(name, "true changed\n")
+      assert.equal(8, run(), name)
+    end
+  end)
+
+  it("stands before a replay by another skill, and before tests, of a folder that is called as a script is", function()
+    local folder <close> = kit.folder()
+    local env = asking(folder, "x.lua")
+    folder.file("x.lua/x_spec.lua", "io.open('loaded', 'w'):close()\n")
+    folder.file("mine.lua", [[return require("skillrt").skill { name = "s",
+      actions = { { id = "a", run = function() return { n = 1 } end } } }]])
+    assert.equal(0, kit.run(folder, { "mine.lua", "--work-dir", "w", env = env }).code)
+    assert.equal(8, kit.run(folder, { "replay", "w", "--skill", "x.lua", env = env }).code)
+    assert.equal(8, kit.run(folder, { "test", "x.lua", env = env }).code)
+    assert.equal(0, kit.run(folder, { "run", "--help", "x.lua", env = env }).code)
+    assert.is_nil(folder.read "loaded")
+  end)
+
+  it("is the only way to what loads code: no command goes past it", function()
+    local doors = { ["skillrt.document.load"] = "document/open.lua document/check/subject.lua document/trust.lua",
+      ["skillrt.document.script"] = "document/open.lua document/load/init.lua cli/host.lua",
+      ["skillrt.skill.workflow"] = "document/open.lua document/check/workflow.lua init.lua cli/command/run.lua" }
+    local pipe <close> = assert(io.popen "grep -rn 'require.*skillrt' lua/skillrt")
+    local count = 0
+    for line in pipe:lines() do
+      local path, name = line:match "^lua/skillrt/([^:]+):.-require%s*%(?%s*[\"']([%w_.]+)[\"']"
+      local allowed = doors[name]
+      if allowed and not line:find "%.saved%(" then
+        count = count + 1
+        assert.truthy((" " .. allowed .. " "):find(" " .. path .. " ", 1, true), line)
+      end
+    end
+    assert.is_true(count > 6)
   end)
 end)

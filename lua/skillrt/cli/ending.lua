@@ -168,6 +168,16 @@ local function show(result, args, started)
   end
 end
 
+---Says where a journal whose records can all be read may have had one more: its last process did not close it.
+---@param dir string
+---@param report table  of core.read
+function M.say_open_end(dir, report)
+  if report.unclean and not core.holder(dir) then
+    local text = "%s: its last process did not close it: nobody can know whether a last record was cut off"
+    output.say("warning", text_of.escape(text:format(dir)))
+  end
+end
+
 ---Asks what has to be asked, goes on, and tells the end.
 ---@param result skillrt.Result
 ---@param args table  quiet, json, accept_changes
@@ -218,12 +228,6 @@ local function accepting(dir, options, message)
     text_of.escape(text_of.shell(dir)), flags)
 end
 
-local function may_load(dir, args)
-  return function(script, first)
-    return require("skillrt.cli.trust").check_run(dir, first, args, false, script)
-  end
-end
-
 ---Goes on with the run of a directory and tells its end.
 ---@param dir string
 ---@param options table  as for again.go_on
@@ -235,7 +239,7 @@ function M.go_on(dir, options, args)
   if problem then
     return M.refused(problem, "invalid")
   end
-  options.agent, options.attended, options.may_load = agent, M.can_ask(args), may_load(dir, args)
+  options.agent, options.attended = agent, M.can_ask(args)
   options.watcher, problem = require("skillrt.report.watch").new(args)
   if not options.watcher then
     return M.refused(problem, "invalid")

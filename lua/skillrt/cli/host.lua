@@ -67,12 +67,12 @@ end
 
 -- What reads the script: a file, or the text that the host gave.
 local function loader(options)
-  return function(path, more)
+  return function(path, more, person)
     local skill, message, code, findings
     if options.script_text then
       skill, message, code = script_of.run_text(options.script_text, path, more and more.drawn)
     else
-      skill, message, code, findings = open.load(path, more)
+      skill, message, code, findings = open.load(path, more, person)
     end
     if not skill then
       return nil, message, code
@@ -92,6 +92,26 @@ local function take_amounts(options, settings, name)
   local amounts, message = amounts_of(options[name], name .. ":")
   settings[name] = amounts
   return not message, message
+end
+
+-- Whom the gate asks: a host that asks for nothing has said itself that what it names may run.
+---@return skillrt.Person|false|nil person
+---@return string? message
+local function person_of(options)
+  local wanted = options.trust
+  if not wanted then
+    return false
+  elseif wanted ~= "known" and wanted ~= "remember" then
+    return nil, ('trust: is "known" or "remember", not %s'):format(names.show(wanted))
+  end
+  return { decide = function(code, path)
+    if wanted == "remember" then
+      return trust.remember(code, path)
+    end
+    local text = "%s: holds code that nobody has said may run here:\n%s\n"
+      .. 'look at it, then open it once with trust = "remember"'
+    return nil, text:format(path, table.concat(trust.lines(code), "\n")), "changed"
+  end }
 end
 
 -- The options of a run as the runner has them; nil and a message.
@@ -121,6 +141,10 @@ local function settings_of(options)
     return nil, (message:gsub("%-%-agent%-env", "agent_env"):gsub("%-%-", ""))
   end
   settings.agent = options.dry_run and { kind = "dry" } or settings.agent
+  settings.person, message = person_of(options)
+  if message then
+    return nil, message
+  end
   for _, name in ipairs { "limits", "add" } do
     ok, message = take_amounts(options, settings, name)
     if not ok then
@@ -149,33 +173,14 @@ local function take_up(options, settings)
   return runner.take_up(skill, settings)
 end
 
--- Whether a person has said that the code of a folder may run; a host that asks for nothing has said so itself.
-local function check_trust(options)
-  local wanted = options.trust
-  local code = wanted and options.script and trust.code(options.script)
-  if wanted and wanted ~= "known" and wanted ~= "remember" then
-    return nil, ('trust: is "known" or "remember", not %s'):format(names.show(wanted)), "invalid"
-  elseif not code or trust.is_trusted(code) then
-    return true
-  elseif wanted == "remember" then
-    return trust.remember(code, options.script)
-  end
-  local text = "%s: holds code that nobody has said may run here:\n%s\n"
-    .. 'look at it, then open it once with trust = "remember"'
-  return nil, text:format(options.script, table.concat(trust.lines(code), "\n")), "changed"
-end
-
 local function begin(options, settings)
   if not (options.script or options.script_text) then
     return nil, "script: must name a script, a folder or a configuration"
   elseif settings.add then
     return nil, "add: raises the limits of a run that goes on; a new one is given limits"
   end
-  local ok, why, cause = check_trust(options)
-  if not ok then
-    return nil, why, cause
-  end
-  local skill, message, code, findings = loader(options)(options.script or "script", { agent = settings.agent })
+  local skill, message, code, findings = loader(options)(options.script or "script", { agent = settings.agent },
+    settings.person)
   if not skill then
     return nil, message, code
   end

@@ -29,6 +29,7 @@ local M = {}
 ---@field description string?      more, for --help and the manual
 ---@field arguments skillrt.Argument[]
 ---@field options skillrt.Option[]
+---@field looks boolean?         it performs nothing: of a skill only what runs when it is loaded is asked about
 ---@field own_codes boolean?     its description says what its exit codes mean
 ---@field missing nil|fun(script: string): integer  run: what is said of a script that is not there
 ---@field saved nil|fun(name: string): string|nil  run: the script that is kept under a name
@@ -58,10 +59,18 @@ local function told(code)
   return exit_codes.output
 end
 
+-- Whom the gate asks about other people's code: the person at the command line, once that is read.
+local function ask_person(looks, args)
+  require("skillrt.document.gate").person = { looks = looks, decide = function(code, path)
+    return require("skillrt.cli.trust").decide(code, path, args)
+  end }
+end
+
 ---@param ... string  the command line
 ---@return integer code
 function M.main(...)
   local argv = { ... }
+  ask_person()
   local first = argv[1]
   if first == nil or (GENERAL[first] and not core.files.stat(first)) then
     return told(require("skillrt.cli.help").general(GENERAL[first], argv))
@@ -90,6 +99,7 @@ function M.main(...)
   if not args then
     return code --[[@as integer]]
   end
+  ask_person(command.looks, args)
   return told(command.run(args))
 end
 

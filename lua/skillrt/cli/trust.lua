@@ -1,15 +1,14 @@
--- cli/trust.lua: asks a person once whether a stranger's code may run: what lies in a skill's folder, what a config
--- starts, a workflow script.
+-- cli/trust.lua: the person at the command line, for the gate: they said --trust, or are asked on a terminal.
 --
--- What the code is says document/trust. Called by the commands that run or load what lies at a path.
+-- What the code is says document/trust. Called by cli/init.lua; commands ask nobody themselves.
 
 local core = require("skillrt.core")
 
 local M = {}
 
----The option, for a command's table.
-M.OPTION = { name = "trust", help = "the code in the skill's folder, the MCP servers of its .mcp.json, or the workflow "
-  .. "script, may run; remembered until it changes" }
+---The option, for the tables of commands that load skills.
+M.OPTION = { name = "trust", help = "the code in the skill's folder, the MCP servers of its .mcp.json, what its agents "
+  .. "may use, or the workflow script, may run; remembered until it changes" }
 
 -- What a workflow script is, and roughly how many agents it asks: it is tried with agents that answer at once.
 local function plan_of(path, args)
@@ -29,12 +28,9 @@ local function plan_of(path, args)
 end
 
 -- What it is, in lines for people.
-local function told(code, path, args)
+local function lines_of(code, path, args)
   local lines = require("skillrt.document.trust").lines(code)
-  for _, line in ipairs(code.script and plan_of(path, args) or {}) do
-    lines[#lines + 1] = line
-  end
-  return lines
+  return code.script and table.move(plan_of(path, args), 1, 3, #lines + 1, lines) or lines
 end
 
 local function ask(code, path, lines)
@@ -51,64 +47,31 @@ local function ask(code, path, lines)
   return answer:find("^%s*[yY]") ~= nil
 end
 
--- Whether this code may run: it is known, or the command line or a person says so.
-local function decide(code, path, args, looks)
-  local trust = require("skillrt.document.trust")
-  if not code or looks and not code.loads or trust.is_trusted(code) then
-    return true
+---Whether code that is not trusted yet may run, as the person says.
+---@param code skillrt.Code
+---@param path string
+---@param args table?  of the command line, once it is read: trust, quiet, json, dry_run, rest
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.decide(code, path, args)
+  args = args or { quiet = true, rest = {} }
+  if code.script and args.dry_run then
+    return true -- it asks nobody, and reaches nothing: whoever wants to see what it does may try it
   end
   local can_ask = not args.quiet and not args.json and core.terminal.is_terminal(0) and core.terminal.is_terminal(1)
-  local lines = not args.trust and told(code, path, args) or nil
+  local lines = not args.trust and lines_of(code, path, args) or nil
   if not args.trust and not (can_ask and ask(code, path, lines)) then
     local text = "%s: %s that nobody has said may run here:\n%s\nlook at it, then run it once with --trust"
     local what = code.script and "is a workflow script"
       or code.run and "is a run that was begun elsewhere and names code" or "holds code"
     return nil, text:format(path, what, table.concat(lines, "\n")), "changed"
   end
-  local ok, message = trust.remember(code, path)
+  local ok, message = require("skillrt.document.trust").remember(code, path)
   if not ok and not args.trust then
     return nil, message, "invalid"
   end
   return true
-end
-
----Whether what lies at a path may run; else why not, and the code of the error.
----@param path string
----@param args table  trust, quiet, json, rest
----@param looks boolean?  it is only looked at: what runs when it is loaded counts
----@param specs string[]?  tests of it that are to run
----@return boolean|nil ok
----@return string? message
----@return string? code
-function M.check(path, args, looks, specs)
-  return decide(require("skillrt.document.trust").code(path, nil, specs), path, args, looks)
-end
-
----Whether what a run's journal names may be loaded, before a byte of it runs. A run that was begun elsewhere is a
----stranger's, whatever it names; one that this user began here names a script of their own, or a folder.
----@param dir string
----@param first table  the run's first record
----@param args table
----@param looks boolean?
----@param script string?  in place of the one that the journal names
----@return boolean|nil ok
----@return string? message
----@return string? code
-function M.check_run(dir, first, args, looks, script)
-  if not require("skillrt.base.seal").is_ours(first) then
-    local ok, message, code = decide(require("skillrt.document.trust").code_of_run(first), dir, args)
-    if not ok then
-      return nil, message, code
-    end
-  elseif type(first.agent) == "table" and first.agent.kind == "dry" then
-    return true
-  end
-  local path = script or first.script
-  path = path == first.script and first.folder or path
-  if path:find("%.lua$") and not require("skillrt.base.files").is_folder(path) then
-    return true
-  end
-  return M.check(path, args, looks)
 end
 
 return M

@@ -1,38 +1,35 @@
--- document/open.lua: a skill from a path: what kind of thing lies there, and who reads it.
+-- document/open.lua: a skill from a path: who reads what lies there, once the gate let it pass.
 --
 -- Knows who reads what, and no run.
 
-local files = require("skillrt.base.files")
+local gate = require("skillrt.document.gate")
+local kind_of = require("skillrt.document.kind").of
 local script = require("skillrt.document.script")
 local is_skill = require("skillrt.skill").is
 
 local M = {}
 
----What kind of thing lies at a path, for whoever runs, checks or shows it.
----@param path string
----@return "workflow"|"document"|"script" kind
-function M.kind(path)
-  local is_there, is_folder = files.stat(path) ~= nil, files.is_folder(path)
-  if is_there and not is_folder and path:find("%.m?js$") then
-    return "workflow"
-  end
-  local by_name = path:find("%.[jm][sd]o?n?$") or path:find("%.ya?ml$")
-  return is_there and (is_folder or by_name) and "document" or "script"
-end
-
 ---A skill from whatever lies at `path`.
 ---@param path string
 ---@param options skillrt.load.Options?  agents for what is no script
+---@param person skillrt.Person|false|nil  whom the gate asks; false: trusted code loads it
 ---@return skillrt.Skill|table|nil skill
 ---@return string? message
 ---@return string? code
 ---@return any more  findings about what was read, or a script's traceback
-function M.load(path, options)
+function M.load(path, options, person)
   if type(path) ~= "string" then
     error(("skillrt.load: the path must be a text, not %s"):format(path == nil and "nothing" or "a " .. type(path)), 2)
   end
-  local kind = M.kind(path)
+  local kind = kind_of(path)
+  local function may(document)
+    return gate.pass(path, document, person)
+  end
   if kind == "workflow" then
+    local ok, message, code = may()
+    if not ok then
+      return nil, message, code
+    end
     local agent = options and options.agent and require("skillrt.agent.choice").of(options.agent)
     return require("skillrt.skill.workflow").load(path, { agent = agent })
   end
@@ -41,13 +38,16 @@ function M.load(path, options)
   elseif kind == "script" then
     return script.run(path, options and options.drawn)
   end
-  local skill, message, code, more = require("skillrt.document.load").load(path, options)
+  local skill, message, code, more = require("skillrt.document.load").load(path, options, may)
   if is_skill(skill) then
     skill.folder = path -- what was named: a run is resumed only where that may be loaded
   end
   return skill, message, code, more
 end
 
-require("skillrt.skill").open = M.load
+-- What a skill that may run names is part of what was trusted.
+require("skillrt.skill").open = function(path, options)
+  return M.load(path, options, false)
+end
 
 return M

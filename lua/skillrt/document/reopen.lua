@@ -2,6 +2,7 @@
 --
 -- Knows who opens skills, and the runner; no command line.
 
+local gate = require("skillrt.document.gate")
 local open = require("skillrt.document.open")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
@@ -11,7 +12,7 @@ local M = {}
 ---The skill of a run: given, or what its script returns now. A script that calls skill:run
 ---itself goes on with this run instead (see runner.resuming), and gives the result.
 ---@param work_dir string
----@param options table  { skill, script } and what resume takes
+---@param options table  { skill, script, person } and what resume takes
 ---@param load (fun(path: string): any, string?, string?)?  default: open.load
 ---@return table|nil skill_or_result
 ---@return string? message
@@ -29,27 +30,26 @@ function M.skill_for(work_dir, options, load)
   elseif not (options.script or first.script) then
     return nil, ("%s: its skill came from no script; give options.skill"):format(work_dir), "invalid"
   end
-  if options.may_load then
-    local ok, why, cause = options.may_load(options.script or first.script, first)
-    if not ok then
-      return nil, why, cause
-    end
+  local ok, value, why, cause, traceback
+  ok, message, code = gate.pass_run(work_dir, first, options.person, options)
+  if not ok then
+    return nil, message, code
   end
   options._first = first -- to read it again would take a look at the whole journal
   options.strategy = options.strategy or first.strategy -- a run keeps what it began with
   options.durability = options.durability or first.durability
   options.agent = options.agent or first.agent
   local going_on = { work_dir = work_dir, skill_name = first.skill }
-  for key, value in pairs(options) do
-    going_on[key] = value
+  for key, given in pairs(options) do
+    going_on[key] = given
   end
   runner.resuming = going_on
   local own, script = _G.arg, options.script or first.script
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = script }) -- as it was when the run began
-  local ok, value, why, cause, traceback = pcall(load or open.load, script, {
+  ok, value, why, cause, traceback = pcall(load or open.load, script, {
     agent = options.agent,
     drawn = first.load,
-  })
+  }, false)
   runner.resuming, _G.arg = nil, own
   if not ok then
     error(value, 0)

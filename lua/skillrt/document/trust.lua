@@ -1,19 +1,23 @@
--- document/trust.lua: whether the code that lies at a path may run: a folder's Lua, what a config starts and whom it
--- sends to, a workflow script are a stranger's until a person has said once that they trust them, as they are now.
+-- document/trust.lua: what of a folder, a document, a workflow script or a run would execute, be started or be
+-- permitted, for the person who is asked; and what they trusted, by digest.
 --
--- Remembered by digest in $XDG_STATE_HOME/skillrt/trusted or ~/.local/state/skillrt/trusted. A folder that skillrt
--- generated holds no code but ours; a Lua script that is named itself is its person's own command. Runs nothing and
--- asks nobody: that is the command line's.
+-- Remembered in $XDG_STATE_HOME/skillrt/trusted or ~/.local/state/skillrt/trusted. A folder that skillrt generated
+-- holds no code but ours. Runs nothing and asks nobody; whether something may pass says document/gate.
 
+local agent_file = require("skillrt.agent.file")
 local files = require("skillrt.base.files")
+local kind_of = require("skillrt.document.kind").of
+local names = require("skillrt.base.names")
 
 local M = {}
 
-local MAX_FILE <const> = 4 << 20
-local MAX_FILES <const> = 500
+local MAX_FILE <const> = 16 << 20
 local MAX_NESTED <const> = 8
 -- Of more files in a folder, and of larger ones, size and time are looked at.
 local MAX_READ <const> = 4000
+-- What lies in more folders, or deeper, is in no digest: the person is told.
+local MAX_FOLDERS <const> = 20000
+local MAX_DEPTH <const> = 64
 
 ---Where it is remembered; nil: there is no home.
 ---@return string?
@@ -78,14 +82,73 @@ end
 
 local function line_of(list)
   local words = {}
-  for _, word in ipairs(list) do
-    words[#words + 1] = tostring(word)
+  for i, word in ipairs(list) do
+    words[i] = tostring(word)
   end
   return table.concat(words, " ")
 end
 
--- What an agent of a config starts or sends to, as deep as chains go; skills that it names are looked at, too.
-local function add_calls(code, where, agent, dir, depth)
+-- Tools that only read: an agent has them without a word of its person.
+local READING <const> = { Read = true, Grep = true, Glob = true, LS = true, NotebookRead = true, TodoWrite = true }
+
+-- The tools of a list that do more than reading.
+local function beyond_reading(tools)
+  local out = {}
+  for _, tool in ipairs(type(tools) == "table" and tools or {}) do
+    if type(tool) == "string" and not READING[tool:match("^[%w_]+") or ""] then
+      out[#out + 1] = tool
+    end
+  end
+  return out
+end
+
+-- A file that words of a command line name is what runs, wherever it lies.
+local function add_named(code, argv, dir)
+  for _, text in ipairs(argv) do
+    for word in tostring(text):gsub("{skill_dir}", "."):gmatch("[^%s\"'`=;|&<>()]+") do
+      local path = files.join(dir, word)
+      local info = word:find("[%w]") and files.stat(path .. (word:sub(-1) == "/" and "." or ""))
+      if info and not files.is_folder(path) then
+        local content = info.size <= MAX_FILE and files.read(path, MAX_FILE)
+        code.parts[#code.parts + 1] = ("%s %s"):format(word, content and files.digest(content)
+          or ("%d %d"):format(info.size, info.mtime_ns))
+      end
+    end
+  end
+end
+
+-- A program with its words, its folder and what it is given of the environment.
+local function add_program(code, where, argv, one, dir)
+  local env = {}
+  for key, value in pairs(type(one.env) == "table" and one.env or {}) do
+    env[type(key) == "string" and key or tostring(value)] = true
+  end
+  local list = names.sorted(env)
+  code.calls[#code.calls + 1] = ("%s: starts %s%s%s"):format(where, line_of(argv),
+    one.cwd and " in " .. tostring(one.cwd) or "", list[1] and " (with " .. table.concat(list, ", ") .. ")" or "")
+  add_named(code, argv, one.cwd and files.join(dir, tostring(one.cwd)) or dir)
+end
+
+-- What of the environment goes to a server behind a URL, by name.
+local function sent_along(one)
+  local out, secret = {}, type(one.oauth) == "table" and one.oauth.client_secret
+  local texts = { one.url, secret or nil }
+  local vendor = one.kind == "anthropic" or one.kind == "openai"
+  texts[#texts + 1] = vendor and ("{env.%s}"):format(one.key_env or one.kind:upper() .. "_API_KEY") or nil
+  for _, text in pairs(type(one.headers) == "table" and one.headers or {}) do
+    texts[#texts + 1] = text
+  end
+  for _, text in pairs(texts) do
+    for inner in tostring(text):gmatch("{([^{}]*)}") do
+      out[inner:match("^env[:.]([%a_][%w_]*)$") or inner:match("^[%a_][%w_]*") or inner] = true
+    end
+  end
+  local list = names.sorted(out)
+  return list[1] and " (with " .. table.concat(list, ", ") .. ")" or ""
+end
+
+-- What an agent of a config starts, sends to and may do, as deep as chains go; skills that it names are looked at, too.
+local function add_agent(code, where, agent, dir, depth)
   if type(agent) == "string" then
     agent = require("skillrt.agent.choice").of(agent)
   elseif type(agent) == "table" and agent.kind == nil and type(agent[1]) == "string" then
@@ -96,43 +159,43 @@ local function add_calls(code, where, agent, dir, depth)
   end
   local argv = type(agent.argv) == "table" and agent.argv or agent.kind == "command" and agent or nil
   if argv then
-    code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, line_of(argv))
+    add_program(code, where, argv, agent, dir)
+  elseif agent.program or agent.cwd or type(agent.env) == "table" and next(agent.env) then
+    add_program(code, where, { agent.program or agent.kind }, agent, dir)
   end
-  local leave = type(agent.args) == "table" and { table.unpack(agent.args) } or {}
-  table.insert(leave, 1, agent.permission)
-  if leave[1] then
-    code.calls[#code.calls + 1] = ("%s: %s with %s"):format(where, tostring(agent.kind), line_of(leave))
+  local may = type(agent.args) == "table" and { table.unpack(agent.args) } or {}
+  table.insert(may, 1, agent.permission)
+  table.move(beyond_reading(agent.tools), 1, #beyond_reading(agent.tools), #may + 1, may)
+  if may[1] then
+    code.calls[#code.calls + 1] = ("%s: %s with %s"):format(where, tostring(agent.kind), line_of(may))
   end
-  if agent.program then
-    code.calls[#code.calls + 1] = ("%s: starts %s"):format(where, tostring(agent.program))
-  elseif agent.url then
-    code.calls[#code.calls + 1] = ("%s: sends to %s"):format(where, shown(agent.url))
+  if agent.url or agent.key_env then
+    local to = agent.url and shown(agent.url) or tostring(agent.kind)
+    code.calls[#code.calls + 1] = ("%s: sends to %s%s"):format(where, to, sent_along(agent))
   elseif agent.kind == "skill" and type(agent.skill) == "string" then
     local path = files.join(dir, agent.skill)
-    local inner = path:find("%.lua$") and { digest = files.digest(files.read(path, MAX_FILE) or "") }
-      or M.code(path, depth + 1)
+    local inner = kind_of(path) == "script" and { digest = files.digest(files.read(path, MAX_FILE) or "") }
+      or M.code(path, nil, nil, depth + 1)
     code.calls[#code.calls + 1] = ("%s: runs the skill %s"):format(where, agent.skill)
     code.parts[#code.parts + 1] = inner and inner.digest or nil
   end
   for i, link in ipairs(type(agent.links) == "table" and agent.links or {}) do
-    add_calls(code, ("%s, %d"):format(where, i), link, dir, depth + 1)
+    add_agent(code, ("%s, %d"):format(where, i), link, dir, depth + 1)
   end
 end
 
 -- What the agents of a config start, and the strategy that it names by a path.
-local function add_config(code, path, dir, depth)
-  local text = files.read(path, MAX_FILE)
-  local raw = text and require("skillrt.base.json").decode(text)
+local function add_config(code, raw, dir, depth)
   local own = type(raw) == "table" and type(raw.x_skillrt) == "table" and raw.x_skillrt or nil
   if not own then
     return
   end
   local before = #code.calls
-  for _, name in ipairs(require("skillrt.base.names").sorted(type(own.agents) == "table" and own.agents or {})) do
-    add_calls(code, "agent " .. tostring(name), own.agents[name], dir, depth)
+  for _, name in ipairs(names.sorted(type(own.agents) == "table" and own.agents or {})) do
+    add_agent(code, "agent " .. tostring(name), own.agents[name], dir, depth)
   end
   if own.agent ~= nil then
-    add_calls(code, "agent", own.agent, dir, depth)
+    add_agent(code, "agent", own.agent, dir, depth)
   end
   local strategy = type(own.strategy) == "string" and own.strategy:find("[/.]") and files.join(dir, own.strategy)
   local lua = strategy and files.read(strategy, MAX_FILE)
@@ -141,7 +204,69 @@ local function add_config(code, path, dir, depth)
     code.parts[#code.parts + 1] = files.digest(lua)
   end
   if #code.calls > before then
-    code.parts[#code.parts + 1] = files.digest(text)
+    code.parts[#code.parts + 1] = require("skillrt.base.json").encode(own, { sorted = true })
+  end
+end
+
+local function add_tools(code, where, tools)
+  local list = beyond_reading(tools)
+  if list[1] then
+    code.calls[#code.calls + 1] = ("%s: its agent may use %s without asking"):format(where, table.concat(list, ", "))
+    code.parts[#code.parts + 1] = code.calls[#code.calls]
+  end
+end
+
+local TAKES <const> = { claude = true, codex = true, gemini = true }
+
+-- Whether an agent is a program that may use without asking what it is permitted.
+local function takes_permissions(agent, depth)
+  agent = type(agent) == "string" and require("skillrt.agent.chosen").of(agent) or agent
+  if type(agent) ~= "table" or depth > MAX_NESTED then
+    return false
+  end
+  for _, link in ipairs(type(agent.links) == "table" and agent.links or {}) do
+    if takes_permissions(link, depth + 1) then
+      return true
+    end
+  end
+  return TAKES[agent.kind] == true
+end
+
+-- The tools that documents give to whoever performs their steps.
+local function add_permissions(code, definition)
+  local seen = {}
+  local function add(where, tools)
+    if tools and not seen[tools] then
+      seen[tools] = true
+      add_tools(code, where, tools)
+    end
+  end
+  for _, field in ipairs({ "phases", "actions" }) do
+    for _, one in ipairs(definition[field] or {}) do
+      add(("%s %s"):format(field:sub(1, -2), tostring(one.id)), one.tools)
+    end
+  end
+  for _, one in ipairs(type(definition.tool_sets) == "table" and definition.tool_sets or {}) do
+    add("tool set " .. tostring(one.name), one.tools)
+  end
+  add("allowed-tools", type(definition.guide) == "table" and definition.guide.tools or nil)
+end
+
+-- Agents as files of the skill and of the project: whoever performs a step under such a name has its tools.
+local function add_agent_files(code, dir, wanted)
+  local of_skill, of_project = dir and files.join(dir, "agents"), files.join(files.current(), ".claude/agents")
+  for _, folder in ipairs({ of_skill or of_project, of_skill and of_project }) do
+    local list = files.list(folder) or {}
+    table.sort(list, function(a, b)
+      return a.name < b.name
+    end)
+    for _, entry in ipairs(list) do
+      local name = entry.name:match("^(.*)%.md$")
+      if name and (not wanted or wanted[name]) then
+        local one = agent_file.read(files.join(folder, entry.name))
+        add_tools(code, files.join(folder, entry.name), one and one.tools)
+      end
+    end
   end
 end
 
@@ -152,8 +277,8 @@ for kind in ("md png jpg jpeg gif svg webp pdf"):gmatch("%a+") do
 end
 
 local function add_files(code, dir, list)
-  for i, name in ipairs(list) do
-    local text = i <= MAX_FILES and read(dir, name) or ""
+  for _, name in ipairs(list) do
+    local text = read(dir, name)
     code.parts[#code.parts + 1] = ("%s %s"):format(name, files.digest(text))
     code.files[#code.files + 1] = { name = name, lines = select(2, text:gsub("\n", "")), signs = signs_of(text) }
   end
@@ -168,49 +293,49 @@ local function without_specs(list)
   return out
 end
 
--- What of the environment a server behind a URL is sent, by name.
-local function sent_along(one)
-  local out, secret = {}, type(one.oauth) == "table" and one.oauth.client_secret
-  local texts = { one.url, secret or nil }
-  for _, text in pairs(type(one.headers) == "table" and one.headers or {}) do
-    texts[#texts + 1] = text
-  end
-  for _, text in ipairs(texts) do
-    for inner in tostring(text):gmatch("%${([^{}]*)}") do
-      out[inner:match("^env:([%a_][%w_]*)$") or inner:match("^[%a_][%w_]*") or inner] = true
-    end
-  end
-  return out
+-- Whether the script of a folder is more than what skillrt generates.
+local function has_own_script(dir)
+  return files.stat(dir .. "/skill.lua") ~= nil
+    and (#without_specs(files.glob(dir, "**/*.lua") or {}) > 1 or not is_ours(read(dir, "skill.lua")))
 end
 
 -- The servers that a folder's .mcp.json starts and sends to, in full.
 local function add_servers(code, path)
   local text = files.read(path, MAX_FILE)
-  local sorted = require("skillrt.base.names").sorted
   local servers = text and require("skillrt.tool.mcp.server").of_file(path)
-  for _, name in ipairs(servers and sorted(servers) or {}) do
+  for _, name in ipairs(servers and names.sorted(servers) or {}) do
     local one = servers[name]
     local argv = type(one.command) == "table" and { table.unpack(one.command) } or { one.command }
     for _, word in ipairs(type(one.args) == "table" and one.args or { one.args }) do
       argv[#argv + 1] = word
     end
-    local env = type(one.env) == "table" and table.concat(sorted(one.env), ", ") or ""
-    local sent = one.url and table.concat(sorted(sent_along(one)), ", ") or ""
-    code.calls[#code.calls + 1] = one.url
-      and ("mcp %s: sends to %s%s"):format(name, shown(one.url), sent ~= "" and " (with " .. sent .. ")" or "")
-      or ("mcp %s: starts %s%s"):format(name, line_of(argv), env ~= "" and " (with " .. env .. ")" or "")
+    if one.url then
+      code.calls[#code.calls + 1] = ("mcp %s: sends to %s%s"):format(name, shown(one.url), sent_along(one))
+    else
+      add_program(code, "mcp " .. name, argv, one, files.dirname(path))
+    end
   end
   code.parts[#code.parts + 1] = text and "mcp " .. files.digest(text) or nil
 end
 
--- Whether a folder is one that a run left.
-local function is_run(path)
-  return files.stat(path .. "/run.lock") ~= nil and files.is_folder(path .. "/journal")
+-- Whether a folder is one that a run left which this user began here: it changes all the time.
+local function is_own_run(path)
+  local first = files.stat(path .. "/run.lock") and require("skillrt.run.runner.reading").first(path)
+  return first and require("skillrt.base.seal").is_ours(first)
 end
 
--- What lies below a folder and is not harmless, through links as a script would go; `seen` counts.
+-- What lies below a folder and is not harmless, through links as a script would go, each folder once.
 local function add_rest(code, dir, prefix, seen, depth)
-  local list = depth <= MAX_NESTED and files.list(files.join(dir, prefix)) or {}
+  local here = files.stat(files.join(dir, prefix) .. "/.")
+  if not here or seen[here.id] then
+    return
+  end
+  seen[here.id], seen.folders = true, seen.folders + 1
+  if seen.folders > MAX_FOLDERS or depth > MAX_DEPTH then
+    seen.left_out = true
+    return
+  end
+  local list = files.list(files.join(dir, prefix)) or {}
   table.sort(list, function(a, b)
     return a.name < b.name
   end)
@@ -218,7 +343,7 @@ local function add_rest(code, dir, prefix, seen, depth)
     local name = prefix .. entry.name
     local path = files.join(dir, name)
     if files.is_folder(path) then
-      if entry.name ~= ".git" and not is_run(path) then
+      if entry.name ~= ".git" and not is_own_run(path) then
         add_rest(code, dir, name .. "/", seen, depth + 1)
       end
     elseif not HARMLESS[(entry.name:match("%.(%a+)$") or ""):lower()] then
@@ -232,21 +357,44 @@ local function add_rest(code, dir, prefix, seen, depth)
   end
 end
 
-local function code_of_folder(dir, depth)
-  local code = { files = {}, calls = {}, parts = {}, loads = false }
-  if not files.stat(dir .. "/skill.lua") then
-    add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
-  else
-    local lua = files.glob(dir, "**/*.lua") or {}
-    code.loads = #without_specs(lua) > 1 or not is_ours(read(dir, "skill.lua"))
-    add_files(code, dir, code.loads and lua or {})
-  end
-  for _, name in ipairs({ "skill-config.json", "workflow.json" }) do
-    add_config(code, dir .. "/" .. name, dir, depth)
-  end
-  add_servers(code, dir .. "/.mcp.json")
+-- All of a folder that is not harmless, where anything of it runs, is started or is permitted.
+local function close_folder(code, dir)
   if code.loads or #code.parts > 0 then
-    add_rest(code, dir, "", { count = 0 }, 0)
+    local seen = { count = 0, folders = 0 }
+    add_rest(code, dir, "", seen, 0)
+    code.calls[#code.calls + 1] = seen.left_out and ("it has more than %d folders, or some %d deep: a change in those "
+      .. "behind is not noticed"):format(MAX_FOLDERS, MAX_DEPTH) or nil
+  end
+  return code
+end
+
+-- A folder whose own script says what its skill is: that may do everything.
+local function code_of_script(dir)
+  local code = { files = {}, calls = {}, parts = {}, loads = true }
+  add_files(code, dir, files.glob(dir, "**/*.lua") or {})
+  add_servers(code, dir .. "/.mcp.json")
+  return close_folder(code, dir)
+end
+
+-- A document as it was read, with what lies beside it where it is a folder's.
+local function code_of_document(dir, document, depth)
+  local code = { files = {}, calls = {}, parts = {}, loads = false }
+  local is_folder = document.kind == "folder"
+  if document.kind ~= "agent" then
+    add_files(code, dir, files.glob(dir, "strategies/*.lua") or {})
+  end
+  add_config(code, document.config, dir, depth)
+  local definition, takes = document.definition or {}, false
+  for _, agent in pairs(definition.agents or {}) do
+    takes = takes or takes_permissions(agent, 0)
+  end
+  if takes then
+    add_permissions(code, definition)
+    add_agent_files(code, is_folder and dir or nil, definition.agents)
+  end
+  if is_folder then
+    add_servers(code, dir .. "/.mcp.json")
+    close_folder(code, dir)
   end
   return code
 end
@@ -254,30 +402,31 @@ end
 local function code_of_workflow(path)
   local text = files.read(path, MAX_FILE) or ""
   local one = { name = path:match("[^/]+$"), lines = select(2, text:gsub("\n", "")), signs = {} }
-  return { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
+  local code = { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
+  add_agent_files(code, nil, nil)
+  return code
 end
 
----The code at a path that would run; nil: there is none that is not ours or its person's own.
----@param path string  a folder, a config, a workflow script
----@param depth integer?
+---The code at a path that would run, what it starts and permits; nil: there is none that is not ours or its person's
+---own.
+---@param path string  a folder, a document, a workflow script
+---@param document skillrt.load.Document?  as it was read; nil: it is read now
 ---@param specs string[]?  tests that are to run, too
+---@param depth integer?
+---@param agent any  who performs its steps, where it is read now
 ---@return skillrt.Code?
-function M.code(path, depth, specs)
+function M.code(path, document, specs, depth, agent)
   depth = depth or 0
-  local dir = path:gsub("(.)/+$", "%1")
-  local code
+  local dir, kind, code = path:gsub("(.)/+$", "%1"), kind_of(path), nil
   if depth > MAX_NESTED then
     return nil
-  elseif files.is_folder(dir) then
-    code = code_of_folder(dir, depth)
-  elseif path:find("%.m?js$") then
+  elseif kind == "workflow" then
     code = code_of_workflow(path)
-  elseif path:find("/?SKILL%.md$") then
-    return M.code(files.dirname(path), depth + 1)
-  elseif path:find("%.json$") then
-    code = { files = {}, calls = {}, parts = {}, loads = false }
-    add_files(code, files.dirname(path), files.glob(files.dirname(path), "strategies/*.lua") or {})
-    add_config(code, path, files.dirname(path), depth)
+  elseif kind == "document" and files.is_folder(dir) and has_own_script(dir) then
+    code = code_of_script(dir)
+  elseif kind == "document" then
+    document = document or require("skillrt.document.load").read(path, { agent = agent })
+    code = document and code_of_document(files.is_folder(dir) and dir or files.dirname(path), document, depth)
   end
   if specs then
     code = code or { files = {}, calls = {}, parts = {} }

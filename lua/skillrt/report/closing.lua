@@ -7,6 +7,8 @@ local text_of = require("skillrt.report.text")
 
 local M = {}
 
+local MOST_FAILED <const> = 10
+
 ---@class skillrt.report.End
 ---@field status string
 ---@field reason string?
@@ -59,7 +61,15 @@ function M.next(run, dir)
   return ("skillrt resume %s"):format(where), why
 end
 
----"completed (task_completed): 3 steps in 0.4 s, in runs/a"
+-- What a run that completed did without.
+local function without(result)
+  local list = result.status == "completed" and result.failed or {}
+  local shown = table.concat(list, ", ", 1, math.min(#list, MOST_FAILED))
+  local more = #list > MOST_FAILED and (" and %d more"):format(#list - MOST_FAILED) or ""
+  return list[1] and ("; failed: %s%s"):format(text_of.escape(shown), more) or ""
+end
+
+---"completed (task_completed): 3 steps in 0.4 s, in runs/a; failed: fetch"
 ---@param result skillrt.Result
 ---@param elapsed_ms number
 ---@param dir string
@@ -67,8 +77,9 @@ end
 function M.line(result, elapsed_ms, dir)
   local steps = ("%d %s"):format(result.steps, result.steps == 1 and "step" or "steps")
   local where = result.in_memory and "nothing kept" or "in " .. text_of.escape(dir)
-  return ("%s (%s): %s in %s, %s%s"):format(text_of.escape(tostring(result.status)),
-    text_of.escape(tostring(result.reason)), steps, text_of.duration(elapsed_ms), where, M.at_limit(result))
+  return ("%s (%s): %s in %s, %s%s%s"):format(text_of.escape(tostring(result.status)),
+    text_of.escape(tostring(result.reason)), steps, text_of.duration(elapsed_ms), where, M.at_limit(result),
+    without(result))
 end
 
 ---Which limit a run ended at, where its reason does not name it: the one of an action, or of a sub-run.

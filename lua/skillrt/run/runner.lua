@@ -74,6 +74,7 @@ M.last = nil
 ---@field limit string?       the full name of the limit that it ended at, as --add takes it
 ---@field answer string?     the text that a plain skill gave
 ---@field failed_step string? the last action or phase that failed
+---@field failed string[]  actions and phases that failed for good, and never succeeded
 ---@field stats table     { seq, bytes, syncs } of the journal
 
 local function absolute(path)
@@ -89,6 +90,23 @@ local function answer_of(skill, books)
       return text
     end
   end
+end
+
+-- The actions and phases that failed for good, and never succeeded.
+local function failed_ones(root)
+  local seen, list = {}, {}
+  for _, name in ipairs({ "completed_actions", "phases_completed" }) do
+    for _, id in ipairs(root[name] or {}) do
+      seen[id] = true
+    end
+  end
+  for _, one in ipairs(root.errors or {}) do
+    local id = one.action or one.phase
+    if id and not seen[id] then
+      seen[id], list[#list + 1] = true, id
+    end
+  end
+  return list
 end
 
 local function result_of(run, self)
@@ -110,6 +128,7 @@ local function result_of(run, self)
     interrupted = status == "paused" and self.stopping ~= nil and not message and not limits.ended_by(reason),
     limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
+    failed = failed_ones(books.state and books.state.root or {}),
     answer = status == "completed" and answer_of(self.skill, books) or nil,
     stats = run:stats(),
   }

@@ -36,10 +36,11 @@ local function loaded(path, options)
   local open = require("skillrt.document.open")
   local value, message, code, more
   if not path:find("%.m?js$") then
-    value, message, code, more = open.load(path)
+    value, message, code, more = open.load(path, nil, false)
   end
   if not value and (code == nil or code == "invalid") or value and value.missing then
-    value, message, code, more = open.load(path, { agent = { kind = "dry", name = "agent" }, drawn = options.drawn })
+    local given = { agent = { kind = "dry", name = "agent" }, drawn = options.drawn }
+    value, message, code, more = open.load(path, given, false)
   end
   return value, message, code, more
 end
@@ -50,7 +51,7 @@ local function session(skill, options, dir, resumes)
   local is = require("skillrt.skill").is
   if resumes then
     local reopen = require("skillrt.document.reopen")
-    local all = { work_dir = dir, world = options.world, watcher = options.watcher }
+    local all = { work_dir = dir, world = options.world, watcher = options.watcher, person = false }
     local value, message, code = skill, nil, nil
     if not is(skill) then
       value, message, code = reopen.skill_for(dir, all, function(path)

@@ -4,6 +4,7 @@
 
 local M = {
   name = "check",
+  looks = true,
   summary = "Checks a skill: conditions, references, prompts, and every state a run can come to",
   description = "Exit code 0: clean (notes are no fault), 1: warnings, 2: errors. docs/checks.md lists "
     .. "the codes. A path that is not there, or cannot be read, is code 2 too. Of several paths the "
@@ -108,11 +109,7 @@ function M.run(args)
   end
   local results, worst = {}, 0
   for _, path in ipairs(args.path) do
-    local result
-    local ok, message, code = require("skillrt.cli.trust").check(path, args, true)
-    if ok then
-      result, message, code = check.check(path, { max_states = bound })
-    end
+    local result, message, code = check.check(path, { max_states = bound })
     if result then
       results[#results + 1] = result
       worst = math.max(worst, check.exit_code(result))

@@ -5,6 +5,7 @@ local core = require("skillrt.core")
 
 local M = {
   name = "explain",
+  looks = true,
   summary = "Shows why each action was chosen: the candidates, their conditions with values, what was missing",
   description = "Conditions are asked again of the state that each choice was made in. \"*\" was chosen, \"+\" could "
     .. "have been, \"-\" could not; what it needs stands below. Of a run that is not over, the last part is how "
@@ -35,17 +36,11 @@ local function collect_skills()
 end
 
 -- The skill of a run, ready as for a run; which of its files changed since.
-local function skill_of(dir, args)
+local function skill_of(dir)
   local runner = require("skillrt.run.runner")
   local first, message, code = runner.first(dir)
   if not first then
     return nil, message, code
-  end
-  if first.script then
-    local ok, why, cause = require("skillrt.cli.trust").check_run(dir, first, args, true)
-    if not ok then
-      return nil, why, cause
-    end
   end
   collect_skills()
   local skill
@@ -92,7 +87,7 @@ function M.run(args)
   if args.at and (not at or at < 0) then
     return ending.refused(("--at: %s is not the number of an iteration"):format(args.at), "invalid")
   end
-  local skill, pins, code = skill_of(args.dir, args)
+  local skill, pins, code = skill_of(args.dir)
   if not skill then
     return ending.refused(pins, code, nil, args.dir)
   end

@@ -108,6 +108,7 @@ local function verify(dir, out)
   end, wishes)
   if report then
     out.put(("%d records, all as they were written\n"):format(count))
+    ending.say_open_end(dir, report)
   end
   return report, message, code
 end

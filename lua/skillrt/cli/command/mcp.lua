@@ -41,15 +41,13 @@ local function words_of(args, names)
   return words
 end
 
-local function trust_all(skills)
-  local trust = require("skillrt.document.trust")
+-- What may run is remembered for the processes of the runs; nobody is asked here.
+local function trust_all(skills, agent)
+  local gate = require("skillrt.document.gate")
   for _, one in ipairs(skills) do
-    local code = trust.code(one.path)
-    if code and not trust.is_trusted(code) then
-      local ok, message = trust.remember(code, one.path)
-      if not ok then
-        return nil, message
-      end
+    local ok, message = gate.pass(one.path, nil, nil, { agent = agent })
+    if not ok then
+      return nil, message
     end
   end
   return true
@@ -92,6 +90,7 @@ end
 ---@param args table
 ---@return integer code
 function M.run(args)
+  args.quiet = true -- standard output is a client's: the gate asks nobody
   local ending, settings = require("skillrt.cli.ending"), require("skillrt.cli.settings")
   local skills, message = require("skillrt.cli.mcp.served").find(args.path)
   local at_once = math.tointeger(tonumber(args.at_once or 8))
@@ -102,7 +101,7 @@ function M.run(args)
     return ending.refused("--at-once: must be a whole number from 1 to 40", "invalid")
   end
   if args.trust then
-    local ok, why = trust_all(skills)
+    local ok, why = trust_all(skills, (require("skillrt.cli.agent").read(args.agent, args.agent_env)))
     if not ok then
       return ending.refused(why, "invalid")
     end

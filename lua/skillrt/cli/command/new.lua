@@ -230,7 +230,9 @@ local function write_spec(out, name)
     return
   end
   local trust = require("skillrt.document.trust")
-  trust.remember(trust.code(out, nil, { path }), out)
+  for _, code in ipairs({ trust.code(out, nil, { path }), trust.code(out) }) do
+    trust.remember(code, out)
+  end
 end
 
 local function tell_next(args, out)

@@ -4,6 +4,7 @@ local core = require("skillrt.core")
 
 local M = {
   name = "prompt",
+  looks = true,
   summary = "Shows what an agent would be sent for a step of a skill",
   description = "Without an ID, for each step that only words describe. Values that a run would have by then are "
     .. "those it begins with.",
@@ -100,10 +101,6 @@ function M.run(args)
   local input, problem = require("skillrt.cli.settings").read(args.set)
   if not input then
     return ending.refused(problem, "invalid")
-  end
-  local trusted, untold, kind = require("skillrt.cli.trust").check(path, args, true)
-  if not trusted then
-    return ending.refused(untold, kind)
   end
   local skill, message, code, traceback = require("skillrt.document.open").load(path, {})
   if not skill then

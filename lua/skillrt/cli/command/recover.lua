@@ -81,6 +81,7 @@ return {
     end, { whole = true })
     if report then
       say("%d records, none is damaged", report.records)
+      ending.say_open_end(args.dir, report)
       return 0
     elseif code ~= "corrupt" then
       return ending.refused(message, code, nil, args.dir)

@@ -77,21 +77,7 @@ end
 function M.run(args)
   require("skillrt.base.fake_clock") -- before anything that looks at the time
   local ending, output = require("skillrt.cli.ending"), require("skillrt.report.output")
-  local first, message, code = require("skillrt.run.runner").first(args.dir)
-  local path = first and (args.skill or first.script)
-  if path and not args.skill then
-    local ok
-    ok, message, code = require("skillrt.cli.trust").check_run(args.dir, first, args)
-    first = ok and first
-  elseif path and not path:find("%.lua$") then
-    local ok
-    ok, message, code = require("skillrt.cli.trust").check(path, args)
-    first = ok and first
-  end
-  local found
-  if first then
-    found, message, code = require("skillrt.test.replay").of(args.dir, args.skill)
-  end
+  local found, message, code = require("skillrt.test.replay").of(args.dir, args.skill)
   if not found then
     return ending.refused(message, code, nil, args.dir)
   end

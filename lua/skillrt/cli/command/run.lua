@@ -162,11 +162,6 @@ end
 local function named(words)
   for _, word in ipairs(words) do
     if word:sub(1, 1) ~= "-" and core.files.stat(word) then
-      local trust = require("skillrt.document.trust")
-      local code = trust.code(word)
-      if code and code.loads and not trust.is_trusted(code) then
-        return nil -- nothing of it runs to say what it is
-      end
       local ok, skill = pcall(require("skillrt.document.open").load, word, {})
       return ok and require("skillrt.skill").is(skill) and skill or nil
     end
@@ -192,16 +187,6 @@ function M.about(words)
     lines[#lines + 1] = text_of.escape(("  %-24s %s"):format(row[1], row[2]))
   end
   return table.concat(lines, "\n") .. "\n\n"
-end
-
--- A Lua script that is named is its person's own; all else may be a stranger's. A workflow script that asks nobody
--- may be tried by whoever wants to see what it does.
-local function may_run(script, args)
-  local is_folder = require("skillrt.base.files").is_folder(script)
-  if not is_folder and (script:find("%.lua$") or args.dry_run and script:find("%.m?js$")) then
-    return true
-  end
-  return require("skillrt.cli.trust").check(script, args)
 end
 
 -- What the command line says of the run; nil and why it is wrong.
@@ -257,10 +242,6 @@ function M.run(args)
   local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
   if not core.files.stat(script) then
     return M.missing(script)
-  end
-  local trusted, untold, cause = may_run(script, args)
-  if not trusted then
-    return ending.refused(untold, cause)
   end
   local options, problem = options_of(args)
   if options then

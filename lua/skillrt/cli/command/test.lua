@@ -38,11 +38,10 @@ return {
     if not specs[1] then
       return ending.refused(("%s: has no tests; write one, as NAME_spec.lua beside it or in tests/ (docs/testing.md)")
         :format(args.skill), "missing")
-    elseif not args.skill:find("%.lua$") then
-      local ok, message, code = require("skillrt.cli.trust").check(args.skill, args, nil, specs)
-      if not ok then
-        return ending.refused(message, code)
-      end
+    end
+    local ok, message, code = require("skillrt.document.gate").pass(args.skill, nil, nil, { specs = specs })
+    if not ok then
+      return ending.refused(message, code)
     end
     local counts = runner.run(args.skill, specs, { seconds = seconds, filter = args.filter,
       report = require("skillrt.test.output")[args.output or "plain"]() })

@@ -3,6 +3,7 @@
 
 local M = {
   name = "tokens",
+  looks = true,
   summary = "Shows what the tools of a skill cost in bytes, tokens and money, all of them against its tool sets",
   description = "Bytes are exact, as the provider of the skill's first model is sent them. Tokens are the provider's "
     .. "own where a run has recorded them, else bytes / 4, an estimate. What a run costs both ways counts the "
@@ -23,8 +24,7 @@ local M = {
 -- The skill that is meant, and the directory of the run where it is one.
 local function skill_of(args)
   local files = require("skillrt.base.files")
-  local trust = require("skillrt.cli.trust")
-  local path, dir, begun = args.skill, nil, nil
+  local path, dir = args.skill, nil
   if files.stat(files.join(path, "journal")) then
     local first, message, code = require("skillrt.run.runner").first(path)
     if not first then
@@ -32,22 +32,14 @@ local function skill_of(args)
     elseif not first.script then
       return nil, path .. ": its skill came from no script", "invalid"
     end
-    path, dir, begun = first.script, path, first
+    path, dir = first.script, path
   end
-  local ok, message, code
-  if begun then
-    ok, message, code = trust.check_run(dir, begun, args, true)
+  local skill, message, code, traceback
+  if dir then
+    skill, message, code, traceback = require("skillrt.document.reopen").skill_for(dir,
+      { look = function(found) return found end })
   else
-    ok, message, code = trust.check(path, args, true)
-  end
-  local skill, traceback
-  if ok then
-    if dir then
-      skill, message, code, traceback = require("skillrt.document.reopen").skill_for(dir,
-        { look = function(found) return found end })
-    else
-      skill, message, code, traceback = require("skillrt.document.open").load(path, {})
-    end
+    skill, message, code, traceback = require("skillrt.document.open").load(path, {})
   end
   if skill and not require("skillrt.skill").is(skill) then
     return nil, path .. ": is no skill that can be looked at: its script runs it itself", "invalid"

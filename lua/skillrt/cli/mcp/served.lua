@@ -90,9 +90,9 @@ end
 ---@param agent any
 ---@return table
 function M.describe(one, agent)
-  local trust, runner = require("skillrt.document.trust"), require("skillrt.run.runner")
-  local code = trust.code(one.path)
-  if code and not trust.is_trusted(code) then
+  local runner = require("skillrt.run.runner")
+  local ok, _, code = require("skillrt.document.gate").pass(one.path, nil, nil, { agent = agent })
+  if not ok and code == "changed" then
     local summary = files.is_folder(one.path) and require("skillrt.document.load.skill_md").summary(one.path) or {}
     return { name = one.name, description = shortened(summary.description), trusted = false,
       problem = "nobody has said that its code may run: a person looks at it, then types skillrt run --trust" }
@@ -102,7 +102,8 @@ function M.describe(one, agent)
     seen = found
     return found
   end }
-  local ok, skill, message = pcall(require("skillrt.document.open").load, one.path, { agent = agent })
+  local skill, message
+  ok, skill, message = pcall(require("skillrt.document.open").load, one.path, { agent = agent })
   runner.resuming = nil
   skill = seen or ok and require("skillrt.skill").is(skill) and skill or nil
   if not skill then

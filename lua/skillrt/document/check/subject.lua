@@ -85,10 +85,10 @@ function M.of(given, found)
     return from_skill(given)
   end
   local info, message, code = files.stat(given)
-  local kind = require("skillrt.document.open").kind(given)
+  local kind = require("skillrt.document.kind").of(given)
   if not info then
     return nil, message, code
-  elseif kind == "workflow" then
+  elseif kind == "workflow" then -- which runs in its realm, where it asks nobody and reaches nothing
     return require("skillrt.document.check.workflow").subject(given, found)
   elseif kind == "script" then
     return from_script(given)
@@ -102,6 +102,10 @@ function M.of(given, found)
     found:take(one)
   end
   if document.script then
+    local ok, why, cause = require("skillrt.document.gate").pass(given, document)
+    if not ok then
+      return nil, why, cause
+    end
     use_script(document)
   end
   return document

@@ -242,23 +242,31 @@ end
 ---A skill from a folder, a config, a workflow or an agent.yml.
 ---@param path string
 ---@param options skillrt.load.Options?
+---@param may (fun(document: skillrt.load.Document?): boolean?, string?, string?)?  the gate, before anything of it runs
 ---@return skillrt.Skill? skill
 ---@return string? message
 ---@return string? code
 ---@return skillrt.load.Finding[]? findings
-function M.load(path, options)
+function M.load(path, options, may)
   options = options or {}
   local script, message, code = script_in(path)
   local document
-  if script then
-    return M.script(script, options)
-  elseif script == false then
+  if script == false then
     document, message, code = M.read(path, options)
   end
-  if not document then
+  if script == nil or script == false and not document then
     return nil, message, code
-  elseif not document.definition then
+  elseif document and not document.definition then
     return refused(document)
+  end
+  local ok, why, cause = true, nil, nil
+  if may then
+    ok, why, cause = may(document)
+  end
+  if not ok then
+    return nil, why, cause
+  elseif not document then
+    return M.script(script, options)
   end
   local checked, problem = skill.check(document.definition)
   document.findings:sort()

@@ -81,12 +81,18 @@ function M.take(policy, ring)
       policy.has_arrived, policy.resting = true, steady.now() + AGAIN_MS
     end
   end
+  local answered = {}
   for _, what in ipairs(handed) do
     list[#list + 1] = what
+    answered[what.question or 0] = true
   end
   for _, what in ipairs(list) do
     ring(policy, steady.at(policy.run, what.came or now))
-    take(policy, what)
+    if what.file and answered[what.question] then
+      refuse(policy, what, "whoever resumed the run gave another answer")
+    else
+      take(policy, what)
+    end
   end
 end
 

@@ -6,6 +6,7 @@
 local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
+local gate = require("skillrt.document.gate")
 local names = require("skillrt.base.names")
 local open = require("skillrt.document.open")
 local recording_of = require("skillrt.test.replay.recording")
@@ -35,7 +36,7 @@ local function load(path, first, options)
   local own = _G.arg
   _G.arg = table.move(first.args or {}, 1, #(first.args or {}), 1, { [0] = path })
   runner.commanded = options -- for a script that runs itself
-  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load })
+  local value, message, code = open.load(path, { agent = first.agent, drawn = first.load }, false)
   runner.commanded, _G.arg = nil, own
   if not value and code == "no_skill" and runner.last then
     return runner.last
@@ -134,9 +135,18 @@ local function missed(recording, world)
 end
 
 -- As M.of; `wanted`: only what is asked for at a place, { step, c }.
-local function replayed(dir, path, wanted)
+local function replayed(dir, path, person, wanted)
   local recording, message, code = recording_of.read(dir)
   if not recording then
+    return nil, message, code
+  end
+  local ok
+  if path then
+    ok, message, code = gate.pass(path, nil, person)
+  else
+    ok, message, code = gate.pass_run(dir, recording.first, person)
+  end
+  if not ok then
     return nil, message, code
   end
   path = path or recording.first.script
@@ -183,14 +193,15 @@ end
 
 ---@param dir string
 ---@param path string|nil  the skill; nil: the recorded script, as it is now
+---@param person skillrt.Person|false|nil  whom the gate asks
 ---@return skillrt.Replay|nil replay
 ---@return string? message
 ---@return string? code
-function M.of(dir, path)
-  local found, message, code = replayed(dir, path)
+function M.of(dir, path, person)
+  local found, message, code = replayed(dir, path, person)
   local one = found and found.divergence
   if one and one.near and path and found.recording.first.script then -- the run's own script says what it asked for
-    local ok, before = pcall(replayed, dir, nil, one.near)
+    local ok, before = pcall(replayed, dir, nil, person, one.near)
     local asked = ok and before and before.ended
     local differences = asked and asked.kind and request.differences(asked, one.request,
       function(text) return found.placeless(before:placeless(text)) end)

@@ -1,0 +1,75 @@
+-- document/gate.lua: the gate for other people's code: nothing at a path becomes a chunk, a process, a permission or a
+-- prompt before it passed here.
+--
+-- Passed are: a script that was typed by hand, which is its person's own; what is trusted as it is now; what is only
+-- looked at, where nothing of it runs for that. About all else the person is asked. What a folder holds says
+-- document/trust; whom to ask says the program (cli/init), or a host. Without a person to ask, the caller is code that
+-- may do everything, and decides itself. Called by document/open.lua, document/reopen.lua, document/check/subject.lua,
+-- cli/command/test.lua and cli/command/mcp.lua.
+
+local kind_of = require("skillrt.document.kind").of
+
+local M = {}
+
+---@class skillrt.Person  who decides about code that is not trusted yet
+---@field looks boolean?  nothing is performed: only what runs when a skill is loaded counts
+---@field decide fun(code: skillrt.Code, path: string): boolean?, string?, string?
+
+---@type skillrt.Person?
+M.person = nil
+
+local function decide(person, code, path)
+  if not code or person.looks and not code.loads or require("skillrt.document.trust").is_trusted(code) then
+    return true
+  end
+  return person.decide(code, path)
+end
+
+---Whether what lies at a path may be loaded and run; else why not, and the code of the error.
+---@param path string
+---@param document skillrt.load.Document?  what its documents say, where they were read
+---@param person skillrt.Person|false|nil  false: trusted code asks; nil: the program's
+---@param more { specs: string[]?, agent: any }?  tests of it that are to run; who performs its steps
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.pass(path, document, person, more)
+  if person == nil then
+    person = M.person
+  end
+  local kind = kind_of(path)
+  if not person or kind == "script" then
+    return true
+  end
+  more = more or {}
+  return decide(person, require("skillrt.document.trust").code(path, document, more.specs, 0, more.agent), path)
+end
+
+---Whether what a run's journal names may be loaded. A run that was begun elsewhere is a stranger's, whatever it names.
+---@param dir string
+---@param first table  the run's first record
+---@param person skillrt.Person|false|nil  as for pass
+---@param given { script: string?, agent: any }?  in place of those that the journal names
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function M.pass_run(dir, first, person, given)
+  if person == nil then
+    person = M.person
+  end
+  if not person then
+    return true
+  elseif not require("skillrt.base.seal").is_ours(first) then
+    local ok, message, code = decide(person, require("skillrt.document.trust").code_of_run(first), dir)
+    if not ok then
+      return nil, message, code
+    end
+  elseif type(first.agent) == "table" and first.agent.kind == "dry" and kind_of(first.script) == "workflow" then
+    return true -- as it began: nobody is asked, and the script reaches nothing
+  end
+  given = given or {}
+  local path = given.script or first.script
+  return M.pass(path == first.script and first.folder or path, nil, person, { agent = given.agent or first.agent })
+end
+
+return M
