@@ -253,7 +253,7 @@ local function add_permissions(code, definition)
 end
 
 -- Agents as files of the skill and of the project: whoever performs a step under such a name has its tools.
-local function add_agent_files(code, dir, wanted)
+local function add_agent_files(code, dir)
   local of_skill, of_project = dir and files.join(dir, "agents"), files.join(files.current(), ".claude/agents")
   for _, folder in ipairs({ of_skill or of_project, of_skill and of_project }) do
     local list = files.list(folder) or {}
@@ -262,7 +262,7 @@ local function add_agent_files(code, dir, wanted)
     end)
     for _, entry in ipairs(list) do
       local name = entry.name:match("^(.*)%.md$")
-      if name and (not wanted or wanted[name]) then
+      if name then
         local one = agent_file.read(files.join(folder, entry.name))
         add_tools(code, files.join(folder, entry.name), one and one.tools)
       end
@@ -390,7 +390,7 @@ local function code_of_document(dir, document, depth)
   end
   if takes then
     add_permissions(code, definition)
-    add_agent_files(code, is_folder and dir or nil, definition.agents)
+    add_agent_files(code, is_folder and dir or nil)
   end
   if is_folder then
     add_servers(code, dir .. "/.mcp.json")
@@ -403,7 +403,7 @@ local function code_of_workflow(path)
   local text = files.read(path, MAX_FILE) or ""
   local one = { name = path:match("[^/]+$"), lines = select(2, text:gsub("\n", "")), signs = {} }
   local code = { script = true, loads = false, files = { one }, calls = {}, parts = { "workflow", files.digest(text) } }
-  add_agent_files(code, nil, nil)
+  add_agent_files(code)
   return code
 end
 
