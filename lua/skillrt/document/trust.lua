@@ -220,7 +220,7 @@ local TAKES <const> = { claude = true, codex = true, gemini = true }
 
 -- Whether an agent is a program that may use without asking what it is permitted.
 local function takes_permissions(agent, depth)
-  agent = type(agent) == "string" and require("skillrt.agent.chosen").of(agent) or agent
+  agent = type(agent) == "string" and require("skillrt.agent.choice").of(agent) or agent
   if type(agent) ~= "table" or depth > MAX_NESTED then
     return false
   end
