@@ -4,7 +4,7 @@
 -- Pure. Knows tasks and schemas, no providers.
 
 local expect = require("skillrt.agent.expect")
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
 local plain = require("skillrt.agent.plain")
@@ -26,9 +26,9 @@ local function invalid(message)
 end
 
 local function in_schema(text, task, schema)
-  local value, problem = found.whole(text)
+  local value, problem = extract.whole(text)
   if value == nil then -- words around it
-    value = found.at_end(text)
+    value = extract.at_end(text)
   end
   if value == nil then
     return invalid(problem)
@@ -47,7 +47,7 @@ end
 ---@return skillrt.Failure? failure  with `question`
 ---@return string[]? left_out
 function M.plain(text, task)
-  local object = text:find("^%s*[{`]") and found.whole(text)
+  local object = text:find("^%s*[{`]") and extract.whole(text)
   if type(object) == "table" and reply_of.is_answer(object) then
     return reply_of.outcome(object, task)
   end

@@ -74,11 +74,6 @@ end
 ---@return string? message
 function M:check(definition, where)
   local agent, message = Agent.check(self, definition, where)
-  if agent and agent.output then
-    local _, why = json_schema.check(agent.output, where .. ": output")
-    message = why
-    agent.output = not why and json_schema.normal(agent.output) or nil
-  end
   for _, name in ipairs(agent and agent.env or {}) do
     if not name:find("^[%a_][%w_]*$") then
       message = message or ('%s: env %q is not a variable\'s name'):format(where, name)

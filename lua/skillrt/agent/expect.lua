@@ -6,7 +6,7 @@
 -- agents, no runs.
 
 local failure = require("skillrt.agent.failure")
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 
@@ -135,7 +135,7 @@ local function judge_text(_, reply)
   if not body:find("%S") then
     return wrong("the reply is empty")
   end
-  local value = body:find("^%s*[{`]") and found.whole(body) or nil
+  local value = body:find("^%s*[{`]") and extract.whole(body) or nil
   local problem = failure.in_value(value)
   if problem then
     return nil, problem
@@ -145,12 +145,12 @@ end
 
 -- The last event that holds JSON.
 local function in_stream(body)
-  local events, cut = found.events(body)
+  local events, cut = extract.events(body)
   if not events then
     return nil, cut
   end
   for i = #events, 1, -1 do
-    local value = found.whole(events[i])
+    local value = extract.whole(events[i])
     if value ~= nil then
       return value
     end
@@ -162,12 +162,12 @@ end
 local function decoded(kind, reply)
   local body = reply.body or ""
   if kind == "command" then
-    local value = found.at_end(body)
+    local value = extract.at_end(body)
     return value, value == nil and "its output does not end with JSON" or nil
-  elseif found.is_stream(reply.extra) then
+  elseif extract.is_stream(reply.extra) then
     return in_stream(body)
   end
-  return found.whole(body)
+  return extract.whole(body)
 end
 
 local function judge_json(kind, reply)

@@ -5,6 +5,7 @@
 -- Knows no kind. Required by the files in kind/.
 
 local conversation = require("skillrt.agent.conversation")
+local json_schema = require("skillrt.base.json_schema")
 local schema = require("skillrt.skill.schema")
 
 ---@class skillrt.Agent
@@ -69,6 +70,13 @@ function Agent:check(definition, where, check) -- luacheck: no unused args
     return nil, message
   end
   agent.kind = nil -- the class has it
+  if agent.output then
+    local _, why = json_schema.check(agent.output, where .. ": output")
+    if why then
+      return nil, why
+    end
+    agent.output = json_schema.normal(agent.output)
+  end
   setmetatable(agent, self)
   if agent.idempotent == nil then
     agent.idempotent = not agent.acts

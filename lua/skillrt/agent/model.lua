@@ -18,7 +18,7 @@ local provider = require("skillrt.agent.provider")
 local talk_of = require("skillrt.agent.talk")
 local tools_of = require("skillrt.agent.tools")
 local url_of = require("skillrt.agent.url")
-local used_of = require("skillrt.agent.used")
+local tally = require("skillrt.agent.tally")
 
 ---@class skillrt.ModelAgent: skillrt.Agent
 ---@field wire skillrt.Wire
@@ -69,11 +69,6 @@ end
 function M:check(definition, where)
   local agent, message = Agent.check(self, definition, where)
   message = message or provider.check(agent, where)
-  if not message and agent.output then
-    local _, why = json_schema.check(agent.output, where .. ": output")
-    message = why
-    agent.output = not why and json_schema.normal(agent.output) or nil
-  end
   message = message or compact.check(agent, where)
   if not message and agent.prices then
     message = prices_of.check(agent.prices, where)
@@ -132,7 +127,7 @@ local function request_of(agent, task, talk, want, read)
     return nil, message
   end
   local body, declared_body = talk:body(want)
-  local most = used_of.most(#body, agent.max_tokens or agent.vendor.max_tokens, want.model, agent.prices)
+  local most = tally.most(#body, agent.max_tokens or agent.vendor.max_tokens, want.model, agent.prices)
   local headers, declared = agent.wire.headers(agent, endpoint)
   for name, value in pairs(agent.headers) do
     headers[name], declared[name] = value, value
@@ -212,7 +207,7 @@ local function asked(self, talk)
   local agent, want = self.agent, self.want
   local reply, message, class = exchange(agent, self.ctx, self.task, talk, want)
   if reply then
-    self.ctx.used(used_of.counted(reply.used, reply.model or want.model, agent.prices))
+    self.ctx.used(tally.counted(reply.used, reply.model or want.model, agent.prices))
   end
   return reply, message, class
 end

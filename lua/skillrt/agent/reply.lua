@@ -4,7 +4,7 @@
 -- An answer is data: reserved fields are judged later, by the state. Knows no kinds of agents.
 
 local failure = require("skillrt.agent.failure")
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
@@ -93,7 +93,7 @@ end
 
 local function in_chat(text)
   local answer, count, others = nil, 0, 0
-  local complete, why = found.each_object(text, function(object)
+  local complete, why = extract.each_object(text, function(object)
     if speaks_for_itself(object) then
       answer, count = object, count + 1
     else
@@ -117,7 +117,7 @@ end
 ---@return table? object
 ---@return string? problem
 function M.find(text)
-  local whole = found.whole(text)
+  local whole = extract.whole(text)
   if whole == nil then
     return in_chat(text)
   elseif not is_object(whole) then
@@ -133,7 +133,7 @@ end
 ---@return table? object
 ---@return string? problem
 function M.find_in_events(body)
-  local list, cut = found.events(body)
+  local list, cut = extract.events(body)
   if not list then
     return nil, cut
   end
@@ -321,7 +321,7 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M.printed(text, task)
-  local value = found.at_end(text)
+  local value = extract.at_end(text)
   if value == nil then
     local answer, problem = in_chat(text)
     if answer then
@@ -350,7 +350,7 @@ end
 ---@param text string
 ---@return skillrt.Failure?
 function M.told_failure(text)
-  local value = found.at_end(text)
+  local value = extract.at_end(text)
   if not is_object(value) then
     return nil
   elseif FAILED[status_word(value)] then

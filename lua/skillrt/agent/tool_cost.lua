@@ -5,7 +5,7 @@
 -- Estimates are named so. Pure; knows agents and prices, no runs.
 
 local json = require("skillrt.base.json")
-local used_of = require("skillrt.agent.used")
+local tally = require("skillrt.agent.tally")
 
 local M = {}
 
@@ -44,9 +44,9 @@ local LEAST <const> = 1024 -- tokens of a prefix that a provider keeps
 ---@param prices table?  of the agent
 ---@return skillrt.Used
 function M.cost(exchanges, model, prices)
-  local row = used_of.row(model, prices)
+  local row = tally.row(model, prices)
   local marked = not row or row.cache_write ~= nil
-  local sum, before, seen = used_of.new(), {}, {}
+  local sum, before, seen = tally.new(), {}, {}
   for _, one in ipairs(exchanges) do
     local whole, last, read = one.tools + one.rest, before[one.talk], 0
     if last and last.list == one.list then
@@ -56,7 +56,7 @@ function M.cost(exchanges, model, prices)
     end
     before[one.talk], seen[one.list] = { list = one.list, whole = whole }, true
     local fresh = whole - read
-    used_of.add(sum, { input = marked and 0 or fresh, cache_write = marked and fresh or 0, cache_read = read,
+    tally.add(sum, { input = marked and 0 or fresh, cache_write = marked and fresh or 0, cache_read = read,
       output = one.output }, model, prices)
   end
   return sum

@@ -294,7 +294,7 @@ describe("a model behind the Messages API", function()
 end)
 
 describe("what a model costs", function()
-  local used_of = require "skillrt.agent.used"
+  local used_of = require "skillrt.agent.tally"
   local TOKENS = { input = 1e6, output = 0 }
 
   it("is by the longest beginning of its name, a person's own table first", function()

@@ -2,7 +2,7 @@
 require "tests.support.json_shim"
 local agent = require "skillrt.agent"
 local fake = require "tests.support.fake_ctx"
-local found = require "skillrt.agent.found"
+local found = require "skillrt.agent.extract"
 
 local EXPERT = agent.http({ url = "http://user:pw@127.0.0.1:8080/task?key=secret" })
 EXPERT.name = "expert"

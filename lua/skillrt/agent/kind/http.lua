@@ -6,7 +6,7 @@
 local Agent = require("skillrt.agent.kind")
 local condition = require("skillrt.agent.condition")
 local fatal = require("skillrt.base.fatal")
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -220,7 +220,7 @@ end
 ---@return skillrt.Failure? failure
 ---@return string[]? left_out
 function M:outcome(reply, task) -- luacheck: no self
-  local find = found.is_stream(reply.extra) and reply_of.find_in_events or reply_of.find
+  local find = extract.is_stream(reply.extra) and reply_of.find_in_events or reply_of.find
   local object, problem = find(reply.body or "")
   if not object then
     return nil, { class = "invalid_output", message = problem, form = true }

@@ -4,7 +4,7 @@
 -- Turns alternate, every tool call has its result in the turn behind it, nothing is empty. A stream counts when it was
 -- ended by its own mark; what came before an error or a cut is no answer. Pure.
 
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local condition = require("skillrt.agent.condition")
 
@@ -214,7 +214,7 @@ local function close(block)
   if field then
     block[field] = (block[field] or "") .. text
   elseif text ~= "" then
-    block.input, block._problem = found.object(text)
+    block.input, block._problem = extract.object(text)
   end
 end
 
@@ -273,7 +273,7 @@ local function one_event(self, text)
 end
 
 local function message_of_events(body)
-  local list, cut = found.events(body)
+  local list, cut = extract.events(body)
   if not list then
     return nil, condition.broken(tostring(cut))
   end
@@ -371,7 +371,7 @@ end
 ---@return skillrt.Failure?
 function M.read(reply)
   local message, problem
-  if found.is_stream(reply.extra) then
+  if extract.is_stream(reply.extra) then
     message, problem = message_of_events(reply.body or "")
   else
     message, problem = json.decode(reply.body or "")

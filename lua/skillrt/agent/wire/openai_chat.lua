@@ -4,7 +4,7 @@
 -- A stream counts when a choice said why it finished; not all that speak this API end it with [DONE]. Pure.
 
 local fatal = require("skillrt.base.fatal")
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local condition = require("skillrt.agent.condition")
 local strict = require("skillrt.agent.wire.strict")
@@ -144,7 +144,7 @@ local function add_object(self, object, field)
 end
 
 local function read_events(self, body)
-  local list, cut = found.events(body)
+  local list, cut = extract.events(body)
   if not list then
     return condition.broken(tostring(cut))
   end
@@ -189,7 +189,7 @@ local function calls_of(self)
     local one = self.calls[index]
     if one.name then
       local text = whole(one.arguments)
-      local input, problem = found.object(text)
+      local input, problem = extract.object(text)
       local written = { name = one.name, arguments = not problem and text ~= "" and text or "{}" }
       local item = { id = one.id, type = "function", ["function"] = written }
       sent[#sent + 1] = item
@@ -240,7 +240,7 @@ end
 function M.read(reply)
   local self = { calls = {}, order = {} }
   local failure
-  if found.is_stream(reply.extra) then
+  if extract.is_stream(reply.extra) then
     failure = read_events(self, reply.body or "")
   else
     local object, why = json.decode(reply.body or "")

@@ -1,7 +1,7 @@
 -- agent/wire/openai_responses.lua: the Responses API: how a talk is written as items, and how a response is read,
 -- whole or from the event that ends its stream. Pure.
 
-local found = require("skillrt.agent.found")
+local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local strict = require("skillrt.agent.wire.strict")
 local condition = require("skillrt.agent.condition")
@@ -73,7 +73,7 @@ local ENDS = { ["response.completed"] = true, ["response.incomplete"] = true, ["
 
 -- The response at the end of a stream; the events before it only show its making.
 local function response_of_events(body)
-  local list, cut = found.events(body)
+  local list, cut = extract.events(body)
   if not list then
     return nil, condition.broken(tostring(cut))
   end
@@ -123,7 +123,7 @@ function ITEM.message(self, item)
 end
 
 function ITEM.function_call(self, item)
-  local input, problem = found.object(item.arguments)
+  local input, problem = extract.object(item.arguments)
   item.arguments = problem and "{}" or item.arguments
   self.calls[#self.calls + 1] = { id = item.call_id, name = item.name, input = input, problem = problem,
     rename = function(id, name)
@@ -180,7 +180,7 @@ end
 ---@return skillrt.Failure?
 function M.read(reply)
   local response, problem
-  if found.is_stream(reply.extra) then
+  if extract.is_stream(reply.extra) then
     response, problem = response_of_events(reply.body or "")
   else
     response, problem = json.decode(reply.body or "")

@@ -1,4 +1,4 @@
--- agent/used.lua: what agents used: tokens, and money where a price is known. What has no price stays unknown, and
+-- agent/tally.lua: what agents used: tokens, and money where a price is known. What has no price stays unknown, and
 -- is never taken for nothing.
 --
 -- Knows names of models, no providers.

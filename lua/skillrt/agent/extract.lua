@@ -1,4 +1,4 @@
--- agent/found.lua: JSON in what others wrote: a whole reply, the end of a program's output, the objects
+-- agent/extract.lua: JSON in what others wrote: a whole reply, the end of a program's output, the objects
 -- in chatty or fenced text (F25), the events of a stream.
 --
 -- A reply is data: nothing in it is run. Every search is bounded, so that no reply can hold up the loop.

@@ -1,11 +1,11 @@
 -- used_spec.lua: whose price counts for what a model used.
 local function fresh(prices)
-  local before, mine = package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.used"]
+  local before, mine = package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.tally"]
   package.loaded["skillrt.agent.person"] = { read = function() return { prices = prices } end }
-  package.loaded["skillrt.agent.used"] = nil
-  local used = require "skillrt.agent.used"
+  package.loaded["skillrt.agent.tally"] = nil
+  local used = require "skillrt.agent.tally"
   return used, function()
-    package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.used"] = before, mine
+    package.loaded["skillrt.agent.person"], package.loaded["skillrt.agent.tally"] = before, mine
   end
 end
 
