@@ -10,7 +10,7 @@ return function(measure)
   package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
   package.cpath = measure.build .. "/lib/?.so;" .. package.cpath
   local agents = require "skillrt.agent"
-  local digest = require "skillrt.run.calls.digest"
+  local Call = require "skillrt.run.call.call"
   local tool = require "skillrt.tool"
   local reply = { status = "ok", code = 200, extra = "content-type: application/json\n", body = [[{"model":"m",
     "choices":[
@@ -22,7 +22,7 @@ return function(measure)
     local at, marks, joined, n = clock(), {}, 0, 0
     local ctx = { log = function() end, used = function() end, use = function(_, fn) return fn("1") end }
     function ctx.await(request)
-      digest.of(request, run)
+      Call.digest_of(request, run)
       n = n + 1
       local begun = clock()
       local _ = table.concat(request.declared.body.texts, ",") -- what is sent is put together once; this is as much

@@ -3,7 +3,7 @@
 require "tests.support.json_shim"
 local inside = require "skillrt.base.inside"
 local json = require "skillrt.base.json"
-local judge = require "skillrt.run.calls.judge"
+local reply_of = require "skillrt.run.call.reply"
 
 local M = {}
 
@@ -56,7 +56,7 @@ function M.new(replies)
     for key, value in pairs(given) do
       reply[key] = value
     end
-    local good, value = judge.of(request, reply)
+    local good, value = reply_of.meaning(request, reply)
     if good then
       reply.value = value
       return reply

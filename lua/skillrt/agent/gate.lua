@@ -2,8 +2,8 @@
 -- asked before each call is sent. Waiting beats a refusal.
 --
 -- A reply that names a limit closes the gate until the time it names. Then one call goes first; the others follow when
--- it was answered well, or a moment later. Nothing of it is recorded: what waits has not been sent, and `run/calls.lua`
--- closes the gate anew for what a resumed run finds refused. Knows headers, no runs.
+-- it was answered well, or a moment later. Nothing of it is recorded: what waits has not been sent, and a resume closes
+-- the gate anew for what it finds refused (run/call/transport.lua). Knows headers, no runs.
 
 local files = require("skillrt.base.files")
 local retry = require("skillrt.skill.retry")

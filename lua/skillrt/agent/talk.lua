@@ -8,7 +8,7 @@ local json = require("skillrt.base.json")
 
 local M = {}
 
----@class skillrt.Chain  what is declared of a body: run/calls/digest.lua hashes each text once
+---@class skillrt.Chain  what is declared of a body: run/call/call.lua hashes each text once
 ---@field head string
 ---@field texts string[]
 ---@field hashes string[]

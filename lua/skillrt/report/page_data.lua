@@ -6,7 +6,6 @@
 local closing = require("skillrt.report.closing")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
-local prompts = require("skillrt.run.calls.prompts")
 local record_of = require("skillrt.base.record")
 local used_of = require("skillrt.report.used")
 local views = require("skillrt.run.views")
@@ -44,14 +43,14 @@ end
 -- The prompts that were kept, by step and place.
 local function prompts_of(dir, story)
   local found = {}
-  for _, entry in ipairs(files.list(files.join(dir, prompts.FOLDER)) or {}) do
+  for _, entry in ipairs(files.list(files.join(dir, views.PROMPTS)) or {}) do
     found[entry.name] = true
   end
   for _, step in ipairs(story.steps) do
     for _, call in ipairs(step.calls) do
       local name = ("%d-%s.md"):format(step.number or 0, call.c or "")
       if found[name] or call.c and call.c:find("/", 1, true) then
-        local text = files.kept(dir, ("%s/%s"):format(prompts.FOLDER, name), 4 << 20)
+        local text = files.kept(dir, ("%s/%s"):format(views.PROMPTS, name), 4 << 20)
         call.prompt = text and record_of.printable(text)
       end
     end

@@ -1,7 +1,7 @@
 -- report/resumed.lua: what a run that is resumed goes on with, in one line: its open steps, and what becomes
 -- of the call that each waits for.
 --
--- The rules are those of run/calls.lua and run/steps.lua, told from the books alone. Called by report/lines.lua.
+-- The rules are those of run/call/transport.lua and run/steps.lua, from the books alone. Called by report/lines.lua.
 
 local books_of = require("skillrt.run.books")
 local text_of = require("skillrt.report.text")

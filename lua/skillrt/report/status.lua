@@ -11,11 +11,11 @@ local books_of = require("skillrt.run.books")
 local lifecycle = require("skillrt.run.books.lifecycle")
 local inbox = require("skillrt.run.inbox")
 local files = require("skillrt.base.files")
-local prompts = require("skillrt.run.calls.prompts")
 local question = require("skillrt.report.question")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.report.text")
 local used = require("skillrt.report.used")
+local views = require("skillrt.run.views")
 
 local M = {}
 
@@ -93,6 +93,7 @@ function M.of(dir, books, report)
   local holder = holder_of(dir)
   local running = books.status == "executing" or books.status == "pending"
   local open = asked.list(books)
+  local prompts = files.join(dir, views.PROMPTS)
   local status = {
     skill = books.skill,
     run_id = books.run_id,
@@ -127,7 +128,7 @@ function M.of(dir, books, report)
     inbox = inbox.count(dir),
     records = report.last,
     edited = report.view_edited or nil,
-    prompts = prompts.count(dir) > 0 and files.join(dir, prompts.FOLDER) or nil,
+    prompts = files.list(prompts) and prompts or nil,
   }
   status.next = M.next(books, status, dir)
   return status

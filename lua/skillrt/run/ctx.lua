@@ -2,15 +2,15 @@
 -- and all that it may wait for.
 --
 -- Times, random numbers and ids are recorded at the place where they are drawn, so that a function that
--- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (branches.lua).
+-- runs again sees what it saw before; lines it said are not said again. Waiting is a yield (run/branch/execution.lua).
 -- Knows files and steps, no journal. Used by steps.lua.
 
 local awaited = require("skillrt.run.ctx.awaited")
-local branches = require("skillrt.run.branches")
-local combine = require("skillrt.run.ctx.combine")
+local combine = require("skillrt.run.branch.combine")
+local draws = require("skillrt.run.branch.draws")
 local drawn = require("skillrt.base.drawn")
+local execution_of = require("skillrt.run.branch.execution")
 local inside_of = require("skillrt.base.inside")
-local kept = require("skillrt.run.kept")
 local people = require("skillrt.run.people")
 local shared = require("skillrt.run.ctx.shared")
 local state = require("skillrt.skill.state")
@@ -21,7 +21,7 @@ local M = {}
 -- The step of a ctx, where no script finds it.
 local step_of = setmetatable({}, { __mode = "k" })
 
-local place_of, recorded = kept.place_of, kept.drawn
+local place_of, recorded = draws.place_of, draws.drawn
 
 -- Each part of a ctx, made when the script first asks for it: most steps ask for few. What is `inside` is for our own
 -- agents and tools (base/inside.lua).
@@ -163,7 +163,7 @@ end
 -- The execution and the branch that calls; a coroutine of the script's own is none.
 local function here(steps, step, what)
   if drawn.step ~= step then
-    error(kept.OTHERS, 3)
+    error(draws.OTHERS, 3)
   end
   local execution = steps:execution_of(step)
   local branch = execution:current()
@@ -194,7 +194,7 @@ function parts.await(run, step, ctx, steps)
       end
     end
     steps.calls:declare(execution, branch, checked)
-    return coroutine.yield(branches.WAIT)
+    return coroutine.yield(execution_of.WAIT)
   end
 end
 
@@ -258,15 +258,15 @@ function parts.once(_, step, _, steps)
       error("ctx.once: needs a name and a function", 2)
     end
     local execution, branch = here(steps, step, "once")
-    return kept.once(steps.journal, execution, branch, name, fn)
+    return require("skillrt.run.call.kind.once").perform(execution, branch, name, fn)
   end
 end
 
----What a tool gives that an agent asked for, kept; `use` names it (run/ctx/tooled.lua).
+---What a tool gives that an agent asked for, kept; `use` names it (run/call/kind/tool.lua).
 function inside.use(_, step, _, steps)
   return function(use, fn)
     local execution, branch = here(steps, step, "use")
-    return require("skillrt.run.ctx.tooled").perform(steps.journal, execution, branch, use, fn)
+    return require("skillrt.run.call.kind.tool").perform(execution, branch, use, fn)
   end
 end
 
@@ -305,7 +305,7 @@ function parts.run(_, step, _, steps)
       error("ctx.run: " .. problem, 2)
     end
     steps.calls:declare(execution, branch, request)
-    return coroutine.yield(branches.WAIT)
+    return coroutine.yield(execution_of.WAIT)
   end
 end
 

@@ -3,6 +3,7 @@
 --
 -- Knows the policy's lists of what leaves and is performed; why a run ends decide others. Part of policy.lua.
 
+local programs = require("skillrt.run.call.programs")
 local steady = require("skillrt.run.steady")
 
 local M = {}
@@ -42,7 +43,7 @@ end
 -- Forgets what was about to leave or to be performed: in the books it is open, and taken up on resume.
 local function keep_back(self)
   local steps, calls = self.steps, self.calls
-  for _, list in ipairs({ steps.performing, calls.starting, calls.acting }) do
+  for _, list in ipairs({ steps.performing, calls.queue.starting, calls.queue.acting }) do
     for i = #list, 1, -1 do
       self.numbers:forget(list[i])
       list[i] = nil
@@ -53,7 +54,7 @@ end
 local function cancel_all(self)
   self.draining.canceled = true
   for number, what in pairs(self.numbers.under_way) do
-    self.calls.cancels[#self.calls.cancels + 1] = what.place and number or nil
+    self.calls.queue.cancels[#self.calls.queue.cancels + 1] = what.place and number or nil
   end
 end
 
@@ -68,7 +69,7 @@ local function drain(self)
   while due[1] and due[1].at <= now do
     local what = due:take()
     if what.program then
-      self.calls:rang(what)
+      programs.rang(self.calls, what)
     end
   end
   if deadline and now >= deadline then

@@ -4,7 +4,7 @@
 -- first, then what decides that a run ends, then the mode for the next step. Called by C (script.c) under pcall.
 
 local arrivals = require("skillrt.run.inbox.arrivals")
-local calls_of = require("skillrt.run.calls")
+local calls_of = require("skillrt.run.call.calls")
 local core = require("skillrt.core")
 local ending = require("skillrt.run.ending")
 local files = require("skillrt.base.files")
@@ -20,15 +20,14 @@ local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local steady = require("skillrt.run.steady")
 local steps_of = require("skillrt.run.steps")
-local shown = require("skillrt.run.calls.shown")
 local views = require("skillrt.run.views")
-local waits = require("skillrt.run.calls.waits")
 
 -- Loaded when a run goes on, or a step runs a skill: one that begins starts without them.
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
-local acting, late = later("skillrt.run.calls.acting"), later("skillrt.run.calls.late")
+local soft_deadline, waits = later("skillrt.run.call.soft_deadline"), later("skillrt.run.call.kind.wait")
+local programs = later("skillrt.run.call.programs")
 local resume = later("skillrt.run.resume")
 local subs_of = later("skillrt.run.subs")
 
@@ -140,11 +139,6 @@ function Policy:load(fresh, torn)
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
-  self.calls.subs = setmetatable({}, { __index = function(_, method) -- the first one leaves, or is given up
-    self.subs = subs_of.new(self)
-    self.calls.subs = self.subs
-    return function(_, call) return self.subs[method](self.subs, call) end
-  end })
   self.durable_steps = self.books.finished
   if not fresh then
     self.has_arrived, self.calls.used = true, true -- while nobody looked
@@ -152,7 +146,7 @@ function Policy:load(fresh, torn)
     self.steps.loading = true
     self.steps:take_up()
     self.scheduler:reopen()
-    if self.subs then
+    if self:has_subs() then
       self.subs:open()
     end
     self.steps.loading = nil
@@ -162,6 +156,15 @@ function Policy:load(fresh, torn)
 end
 
 -- ---- choose ----
+
+---Whether sub-runs are, or were, under way.
+---@return boolean
+function Policy:has_subs()
+  if self.calls.opening[1] and not self.subs then
+    self.subs = subs_of.new(self)
+  end
+  return self.subs ~= false
+end
 
 -- What is due until then: waits that are over, attempts whose wait is over.
 local function ring(self, now)
@@ -175,8 +178,10 @@ local function ring(self, now)
       if step.execution then
         self:steps_of(step):go_on(step)
       end
+    elseif what.program then
+      programs.rang(self.calls, what)
     elseif what.watches then
-      late.rang(self)
+      soft_deadline.rang(self)
     else
       self:steps_of(what):rang(what)
     end
@@ -204,14 +209,11 @@ function Policy:go()
   if next(calls.unmatched) then
     at = 0 -- somebody has begun to wait for what may be there
   end
-  if calls.acting[1] then
-    acting.leave(calls, performing)
+  local queue = calls.queue
+  if queue.acting[1] then
+    queue:hand_over(performing)
   end
-  if calls.withdrew then
-    calls.withdrew = nil
-    self.numbers:sift(calls.starting)
-  end
-  return "go", performing, calls.starting, calls.cancels, at and math.max(0, at - now_ms()),
+  return "go", performing, queue:numbers(), queue.cancels, at and math.max(0, at - now_ms()),
     self:listens()
 end
 
@@ -227,14 +229,12 @@ local function look_at_calls(self)
     ring(self, now_ms())
   end
   if next(calls.unmatched) then
-    waits.match(calls, function(step)
-      self:steps_of(step):go_on(step)
-    end)
+    waits.match(calls, self)
   end
   if limits.releasing[1] then
     limits:release()
   end
-  calls:admit_held()
+  calls.queue:admit_held()
 end
 
 -- Why a run of which nothing is under way pauses, if it does.
@@ -271,7 +271,7 @@ function Policy:choose()
     questions.ask_about_doubts(self)
   end
   local kind, what, why, text = self.scheduler:choose()
-  while self.subs and kind ~= "stop" and self.subs:choose() do -- what ends in a sub-run may be waited for
+  while kind ~= "stop" and self:has_subs() and self.subs:choose() do -- what ends in a sub-run may be waited for
     kind, what, why, text = self.scheduler:choose()
   end
   if kind == "ask" then
@@ -330,8 +330,7 @@ function Policy:accept(number, reply)
   end
   self.accepting, self.written = number, count
   if what.place then
-    local take = (what.kind == "local" or what.world and not reply) and acting.replied or self.calls.replied
-    take(self.calls, what, reply)
+    self.calls:replied(what, reply)
     under_way[number] = nil
     if what.execution and not self.stopping then
       self:steps_of(what.step):go_on(what.step)
@@ -395,7 +394,10 @@ end
 ---@param number integer
 ---@param text string
 function Policy:progress(number, text)
-  shown.tell(self.watcher, self.numbers:of(number), text)
+  local call = self.numbers:of(number)
+  if call then
+    call:show(self.watcher, text)
+  end
 end
 
 -- Stops that come with a batch that may not have reached the journal.

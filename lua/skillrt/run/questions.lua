@@ -7,10 +7,10 @@
 local asked = require("skillrt.run.books.asked")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
-local late = require("skillrt.run.calls.late")
 local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
-local waits = require("skillrt.run.calls.waits")
+local reply_of = require("skillrt.run.call.reply")
+local soft_deadline = require("skillrt.run.call.soft_deadline")
 
 local M = {}
 
@@ -56,42 +56,42 @@ local function choices(policy, list)
   return said
 end
 
+-- Takes a call out of a list; false: it is not in it.
+local function remove(list, call)
+  for i, one in ipairs(list) do
+    if one == call then
+      table.remove(list, i)
+      return true
+    end
+  end
+  return false
+end
+
 ---Asks the skill about calls it was not asked about yet.
 ---@param policy skillrt.Policy
 function M.decide(policy)
-  local new, calls = {}, policy.calls
-  for _, call in ipairs(calls.doubts) do
-    if not call.asked_skill then
-      call.asked_skill = true
-      new[#new + 1] = call
-    end
-  end
+  local calls = policy.calls
+  local new = calls.undecided
+  calls.undecided = {}
   if #new == 0 then
     return
   end
   local said = choices(policy, new)
-  local left = {}
-  for _, call in ipairs(calls.doubts) do
-    local at
-    for i, one in ipairs(new) do
-      at = one == call and i or at
-    end
-    local choice = at and (type(said) == "table" and said[at] or said) or "ask"
+  for i, call in ipairs(new) do
+    local choice = type(said) == "table" and said[i] or said or "ask"
     if not CHOICES[choice] then
       local text = 'on_indoubt gave %s; it must give "retry", "skip", "fail" or "ask"'
       note(policy, call.step, text:format(names.show(choice)))
       choice = "ask"
     end
-    if choice == "ask" then
-      left[#left + 1] = call
-    else
-      calls:decide(call, choice)
+    if choice ~= "ask" then
+      remove(calls.doubts, call)
+      reply_of.decide(calls, call, choice)
       if call.step.execution then
         policy:steps_of(call.step):go_on(call.step)
       end
     end
   end
-  calls.doubts = left
 end
 
 -- A call as people are told of it: its place, its label, where it went.
@@ -136,13 +136,13 @@ end
 function M.ask_about_doubts(policy)
   local groups, together = {}, {}
   for _, call in ipairs(policy.calls.doubts) do
-    local open = call.step.calls[call.place]
+    local open = call:open()
     if not (open.asked and asked.of(policy.books, open.asked)) then
-      local group = call.is_left and together[call.doubt]
+      local group = call.interrupted and together[call.doubt]
       if not group then
         group = {}
         groups[#groups + 1] = group
-        together[call.doubt] = call.is_left and group or together[call.doubt]
+        together[call.doubt] = call.interrupted and group or together[call.doubt]
       end
       group[#group + 1] = call
     end
@@ -163,14 +163,11 @@ local function decided(policy, one, at, value)
   local calls, step = policy.calls, policy.books.steps[at.step]
   local call = step and step.execution and step.execution.calls[at.c]
   if step then
-    late.answered(calls, step, one.at)
+    soft_deadline.answered(calls, step, one.at)
   end
-  for i = #calls.doubts, 1, -1 do
-    if call and calls.doubts[i] == call then
-      table.remove(calls.doubts, i)
-      calls:decide(call, value)
-      policy:steps_of(step):go_on(step)
-    end
+  if call and remove(calls.doubts, call) then
+    reply_of.decide(calls, call, value)
+    policy:steps_of(step):go_on(step)
   end
 end
 
@@ -265,7 +262,7 @@ function M.take(policy, answer)
   local step, calls = one.step and policy.books.steps[one.step], policy.calls
   local call = step and step.execution and step.execution.calls[one.c]
   if call and call.kind == "ask" then
-    waits.answered(calls, call, answer)
+    call.ways.answered(calls, call, answer)
     policy:steps_of(step):go_on(step)
     return true
   elseif one.t == "call" then

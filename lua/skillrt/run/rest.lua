@@ -6,9 +6,8 @@
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
-local late = require("skillrt.run.calls.late")
+local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
-local waits = require("skillrt.run.calls.waits")
 
 local M = {}
 
@@ -31,8 +30,8 @@ local function next_due(policy)
     local what, is_attempt = item.what, nil
     if not what.place then -- of a step
       is_attempt = policy.books.steps[what.number] == what or nil
-    elseif not what.program and not what.execution.ended and what.execution.calls[what.place] == what then
-      is_attempt = not waits.begin[what.kind]
+    elseif what:is_awaited() then
+      is_attempt = what.state ~= "asked"
     end
     soon = soon or is_attempt and steady.now() + M.PATIENCE_MS
     if is_attempt and item.at <= soon then
@@ -56,8 +55,8 @@ function M.due_at(policy, leaves_out)
   local due, at = policy.calls.due, nil
   for i = 1, due.count do
     local item = due[i]
-    local what, execution = item.what, item.what.execution
-    local is_waited = what.place and not what.program and not execution.ended and execution.calls[what.place] == what
+    local what = item.what
+    local is_waited = what.place and what:is_awaited()
       or not what.place and not what.watches and policy.books.steps[what.number] == what
     if is_waited and not (leaves_out and leaves_out(what)) then
       at = math.min(at or item.at, item.at)
@@ -141,7 +140,7 @@ function M.pause(policy)
   local stays = session.wait and not policy.deaf
   if stays and not parks(policy, at) then
     local limits = policy.run.limits
-    late.rest(calls)
+    soft_deadline.rest(calls)
     limits.rests_from = limits.deadline and open[1] and not at and not next(waiters) and steady.now() or nil
     return nil
   elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS

@@ -12,7 +12,7 @@ local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local question_of = require("skillrt.skill.question")
 local questions = require("skillrt.run.questions")
-local programs = require("skillrt.run.calls.programs")
+local programs = require("skillrt.run.call.programs")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local snapshot = require("skillrt.run.snapshot")
@@ -469,7 +469,7 @@ function M.begin(policy, torn)
     require("skillrt.run.travel.rolled_files").finish(policy, rolled)
   end
   if books.talking then
-    require("skillrt.run.calls.talks").lost(policy)
+    require("skillrt.run.call.kind.session").lost(policy)
   end
   if raised then
     take_raise(policy)

@@ -1,15 +1,15 @@
 -- run/steps.lua: steps from their start to their end: who performs them, and what they gave.
 --
--- A step's function runs in a worker coroutine; it has an execution (branches.lua) from its first wait on.
+-- A step's function runs in a worker coroutine; it has an execution (run/branch/execution.lua) from its first wait on.
 -- Knows actions, agents and outcomes; which step is next knows the mode. Called by policy.lua.
 
-local branches = require("skillrt.run.branches")
 local context = require("skillrt.run.ctx")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
+local draws = require("skillrt.run.branch.draws")
+local execution_of = require("skillrt.run.branch.execution")
 local fatal = require("skillrt.base.fatal")
 local failed = require("skillrt.run.steps.failed")
-local kept = require("skillrt.run.kept")
 local outcome = require("skillrt.run.outcome")
 local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
@@ -21,7 +21,7 @@ local task_of = require("skillrt.run.task")
 local BRIEF <const> = 1000 -- ms: what takes longer is seen while it runs
 
 local printable, wall_ms = record.printable, core.wall_ms
-local WAIT, OVER = branches.WAIT, branches.OVER
+local WAIT, OVER = execution_of.WAIT, execution_of.OVER
 local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
 
 ---@class skillrt.Steps
@@ -63,7 +63,6 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     idle = {},
     sub = sub or false, -- what is asked with each step is there, also where the answer is no
     is_phased = run.skill.tool_sets or run.skill.kept or false,
-    touch = false,
     trouble = false,
     halt = false,
   })
@@ -72,24 +71,6 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
   end
   self.top = top or self
   self.numbered = self.top.books -- steps of all scopes are numbered through
-  self.world = {
-    idle = self.idle,
-    leave = function(call)
-      calls:leave(call)
-    end,
-    give = function(call, known)
-      calls:give(call, known)
-    end,
-    give_up = function(call, live)
-      return calls:give_up(call, live)
-    end,
-    reread = function(held)
-      return journal:reread(held)
-    end,
-    round = function(execution, place, number, value, last)
-      kept.round(journal, execution, place, number, value, last)
-    end,
-  }
   self.face = context.face(run, self)
   run.next_key = function(step)
     local execution = self:execution_of(step)
@@ -210,7 +191,7 @@ function Steps:perform(step)
     return -- nobody waits for it any more
   end
   local definition, idle = step.definition or self:definition_of(step), self.idle
-  local perform, thread, ctx = definition.run, branches.worker(idle), nil
+  local perform, thread, ctx = definition.run, execution_of.worker(idle), nil
   if not definition.is_bare and (not perform or definition.each or definition.protocol) then
     perform, ctx = performer(self, step, definition), context.new(self.face, step)
   elseif definition.takes_ctx then
@@ -218,7 +199,7 @@ function Steps:perform(step)
   end
   if step.thread then -- nothing is left of the attempt before, or of the replay
     step.execution, step.said, step.context = nil, nil, nil
-    kept.begin(step)
+    draws.begin(step)
   end
   local all = self.limits_of_all
   if all.bounds_lua and all.holding ~= (definition.timeout or self.limits) then
@@ -241,7 +222,7 @@ end
 function Steps:execution_of(step)
   local execution = step.execution
   if not execution then
-    execution = branches.new(step, self.world)
+    execution = execution_of.new(step, self.calls, self.idle)
     step.execution, step.told = execution, true
     execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
       self:over(step, ok, a, b, c)
@@ -290,8 +271,8 @@ function Steps:ended(definition)
   if definition.limits then
     self.run.limits:ended(definition.id)
   end
-  if self.touch then
-    self.touch()
+  if self.sub then
+    self.sub:touch()
   end
 end
 
@@ -360,7 +341,7 @@ function Steps:finish(step, ok, a, b, c)
   if not entry then
     return self:refused(step, definition, unfit)
   elseif step.told and (step.fresh or step.read) then
-    kept.with_fresh(self.journal, step, entry)
+    draws.with_fresh(self.journal, step, entry)
     simple = simple and not entry.rec
   end
   if definition.resumable then

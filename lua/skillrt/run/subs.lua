@@ -11,19 +11,8 @@ local state = require("skillrt.skill.state")
 
 local M = {}
 
----@class skillrt.Sub  a sub-run that is under way
----@field id string
----@field call skillrt.Call   that waits for it
----@field depth integer
----@field run skillrt.Run
----@field steps skillrt.Steps
----@field scheduler skillrt.Scheduler
----@field paused table|nil    { reason, message }: it cannot go on by itself
----@field canceled boolean|nil
-
 ---@class skillrt.Subs
----@field by_id table<string, skillrt.Sub>
----@field waiting skillrt.Call[]   calls whose scopes are to be opened
+---@field by_id table<string, skillrt.Sub>  those under way: calls.scopes
 ---@field touched skillrt.Sub[]    in which something ended
 local Subs = {}
 Subs.__index = Subs
@@ -31,7 +20,7 @@ Subs.__index = Subs
 ---@param policy skillrt.Policy
 ---@return skillrt.Subs
 function M.new(policy)
-  return setmetatable({ policy = policy, by_id = {}, waiting = {}, touched = {} }, Subs)
+  return setmetatable({ policy = policy, by_id = policy.calls.scopes, touched = {} }, Subs)
 end
 
 ---The request that ctx.run makes.
@@ -43,7 +32,7 @@ M.request = scope_of.request
 -- A call whose scope has begun, or begins now.
 local function open(self, call)
   local policy = self.policy
-  local recorded = call.step.calls[call.place]
+  local recorded = call:open()
   local id = recorded and recorded.sub or scope_of.id_of(call)
   local books = recorded and policy.books.subs[id]
   local skill, pins, prompts = scope_of.prepared_for(policy, call, books)
@@ -59,9 +48,7 @@ local function open(self, call)
   else
     scope_of.begin(policy, call, id, skill, pins)
   end
-  local sub = scope_of.made(policy, call, id, skill, prompts, function(one)
-    self:touch(one)
-  end)
+  local sub = scope_of.made(self, call, id, skill, prompts)
   self.by_id[id] = sub
   if recorded then
     sub.steps.loading = policy.steps.loading
@@ -69,7 +56,7 @@ local function open(self, call)
     sub.steps.loading = nil
   end
   if call.branch.dead then
-    self:cancel(sub)
+    sub:cancel()
   end
   self:touch(sub)
 end
@@ -83,19 +70,14 @@ function Subs:touch(sub)
   end
 end
 
----A call may leave: its scope is opened before anything else is chosen.
----@param call skillrt.Call
-function Subs:leave(call)
-  self.waiting[#self.waiting + 1] = call
-end
-
----Opens the scopes of calls that have left; those that were under way are taken up as they were.
+---Opens the scopes of calls that have begun; those that were under way are taken up as they were.
 function Subs:open()
-  while self.waiting[1] do
-    local waiting = self.waiting
-    self.waiting = {}
-    for _, call in ipairs(waiting) do
-      if call.execution.calls[call.place] == call and not call.execution.ended then
+  local calls = self.policy.calls
+  while calls.opening[1] do
+    local opening = calls.opening
+    calls.opening = {}
+    for _, call in ipairs(opening) do
+      if call:is_awaited() then
         open(self, call)
       end
     end
@@ -136,48 +118,6 @@ local function finish(self, sub, entry)
   end
 end
 
----Nobody waits for a scope any more: nothing begins in it, what may be given up is.
----@param sub skillrt.Sub
-function Subs:cancel(sub)
-  if sub.canceled then
-    return
-  end
-  sub.canceled, sub.left = true, 0
-  for _, step in pairs(self.policy.books.steps) do
-    local execution = step.sub == sub.id and step.execution
-    if execution and not execution.ended then
-      execution:stop_branches(function() return true end)
-      if next(execution.calls) == nil then
-        execution:close()
-      else
-        sub.left = sub.left + 1
-        execution.drained = function()
-          execution.drained = nil
-          execution:close()
-          sub.left = sub.left - 1
-          self:touch(sub)
-        end
-      end
-    end
-  end
-  self:touch(sub)
-end
-
----A branch ended: what its call waits for is no longer asked for. True: it is gone already.
----@param call skillrt.Call
----@return boolean gone
-function Subs:give_up(call)
-  local open_call = call.step.calls[call.place]
-  if not open_call then
-    return true
-  end
-  local sub = self.by_id[open_call.sub]
-  if sub then
-    self:cancel(sub)
-  end -- else it is taken up first, and then ended
-  return false
-end
-
 -- ---- choosing ----
 
 local function ask(self, sub)
@@ -213,7 +153,7 @@ end
 ---Asks each scope in which something ended what is next. True: something came of it elsewhere.
 ---@return boolean
 function Subs:choose()
-  local any = self.waiting[1] ~= nil or self.touched[1] ~= nil
+  local any = self.policy.calls.opening[1] ~= nil or self.touched[1] ~= nil
   self:open()
   while self.touched[1] do
     local touched = self.touched

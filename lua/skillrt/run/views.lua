@@ -8,6 +8,9 @@ local books_of = require("skillrt.run.books")
 
 local M = {}
 
+---The folder below a run's where people find the words that were sent to agents: STEP-PLACE.md, the last attempt's.
+M.PROMPTS = ".prompts"
+
 local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
 
 ---The state as it stands in state.json, without its own bookkeeping entry.

@@ -2,9 +2,8 @@
 -- and time goes by at once when nothing else is to be done.
 --
 -- What leaves, is kept, retried, in doubt or resumed is the runtime's own: only the transports are others. A call that
--- no stub answers ends the test. Called by policy, calls and rest as run.world; see acting.lua.
+-- no stub answers ends the test. Called by policy, calls and rest as run.world; see skillrt.World.
 
-local acting = require("skillrt.run.calls.acting")
 local asked_of = require("skillrt.run.books.asked")
 local clock = require("skillrt.base.fake_clock")
 local faults = require("skillrt.test.faults")
@@ -301,7 +300,7 @@ local function passes(self, policy)
   if first and first.at <= at then
     table.remove(self.delayed, 1)
     local call = first.call
-    acting.given(policy.calls, call, first.reply)
+    policy.calls:answered(call, first.reply)
     if call.execution and not call.execution.ended then
       policy:steps_of(call.step):go_on(call.step)
     end

@@ -2,7 +2,7 @@
 -- sent: counted in Lua's instructions, so that no machine matters. bench/rows/tools.lua takes the times.
 require "tests.support.json_shim"
 local agents = require "skillrt.agent"
-local digest = require "skillrt.run.calls.digest"
+local Call = require "skillrt.run.call.call"
 local fake = require "tests.support.fake_ctx"
 local tool = require "skillrt.tool"
 local wires = require "tests.support.wires"
@@ -19,7 +19,7 @@ local function counted(wire, definition)
   ctx[require("skillrt.base.inside").KEY] = { use = function(_, fn) return fn "1" end }
   ctx.used = function() end
   function ctx.await(request)
-    digest.of(request, run)
+    Call.digest_of(request, run)
     n = n + 1
     if n % PART == 0 then
       marks[#marks + 1], instructions = instructions, 0

@@ -78,9 +78,9 @@ describe("a script's request", function()
   end)
 
   it("is the call that it was before it had PATH beside its own variables", function()
-    local digest, run = require "skillrt.run.calls.digest", { work_dir = "/w", skill = {}, books = { run_id = "r1" } }
+    local Call, run = require "skillrt.run.call.call", { work_dir = "/w", skill = {}, books = { run_id = "r1" } }
     local checked = assert(request.check { kind = "command", argv = { "x", "1" }, env = { A = "1", PATH = "/bin" } })
-    assert.equal("45afebbae0d9963e90be709bd846aaf7", digest.of(checked, run))
+    assert.equal("45afebbae0d9963e90be709bd846aaf7", Call.digest_of(checked, run))
   end)
 
   it("takes an expectation, a judge, retries, exit codes and a key", function()

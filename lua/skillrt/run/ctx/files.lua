@@ -5,7 +5,7 @@
 
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
-local kept = require("skillrt.run.kept")
+local draws = require("skillrt.run.branch.draws")
 local names = require("skillrt.base.names")
 
 local function confined(work_dir, path, what)
@@ -42,7 +42,7 @@ function parts.glob(run, step, _, steps)
       error("ctx.glob: the pattern must be a string, not " .. type(pattern), 2)
     end
     local base = source(run.input_dir, dir or ".", "glob")
-    local text, message, code = kept.read(steps.journal, step, function()
+    local text, message, code = draws.read(steps.journal, step, function()
       local list, problem, cause = files.glob(base, pattern)
       return list and table.concat(list, "\0") .. (list[1] and "\0" or ""), problem, cause
     end)
@@ -61,7 +61,7 @@ end
 function parts.read(run, step, _, steps)
   return function(path)
     local from = source(run.input_dir, path, "read")
-    return kept.read(steps.journal, step, function()
+    return draws.read(steps.journal, step, function()
       return files.read(from)
     end)
   end

@@ -54,7 +54,7 @@ end
 
 -- Where an agent of its own worktree works: named by the place it is asked at.
 local function worktree_path(run, step, ctx)
-  local place = require("skillrt.run.kept").place_of(step):gsub("[^%w]+", "-")
+  local place = require("skillrt.run.branch.draws").place_of(step):gsub("[^%w]+", "-")
   return ("%s/worktrees/%d-%s"):format(run.work_dir, ctx.step, place)
 end
 

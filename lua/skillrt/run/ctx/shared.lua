@@ -5,7 +5,7 @@
 
 local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
-local kept = require("skillrt.run.kept")
+local draws = require("skillrt.run.branch.draws")
 local names = require("skillrt.base.names")
 local state = require("skillrt.skill.state")
 
@@ -33,7 +33,7 @@ function M.of(step)
   ---Sets a value; it is kept together with the step's result.
   function context.set(key, value)
     if drawn.step ~= step then
-      error(kept.OTHERS, 2)
+      error(draws.OTHERS, 2)
     end
     local id, problem = names.id(key)
     if not id then

@@ -7,13 +7,13 @@
 local arrived = require("skillrt.run.books.arrived")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local programs = require("skillrt.run.calls.programs")
+local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
 local steady = require("skillrt.run.steady")
 
 -- Sessions: loaded where a run has one.
-local function talks()
-  return require("skillrt.run.calls.talks")
+local function session()
+  return require("skillrt.run.call.kind.session")
 end
 
 local M = {}
@@ -129,11 +129,11 @@ function M.noticed(policy, source, bytes)
   elseif source:find("^started:") then
     programs.started(policy, math.tointeger(tonumber(source:sub(9))), bytes)
   elseif source:find("^session:") then
-    talks().said(policy, source, bytes)
+    session().said(policy, source, bytes)
   elseif source:find("^ended:") then
-    talks().ended(policy, source:sub(7), bytes)
+    session().ended(policy, source:sub(7), bytes)
   elseif source == "missed" then
-    talks().missed(policy, bytes)
+    session().missed(policy, bytes)
   end
 end
 

@@ -43,13 +43,18 @@ local function room(bounds, call)
   return free
 end
 
+---@class skillrt.Reservation  what is reserved for a call that is under way
+---@field call skillrt.Call
+---@field bounds skillrt.Bound[]
+---@field is_counted boolean  it was sent: the books count it
+
 -- Reserves what a call takes of some bounds (1), or gives it back (-1).
-local function reserve(call, sign, is_meant)
-  local bounds = call.reserved
+local function reserve(reservation, sign, is_meant)
+  local bounds = reservation.bounds
   for i = 1, #bounds do
     local one = bounds[i]
     if is_meant(one) then
-      one.reserved = one.reserved + sign * asked(one, call)
+      one.reserved = one.reserved + sign * asked(one, reservation.call)
     end
   end
 end
@@ -84,10 +89,11 @@ function M:bounds_of(call)
   end
 end
 
----Whether a call may leave now; then what it may use is reserved for it. Where it may not leave at all any
+---Whether a call may be sent now; then what it may use is reserved for it. Where it may not be sent at all any
 ---more, `hit` says so.
 ---@param call skillrt.Call
 ---@return boolean
+---@return skillrt.Reservation|nil
 function M:admit(call)
   local bounds = self:bounds_of(call)
   if not bounds then
@@ -97,36 +103,32 @@ function M:admit(call)
   if one then
     self.hit = self.hit or { bound = one, call = call }
   elseif free then
-    call.reserved, call.sent = bounds, nil
-    reserve(call, 1, always)
+    local reservation = { call = call, bounds = bounds, is_counted = false }
+    reserve(reservation, 1, always)
+    return true, reservation
   end
   return free
 end
 
----A call has left: the books count it.
----@param call skillrt.Call
-function M.sent(call)
-  if call.reserved and not call.sent then
-    reserve(call, -1, is_count)
-    call.sent = true
+---A call was sent: the books count it.
+---@param reservation skillrt.Reservation|false
+function M.sent(reservation)
+  if reservation then
+    reserve(reservation, -1, is_count)
+    reservation.is_counted = true
   end
 end
 
 ---A call is over: what was reserved for it is free once whoever awaited it has said what it used.
----@param call skillrt.Call
-function M:over(call)
-  if call.reserved then
-    self.releasing[#self.releasing + 1] = call
-  end
+---@param reservation skillrt.Reservation
+function M:over(reservation)
+  self.releasing[#self.releasing + 1] = reservation
 end
 
 ---Everybody has said what was used: what is reserved for calls that are over is free.
 function M:release()
-  for i, call in ipairs(self.releasing) do
-    if call.reserved then -- not twice
-      reserve(call, -1, call.sent and is_usage or always)
-      call.reserved = nil
-    end
+  for i, reservation in ipairs(self.releasing) do
+    reserve(reservation, -1, reservation.is_counted and is_usage or always)
     self.releasing[i] = nil
   end
 end

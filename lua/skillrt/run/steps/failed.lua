@@ -4,7 +4,7 @@
 -- Part of steps.lua, whose methods these are. How often is tried again knows attempts.lua.
 
 local attempts = require("skillrt.run.steps.attempts")
-local kept = require("skillrt.run.kept")
+local draws = require("skillrt.run.branch.draws")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
@@ -70,7 +70,7 @@ function M:fail(step, definition, failure)
   local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
   local top = self.top
   top.trouble = top.trouble or output_files.put_aside(self.run, definition)
-  local entry = kept.with_fresh(self.journal, step, {
+  local entry = draws.with_fresh(self.journal, step, {
     t = "fail",
     step = step.number,
     attempt = step.attempt,

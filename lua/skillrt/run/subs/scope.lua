@@ -180,10 +180,56 @@ function M.check_pins(policy, id, books, pins, skill)
   assert(policy:emit({ t = "accept", sub = id, pins = pins, changed = changed }))
 end
 
+---@class skillrt.Sub  a sub-run that is under way
+---@field id string
+---@field subs skillrt.Subs
+---@field call skillrt.Call   that waits for it
+---@field depth integer
+---@field run skillrt.Run
+---@field steps skillrt.Steps
+---@field scheduler skillrt.Scheduler
+---@field paused table|nil    { reason, message }: it cannot go on by itself
+---@field canceled boolean|nil
+---@field left integer|nil    canceled: steps with calls that are not over
+local Sub = {}
+Sub.__index = Sub
+
+---Something ended in it: it is asked what is next.
+function Sub:touch()
+  self.subs:touch(self)
+end
+
+---Nobody waits for it any more: nothing begins in it, what may be given up is.
+function Sub:cancel()
+  if self.canceled then
+    return
+  end
+  self.canceled, self.left = true, 0
+  for _, step in pairs(self.subs.policy.books.steps) do
+    local execution = step.sub == self.id and step.execution
+    if execution and not execution.ended then
+      execution:stop_branches(function() return true end)
+      if next(execution.calls) == nil then
+        execution:close()
+      else
+        self.left = self.left + 1
+        execution.drained = function()
+          execution.drained = nil
+          execution:close()
+          self.left = self.left - 1
+          self:touch()
+        end
+      end
+    end
+  end
+  self:touch()
+end
+
 ---The rooms of a scope whose books are there.
----@param touch fun(sub: skillrt.Sub)  something ended in it
+---@param subs skillrt.Subs
 ---@return skillrt.Sub
-function M.made(policy, call, id, skill, prompts, touch)
+function M.made(subs, call, id, skill, prompts)
+  local policy = subs.policy
   local books, root = policy.books.subs[id], policy.run
   local run = {
     skill = skill,
@@ -199,7 +245,7 @@ function M.made(policy, call, id, skill, prompts, touch)
     recorded_in = root.recorded_in and files.join(root.recorded_in, "sub/" .. id:gsub("/", "%%2F")),
     input_dir = books.input.dir and files.join(policy.books.cwd or files.current(), books.input.dir) or root.input_dir,
   }
-  local sub = { id = id, call = call, depth = depth_of(call.step) + 1, run = run }
+  local sub = setmetatable({ id = id, subs = subs, call = call, depth = depth_of(call.step) + 1, run = run }, Sub)
   if not run.keeps_nothing then
     local made, why, cause = files.make_folders(run.work_dir)
     if not made then -- as any record that finds no room: the run pauses
@@ -210,9 +256,6 @@ function M.made(policy, call, id, skill, prompts, touch)
   local mode = policy.make_mode(run)
   run.limits = limits_of.new(run, policy.run.limits, call)
   sub.steps = steps_of.new(run, journal, policy.calls, policy.numbers, mode, sub, policy.steps)
-  sub.steps.touch = function()
-    touch(sub)
-  end
   sub.scheduler = scheduler.new(run, journal, sub.steps, mode)
   return sub
 end

@@ -1,6 +1,6 @@
 -- test/replay/request.lua: how two requests differ, in words: where they go, arguments, headers, input, body.
 --
--- What was declared is compared, as digests are (run/calls/digest.lua): no keys, no credentials. Pure.
+-- What was declared is compared, as digests are (run/call/call.lua): no keys, no credentials. Pure.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")

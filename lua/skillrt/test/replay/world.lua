@@ -3,7 +3,7 @@
 -- divergence.
 --
 -- The run is one like any other, over the engine's places, digests and recorded draws (docs/steps.md). Called by
--- policy, calls and rest as run.world (acting.lua), and as the run's watcher.
+-- policy, calls and rest as run.world (skillrt.World), and as the run's watcher.
 
 local clock = require("skillrt.base.fake_clock")
 local divergence = require("skillrt.test.replay.divergence")
@@ -17,7 +17,6 @@ local questions = require("skillrt.run.questions")
 local request = require("skillrt.test.replay.request")
 local rest = require("skillrt.run.rest")
 local steady = require("skillrt.run.steady")
-local waits = require("skillrt.run.calls.waits")
 
 ---@class skillrt.replay.World
 ---@field divergence table|nil  { step, id, call, recorded, now, why }
@@ -227,12 +226,10 @@ local function deliver(self, policy, item, call)
   self.taken[item] = true
   self.answered = self.answered + (call.request.pure and 0 or 1)
   put_output(self, policy, call)
-  local entry = { q = call.q, w = call.w }
+  local open = call:open()
+  local entry = { q = open.q, w = open.w }
   for name, value in pairs(item.entry) do
     entry[name] = not LEFT_OUT[name] and value or entry[name]
-  end
-  if call.kind == "wait" then
-    waits.forget(policy.calls, call)
   end
   policy.calls:settle(call, entry)
   observed.hurry(self, self.of[call.step.number])

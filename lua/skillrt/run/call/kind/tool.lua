@@ -1,11 +1,11 @@
--- run/ctx/tooled.lua: the use of a tool as one thing in the journal: a record `tool` when it begins, a `result` when it
--- is over. What it awaited in between is forgotten then, and a resume does not perform it again.
+-- run/call/kind/tool.lua: the use of a tool as one thing in the journal: a record `tool` when it begins, a `result`
+-- when it is over. What it awaited in between is forgotten then, and a resume does not perform it again.
 --
--- The function may wait, as every branch does; its calls have places below the tool's own. Knows the journal and
--- what branches.lua says of a step, no tools. Used by ctx.lua.
+-- The function may wait, as every branch does; its calls have places below the tool's own. It is no call, and has a
+-- place like one. Knows the journal and executions, no tools. Called by run/ctx.lua.
 
-local branches = require("skillrt.run.branches")
-local kept = require("skillrt.run.kept")
+local draws = require("skillrt.run.branch.draws")
+local execution_of = require("skillrt.run.branch.execution")
 local record = require("skillrt.base.record")
 
 local M = {}
@@ -29,7 +29,7 @@ local function below(branch, place)
 end
 
 local function emit(journal, step, entry)
-  local ok, problem = journal:emit(kept.with_fresh(journal, step, entry))
+  local ok, problem = journal:emit(draws.with_fresh(journal, step, entry))
   if not ok then
     error(("tool %s: what it gives cannot be kept: %s"):format(entry.name or entry.digest, problem), 0)
   end
@@ -37,20 +37,19 @@ end
 
 ---What `fn(place)` gives, kept under its place. It gives a value, always: a failure of a tool is an answer, too; and
 ---the file that it has written.
----@param journal skillrt.Journal
 ---@param execution skillrt.Execution
 ---@param branch skillrt.Branch
 ---@param use skillrt.ToolUse
 ---@param fn fun(place: string): any, string?
 ---@return any value
-function M.perform(journal, execution, branch, use, fn)
-  local step, place = execution.step, execution:place(branch)
+function M.perform(execution, branch, use, fn)
+  local step, place, journal = execution.step, execution:place(branch), execution.run_calls.journal
   local digest = ("tool %s %s"):format(use.name, use.digest)
   local known, open = step.known[place], step.tools and step.tools[place]
   local before = known and known.digest or open and open.digest
   if before and before ~= digest then
     execution:diverge(place, before, digest)
-    return coroutine.yield(branches.WAIT)
+    return coroutine.yield(execution_of.WAIT)
   elseif known then
     execution.taken[place] = true
     return journal:reread(known).value

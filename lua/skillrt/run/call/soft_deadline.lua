@@ -1,9 +1,9 @@
--- run/calls/late.lua: steps that take longer than their skill's soft deadline: said once in the journal, and the
--- step goes on (R178, F67).
+-- run/call/soft_deadline.lua: steps that take longer than their skill's soft deadline: said once in the journal, and
+-- the step goes on (R178, F67).
 --
 -- One time at once is watched, however many steps are open, and only where one waits for a call: what waits for
 -- people, and the time that a run was closed, do not count. Where all that is open asks somebody, nothing is watched
--- until an answer is there. Knows calls and books. Part of calls.lua, rest.lua and policy.lua.
+-- until an answer is there. Knows books. Called by transport.lua, kind/ask.lua, questions.lua, rest.lua, policy.lua.
 
 local steady = require("skillrt.run.steady")
 

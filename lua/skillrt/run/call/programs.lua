@@ -1,8 +1,8 @@
--- run/calls/programs.lua: programs that run for calls: noted in the journal with their group and start, so that a
+-- run/call/programs.lua: programs that run for calls: noted in the journal with their group and start, so that a
 -- resume ends what a dead process left of them before anything leaves again.
 --
--- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows calls and the
--- books; what finds a program again is the core's (csrc/transport/leftover.h). Called by arrivals, calls, resume.
+-- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows the books; what finds a
+-- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, policy.lua, ending.lua, resume.lua.
 
 local core = require("skillrt.core")
 local steady = require("skillrt.run.steady")
@@ -24,8 +24,6 @@ function M.started(policy, number, text)
   end
   local talk = call.kind == "session" and call.request.session or nil
   policy.calls.due:put(steady.now() + SHORT_MS, {
-    place = call.place,
-    step = call.step,
     program = { t = "program", pid = math.tointeger(tonumber(pid)), start = start, session = talk },
     call = call,
     number = number,

@@ -1,5 +1,6 @@
--- held_spec.lua: calls that wait for room within a limit.
-local calls_of = require "skillrt.run.calls"
+-- call_queue_spec.lua: calls that wait for room within a limit.
+local Call = require "skillrt.run.call.call"
+local calls_of = require "skillrt.run.call.calls"
 local numbers = require "skillrt.run.numbers"
 
 -- Calls over limits that let leave so many, each bounded by what `bounds` says of it.
@@ -15,16 +16,15 @@ local function make(room, bounds)
     end,
   }
   local calls = calls_of.new({ limits = limits, books = {} }, {}, numbers.new(), {})
-  local execution = { calls = {}, taken = {} }
+  local execution = { calls = {}, taken = {}, live = true }
   function self.leave(i)
-    local call = { place = tostring(i), kind = "http", step = { calls = {}, known = {} }, execution = execution,
-      request = {}, branch = { prefix = "" }, at = i }
-    execution.calls[call.place] = call
-    calls:leave(call)
+    local call = Call.new { place = tostring(i), kind = "http", ways = require "skillrt.run.call.kind.http",
+      step = { calls = {}, known = {} }, execution = execution, request = {}, branch = { prefix = "" }, at = i }
+    calls.queue:enter(call)
   end
   function self.gone()
     local list = {}
-    for i, number in ipairs(calls.starting) do
+    for i, number in ipairs(calls.queue:numbers()) do
       list[i] = calls.numbers:of(number).at
     end
     return list
@@ -41,15 +41,15 @@ describe("calls for which a limit has no room", function()
       it.leave(i)
     end
     assert.same({ 1 }, it.gone())
-    it.execution.calls["5"] = nil
+    it.calls.queue:leave(it.execution.calls["5"])
     it.room[odd] = 2
-    it.calls:admit_held()
+    it.calls.queue:admit_held()
     assert.same({ 1, 3, 7 }, it.gone())
     it.room[even] = 1
-    it.calls:admit_held()
+    it.calls.queue:admit_held()
     it.leave(10) -- there is room, but others waited first
     it.room[even] = 9
-    it.calls:admit_held()
+    it.calls.queue:admit_held()
     assert.same({ 1, 3, 7, 2, 4, 6, 8, 10 }, it.gone())
   end)
 
@@ -61,7 +61,7 @@ describe("calls for which a limit has no room", function()
     end
     for _ = 1, 2000 do
       it.room[all] = 1
-      it.calls:admit_held()
+      it.calls.queue:admit_held()
     end
     assert.equal(2000, #it.gone())
     assert.is_true(it.asked < 3 * 2000, it.asked)

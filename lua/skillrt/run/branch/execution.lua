@@ -1,12 +1,12 @@
--- run/branches.lua: the branches of one step: coroutines that run until each of them waits, calls that
--- leave where there is room, results that are given back one at a time (docs/steps.md).
+-- run/branch/execution.lua: the branches of one step: coroutines that run until each of them waits, and results that
+-- are given back one at a time (docs/steps.md).
 --
--- Knows places, coroutines and what the books keep of the step; what a call is and how it leaves knows
--- calls.lua, which it is given. A step whose function awaits nothing has no execution at all.
+-- Knows coroutines and what the books keep of the step; what a call is and when it is sent knows run/call/. A step
+-- whose function awaits nothing has no execution at all. Called by steps.lua, run/call/ and run/branch/combine.lua.
 
 local drawn = require("skillrt.base.drawn")
 local fatal = require("skillrt.base.fatal")
-local room = require("skillrt.run.branches.room")
+local queue = require("skillrt.run.call.queue")
 
 local M = {}
 
@@ -48,6 +48,7 @@ end
 ---@field scope skillrt.Scope|nil  the combinator it runs under
 ---@field over fun(branch: skillrt.Branch, ok: boolean, a: any, b: any, c: any)  it has ended
 ---@field failed table|nil   the failure that it was given last: { message, class, blame = a place, is_slip }
+---@field retry_after_ms integer|nil  how long who answered wants to be left alone, said with that failure
 ---@field last string|nil    the place that a failure of it is put down to
 ---@field dead boolean|nil   it was ended from outside
 
@@ -55,15 +56,18 @@ end
 ---@field branch skillrt.Branch  who waits for it
 ---@field place string
 ---@field above skillrt.Scope|nil
----@field limit integer|nil   calls out under it at once
----@field out integer         calls that may leave or have left
+---@field limit integer|nil   calls under way under it at once
+---@field out integer         calls under it that have a place in it
 ---@field open integer        calls that are not over
+---@field free integer        ... of these, those that take no place
 ---@field waiting skillrt.Call[]  for room
 ---@field feed fun(): boolean  begins its next branch; false: there is none
 ---@field quiet fun()|nil     no call under it is open any more
 
 ---@class skillrt.Execution
 ---@field step skillrt.Step
+---@field run_calls skillrt.Calls  all of the run
+---@field idle thread[]    coroutines that perform nothing now
 ---@field calls table<string, skillrt.Call>  by place: declared and not over
 ---@field live boolean  the recorded results are used up
 ---@field now skillrt.Branch  the branch that runs, or ran last
@@ -72,13 +76,14 @@ local Execution = {}
 Execution.__index = Execution
 
 ---@param step skillrt.Step
----@param world table  { idle = threads, leave = fun(call), give = fun(call, known), give_up = fun(call, live): boolean,
----                      reread = fun(held): table, round = fun(execution, place, n, value, last) }
+---@param run_calls skillrt.Calls
+---@param idle thread[]
 ---@return skillrt.Execution
-function M.new(step, world)
+function M.new(step, run_calls, idle)
   return setmetatable({
     step = step,
-    world = world,
+    run_calls = run_calls,
+    idle = idle,
     calls = {},
     by_thread = setmetatable({}, { __mode = "k" }),
     runnable = {},
@@ -125,7 +130,7 @@ end
 ---@param perform function
 ---@return skillrt.Branch
 function Execution:begin(prefix, scope, over, perform, a, b, c, d)
-  local branch = self:branch(M.worker(self.world.idle), prefix, scope, over)
+  local branch = self:branch(M.worker(self.idle), prefix, scope, over)
   branch.start = { perform, a, b, c, d }
   self:wake(branch)
   return branch
@@ -142,8 +147,7 @@ local function after(self, branch, ok, first, a, b, c)
   if ok and first == WAIT then
     return
   elseif ok and first == OVER then
-    local idle = self.world.idle
-    idle[#idle + 1] = branch.thread
+    self.idle[#self.idle + 1] = branch.thread
     self.by_thread[branch.thread] = nil
     return branch:over(true, a, b, c)
   elseif ok then
@@ -165,7 +169,7 @@ function Execution:advance()
   local drawing = drawn.step
   drawn.step = self.step
   local resume = coroutine.resume -- the one that can be interrupted (limits.c)
-  while not self.diverged and not self.ended and (self.first <= self.last or room.begin_one(self)) do
+  while not self.diverged and not self.ended and (self.first <= self.last or queue.begin_one(self)) do
     local branch = self.runnable[self.first]
     self.runnable[self.first] = nil
     self.first = self.first + 1
@@ -183,12 +187,6 @@ function Execution:advance()
   self.running, drawn.step = false, drawing
 end
 
----A call of a branch; it leaves when there is room.
----@param call skillrt.Call  { place, branch }
-function Execution:declare(call)
-  room.declare(self, call)
-end
-
 ---What a call waited for is there: its branch goes on with the values, if there still is one.
 ---@param call skillrt.Call
 function Execution:deliver(call, a, b, c, d)
@@ -197,13 +195,24 @@ function Execution:deliver(call, a, b, c, d)
     branch.last = call.place
     self:wake(branch, a, b, c, d)
   end
-  room.release(self, call)
+  self.run_calls.queue:leave(call)
+end
+
+---The same for a failure, which a failure of the branch may pass on.
+---@param call skillrt.Call
+---@param failure table  { message, class, retry_after_ms }
+---@param reply table    what the script is given of it
+function Execution:fail(call, failure, reply)
+  local branch = call.branch
+  branch.retry_after_ms = failure.retry_after_ms
+  branch.failed = { message = failure.message, class = failure.class, blame = call.place }
+  self:deliver(call, nil, failure.message, failure.class, reply)
 end
 
 ---A scope with a limit begins its branches one by one.
 function Execution:feed(scope)
   self.limited[scope.place] = scope
-  room.feed(self, scope)
+  queue.feed(self, scope)
 end
 
 ---@param branch skillrt.Branch
@@ -217,6 +226,7 @@ function Execution.scope(_, branch, place, limit)
     limit = limit,
     out = 0,
     open = 0,
+    free = 0,
     waiting = {},
     first = 1,
   }
@@ -270,8 +280,12 @@ function Execution:stop_branches(is_meant)
     return a.place < b.place
   end)
   for _, call in ipairs(calls) do
-    if self.calls[call.place] == call then
-      room.give_up(self, call, call.is_round or self.world.give_up(call, self.live))
+    if call.state ~= "finished" then
+      if self.run_calls:give_up(call, self.live) then
+        self.run_calls.queue:leave(call)
+      else
+        queue.keep_place(call)
+      end
     end
   end
 end
@@ -299,7 +313,7 @@ local function redeliver(self)
   local step = self.step
   for _, place in ipairs(table.move(step.order, 1, #step.order, 1, {})) do -- rounds that end now change it
     local known, call = step.known[place], self.calls[place]
-    while known and not call and not self.taken[place] and room.begin_recorded(self, place) do
+    while known and not call and not self.taken[place] and queue.begin_recorded(self, place) do
       self:advance()
       call = self.calls[place]
     end
@@ -307,14 +321,13 @@ local function redeliver(self)
       return
     elseif not known then
       self.taken[place] = true
-      if call and call.is_round then
-        self:wake(call.branch)
-        room.release(self, call)
+      if call and call.kind == "round" then
+        self.run_calls:begin(call)
         self:advance()
       end
     elseif call and not self.taken[place] then
       self.taken[place] = true
-      self.world.give(call, known)
+      self.run_calls:give(call, known)
       self:advance()
     elseif not self.taken[place] and self:is_exact() then
       return self:diverge(place, known.to or "a call", "nothing")
@@ -364,7 +377,7 @@ function Execution:replay()
   self.live = true
   local calls = {}
   for _, call in pairs(self.calls) do
-    if call.admitted then
+    if call.state == "declared" then
       calls[#calls + 1] = call
     end
   end
@@ -372,10 +385,10 @@ function Execution:replay()
     return a.order < b.order
   end)
   for _, call in ipairs(calls) do
-    if call.branch.dead and not self.step.known[call.place] and self.world.give_up(call, true) then
-      room.release(self, call)
+    if call.branch.dead and not self.step.known[call.place] and self.run_calls:give_up(call, true) then
+      self.run_calls.queue:leave(call)
     else
-      self.world.leave(call)
+      self.run_calls:begin(call)
     end
   end
   self:advance() -- a call in doubt may have been decided

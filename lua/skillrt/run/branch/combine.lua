@@ -1,19 +1,20 @@
--- run/ctx/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
+-- run/branch/combine.lua: what begins branches and waits for them: spawn, map, all, await_all, pipeline, gather,
 -- first, within, loop (docs/steps.md, "Functions").
 --
--- Each takes one position of its branch and numbers its own branches. Knows branches.lua and how a
--- function's values are told from a failure; calls nothing and records nothing but rounds. Used by ctx.lua.
+-- Each takes one position of its branch and numbers its own branches. Knows executions and how a
+-- function's values are told from a failure; calls nothing and records nothing but rounds. Called by run/ctx.lua.
 
-local branches = require("skillrt.run.branches")
 local drawn = require("skillrt.base.drawn")
+local execution_of = require("skillrt.run.branch.execution")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local places = require("skillrt.run.places")
 local returned = require("skillrt.agent.returned")
+local round = require("skillrt.run.call.kind.round")
 
 local M = {}
 
-local WAIT = branches.WAIT
+local WAIT = execution_of.WAIT
 local MODES <const> = { finish = true, stop = true, settle = true }
 
 -- What a branch's function gave: its value, or a failure. Nothing stands as null in a list.
@@ -354,17 +355,12 @@ end
 ---@return string? message
 ---@return string? class
 function M.loop(execution, branch, value, fn)
-  local place, number, world = execution:place(branch), 0, execution.world
+  local place, number = execution:place(branch), 0
   local prefix, position = branch.prefix, branch.position
-  local newest = execution.step.rounds[place]
+  local newest = round.newest(execution, branch, place)
   if newest then
-    if not execution.live and not execution.taken[place] then
-      execution:declare({ place = place, branch = branch, request = {}, is_round = true }) -- as its calls were out then
-      coroutine.yield(WAIT)
-    end
-    local entry = world.reread(newest)
-    number, value = entry.n, entry.value
-    if entry.last then
+    number, value = newest.n, newest.value
+    if newest.last then
       return value
     end
   end
@@ -381,7 +377,7 @@ function M.loop(execution, branch, value, fn)
       return nil, last, class
     end
     value = following
-    world.round(execution, place, number, value, last and true or nil)
+    round.record(execution, place, number, value, last and true or nil)
     if last then
       return value
     end

@@ -1,16 +1,41 @@
--- run/calls/talks.lua: sessions, the programs one talks to: which of a session's programs a message is for, by its
--- number (`epoch`), what follows where that one has ended, and what it says unasked.
+-- run/call/kind/session.lua: a message to a session, which is a program one talks to: which of its programs it is for,
+-- by their number (`epoch`), what follows where that one has ended, and what it says unasked. Found by its name.
 --
--- The core refuses a message whose program does not run, so that none goes to another than was recorded. Knows
--- calls and the books; starts, bytes and answers are the core's (csrc/transport/session.c). Called by calls.lua.
+-- The core refuses a message whose program does not run, so that none goes to another than was recorded. Knows the
+-- books; starts, bytes and answers are the core's (csrc/transport/session.c). Called by arrivals.lua, resume.lua, too.
 
 local arrived = require("skillrt.run.books.arrived")
 local json = require("skillrt.base.json")
 local message = require("skillrt.run.message")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
+local reply_of = require("skillrt.run.call.reply")
+local transport = require("skillrt.run.call.transport")
 
-local M = {}
+---@class skillrt.call.Session: skillrt.CallKind
+local M = { rang = transport.rang, send = transport.send, replied = transport.replied, give_up = transport.give_up }
+
+-- An answer to what its program asked goes to that program alone. Whether it runs.
+local function has_asker(calls, call, open)
+  if not call.request.follows or calls.talks[call.request.session] then
+    return true
+  end
+  local failed = { class = "lost", message = "the program that asked is gone" }
+  calls:settle(call, { unsent = not open or nil, failed = failed })
+  return false
+end
+
+function M.begin(calls, call)
+  if has_asker(calls, call) then
+    transport.begin(calls, call)
+  end
+end
+
+function M.take_up(calls, call, open)
+  if has_asker(calls, call, open) then
+    transport.take_up(calls, call, open)
+  end
+end
 
 -- How many messages are kept before it is looked which of them nobody will need.
 local KEPT_LEAST <const> = 64
@@ -32,7 +57,7 @@ end
 
 -- The place of a call's message among all, where it was said before.
 local function said_before(call)
-  local open = call.step.calls[call.place]
+  local open = call:open()
   return open and open.said
 end
 
@@ -41,7 +66,7 @@ end
 local function again(calls, call, name)
   local found = {}
   for _, other in pairs(calls.numbers.under_way) do
-    local request = (other == call or other.leaving) and other.request
+    local request = (other == call or other.state == "due") and other.request
     local said = request and request.session == name and request.again == "feed" and said_before(other)
     if said then
       found[said] = { message = request.message, id = request.id, call = other }
@@ -81,11 +106,8 @@ local function is_kept(request)
   return not (request.pure or request.heard)
 end
 
----Says for which program of its session a message is, and whether it begins with it.
----@param calls skillrt.Calls
----@param call skillrt.Call
----@param task table
-function M.address(calls, call, task)
+-- For which program of its session a message is, and whether that begins with it.
+local function address(calls, call, task)
   local request, books = call.request, calls.run.books
   local name = request.session
   local talked = call.step.talks[name]
@@ -105,11 +127,9 @@ function M.address(calls, call, task)
   task.fed_at, call.fed_at = call.fed_in == call.epoch and call.fed_at or nil, nil
 end
 
----What the record of such a call says beside what all say.
----@param calls skillrt.Calls
----@param call skillrt.Call
----@param entry table
-function M.record(calls, call, entry)
+function M.fill(calls, call, task, entry)
+  transport.set_folder(calls, call, task)
+  address(calls, call, task)
   if is_kept(call.request) then
     entry.session, entry.epoch, entry.said = call.request.session, call.epoch,
       said_before(call) or (calls.run.books.said or 0) + 1
@@ -138,7 +158,7 @@ local function is_heard(policy, name, value)
   end
   local call = text and policy.watcher and policy.numbers:waiting(name, id)
   if call then
-    require("skillrt.run.calls.shown").tell(policy.watcher, call, text)
+    call:show(policy.watcher, text)
   end
   return taken
 end
@@ -216,26 +236,32 @@ end
 
 -- ---- answers ----
 
----A reply came. Gives whether its message did not leave as its program had ended before.
----@param calls skillrt.Calls
----@param call skillrt.Call
----@param reply table
----@return boolean
-function M.replied(calls, call, reply)
-  local gone = reply.status == "gone"
-  if gone or (call.begins and reply.sent == false) then
+---Before its reply is judged: whether its program is gone.
+function M.came(calls, call, reply)
+  if reply.status == "gone" or (call.begins and reply.sent == false) then
     M.forget(calls, call.request.session, call.epoch)
   end
   if is_kept(call.request) then
     reply.epoch = call.epoch
   end
-  return gone
 end
 
----A call was answered, now or before: what was said is kept for a program that begins.
----@param calls skillrt.Calls
----@param call skillrt.Call
-function M.answered(calls, call)
+---A message that was not sent, as its program had ended before: it is for the next one, where that can know enough.
+function M.failed(calls, call, reply, failure)
+  if reply.status ~= "gone" then
+    return false
+  elseif call.request.follows then
+    calls:settle(call, { unsent = true, failed = { class = "lost", message = "the program that asked is gone" } })
+    return true
+  elseif call.request.again == "lost" and call.state ~= "canceling" then
+    reply_of.doubt(calls, call, failure.message .. ", and what it knew is lost")
+    return true
+  end
+  return false, 0
+end
+
+---It was answered, now or before: what was said is kept for a program that begins.
+function M.over(calls, call)
   local request, known = call.request, call.step.known[call.place]
   if request.again ~= "feed" or not (known and known.answered and known.said) then
     return

@@ -1,0 +1,210 @@
+-- run/call/call.lua: a call: what a step waits for, from its declaration until its branch has what it came to; its
+-- state, and what tells it from another.
+--
+-- Its digest is of what was declared, which is what a request says before credentials, keys and the run's own paths and
+-- id are in it: a resume from another folder, with another key, makes the same call. Only the files of run/call/ write
+-- its fields. Knows requests, no transports; pure but for SHA-256. Called by run/call/calls.lua.
+
+local core = require("skillrt.core")
+local request_of = require("skillrt.agent.request")
+local secrets = require("skillrt.base.secrets")
+
+-- A call's way. It "asks" where no transport has it: a person, a time, an event or a sub-run gives its result.
+--
+--   from                          when                                           to
+--   declared                      a combinator above it has no room              waiting
+--   waiting                       there is room                                  declared
+--   declared, held, paced,        limits, gate and combinators let it be sent    due
+--     unknown (to be repeated)    a limit has no room                            held
+--                                 its agent's gate is closed                     paced
+--   declared                      it asks                                        asked
+--   declared                      an attempt failed before a resume              paced
+--   declared                      it was sent before a resume, or maybe          unknown
+--   due                           its intent is recorded                         sent
+--   due                           its agent's gate is closed meanwhile           paced
+--   sent                          it is tried again when its time has come       paced
+--   sent                          it may have been executed, and nobody knows    unknown
+--   sent                          nobody waits for it, and it may be given up    canceling
+--   any but finished              its branch has its result, or it is dropped    finished
+---@alias skillrt.CallState "declared"|"waiting"|"held"|"paced"|"due"|"sent"|"canceling"|"asked"|"unknown"|"finished"
+
+---@type table<skillrt.CallState, table<skillrt.CallState, true>>
+local NEXT <const> = {
+  declared = { waiting = true, due = true, held = true, paced = true, asked = true, unknown = true, finished = true },
+  waiting = { declared = true, finished = true },
+  held = { due = true, paced = true, finished = true },
+  paced = { due = true, held = true, paced = true, finished = true },
+  due = { sent = true, paced = true, finished = true },
+  sent = { paced = true, unknown = true, canceling = true, finished = true },
+  canceling = { finished = true },
+  asked = { finished = true },
+  unknown = { due = true, held = true, paced = true, finished = true },
+  finished = {},
+}
+
+---@class skillrt.Call
+---@field state skillrt.CallState  changed by `become` alone
+---@field place string
+---@field step skillrt.Step
+---@field branch skillrt.Branch
+---@field execution skillrt.Execution
+---@field request table    checked
+---@field kind string      names its file in run/call/kind/: "http", "sleep", ...
+---@field ways skillrt.CallKind  that file
+---@field to string        where it goes, as it may be shown
+---@field digest string    of what was declared
+---@field idem boolean     may be repeated when nobody knows whether it was executed
+---@field order integer    of all declared in this process
+---@field attempt integer
+---@field room "place"|"free"|false  what it takes in the combinators above it; free: it is counted in none
+---@field number integer|false       the engine's, while it is due or sent
+---@field reservation skillrt.Reservation|false  what its limits hold for it
+---@field has_turn boolean    it has taken its turn within the rates of its agent's gate
+---@field world skillrt.World|false  who answers it in place of a transport
+---@field doubt string|false  unknown: why
+---@field interrupted boolean unknown: with others, by the same interruption
+---@field renewed boolean     it is repeated by decision: by another program of its session, too
+---@field epoch integer|nil   of a session: the number of the program that it is for
+---@field begins boolean|nil  ... and whether that begins with it
+---@field fed_in integer|nil  ... the program that was told it among what came before
+---@field fed_at integer|nil  ... and as the how manieth
+---@field w integer|nil       of a wait for an event: its number among all
+---@field began integer|nil   of a sleep: when, of steady.lua
+---@field instant integer|nil  ... and the time of the wall clock at which it ends
+local Call = {}
+Call.__index = Call
+
+---@param fields table  place, step, branch, execution, request, kind, ways, to, digest, idem, order
+---@return skillrt.Call
+function Call.new(fields)
+  fields.state, fields.attempt = "declared", 1
+  fields.room, fields.number, fields.reservation, fields.has_turn, fields.world = false, false, false, false, false
+  fields.doubt, fields.interrupted, fields.renewed = false, false, false
+  return setmetatable(fields, Call)
+end
+
+---Its next state, by the table above.
+---@param state skillrt.CallState
+function Call:become(state)
+  if not NEXT[self.state][state] then
+    error(("call %s of step %d: %s, and cannot become %s"):format(self.place, self.step.number, self.state, state))
+  end
+  self.state = state
+end
+
+---Whether its result will reach a function.
+---@return boolean
+function Call:is_awaited()
+  return self.state ~= "finished" and not self.execution.ended
+end
+
+---What the books know of it since its record `call`; nil: it has none, or is over.
+---@return table|nil
+function Call:open()
+  return self.step.calls[self.place]
+end
+
+---People who watch see what has arrived for it: as it is, or as its request makes it. It is recorded nowhere.
+---@param watcher table|nil
+---@param text string
+function Call:show(watcher, text)
+  if watcher and watcher.progress then
+    local show = self.request.show
+    local shown = text
+    if show then
+      shown = show(text)
+    end
+    if shown then
+      watcher.progress(self.step.id, shown)
+    end
+  end
+end
+
+-- ---- what tells it from another ----
+
+local TEXTS <const> = { "kind", "method", "url", "body", "stdin", "cwd", "session", "message", "name", "asked", "event",
+  "instant" }
+local SECRET <const> = {
+  authorization = true,
+  cookie = true,
+  ["idempotency-key"] = true,
+  ["proxy-authorization"] = true,
+  ["x-api-key"] = true,
+}
+-- What a program finds around it, wherever it runs.
+local AROUND <const> = {}
+for _, name in ipairs(request_of.AROUND) do
+  AROUND[name] = true
+end
+
+-- Takes the run's own paths and id out of a text; of a run that is replayed, where it was recorded, too: what it was
+-- answered may say so.
+local function placeless(text, run)
+  for _, own in ipairs({ run.work_dir, run.recorded_in or "", run.skill.dir or "", run.books.run_id }) do
+    if #own > 1 and text:find(own, 1, true) then
+      text = text:gsub(own:gsub("%p", "%%%0"), "\1")
+    end
+  end
+  return text
+end
+
+local function add_map(parts, name, map, left_out, run)
+  local keys = {}
+  for key in pairs(map or {}) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    local plain = not left_out[name == "headers" and key:lower() or key]
+    if plain or name == "headers" then
+      parts[#parts + 1] = ("%s.%s=%s"):format(name, key, plain and placeless(tostring(map[key]), run) or "")
+    end
+  end
+end
+
+-- A body that is declared in pieces: each is hashed once, behind the hash of those before it (agent/talk.lua).
+local function chained(chain, run)
+  local texts, hashes = chain.texts, chain.hashes
+  local count = #hashes
+  local hash = hashes[count] or ""
+  for i = count + 1, #texts do
+    hash = core.sha256(hash .. placeless(texts[i], run))
+    hashes[i] = hash
+  end
+  return placeless(chain.head, run) .. "\0" .. hash
+end
+
+---The digest of what a request declares.
+---@param request table  checked
+---@param run table  { work_dir, skill, books }
+---@return string digest  32 hex digits
+function Call.digest_of(request, run)
+  local declared, parts = request.declared or {}, {}
+  for _, name in ipairs(TEXTS) do
+    local text = declared[name] or request[name]
+    if text then
+      text = type(text) == "table" and chained(text, run) or placeless(text, run)
+      parts[#parts + 1] = ("%s=%s"):format(name, text)
+    end
+  end
+  for i, word in ipairs(declared.argv or request.argv or {}) do
+    parts[#parts + 1] = ("argv.%d=%s"):format(i, placeless(word, run))
+  end
+  add_map(parts, "headers", declared.headers or request.headers, SECRET, run)
+  add_map(parts, "env", declared.env or request.env, AROUND, run)
+  if request.seconds then
+    parts[#parts + 1] = ("seconds=%.17g"):format(request.seconds)
+  end
+  local text = table.concat(parts, "\0")
+  return core.sha256(secrets.active and secrets.clean(text) or text):sub(1, 32)
+end
+
+---Where a request goes: without user, password and query.
+---@param request table
+---@return string
+function Call.target_of(request)
+  local to = request.shown or request.url or (request.argv and request.argv[1]) or request.kind
+  return (to:gsub("//[^/@]*@", "//"):gsub("[?#].*$", ""))
+end
+
+return Call

@@ -1,0 +1,280 @@
+-- run/call/calls.lua: the calls of a run: declared by a step, begun, recorded, and over.
+--
+-- A call has an intent before each attempt and one result. When it is sent says queue.lua, what its reply means
+-- reply.lua, what its branch is given result.lua; what differs by kind says run/call/kind/<kind>.lua. Knows the books,
+-- no agents and no modes. Called by policy.lua, which has one for a run and its sub-runs.
+
+local Call = require("skillrt.run.call.call")
+local draws = require("skillrt.run.branch.draws")
+local due = require("skillrt.base.heap")
+local queue_of = require("skillrt.run.call.queue")
+local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
+local result = require("skillrt.run.call.result")
+local single = require("skillrt.base.single")
+
+---@class skillrt.CallKind  what differs from kind to kind; calls that a transport has: transport.lua
+---@field begin fun(calls: skillrt.Calls, call: skillrt.Call)  nothing of it is recorded
+---@field take_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table)  a process before has begun it
+---@field rang nil|fun(calls: skillrt.Calls, call: skillrt.Call)  its time has come
+---@field send nil|fun(calls: skillrt.Calls, call: skillrt.Call): table|nil  records its intent; its task
+---@field fill nil|fun(calls: skillrt.Calls, call: skillrt.Call, task: table, entry: table)  ... what its kind adds
+---@field replied nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table|nil)  a reply came; local: perform it
+---@field came nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)  before it is judged
+---@field failed nil|fun(calls: skillrt.Calls, call: skillrt.Call, reply: table, failure: table): boolean, integer|nil
+---       it is no success: whether that is dealt with; or the wait before another attempt
+---@field give_up fun(calls: skillrt.Calls, call: skillrt.Call, open: table|nil): boolean  gone: nobody waits for it
+---@field over nil|fun(calls: skillrt.Calls, call: skillrt.Call)  its result is recorded
+---@field value nil|fun(call: skillrt.Call, entry: table): any  what its branch is given of its result; else its reply
+---@field acts_here boolean|nil  it is a function of this process
+---@field asks boolean|nil       it goes nowhere: what ends it is a person, a time or an event
+
+---@class skillrt.World  what stands in place of the transports, and lets time go by: of tests (test/world.lua), of
+---replays (test/replay/world.lua)
+---@field takes fun(world, call: skillrt.Call): boolean  it answers the call: nothing is sent
+---@field perform fun(world, call: skillrt.Call): table|nil, table|nil  its intent is durable: a reply; or what a record
+---       of a result says; or nothing yet: then `answered` is called later
+---@field holds nil|fun(world, call: skillrt.Call): boolean  it says when a wait is over
+---@field idle fun(world, policy: skillrt.Policy): boolean  nothing is under way: whether it has moved something
+---@field dress fun(world, skill: skillrt.Skill)  changes a skill that was made ready for a run
+---@field opened fun(world, run: userdata)
+
+---@class skillrt.Calls
+---@field run skillrt.Run
+---@field journal skillrt.Journal
+---@field numbers skillrt.Numbers
+---@field session skillrt.Session
+---@field queue skillrt.Queue
+---@field due skillrt.Heap     what has a time: calls, steps, programs to be noted
+---@field order integer        how many were declared
+---@field used boolean         something is or was waited for: until then nobody looks at all this
+---@field doubts skillrt.Call[]     whose outcome is unknown
+---@field undecided skillrt.Call[]  ... and which `on_indoubt` was not asked about yet
+---@field opening skillrt.Call[]    whose sub-runs are to be opened
+---@field scopes table<string, skillrt.Sub>  by id: sub-runs under way
+---@field waiters table<string, skillrt.Call[]>  by event: who waits for it, the oldest first
+---@field unmatched table<string, true>          events for which somebody may have come
+---@field talks table<string, integer>  by session: the number of its program that runs, for all we know
+---@field begun table<string, integer>  ... of the last that was begun in this process
+---@field users table<string, table>    ... the request that was sent last: who takes what it says unasked
+---@field fed table<string, table>      ... answered messages that a new program of it is told
+---@field watching table|nil  the soft deadline that is watched (soft_deadline.lua)
+local Calls = {}
+
+---@param run skillrt.Run
+---@param journal skillrt.Journal
+---@param numbers skillrt.Numbers
+---@param session skillrt.Session
+---@return skillrt.Calls
+function Calls.new(run, journal, numbers, session)
+  local self = single.of(Calls, {
+    run = run,
+    journal = journal,
+    numbers = numbers,
+    session = session,
+    due = due.new(),
+    order = 0,
+    used = false,
+    doubts = {},
+    undecided = {},
+    opening = {},
+    scopes = {},
+    waiters = {},
+    unmatched = {},
+    talks = {},
+    begun = {},
+    users = {},
+    fed = {},
+  })
+  self.queue = queue_of.new(self)
+  return self
+end
+
+-- ---- declared ----
+
+-- Something else is asked for than was recorded at its place: it is forgotten where that is expected, but for what
+-- acted in an attempt before: none that goes another way may make it a second time.
+local function differs(self, call, known)
+  local step = call.step
+  if not known.pure and (call.execution:is_exact() or not repeats.may_differ(step, known)) then
+    call.execution:diverge(call.place, known.to or "another call", call.to)
+  elseif step.known[call.place] or known.idem then -- what was sent and may have acted is a question
+    assert(self.journal:emit({ t = "drop", step = step.number, from = { call.place } }))
+  end
+end
+
+---A call of a branch; it begins when there is room, or gives what is recorded.
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param request table
+---@return skillrt.Call
+function Calls:declare(execution, branch, request)
+  local step = execution.step
+  self.order, self.used = self.order + 1, true
+  local call = Call.new({
+    place = execution:place(branch),
+    step = step,
+    branch = branch,
+    execution = execution,
+    request = request,
+    kind = request.kind,
+    ways = require("skillrt.run.call.kind." .. request.kind),
+    to = Call.target_of(request),
+    digest = Call.digest_of(request, step.home and step.home.run or self.run),
+    idem = request.idempotent == true,
+    order = self.order,
+  })
+  local known = step.known[call.place] or call:open()
+  if known and known.digest and known.digest ~= call.digest then
+    differs(self, call, known)
+  end
+  self.queue:enter(call)
+  return call
+end
+
+---The idempotency key of the call that a branch would make next.
+---@param step skillrt.Step
+---@param place string
+---@return string
+function Calls:key_of(step, place)
+  return ("%s-%d-%s-%d"):format(self.run.books.run_id, step.number, place, 1 + (step.generations[place] or 0))
+end
+
+---There is room for a call: it is given what is recorded, or what is under way already is taken up, or it begins.
+---@param call skillrt.Call
+function Calls:begin(call)
+  local execution, step, place = call.execution, call.step, call.place
+  local known, open = step.known[place], step.calls[place]
+  if known and not execution.taken[place] then -- what a further attempt keeps
+    execution.taken[place] = true
+    self:give(call, known)
+  elseif open then
+    call.ways.take_up(self, call, open)
+  else
+    call.ways.begin(self, call)
+  end
+end
+
+-- ---- recorded ----
+
+---A record of a call, with what the function drew since the last one.
+---@param call skillrt.Call
+---@param entry table
+function Calls:emit(call, entry)
+  local step = call.step
+  entry.step, entry.c = step.number, call.place
+  if step.fresh or step.read then
+    draws.with_fresh(self.journal, step, entry)
+  end
+  local ok, message = self.journal:emit(entry)
+  if not ok and entry.t == "result" then -- too large as JSON, say: that is what it came to, and it is not sent again
+    entry.reply, entry.value = nil, nil
+    entry.failed = { class = "permanent", message = record.printable("its result cannot be recorded: " .. message) }
+    ok, message = self.journal:emit(entry)
+  end
+  if not ok then
+    error(("%s: call %s: %s"):format(call.step.id, call.place, message), 0)
+  end
+end
+
+---A call that is due is sent: its intent is recorded.
+---@param call skillrt.Call
+---@return table|nil task  nil: it is performed in this process
+function Calls:task(call)
+  local task = call.ways.send(self, call)
+  call:become("sent")
+  self.run.limits.sent(call.reservation)
+  return task
+end
+
+-- ---- its end ----
+
+---Something came for a call that was sent.
+---@param call skillrt.Call
+---@param reply table|nil  nil: it is performed in this process, and may begin
+function Calls:replied(call, reply)
+  if call.world and not reply then
+    call.number = false -- nobody can cancel what is not under way
+    self:answered(call, call.world:perform(call))
+  else
+    call.ways.replied(self, call, reply)
+  end
+end
+
+---What the world gives that stands in place of the transports: a reply, what a record says, or nothing yet.
+---@param call skillrt.Call
+---@param reply table|nil
+---@param entry table|nil
+function Calls:answered(call, reply, entry)
+  if reply then
+    call.ways.replied(self, call, reply)
+  elseif entry then
+    self:settle(call, entry)
+  end
+end
+
+---The call is over: recorded, then given to its branch.
+---@param call skillrt.Call
+---@param entry table  of its `result`
+---@param ok boolean|nil  what its reply means, where that was judged
+---@param value any
+function Calls:settle(call, entry, ok, value)
+  entry.t = "result"
+  entry.own = call.request.retry and true or nil
+  self.queue:over(call)
+  self:emit(call, entry)
+  call.execution.taken[call.place] = true
+  if call.ways.over then
+    call.ways.over(self, call)
+  end
+  result.give(call, entry, ok, value)
+end
+
+---Gives a recorded result to its branch.
+---@param call skillrt.Call
+---@param known table  of the books
+function Calls:give(call, known)
+  if call.ways.over then
+    call.ways.over(self, call)
+  end
+  result.give(call, self.journal:reread(known))
+end
+
+---A branch was ended: what its call waits for is no longer asked for. True: it is gone already.
+---@param call skillrt.Call
+---@param live boolean  the recorded results are used up
+---@return boolean gone
+function Calls:give_up(call, live)
+  local open = call:open()
+  if not live then
+    return not (open or call.step.known[call.place]) -- what is recorded comes, and is left lying
+  elseif not call.ways.give_up(self, call, open) then
+    return false
+  end
+  if open then
+    local unsent = call.ways.asks or open.failed ~= nil or nil
+    local failed = { class = "canceled", message = "not waited for any more" }
+    self:emit(call, { t = "result", unsent = unsent, q = open.q, failed = failed })
+    call.execution.taken[call.place] = true
+  end
+  return true
+end
+
+---Something of a step's is due then: its next attempt.
+---@param at integer  of steady.lua
+---@param step skillrt.Step
+function Calls:ring(at, step)
+  self.used = true
+  self.due:put(at, step)
+end
+
+---The time of a call has come: of a sleep, of an attempt.
+---@param call skillrt.Call
+function Calls:rang(call)
+  local world = call.state == "asked" and self.run.world
+  if call:is_awaited() and not (world and world.holds and world:holds(call)) then -- a recording says when
+    call.ways.rang(self, call)
+  end
+end
+
+return Calls

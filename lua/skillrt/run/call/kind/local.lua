@@ -1,0 +1,71 @@
+-- run/call/kind/local.lua: a function of this process that changes something: the intent is durable before it runs, its
+-- result is recorded, and what may have happened in between is unknown, as of every call that acts. Found by its name.
+--
+-- Such a function must not wait. Knows no tools.
+
+local drawn = require("skillrt.base.drawn")
+local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local record = require("skillrt.base.record")
+local transport = require("skillrt.run.call.transport")
+
+---@class skillrt.call.Local: skillrt.CallKind
+local M = {
+  acts_here = true,
+  begin = transport.begin,
+  take_up = transport.take_up,
+  rang = transport.rang,
+  give_up = transport.give_up,
+}
+
+function M.send(calls, call)
+  calls:emit(call, { t = "call", a = call.attempt > 1 and call.attempt or nil, kind = call.kind,
+    to = record.printable(call.to), digest = call.digest, idem = call.idem or nil })
+end
+
+-- What the function gives; while it runs, what it draws is not recorded, as it does not run again.
+local function performed(call)
+  local branch, execution, drawing = call.branch, call.execution, drawn.step
+  local before = execution.now
+  branch.in_once, execution.now, drawn.step = call.request.name, branch, call.step
+  local ok, value, message, class = pcall(call.request.run)
+  branch.in_once, execution.now, drawn.step = nil, before, drawing
+  if not ok then
+    fatal.pass_on(value)
+    local text = type(value) == "table" and value.message or value
+    return nil, names.said(text), "permanent"
+  end
+  if type(value) == "string" then
+    return record.printable(value)
+  elseif value ~= nil and not json.encode(value) then
+    return nil, ("%s gave what is no JSON"):format(call.request.name), "permanent"
+  end
+  return value, message, class
+end
+
+---It is performed now; with a reply: it was canceled before it began.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param reply table|nil
+function M.replied(calls, call, reply)
+  if call.world then
+    return transport.replied(calls, call, reply --[[@as table]])
+  elseif reply and call.state == "canceling" then
+    return calls:settle(call, { unsent = true, failed = { class = "canceled", message = "canceled" } })
+  elseif reply then -- it has not begun: a resume performs it, and nobody is asked
+    call.number = false
+    return calls:emit(call, { t = "attempt", a = call.attempt, class = "canceled", message = "not begun", retry = 0 })
+  end
+  local value, message, class = performed(call)
+  if value == nil and message ~= nil then
+    return calls:settle(call, { failed = { class = class or "permanent", message = record.printable(message) } })
+  end
+  calls:settle(call, { value = value })
+end
+
+function M.value(call, entry)
+  return { status = "ok", value = entry.value, call = call.place }
+end
+
+return M

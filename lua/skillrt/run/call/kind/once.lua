@@ -1,0 +1,43 @@
+-- run/call/kind/once.lua: a local function whose value is recorded, so that it does not run again (ctx.once). It awaits
+-- nothing, so it is no call, and has a place like one. Called by run/ctx.lua.
+
+local draws = require("skillrt.run.branch.draws")
+local execution_of = require("skillrt.run.branch.execution")
+
+local M = {}
+
+---What a function gives, kept under its place.
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param name string
+---@param fn fun(): any
+---@return any value
+---@return string? message
+---@return string? class
+function M.perform(execution, branch, name, fn)
+  local step, place, journal = execution.step, execution:place(branch), execution.run_calls.journal
+  local known, digest = step.known[place], "once " .. name
+  if known then
+    if known.digest ~= digest then
+      execution:diverge(place, known.to or known.digest, digest)
+      return coroutine.yield(execution_of.WAIT)
+    end
+    execution.taken[place] = true
+    return journal:reread(known).value
+  end
+  branch.in_once = name
+  local _ <close> = setmetatable({}, { __close = function() branch.in_once = nil end }) -- fn may raise
+  local value, message, class = fn()
+  if value == nil and type(message) == "string" then
+    return nil, message, class
+  end
+  local entry = { t = "result", step = step.number, c = place, digest = digest, value = value }
+  local ok, problem = journal:emit(draws.with_fresh(journal, step, entry))
+  if not ok then
+    error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)
+  end
+  execution.taken[place] = true
+  return value
+end
+
+return M

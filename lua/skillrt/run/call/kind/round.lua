@@ -1,0 +1,58 @@
+-- run/call/kind/round.lua: a round of a loop: its value is recorded, what was awaited for it is forgotten, and a replay
+-- begins at the newest.
+--
+-- While a replay gives back results in the journal's order, a loop waits for the turn of its newest round, as its calls
+-- were out then. Called by run/branch/combine.lua; found by its name.
+
+local Call = require("skillrt.run.call.call")
+local draws = require("skillrt.run.branch.draws")
+local execution_of = require("skillrt.run.branch.execution")
+
+---@class skillrt.call.Round: skillrt.CallKind
+local M = {}
+
+---The newest round of a loop that is recorded.
+---@param execution skillrt.Execution
+---@param branch skillrt.Branch
+---@param place string  the loop's
+---@return table|nil record  { n, value, last }
+function M.newest(execution, branch, place)
+  local step, calls = execution.step, execution.run_calls
+  local newest = step.rounds[place]
+  if newest and not execution.live and not execution.taken[place] then
+    calls.queue:enter(Call.new({ place = place, step = step, branch = branch, execution = execution, request = {},
+      kind = "round", ways = M, to = "a round", order = calls.order }))
+    coroutine.yield(execution_of.WAIT)
+  end
+  return newest and calls.journal:reread(newest)
+end
+
+---A round is over.
+---@param execution skillrt.Execution
+---@param place string  the loop's
+---@param number integer
+---@param value any
+---@param last true|nil
+function M.record(execution, place, number, value, last)
+  local step, journal = execution.step, execution.run_calls.journal
+  local entry = { t = "round", step = step.number, c = place, n = number, value = value, last = last }
+  local ok, message = journal:emit(draws.with_fresh(journal, step, entry))
+  if not ok then
+    error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
+  end
+end
+
+---Its turn has come.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+function M.begin(calls, call)
+  call.execution:wake(call.branch)
+  calls.queue:leave(call)
+end
+M.take_up = M.begin
+
+function M.give_up()
+  return true
+end
+
+return M

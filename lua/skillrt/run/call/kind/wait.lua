@@ -1,0 +1,81 @@
+-- run/call/kind/wait.lua: a wait for an event from outside. Found by its name; run/policy.lua calls `match`.
+
+local alarm = require("skillrt.run.call.alarm")
+local arrived = require("skillrt.run.books.arrived")
+
+---@class skillrt.call.Wait: skillrt.CallKind
+local M = { asks = true }
+
+function M.begin(calls, call)
+  local event, books = call.request.event, calls.run.books
+  local open = alarm.ask(calls, call, { event = event, w = (books.waits or 0) + 1 },
+    alarm.ends_at(calls, call.request.timeout))
+  call.w = open.w
+  alarm.set(calls, call, open, call.request.timeout)
+  local list = calls.waiters[event] or {}
+  calls.waiters[event] = list
+  local at = #list + 1
+  while at > 1 and list[at - 1].w > call.w do -- who has waited longest is first, in whatever order they come back
+    at = at - 1
+  end
+  table.insert(list, at, call)
+  calls.unmatched[event] = true
+end
+M.take_up = M.begin
+
+---It waits no longer.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+function M.over(calls, call)
+  local event = call.request.event
+  local list = calls.waiters[event]
+  for i, one in ipairs(list or {}) do
+    if one == call then
+      table.remove(list, i)
+      break
+    end
+  end
+  if list and #list == 0 then
+    calls.waiters[event] = nil
+  end
+end
+
+function M.rang(calls, call)
+  local text = ("the event %s did not come within %g seconds"):format(call.request.event, call.request.timeout)
+  calls:settle(call, { w = call.w, failed = { class = "timeout", message = text } })
+end
+
+function M.give_up(calls, call)
+  M.over(calls, call)
+  return true
+end
+
+function M.value(_, entry)
+  return entry.value
+end
+
+---Gives what has come to those who wait for it, the oldest to the oldest.
+---@param calls skillrt.Calls
+---@param policy skillrt.Policy
+function M.match(calls, policy)
+  local books = calls.run.books
+  while next(calls.unmatched) do
+    local names = {}
+    for name in pairs(calls.unmatched) do
+      names[#names + 1] = name
+    end
+    table.sort(names)
+    calls.unmatched = {}
+    for _, name in ipairs(names) do
+      local list, first = calls.waiters[name], arrived.first(books, name)
+      while list and list[1] and first do
+        local call = list[1]
+        calls:settle(call, { w = call.w, event = name, value = first.value, took = first.arrival or true })
+        policy:steps_of(call.step):go_on(call.step)
+        list, first = calls.waiters[name], arrived.first(books, name)
+      end
+    end
+  end
+end
+
+return M

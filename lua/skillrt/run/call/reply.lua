@@ -1,0 +1,245 @@
+-- run/call/reply.lua: what a reply means for its call, and what follows: its result, another attempt, or a question to
+-- a person, as nobody knows whether it was executed.
+--
+-- What may have been executed is decided here alone (docs/steps.md, "What is made again"). A reply is judged once when
+-- it comes, and once where a resume gives it back. Knows expectations and books. Called by result.lua, transport.lua,
+-- kind/session.lua, questions.lua.
+
+local expect = require("skillrt.agent.expect")
+local failure_of = require("skillrt.agent.failure")
+local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local queue = require("skillrt.run.call.queue")
+local record = require("skillrt.base.record")
+local retry = require("skillrt.skill.retry")
+local secrets = require("skillrt.base.secrets")
+local steady = require("skillrt.run.steady")
+
+local M = {}
+
+-- ---- before it is recorded ----
+
+local SHORTEST <const> = 8 -- bytes of a secret
+
+local FIELDS <const> = { "body", "extra", "message" }
+
+-- A text without the secrets of its request: a server may send back what it was sent.
+-- A short one is a word ("none", "ollama"), which servers of one's own are given for a key, and no secret.
+local function without(text, list)
+  for _, secret in ipairs(list) do
+    local escaped = #secret >= SHORTEST and assert(json.encode(secret)):sub(2, -2)
+    for _, found in ipairs(escaped and { secret, escaped ~= secret and escaped or nil } or {}) do
+      if text:find(found, 1, true) then
+        text = text:gsub(found:gsub("%W", "%%%0"), "{key}")
+      end
+    end
+  end
+  return text
+end
+
+---A reply as it is recorded: without the secrets of its request and what looks like a key. Bytes that are no UTF-8 are
+---replaced: the script has to see the same now and after a crash.
+---@param reply table  changed
+---@param list string[]?  the secrets
+---@return table reply
+function M.clean(reply, list)
+  for i = 1, #FIELDS do
+    local text = reply[FIELDS[i]]
+    if text and not utf8.len(text) then
+      text = record.printable(text)
+    end
+    text = text and list and without(text, list) or text
+    reply[FIELDS[i]] = text and secrets.clean(text)
+  end
+  return reply
+end
+
+-- ---- what it means ----
+
+local ANSWERED <const> = { ok = true, too_large = true }
+
+-- Whether what a reply that is no success was asked for was done: "no", "answered" (it says so), "perhaps".
+local function was_executed(request, reply)
+  local code = (request.kind == "http" or request.kind == "session") and reply.code or 0
+  if reply.sent == false or reply.status == "refused" or reply.status == "ok" and failure_of.is_refusal(code) then
+    return "no"
+  end
+  return ANSWERED[reply.status] and code < 500 and "answered" or "perhaps"
+end
+
+local EXECUTED <const> = { no = true, perhaps = true }
+
+-- What the script's own judge says of it: nothing, or the class of a failure, why, and whether what was asked
+-- for may not have been done after all ("no", "perhaps").
+local function of_script(own, reply)
+  local ok, class, message, executed = pcall(own, reply)
+  if not ok then
+    fatal.pass_on(class)
+    return { class = "permanent", message = "judge failed: " .. names.show(class), executed = "answered" }
+  elseif class == nil or class == true then
+    return nil
+  elseif type(class) == "table" and retry.CLASSES[class.class] ~= nil and class.message and class.executed then
+    return class -- of an agent's own, which knows more
+  elseif retry.CLASSES[class] == nil then
+    local text = "judge must give nothing or a class of failure, not %s%s"
+    local near = type(class) == "string" and names.suggest(class, retry.CLASSES) or ""
+    return { class = "permanent", message = text:format(names.show(class), near), executed = "answered" }
+  end
+  message = message and tostring(message) or "judged as " .. class
+  return { class = class, message = message, executed = EXECUTED[executed] and executed or "answered",
+    is_unsaid = executed == nil } -- then its class decides, where the call may be made again
+end
+
+---What a reply means; a recorded one means the same again.
+---@param request table  checked: kind, expect, judge
+---@param reply table
+---@return boolean ok
+---@return any value_or_failure  { class, message, executed = "no"|"answered"|"perhaps", is_unsaid, is_usage,
+---       retry_after_ms }
+function M.meaning(request, reply)
+  local own = reply.status == "ok" and request.judge and of_script(request.judge, reply)
+  if own then
+    return false, own
+  end
+  local ok, value = expect.judge(request.expect or "raw", request.kind, reply, request)
+  if ok then
+    return true, value
+  end
+  value.executed = was_executed(request, reply)
+  local wait = reply.status == "ok" and reply.retry_after_ms
+  value.retry_after_ms = wait and wait >= 0 and wait or nil
+  return false, value
+end
+
+-- ---- what follows ----
+
+-- A usage limit is waited for so often, whatever `max_retries` says: five hours, as providers' windows are, where no
+-- time is named.
+local USAGE_WAITS <const> = 20
+
+-- When the next attempt of a call follows; nil: there is none.
+local function next_attempt(calls, call, failure)
+  local settings = call.request.retry
+  local may_act_again = call.idem and (failure.executed == "perhaps" or failure.is_unsaid)
+  if not settings or (failure.executed ~= "no" and not may_act_again) then
+    return nil
+  end
+  local skill = (call.step.home or calls).run.skill
+  local most = settings.max or skill.limits.max_retries
+  local own = setmetatable({ max_retries = failure.is_usage and math.max(most, USAGE_WAITS) or most }, {
+    __index = function(_, name)
+      if settings[name] == nil then
+        return skill.retry[name]
+      end
+      return settings[name] -- false, too
+    end,
+  })
+  local wait = retry.delay(own, call.attempt, failure.class, failure.retry_after_ms, calls.run.core.random)
+  return wait and not queue.is_too_long(call, wait) and math.ceil(wait) or nil
+end
+
+-- What a reply tells the gate of its agent.
+local function tell_gate(calls, call, reply, failure, wait)
+  local gate, now = call.request.gate, steady.now()
+  if gate and not failure then
+    gate:answered(reply, now, calls.run.core.wall_ms())
+  elseif gate and (failure.class == "rate_limit" or (failure.retry_after_ms or 0) > 0) then
+    wait = wait or retry.asked(failure.retry_after_ms)
+    if wait > 0 then
+      calls.queue:close(gate, now + wait, record.printable(failure.message))
+    end
+  end
+end
+
+---It may have been executed, and nobody knows.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param message string
+---@param is_recorded boolean?  the journal says so already
+function M.doubt(calls, call, message, is_recorded)
+  call:become("unknown")
+  call.doubt = record.printable(message)
+  calls.queue:over(call)
+  if not is_recorded then
+    calls:emit(call, { t = "doubt", message = call.doubt })
+  end
+  if calls.session.decide then
+    M.decide(calls, call, calls.session.decide)
+  else
+    calls.doubts[#calls.doubts + 1] = call
+    calls.undecided[#calls.undecided + 1] = call
+  end
+end
+
+---What becomes of a call whose outcome is unknown.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param choice "retry"|"skip"|"fail"
+function M.decide(calls, call, choice)
+  if choice == "retry" then
+    call.renewed = true
+    return calls.queue:send(call)
+  end
+  local class = choice == "skip" and "skipped" or "permanent"
+  local message = choice == "skip" and "skipped by decision" or "interrupted, and decided to have failed"
+  calls:settle(call, { unknown = true, decided = choice,
+    failed = { class = class, message = ("%s: %s"):format(call.step.id, message) } })
+end
+
+-- A reply that is no success.
+local function failed(calls, call, reply, failure)
+  local is_wanted, wait = call.state ~= "canceling", nil
+  if call.ways.failed then
+    local is_done
+    is_done, wait = call.ways.failed(calls, call, reply, failure)
+    if is_done then
+      return
+    end
+  end
+  wait = is_wanted and (wait or next_attempt(calls, call, failure))
+  tell_gate(calls, call, reply, failure, wait)
+  if wait then
+    local a = call.attempt
+    calls:emit(call, { t = "attempt", a = a, class = failure.class, message = record.printable(failure.message),
+      retry = wait })
+    call.attempt = a + 1
+    calls.queue:over(call)
+    calls.queue:pace(call, steady.now() + wait)
+  elseif failure.executed == "perhaps" and not call.idem and is_wanted then
+    M.doubt(calls, call, failure.message)
+  else
+    calls:settle(call, {
+      reply = reply,
+      unsent = failure.executed == "no" or nil,
+      unknown = failure.executed == "perhaps" or nil,
+    }, false, failure)
+  end
+end
+
+---A reply came: a result, or another attempt when its time has come, or a doubt.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param reply table
+function M.take(calls, call, reply)
+  local request = call.request
+  if request.take then
+    request.take(reply)
+  end
+  M.clean(reply, request.secrets)
+  if call.ways.came then
+    call.ways.came(calls, call, reply)
+  end
+  if reply.status ~= "canceled" then
+    local ok, value = M.meaning(request, reply)
+    if not ok then
+      return failed(calls, call, reply, value)
+    end
+    tell_gate(calls, call, reply)
+    calls:settle(call, { reply = reply }, true, value)
+  elseif call.state == "canceling" then
+    calls:settle(call, { failed = { class = "canceled", message = "canceled" } })
+  end -- else the run stops: it stays open in the books, and is taken up on resume
+end
+
+return M

@@ -1,0 +1,160 @@
+-- run/call/transport.lua: calls that a transport has: what kinds of them share.
+--
+-- Sending may act: an intent is recorded before, and what was sent and not answered is repeated only where it may be.
+-- Knows queue and replies, no kind. Called by run/call/kind/http, command, host, session and local.lua.
+
+local files = require("skillrt.base.files")
+local message_of = require("skillrt.run.message")
+local places = require("skillrt.run.places")
+local record = require("skillrt.base.record")
+local reply_of = require("skillrt.run.call.reply")
+local secrets = require("skillrt.base.secrets")
+local soft_deadline = require("skillrt.run.call.soft_deadline")
+local steady = require("skillrt.run.steady")
+local views = require("skillrt.run.views")
+
+local M = {}
+
+-- Whether it is the first of its branch behind a cut of the journal, and may act. A branch that was begun behind a
+-- call made since is a new one.
+local function is_lost_maybe(call)
+  local cut, prefix = call.step.cut, call.branch.prefix
+  if not cut or call.idem or call.request.pure or cut[prefix] then
+    return false
+  end
+  local above, position = places.above(prefix)
+  while above do
+    local first = cut[above]
+    if math.type(first) == "integer" and first < position then
+      return false
+    end
+    above, position = places.above(above)
+  end
+  return true
+end
+
+---It is sent, once its limits have room and its agent's gate is open.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+function M.begin(calls, call)
+  if is_lost_maybe(call) then
+    calls:emit(call, { t = "call", kind = call.kind, to = record.printable(call.to), digest = call.digest,
+      key = calls:key_of(call.step, call.place) })
+    call.interrupted = true
+    reply_of.doubt(calls, call, "the end of the journal was cut off, so it may have been made already")
+  else
+    calls.queue:send(call)
+  end
+end
+
+---It was sent before the run stopped.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param open table  of the books
+function M.take_up(calls, call, open)
+  call.attempt = open.a or 1
+  local decision = open.decision
+  open.decision = nil
+  if decision then
+    call:become("unknown")
+    reply_of.decide(calls, call, decision)
+  elseif open.failed then -- its attempt was over, the next one waits
+    call.attempt = call.attempt + 1
+    local at = steady.at(calls.run, open.retry_at, open.failed.retry) -- clocks are put back
+    calls.queue:pace(call, at)
+    if call.request.gate and open.failed.class == "rate_limit" then
+      calls.queue:close(call.request.gate, at, open.failed.message)
+    end
+  elseif call.idem then
+    calls.queue:send(call)
+  else
+    local message = open.doubt and open.doubt.message
+    call.interrupted = true
+    reply_of.doubt(calls, call, message or "the run was interrupted before a reply", open.doubt ~= nil)
+  end
+end
+
+---The wait before an attempt is over, or the one at its agent's gate.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+function M.rang(calls, call)
+  local gate, queue = call.request.gate, calls.queue
+  if gate and queue.is_too_long(call, gate:left(steady.now())) then
+    local message = gate:why() or "its rate is used up"
+    calls:settle(call, { unsent = true, failed = { class = "rate_limit", message = message } })
+  else
+    queue:send(call)
+  end
+end
+
+-- The words that are sent to an agent, for people: a run goes on without them.
+local function keep_prompt(run, call)
+  local text = call.request.prompt
+  if text and run.skill.context ~= "memory" then
+    files.keep(run.work_dir, ("%s/%d-%s.md"):format(views.PROMPTS, call.step.number, call.place), secrets.clean(text))
+  end
+end
+
+---The task of a call that is sent now, and the record that it is.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@return table task
+function M.send(calls, call)
+  local request, run = call.request, calls.run
+  local reply_id = request.id and message_of.key(request.id) or nil
+  local task = setmetatable({ unwatched = run.unwatched, reply_id = reply_id }, { __index = request })
+  local entry = {
+    t = "call",
+    a = call.attempt > 1 and call.attempt or nil,
+    kind = call.kind,
+    to = record.printable(call.to),
+    key = calls:key_of(call.step, call.place),
+    digest = call.digest,
+    idem = call.idem or nil,
+    pure = request.pure,
+    label = request.label and record.printable(request.label),
+    phase = request.phase and record.printable(request.phase),
+  }
+  call.ways.fill(calls, call, task, entry)
+  calls:emit(call, entry)
+  if not calls.watching then
+    soft_deadline.watch(calls, call.step)
+  end
+  keep_prompt(run, call)
+  return task
+end
+
+---A program runs where the run was begun, wherever it is resumed.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param task table
+function M.set_folder(calls, call, task)
+  local run = calls.run
+  if call.request.argv and run.elsewhere then
+    task.cwd = files.join(run.books.cwd, call.request.cwd or ".")
+  end
+end
+
+---@type fun(calls: skillrt.Calls, call: skillrt.Call, reply: table)
+M.replied = reply_of.take
+
+---Nobody waits for it any more. What was sent and may act comes to its end by itself.
+---@param calls skillrt.Calls
+---@param call skillrt.Call
+---@param open table|nil  of the books
+---@return boolean gone
+function M.give_up(calls, call, open)
+  local state = call.state
+  if state == "due" then
+    calls.queue:withdraw(call)
+    return true
+  elseif state == "sent" and call.number and call.idem then
+    calls.queue:cancel(call)
+    return false
+  elseif state == "sent" and call.number or state == "canceling" or state == "unknown" then
+    return false
+  end
+  return not open or call.idem or open.failed ~= nil -- else it was sent before a crash: it is asked about
+end
+
+return M
