@@ -1,6 +1,6 @@
 -- skillrt-scm-1.rockspec: the LuaRocks face of the Makefile.
 --
--- Only Lua is named under `dependencies`. LPeg, lyaml, argparse and lua-cjson come from the
+-- Only Lua is named under `dependencies`. LPeg, lyaml and lua-cjson come from the
 -- system's packages on the machines this is made for, where LuaRocks does not see them: naming
 -- them would make it fetch and build second copies from the network. `make deps` installs them,
 -- and a program that misses one is told so by name when it requires skillrt.

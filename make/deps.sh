@@ -37,7 +37,6 @@ for group in "$@"; do
     need lua-zlib module zlib
     need lua-lpeg module lpeg
     need lua-yaml module lyaml
-    need lua-argparse module argparse
     need lua-cjson module cjson
     ;;
   test) # the demo and the specs run workflow scripts, and look at real sources with cppcheck and luacheck
@@ -83,7 +82,7 @@ done
 
 if ! command -v apt-get >/dev/null 2>&1; then
   echo "deps: this system has no apt-get, so nothing was installed. Install what the lines above" >&2
-  echo "deps: name (Lua 5.4, libuv, libcurl, LPeg, lyaml, argparse, lua-cjson ...), then run make again." >&2
+  echo "deps: name (Lua 5.4, libuv, libcurl, LPeg, lyaml, lua-cjson ...), then run make again." >&2
   exit 1
 fi
 if [ "$(id -u)" = 0 ]; then

@@ -1,25 +1,16 @@
 # static.mk: one program that needs no library but the C library. Included by the Makefile.
 #
-# Lua, libuv, zlib, LPeg, lyaml's parser and lua-cjson are linked in, argparse is embedded. libcurl is not: HTTP is
+# Lua, libuv, zlib, LPeg, lyaml's parser and lua-cjson are linked in. libcurl is not: HTTP is
 # the module lib/skillrt/http.so beside the program, which takes libuv from it and libcurl from the system.
 
 STATIC := $(BUILD)/static
-ALONE  := $(STATIC)/src
 .PHONY: static
 static: $(STATIC)/skillrt $(STATIC)/lib/skillrt/http.so ## build a program that runs where no library is installed, in build/release/static
 
-$(STATIC)/embedded.c: $(BUILD)/embedded.c
-	@rm -rf $(ALONE) && mkdir -p $(ALONE)
-	@cp -R lua strategies templates csrc/embed.lua csrc/started.txt $(ALONE)
-	@cp "$$($(LUA) -e 'print(package.searchpath("argparse", package.path))')" $(ALONE)/lua/argparse.lua
-	$(call say,EMBED)cd $(ALONE) && $(LUA) embed.lua $(EMBED_$(MODE)) \
-	  $$(find lua strategies templates -type f | LC_ALL=C sort) > $(CURDIR)/$@
-$(STATIC)/embedded.o: $(STATIC)/embedded.c
-	$(call say,CC)$(COMPILE) -c $< -o $@
 $(STATIC)/main.o: csrc/main.c $(BUILD)/flags | $(NEED)
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) -DSKILLRT_BUNDLED -MMD -MP -c $< -o $@
-STATIC_O = $(STATIC)/main.o $(STATIC)/embedded.o $(filter-out $(BUILD)/csrc/main.o $(BUILD)/embedded.o,$(MAIN_O) $(CORE_O))
+STATIC_O = $(STATIC)/main.o $(filter-out $(BUILD)/csrc/main.o,$(MAIN_O) $(CORE_O))
 $(STATIC)/skillrt: $(STATIC_O)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -Wl,-E -Wl,-Bstatic \
 	  $(addprefix -l$(LUAPC)-,lpeg yaml cjson) -lyaml -l$(LUAPC) -l:libuv_a.a -lz -Wl,-Bdynamic -lm -ldl -lpthread -o $@

@@ -10,7 +10,6 @@ local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
 local ordered = require("skillrt.base.ordered")
-local single = require("skillrt.base.single")
 local system = require("skillrt.base.system")
 
 local M = {}
@@ -234,19 +233,12 @@ end
 
 -- ---- an environment ----
 
--- Where there are many scripts, each has what it changed of a library, and sees the rest through it.
+-- What each library looks like from a script, which has what it changed of it and sees the rest through it.
 local behind = {}
 
-local function copy_of(library)
-  if single.many then
-    behind[library] = behind[library] or { __index = library }
-    return setmetatable({}, behind[library])
-  end
-  local copy = {}
-  for name, value in pairs(library) do
-    copy[name] = value
-  end
-  return copy
+local function view_of(library)
+  behind[library] = behind[library] or { __index = library }
+  return setmetatable({}, behind[library])
 end
 
 -- Methods of texts are looked up in Lua's own table: what a script adds to `string` is added there, what it
@@ -258,19 +250,7 @@ local function add_text(list, name, value)
   end
 end
 
-local TEXTS <const> = { __newindex = add_text }
-local TEXTS_OF_MANY <const> = { __newindex = add_text, __index = string }
-
-local function texts()
-  local own = {}
-  if single.many then
-    return setmetatable(own, TEXTS_OF_MANY)
-  end
-  for name, value in pairs(string) do
-    own[name] = value
-  end
-  return setmetatable(own, TEXTS)
-end
+behind[string] = { __newindex = add_text, __index = string }
 
 local function write(...) -- the same: `io.write` may have been taken over
   return io.write(...)
@@ -287,19 +267,10 @@ local function functions_of(env)
   return env
 end
 
--- What scripts find of these functions where there are many: each has what it changed.
-local shared
-
 local function globals()
-  local env = {}
-  if single.many then
-    shared = shared or { __index = functions_of({}) }
-    setmetatable(env, shared).arg = _G.arg
-  else
-    functions_of(env)
-  end
+  local env = functions_of({})
   for _, name in ipairs(LIBRARIES) do
-    env[name] = name == "string" and texts() or copy_of(_G[name])
+    env[name] = view_of(_G[name])
   end
   env.io.write = write
   env._G = env

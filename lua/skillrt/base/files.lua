@@ -118,25 +118,6 @@ function M.lasts(skill)
   return skill.durability == "power" and skill.context ~= "memory"
 end
 
-local MAGIC = "[%^%$%(%)%%%.%[%]%+%-]"
-
--- "**/" is any number of folders, "*" and "?" stay inside a name.
-local function glob_pattern(glob)
-  local out = glob:gsub(MAGIC, "%%%0"):gsub("%*%*/", "\1"):gsub("%*%*", "\2")
-  out = out:gsub("%*", "[^/]*"):gsub("%?", "[^/]"):gsub("\2", ".*")
-  return out
-end
-
--- "\1" (a "**/") may stand for nothing, so each is tried both ways.
-local function matches(pattern, name)
-  local at = pattern:find("\1", 1, true)
-  if not at then
-    return name:find("^" .. pattern .. "$") ~= nil
-  end
-  local head, tail = pattern:sub(1, at - 1), pattern:sub(at + 1)
-  return matches(head .. tail, name) or matches(head .. ".*/" .. tail, name)
-end
-
 local function walk(base, folder, depth, found, visit)
   if depth > 64 then
     return nil, base .. "/" .. folder .. ": more than 64 folders deep", "limit"
@@ -163,17 +144,15 @@ local function walk(base, folder, depth, found, visit)
 end
 
 ---The files below `base` that match, sorted, relative to `base`. Links are not followed and
----.git is left out. `**/` stands for any folders, `*` and `?` for characters of one name.
+---.git is left out. What patterns are, says wildcard.lua.
 ---@param base string
 ---@param pattern string
 ---@return string[]|nil files
 ---@return string? message
 ---@return string? code
 function M.glob(base, pattern)
-  local wanted, found = glob_pattern(pattern), {}
-  local ok, message, code = walk(base, "", 0, found, function(name)
-    return matches(wanted, name)
-  end)
+  local found = {}
+  local ok, message, code = walk(base, "", 0, found, require("skillrt.base.wildcard").compile(pattern))
   if not ok then
     return nil, message, code
   end

@@ -5,7 +5,6 @@
 -- to write the same however many hold it. A change also marks the cells on the way down to it, so
 -- that what did not change is told from what did. Lists only grow in place. Knows no states.
 
-local single = require("skillrt.base.single")
 
 local M = {}
 
@@ -32,10 +31,11 @@ local SWEEP_LEAST <const> = 1024
 ---@field cells table<table, table<any, table>>  per cell: n, and n / 2 times an epoch and a value
 ---@field kept integer            old values in `cells`
 local Versions = {}
+Versions.__index = Versions
 
 ---@return skillrt.Versions
 function M.new()
-  return single.of(Versions, { epoch = 0, holders = 0, held = {}, cells = {}, kept = 0, sweep_at = SWEEP_LEAST })
+  return setmetatable({ epoch = 0, holders = 0, held = {}, cells = {}, kept = 0, sweep_at = SWEEP_LEAST }, Versions)
 end
 
 -- Where the value lies that a snapshot of this epoch sees; nil: what is there now.

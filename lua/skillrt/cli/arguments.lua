@@ -1,8 +1,10 @@
--- cli/arguments.lua: a command line read by the command's own table of arguments and options.
+-- cli/arguments.lua: a command line read by the command's own table of arguments and options: words, --flag,
+-- --option VALUE or --option=VALUE, -o VALUE or -oVALUE, and after `--` only words.
 --
--- argparse reads it and says what is wrong with it. Loading argparse takes longer than a small run, so the plain
--- forms (--flag, --option VALUE, words) are read here first, from the same table; whatever is not plain and right is
--- left to argparse. Called by cli/init.lua.
+-- lua-argparse would do the same, but takes longer to load than a small run to end (9 of 34 million instructions).
+-- Called by cli/init.lua.
+
+local names = require("skillrt.base.names")
 
 local M = {}
 
@@ -10,111 +12,104 @@ local function key_of(name)
   return (name:lower():gsub("-", "_"))
 end
 
-local function set(args, option, value)
-  local key = key_of(option.name)
-  if not option.many then
-    args[key] = value
-    return
-  end
-  args[key] = args[key] or {}
-  table.insert(args[key], value)
-end
-
-local function is_choice(option, value)
-  for _, choice in ipairs(option.choices or { value }) do
-    if choice == value then
-      return true
+local function options_of(command)
+  local all = {}
+  for _, option in ipairs(command.options) do
+    all["--" .. option.name] = option
+    if option.short then
+      all["-" .. option.short] = option
     end
   end
-  return false
+  return all
 end
 
----The arguments where the line is plain and right; nil: ask argparse.
----@param command skillrt.Command
----@param argv string[]
----@return table|nil args
-function M.plain(command, argv)
-  local args, words, by_name, i = {}, {}, {}, 1
-  for _, option in ipairs(command.options) do
-    by_name["--" .. option.name] = option
-    by_name["-" .. (option.short or "-" .. option.name)] = option
+-- A word that begins with a dash: its option, and the value that is part of it.
+local function option_of(all, word)
+  local name, value = word:match("^(%-%-[^=]+)=(.*)$")
+  if not name and word:find("^%-[^-].") then
+    name, value = word:sub(1, 2), word:sub(3)
   end
+  name = name or word
+  if all[name] then
+    return all[name], value
+  end
+  local near = names.nearest(name, all)
+  return nil, ("unknown option '%s'%s"):format(name, near and (" (did you mean '%s'?)"):format(near) or "")
+end
+
+-- Puts an option into the arguments; what is wrong with it.
+local function set(args, option, value)
+  local key, shown = key_of(option.name), "option '--" .. option.name .. "'"
+  if option.value == nil and value then
+    return shown .. " takes no value"
+  elseif option.value and not value then
+    return ("%s needs a value: %s"):format(shown, option.value)
+  elseif not option.many and args[key] ~= nil then
+    return shown .. " is given twice"
+  end
+  local known = not option.choices
+  for _, choice in ipairs(option.choices or {}) do
+    known = known or choice == value
+  end
+  if not known then
+    return ("%s must be one of %s, not %s"):format(shown, table.concat(option.choices, ", "), names.show(value))
+  end
+  if option.many then
+    args[key] = args[key] or {}
+    table.insert(args[key], value)
+  else
+    args[key] = value or true
+  end
+end
+
+-- Gives the words to the command's arguments, in order; what is wrong with them.
+local function set_words(args, command, words)
+  for n, argument in ipairs(command.arguments) do
+    if not words[n] and not argument.optional then
+      return ("missing argument '%s'"):format(argument.name)
+    end
+    args[key_of(argument.name)] = argument.many and words[n] and table.move(words, n, #words, 1, {}) or words[n]
+  end
+  local last = command.arguments[#command.arguments]
+  if #words > #command.arguments and not (last and last.many) then
+    return ("too many arguments: %s"):format(names.show(words[#command.arguments + 1]))
+  end
+end
+
+-- The arguments of a command line; nil and what is wrong with it.
+local function parsed(command, argv)
+  local args, words, all, i = { rest = {} }, {}, options_of(command), 1
   while i <= #argv do
     local word = argv[i]
-    local option = by_name[word]
-    if not option then
-      if word:sub(1, 1) == "-" then
-        return nil
+    if word == "--" then
+      local behind = table.move(argv, i + 1, #argv, 1, {})
+      if command.rest then -- handed on to the script
+        args.rest = behind
+      else
+        table.move(behind, 1, #behind, #words + 1, words)
       end
-      words[#words + 1] = word
-    elseif not option.many and args[key_of(option.name)] ~= nil then
-      return nil
-    elseif option.value then
-      i = i + 1
-      local value = argv[i]
-      if not value or value:sub(1, 1) == "-" or not is_choice(option, value) then
-        return nil
+      break
+    elseif word:find("^%-.") then
+      local option, value = option_of(all, word)
+      if not option then
+        return nil, value
+      elseif option.value and not value and argv[i + 1] and not argv[i + 1]:find("^%-.") then
+        i, value = i + 1, argv[i + 1]
       end
-      set(args, option, value)
+      local problem = set(args, option, value)
+      if problem then
+        return nil, problem
+      end
     else
-      set(args, option, true)
+      words[#words + 1] = word
     end
     i = i + 1
   end
-  local last, needed = command.arguments[#command.arguments], 0
-  for _, argument in ipairs(command.arguments) do
-    needed = needed + (argument.optional and 0 or 1)
-  end
-  if #words < needed or (#words > #command.arguments and not (last and last.many)) then
-    return nil
-  end
-  for n, argument in ipairs(command.arguments) do
-    local some = argument.many and words[n] and table.move(words, n, #words, 1, {})
-    args[key_of(argument.name)] = some or words[n]
+  local problem = set_words(args, command, words)
+  if problem then
+    return nil, problem
   end
   return args
-end
-
----The argparse parser of a command; raises where argparse is not installed.
----@param command skillrt.Command
----@return table parser
-function M.parser(command)
-  local argparse = require("argparse")
-  local parser = argparse("skillrt " .. command.name, command.summary .. ".")
-  parser:add_help(false):help_max_width(80):help_description_margin(26)
-  for _, argument in ipairs(command.arguments) do
-    local count = argument.many and (argument.optional and "*" or "+") or argument.optional and "?" or 1
-    parser:argument(argument.name, argument.help):target(key_of(argument.name)):args(count)
-  end
-  for _, option in ipairs(command.options) do
-    local one
-    if option.value then
-      local names = (option.short and "-" .. option.short .. " " or "") .. "--" .. option.name
-      one = parser:option(names):argname(option.value):target(key_of(option.name))
-    else
-      one = parser:flag("--" .. option.name)
-    end
-    if option.many then
-      one:count("*")
-    end
-    if option.choices then
-      one:choices(option.choices)
-    end
-  end
-  return parser
-end
-
--- What stands behind "--" is handed on to the script.
-local function split_rest(command, argv)
-  if not command.rest then
-    return argv, {}
-  end
-  for i, word in ipairs(argv) do
-    if word == "--" then
-      return table.move(argv, 1, i - 1, 1, {}), table.move(argv, i + 1, #argv, 1, {})
-    end
-  end
-  return argv, {}
 end
 
 local function wants_help(argv)
@@ -128,39 +123,18 @@ local function wants_help(argv)
   return false
 end
 
--- A flag given twice, an empty list: as argparse has it, made as plain() has it.
-local function tidy(command, args)
-  for _, option in ipairs(command.options) do
-    local key = key_of(option.name)
-    if option.many and args[key] and #args[key] == 0 then
-      args[key] = nil
-    end
-  end
-  return args
-end
-
 ---@param command skillrt.Command
 ---@param argv string[]
----@return table|nil args  by lower-case name; `rest`: what follows "--"
+---@return table|nil args  by lower-case name; `rest`: what follows "--", where the command hands it on
 ---@return integer? code   where there is nothing to run
 function M.read(command, argv)
-  local words, rest = split_rest(command, argv)
-  if wants_help(words) then
-    return nil, require("skillrt.cli.help").command(command, words)
+  if wants_help(argv) then
+    return nil, require("skillrt.cli.help").command(command, argv)
   end
-  local args = M.plain(command, words)
+  local args, problem = parsed(command, argv)
   if not args then
-    local found, parser = pcall(M.parser, command)
-    if not found then
-      return nil, require("skillrt.cli.help").wrong(command, "the command line is not understood")
-    end
-    local ok, parsed = parser:pparse(words)
-    if not ok then
-      return nil, require("skillrt.cli.help").wrong(command, parsed)
-    end
-    args = tidy(command, parsed)
+    return nil, require("skillrt.cli.help").wrong(command, problem)
   end
-  args.rest = rest
   return args
 end
 

@@ -16,7 +16,6 @@ local names = require("skillrt.base.names")
 local open = require("skillrt.document.open")
 local questions = require("skillrt.run.questions")
 local runner = require("skillrt.run.runner")
-local single = require("skillrt.base.single")
 local script_of = require("skillrt.document.script")
 local skill_of = require("skillrt.skill")
 local trust = require("skillrt.document.trust")
@@ -201,7 +200,6 @@ end
 ---@return string? message
 ---@return string? code
 function M.open(options)
-  single.many = options.shared
   local settings, problem = settings_of(options)
   if not settings then
     return nil, problem

@@ -1,8 +1,6 @@
 -- expr/tree.lua: makes the nodes that grammar.lua documents: precedence, extents, scopes, depth.
 -- Knows no text patterns and no values. Called by grammar.lua while it parses.
-
--- Loaded with the first complaint.
-local complaint = setmetatable({}, { __index = function(_, key) return require "skillrt.expr.complaint"[key] end })
+local complaint = require "skillrt.expr.complaint"
 
 local M = {}
 

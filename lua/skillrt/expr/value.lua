@@ -3,9 +3,7 @@
 -- array or an object. Tables are only read by indexing, `#` and pairs, so read-only views work.
 -- Knows nothing of syntax. Called by compile.lua, explain.lua and analyse.lua.
 local number = require "skillrt.expr.number"
-
--- Loaded with the first string that is looked into.
-local utf16 = setmetatable({}, { __index = function(_, key) return require "skillrt.expr.utf16"[key] end })
+local utf16 = require "skillrt.expr.utf16"
 
 local M = {}
 

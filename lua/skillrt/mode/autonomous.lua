@@ -10,7 +10,6 @@ local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
 local question_of = require("skillrt.skill.question")
-local single = require("skillrt.base.single")
 local state = require("skillrt.skill.state")
 local strategy = require("skillrt.skill.strategy")
 local when = require("skillrt.skill.when")
@@ -22,6 +21,7 @@ local EACH_STEP = { "iteration_count", "current_action" } -- what the runtime se
 
 ---@class skillrt.Autonomous
 local Autonomous = {}
+Autonomous.__index = Autonomous
 
 local function is_spent(books, one)
   return (books.runs[one.id] or 0) >= one.max_runs or books.given_up[one.id] ~= nil
@@ -51,7 +51,7 @@ end
 ---@param ctx table     what strategies see
 ---@return skillrt.Autonomous
 function M.new(skill, books, ctx)
-  local self = single.of(Autonomous, {
+  local self = setmetatable({
     skill = skill,
     books = books,
     ctx = ctx,
@@ -62,7 +62,7 @@ function M.new(skill, books, ctx)
     state = books.state,
     root = books.state.root, -- the same table all the time
     seen = state.view(books.state.root), -- what the strategy sees of it
-  })
+  }, Autonomous)
   ctx.ask = may_ask(books)
   if skill.goal then
     ctx.plan = require("skillrt.mode.planned").of(self)

@@ -8,7 +8,6 @@ local fatal = require("skillrt.base.fatal")
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")
 local repeats = require("skillrt.mode.repeats")
-local single = require("skillrt.base.single")
 local state_of = require("skillrt.skill.state")
 local when = require("skillrt.skill.when")
 
@@ -16,14 +15,15 @@ local M = {}
 
 ---@class skillrt.MachineMode
 local Machine = {}
+Machine.__index = Machine
 
 ---@param skill table   normal form
 ---@param books skillrt.Books
 ---@param ctx table     what a route that is a function sees
 ---@return skillrt.MachineMode
 function M.new(skill, books, ctx)
-  local self = single.of(Machine, { skill = skill, machine = skill.machine, books = books, ctx = ctx, routes = {},
-    by_id = {}, one = {}, picked = false })
+  local self = setmetatable({ skill = skill, machine = skill.machine, books = books, ctx = ctx, routes = {},
+    by_id = {}, one = {}, picked = false }, Machine)
   for _, one in ipairs(skill.actions) do
     self.by_id[one.id] = one
   end

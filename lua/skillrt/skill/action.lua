@@ -11,9 +11,6 @@ local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local ends = require("skillrt.skill.ends")
 
--- Loaded when the first action promises something.
-local effect = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.effect")[key] end })
-
 expr.null, expr.is_array = json.null, json.is_array
 
 local M = {}
@@ -319,7 +316,7 @@ local function common(definition, fields, index, where)
   end
   action.reads = reads
   if #action.effects > 0 then
-    action.effects, message = effect.list(action.effects)
+    action.effects, message = require("skillrt.skill.effect").list(action.effects)
   end
   if not action.effects then
     return nil, where .. ": " .. message
@@ -380,7 +377,7 @@ end
 ---@return skillrt.Effect[]?
 ---@return string? message
 function M.effects(list)
-  return effect.list(list)
+  return require("skillrt.skill.effect").list(list)
 end
 
 return M

@@ -18,8 +18,10 @@ local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
 local terminate = require("skillrt.skill.terminate")
 
--- Loaded when the first agent is met: a skill of functions only starts without it.
-local agent = setmetatable({}, { __index = function(_, key) return require("skillrt.agent")[key] end })
+-- A skill of functions only starts without agents.
+local function check_agent(one, where)
+  return require("skillrt.agent").check(one, where)
+end
 
 local M = {}
 
@@ -158,7 +160,7 @@ local function check_agents(skill, where)
     if not id then
       return ("agent %s: its name %s"):format(names.show(name), problem)
     end
-    local checked, message = agent.check(skill.agents[name], ('%s: agent "%s"'):format(where, name))
+    local checked, message = check_agent(skill.agents[name], ('%s: agent "%s"'):format(where, name))
     if not checked then
       return message:sub(#where + 3)
     end
@@ -175,7 +177,7 @@ local function adopt_agent(skill, one, where)
     return nil
   end
   local name = one.id .. ".agent"
-  local checked, message = agent.check(one.agent, ('%s: "%s": agent'):format(where, one.id))
+  local checked, message = check_agent(one.agent, ('%s: "%s": agent'):format(where, one.id))
   if not checked then
     return message:sub(#where + 3)
   end

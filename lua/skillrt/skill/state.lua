@@ -5,7 +5,6 @@
 
 local json = require("skillrt.base.json")
 local patch_of = require("skillrt.skill.patch")
-local single = require("skillrt.base.single")
 local versions = require("skillrt.base.versions")
 local view = require("skillrt.base.readonly")
 local null, snapshots = json.null, view.snapshots
@@ -37,6 +36,7 @@ end
 ---@field taken_at integer                  the revision of the last take_dirty
 ---@field changed { n: integer, [integer]: string }  keys changed since then, as far as n
 local State = {}
+State.__index = State
 
 ---What is done with trees of values, whoever has them (patch.lua).
 M.copy, M.equal, M.merge, M.diff = patch_of.copy, equal, patch_of.merge, patch_of.diff
@@ -62,7 +62,7 @@ end
 ---@param initial table<string, any>  copied deeply
 ---@return skillrt.State
 function M.new(initial)
-  local self = single.of(State, {
+  local self = setmetatable({
     root = M.copy(initial),
     revision = 0,
     progress = 0,
@@ -74,7 +74,7 @@ function M.new(initial)
     hashed_at = {},
     past = versions.new(),
     ignored = {},
-  })
+  }, State)
   for key in pairs(self.root) do
     touch(self, key)
   end

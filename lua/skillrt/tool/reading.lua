@@ -6,7 +6,7 @@
 local looking = require("skillrt.tool.looking")
 local regex = require("skillrt.tool.regex")
 local roots_of = require("skillrt.tool.roots")
-local wildcard = require("skillrt.tool.wildcard")
+local wildcard = require("skillrt.base.wildcard")
 
 local M = {}
 

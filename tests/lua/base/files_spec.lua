@@ -45,7 +45,11 @@ describe("a glob", function()
     assert.same({ "sub/deep/e%.txt" }, files.glob(base, "**/e%.txt"))
     assert.same({ "sub/c.c", "sub/deep/d.c" }, files.glob(base, "sub/**.c"))
     assert.same({ "sub/deep/d.c" }, files.glob(base, "**/deep/**/*.c"))
+    assert.same({ "a.c", "b.h" }, files.glob(base, "{a,b}.?"))
     assert.same({}, files.glob(base, "*.none"))
+    local before = os.clock() -- each "**/" once doubled the time
+    assert.same({}, files.glob(base, ("**/"):rep(200) .. "x" .. ("**/*a*"):rep(50)))
+    assert.is_true(os.clock() - before < 1)
   end)
 
   it("says what is wrong with a folder that is not there", function()

@@ -1,34 +1,51 @@
--- cli_arguments_spec.lua: the small reader of plain command lines agrees with argparse, and both
--- with the table of options; --set becomes input.
+-- cli_arguments_spec.lua: command lines are read by the commands' tables of options; --set becomes input.
 local arguments = require "skillrt.cli.arguments"
 local exit_codes = require "skillrt.cli.exit_codes"
 local help = require "skillrt.cli.help"
 local settings = require "skillrt.cli.settings"
 
 describe("cli.arguments", function()
-  it("reads a plain command line as argparse does, or leaves it to argparse", function()
-    math.randomseed(3)
-    local plain = 0
-    for _, command in ipairs(help.commands()) do
-      local parser = arguments.parser(command)
-      local words = { "a", "b.lua", "--", "-x", "power", "process", "", "k=v", "--nope", "retry" }
-      for _, option in ipairs(command.options) do words[#words + 1] = "--" .. option.name end
-      for _ = 1, 600 do
-        local argv = {}
-        for i = 1, math.random(0, 5) do argv[i] = words[math.random(#words)] end
-        local args = arguments.plain(command, argv)
-        if args then
-          plain = plain + 1
-          local ok, parsed = parser:pparse(argv)
-          assert.is_true(ok, table.concat(argv, " ") .. ": " .. tostring(parsed))
-          for key, value in pairs(parsed) do
-            if type(value) == "table" and #value == 0 then parsed[key] = nil end
-          end
-          assert.same(parsed, args)
-        end
-      end
+  local try = { name = "try", summary = "tries",
+    arguments = { { name = "SCRIPT" }, { name = "WORD", many = true, optional = true } },
+    options = { { name = "work-dir", value = "DIR" }, { name = "set", value = "K=V", many = true },
+      { name = "durability", value = "HOW", choices = { "power", "process" } },
+      { name = "output", short = "o", value = "FILE" }, { name = "quiet" } } }
+
+  local function read(line, one)
+    local argv = {}
+    for word in line:gmatch "%S+" do argv[#argv + 1] = word end
+    return arguments.read(one or try, argv)
+  end
+
+  it("reads words, flags, and options in every form", function()
+    assert.same({ script = "s.lua", word = { "a", "b" }, quiet = true, work_dir = "w", set = { "k=v", "n=1" }, rest = {} },
+      read "--quiet s.lua --set k=v a --work-dir w b --set=n=1")
+    assert.same({ script = "s.lua", output = "-f", work_dir = "", durability = "process", rest = {} },
+      read "-o-f --work-dir= --durability process s.lua")
+    assert.same({ script = "-", output = "f", rest = {} }, read "-o f -")
+    assert.same({ script = "--quiet", word = { "--" }, rest = {} }, read "-- --quiet --")
+    local handing = setmetatable({ rest = "ARGS" }, { __index = try })
+    assert.same({ script = "s.lua", rest = { "--quiet", "--", "x" } }, read("s.lua -- --quiet -- x", handing))
+  end)
+
+  it("says what is wrong with a line, and with which word", function()
+    local stderr, said = io.stderr, nil
+    local _ <close> = setmetatable({}, { __close = function() io.stderr = stderr end }) -- luacheck: ignore
+    io.stderr = { write = function(_, text) said = said .. text end } -- luacheck: ignore
+    local one = { name = "try", summary = "tries", options = try.options, arguments = { { name = "SCRIPT" } } }
+    for line, message in pairs {
+      ["s --work-dri w"] = "unknown option '--work-dri' (did you mean '--work-dir'?)", ["s -x"] = "unknown option '-x'",
+      ["s --work-dir"] = "option '--work-dir' needs a value: DIR", ["s --work-dir --quiet"] = "needs a value: DIR",
+      ["s --quiet --quiet"] = "option '--quiet' is given twice", ["s --quiet=1"] = "takes no value",
+      ["s --durability no"] = "option '--durability' must be one of power, process, not \"no\"",
+      ["s t"] = "too many arguments: \"t\"", ["--quiet"] = "missing argument 'SCRIPT'",
+    } do
+      said = ""
+      local args, code = read(line, one)
+      assert.is_nil(args, line)
+      assert.equal(exit_codes.usage, code)
+      assert.truthy(said:find(message, 1, true), line .. ": " .. said)
     end
-    assert.is_true(plain > 100, "only " .. plain .. " plain lines")
   end)
 
   it("shows every command, option, argument and exit code in the help", function()

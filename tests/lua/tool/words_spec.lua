@@ -3,7 +3,7 @@ require "tests.support.json_shim"
 local json = require "skillrt.base.json"
 local regex = require "skillrt.tool.regex"
 local tool = require "skillrt.tool"
-local wildcard = require "skillrt.tool.wildcard"
+local wildcard = require "skillrt.base.wildcard"
 local words = require "skillrt.tool.words"
 
 describe("the words of a command", function()
