@@ -108,24 +108,8 @@ function Agent:reads_prompt() -- luacheck: no self
   return true
 end
 
----How it is talked to.
----@param ctx table
----@param task skillrt.Task
----@return skillrt.Conversation|nil
----@return string? message
-function Agent:conversation(ctx, task)
-  return conversation.prompts(self, ctx, task)
-end
-
----Performs a task.
----@param ctx table
----@param task skillrt.Task
----@return skillrt.Outcome|nil outcome
----@return string? message
----@return skillrt.FailureClass? class
-function Agent:perform(ctx, task)
-  return conversation.perform(self, ctx, task)
-end
+---How it is talked to, and the loop that does so; a kind may have its own.
+Agent.conversation, Agent.perform = conversation.prompts, conversation.perform
 
 ---What a reply says that is a failure: in its own words, where it has any.
 ---@param reply table|nil
