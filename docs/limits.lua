@@ -1,10 +1,9 @@
--- limits.lua: writes the table of limits (lua/skillrt/skill/limits.lua) where people and editors read it:
--- make limits
+-- limits.lua: writes the limits (lua/skillrt/skill/limit/) where people and programs read them: make limits
 --
--- docs/scripting.md has it between two marks, docs/schema/skill-config.schema.json as the properties of
--- x_skillrt.limits. tests/lua/skill/limits_spec.lua checks that both are current.
+-- docs/scripting.md has them between two marks, docs/schema/skill-config.schema.json as the properties of
+-- x_skillrt.limits, examples/systemd as exit codes. tests/lua/skill/limits_spec.lua checks that all are current.
 
-package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
+local exit_codes = require "skillrt.cli.exit_codes"
 local limits = require "skillrt.skill.limits"
 
 local M = {}
@@ -66,13 +65,25 @@ local function between(text, from, to, new)
   return text:sub(1, first) .. new .. text:sub(last)
 end
 
+-- The exit codes that a service takes in one way.
+local function codes(service)
+  local list = {}
+  for _, row in ipairs(exit_codes.TABLE) do
+    list[#list + 1] = row.service == service and row.code or nil
+  end
+  return table.concat(list, " ")
+end
+
 ---The pages as they have to be: path and text.
 ---@param read fun(path: string): string
 ---@return table<string, string>
 function M.pages(read)
   local scripting, schema = "docs/scripting.md", "docs/schema/skill-config.schema.json"
+  local unit = "examples/systemd/skillrt@.service"
   return {
     [scripting] = between(read(scripting), "<!-- limits: written by make limits -->\n", "<!-- end -->", M.table()),
+    [unit] = between(between(read(unit), "\nSuccessExitStatus=", "\n", codes("success")),
+      "\nRestartPreventExitStatus=", "\n", codes(nil)),
     [schema] = between(between(read(schema), '"limits": {\n          "type": "object",\n          "properties": ',
       '\n        },\n        "timeouts_s"', M.schema(false)),
       '"Limits of one action or phase.",\n      "properties": ', "\n    },\n", M.schema(true)),

@@ -135,8 +135,8 @@ requirements: ## write docs/requirements.md from the tests' own names
 	@$(LUA) tests/requirements.lua > docs/requirements.md.new || { rm docs/requirements.md.new; exit 1; }
 	mv docs/requirements.md.new docs/requirements.md
 .PHONY: limits
-limits: ## write the limits into docs/schema and docs/scripting.md from their table
-	$(LUA) docs/limits.lua
+limits: all ## write the limits into docs/schema, docs/scripting.md and examples/systemd from their files
+	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/limits.lua
 .PHONY: schemas
 schemas: all ## write the schemas of documents in YAML and docs/schema/catalog.json from the table of their keys
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) docs/schemas.lua

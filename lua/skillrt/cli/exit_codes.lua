@@ -1,17 +1,24 @@
 -- cli/exit_codes.lua: the one table of exit codes, and which of them an end of a run has.
 --
--- Those of limits come from skill/limits.lua. Shown by --help and the manual.
+-- Those of limits come from skill/limit/. Shown by --help and the manual; `make limits` writes those of the unit for
+-- systemd.
 
 local limits = require("skillrt.skill.limits")
 
 local M = {}
 
----@type { code: integer, name: string, text: string }[]
+---@class skillrt.ExitCode
+---@field code integer
+---@field name string
+---@field text string
+---@field service "success"|"again"|nil  to a service it is no failure; or is worth another try; nil: it waits for a person
+
+---@type skillrt.ExitCode[]
 M.TABLE = {
-  { code = 0, name = "completed", text = "the run completed; or what was asked for was shown" },
+  { code = 0, name = "completed", service = "again", text = "the run completed; or what was asked for was shown" },
   { code = 1, name = "failed", text = "the run failed" },
   { code = 2, name = "usage", text = "nothing was done: wrong usage, a bad script or an unusable directory" },
-  { code = 3, name = "person", text = "paused: waits for a person's answer or decision" },
+  { code = 3, name = "person", service = "success", text = "paused: waits for a person's answer or decision" },
   { code = 4, name = "aborted", text = "the run was aborted" },
   { code = 5, name = "paused", text = "paused for another reason: blocked, a full disk" },
   { code = 6, name = "busy", text = "another process holds the run" },
@@ -19,11 +26,15 @@ M.TABLE = {
   { code = 8, name = "changed",
     text = "refused: the script, a prompt, a strategy or state.json was changed; or a stranger's code is not trusted" },
   { code = 9, name = "answered", text = "the answer was not taken: another one was, or the question is over" },
-  { code = 70, name = "internal", text = "a fault of skillrt itself" },
-  { code = 74, name = "output", text = "all went well, but not all of the output could be written" },
-  { code = 129, name = "hung_up", text = "stopped by SIGHUP; skillrt resume goes on with the run" },
-  { code = 130, name = "interrupted", text = "stopped by SIGINT; skillrt resume goes on with the run" },
-  { code = 143, name = "terminated", text = "stopped by SIGTERM; skillrt resume goes on with the run" },
+  { code = 70, name = "internal", service = "again", text = "a fault of skillrt itself" },
+  { code = 74, name = "output", service = "again",
+    text = "all went well, but not all of the output could be written" },
+  { code = 129, name = "hung_up", service = "success",
+    text = "stopped by SIGHUP; skillrt resume goes on with the run" },
+  { code = 130, name = "interrupted", service = "success",
+    text = "stopped by SIGINT; skillrt resume goes on with the run" },
+  { code = 143, name = "terminated", service = "success",
+    text = "stopped by SIGTERM; skillrt resume goes on with the run" },
 }
 
 for _, row in ipairs(M.TABLE) do

@@ -3,7 +3,7 @@
 -- Reads the books, changes nothing in them: an action that is done moves the machine (run/moves.lua), and a state
 -- that is terminal ends the run. Called by the scheduler.
 
-local edges_of = require("skillrt.skill.machine_edges")
+local edges_of = require("skillrt.skill.limit.edges")
 local fatal = require("skillrt.base.fatal")
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")

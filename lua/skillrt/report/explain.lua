@@ -4,7 +4,7 @@
 -- Nothing of it is recorded but the reason of a strategy. Knows skills, books and conditions. Called by
 -- cli/command/explain.lua.
 
-local edges_of = require("skillrt.skill.machine_edges")
+local edges_of = require("skillrt.skill.limit.edges")
 local files = require("skillrt.base.files")
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")

@@ -21,6 +21,7 @@ local back = later("skillrt.run.books.back")
 local calls = later("skillrt.run.books.calls")
 local repeats = later("skillrt.mode.repeats")
 local lifecycle = later("skillrt.run.books.lifecycle")
+local same_failures = require("skillrt.skill.limit.same_failures")
 local machine = later("skillrt.run.books.machine")
 local moments = later("skillrt.run.books.moments")
 local phased = later("skillrt.run.books.phased")
@@ -112,7 +113,7 @@ function apply.fail(self, record)
     keep_values(step, record.rec)
   end
   table.insert(own(step, "failures"), record)
-  lifecycle.again(self, step, record)
+  same_failures.count(self, step.id, record)
   if record.retry then
     self.retries = (self.retries or 0) + 1
     step.attempt = record.attempt + 1

@@ -65,21 +65,18 @@ local function drain(self)
   if next(self.numbers.under_way) == nil then
     return M.stop(self, table.unpack(self.draining, 1, 3))
   end
-  local now, due, deadline = steady.now(), self.calls.due, self.run.limits.deadline
+  local now, due, limits = steady.now(), self.calls.due, self.run.limits
   while due[1] and due[1].at <= now do
     local what = due:take()
     if what.program then
       programs.rang(self.calls, what)
     end
   end
-  if deadline and now >= deadline then
-    deadline = nil
-    if not self.draining.canceled then
-      cancel_all(self)
-    end
+  if limits:out_of_time() and not self.draining.canceled then
+    cancel_all(self)
   end
-  local at = due[1] and due[1].at
-  at = deadline and math.min(deadline, at or deadline) or at
+  local at, time = due[1] and due[1].at, limits:due()
+  at = time and math.min(time, at or time) or at
   local kind, performing, starting, cancels = self:go()
   return kind, performing, starting, cancels, at and at - now, self:listens()
 end
@@ -105,7 +102,7 @@ function M.go_on(self)
   if self.stopped then
     return "stop", self.stopped[1], self.stopped[2]
   elseif self.stopping then
-    return M.stop(self, "paused", self.stopping, self.run.limits:told(self.stopping, self.stopped_at))
+    return M.stop(self, "paused", self.stopping, self.run.limits:interrupted(self.stopping, self.stopped_at))
   end
   return drain(self)
 end

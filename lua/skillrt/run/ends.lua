@@ -70,14 +70,12 @@ local function after_terminal(self)
 end
 
 -- A declared action-abort is an optional hook before the run fails (F27).
-local function abort(self)
+local function abort(self, status, reason, message)
   local books = self.books
-  if self.hook and not books.runs[ABORT] and not books.failed[ABORT] then
+  if status == "failed" and self.hook and not books.runs[ABORT] and not books.failed[ABORT] then
     return "start", { self.hook }
   end
-  local errors = books.state.root.errors
-  local last = errors[#errors]
-  return "stop", "failed", "error_limit", last and ("last error: %s"):format(last.message)
+  return "stop", status, reason, message
 end
 
 -- What is begun before anything is chosen: a step that a person tries again, who takes over where one failed.
@@ -127,8 +125,11 @@ function Ends:reached()
       end
     end
   end
-  if root.error_count > 0 and in_loop and (books.fatal or self.run.limits:too_many_errors()) then
-    return abort(self)
+  if in_loop then
+    local status, reason, message = self.run.limits:before_choice()
+    if status then
+      return abort(self, status, reason, message)
+    end
   end
 end
 

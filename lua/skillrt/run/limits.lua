@@ -1,17 +1,16 @@
--- run/limits.lua: what holds a run whatever its mode: time, steps, errors, calls and what these use.
+-- run/limits.lua: what holds a run: for each of its limits and those of its actions a bound; when each is asked, and
+-- what of it is reserved for calls that are under way.
 --
--- The books say what is spent; what is reserved for calls that are under way stands in limits/room.lua. Names and
--- units are those of skill/limits.lua; nothing is stopped here. Used by policy.lua, scheduler.lua, ends.lua, calls.lua.
+-- Knows no limit by its meaning: how it is counted, when it is reached and what is said then, says its file in
+-- skill/limit/. Stops nothing. Asked by the turn before a choice, by calls before one is sent, and by steps.
 
 local clocks_of = require("skillrt.run.limits.clocks")
 local core = require("skillrt.core")
+local heap = require("skillrt.base.heap")
 local names = require("skillrt.base.names")
-local on_error = require("skillrt.skill.on_error")
-local room = require("skillrt.run.limits.room")
-local single = require("skillrt.base.single")
-local spent_of = require("skillrt.run.books.spent")
+local repeats = require("skillrt.mode.repeats")
+local rows = require("skillrt.skill.limits")
 local steady = require("skillrt.run.steady")
-local table_of = require("skillrt.skill.limits")
 
 ---@class skillrt.Bound  one thing that is limited, of the run, of a sub-run, or of one action of these
 ---@field limit skillrt.Limit
@@ -22,103 +21,120 @@ local table_of = require("skillrt.skill.limits")
 ---@field most number
 ---@field books skillrt.Books  of the run, or of the sub-run: they count it
 ---@field reserved number     for calls that have not left, or not said yet what they used
+---@field ends integer|nil    of a run's or sub-run's time: when it is over, of steady.lua
+---@field open skillrt.Heap|nil  of an action's time: its open steps
+---@field alarm integer|nil   clocks.lua: when it is looked at
+---@field seen table|nil      no_progress.lua: in which states its actions were chosen
 
 ---@class skillrt.Limits
----@field hit table|nil  { bound, call }: a call that may not leave any more
+---@field run skillrt.Run
+---@field books skillrt.Books
 ---@field root skillrt.Limits  the run's
----@field nearest skillrt.Limits|false     whose run_timeout ends first: its own, or of a scope around it
----@field ends_first skillrt.Bound|false  of the root: what of these ends first for the function that went on last
----@field holding skillrt.Limits|false  of the root: whose limits hold for Lua as they are, whatever its action
 ---@field around skillrt.Limits|nil  of a sub-run: those that hold the step that waits for it
 ---@field within string|nil  of a sub-run: the id of that step
----@field prefix string  of the names of its bounds: "" or "sub/2.1/"
----@field clocks skillrt.Clocks|false  of the run's: where an action or a sub-run has a run_timeout of its own
+---@field prefix string      of the names of its bounds: "" or "sub/2.1/"
+---@field by_name table<string, skillrt.Bound>  of all its steps
+---@field at_step skillrt.Bound[]     asked before a step begins
+---@field at_choice skillrt.Bound[]   asked before anything is chosen
+---@field at_failure skillrt.Bound[]  asked when an attempt failed
+---@field times skillrt.Bound[]       over at a time
+---@field of_run skillrt.Bound[]      what holds a call: these, those of runs around, or
+---@field by_id table<string, skillrt.Bound[]>  those of an action, and all above
+---@field timed table<string, skillrt.Bound[]>  by action or phase: over when its steps took so long
+---@field clocks skillrt.Clocks       of the root
+---@field hit table|false     of the root: { bound, call }: a call that may not leave any more
+---@field ended skillrt.Bound|nil     that was reached
+---@field releasing skillrt.Reservation[]  of the root: of calls that are over
+---@field allowance number|false      seconds that Lua may run on without a wait
+---@field bounds_lua boolean          of the root: something holds Lua that runs on
+---@field varies boolean              of the root: which limit of time holds, depends on the step
+---@field holding skillrt.Limits|false  of the root: whose limits hold for Lua as they are, whatever its action
+---@field allowed number|false        of the root: seconds that hold for the function that went on last
+---@field ends_first skillrt.Bound|false  of the root: what ends first for it
+---@field rests_from integer|nil      nobody but people is waited for since then
+---@field idle_ms integer|nil         how long that was so
 local Limits = {}
-for name, method in pairs(room) do
-  Limits[name] = method
-end
+Limits.__index = Limits
+
+local NONE <const> = {} -- never written to
 
 -- A number as people write it.
 local function shown(number)
   return (math.tointeger(number) and "%d" or "%.14g"):format(math.tointeger(number) or number)
 end
 
-local function bound(self, name, most, what, id)
-  local key = what and name .. "." .. what or name
+-- ---- bounds ----
+
+local function bound(self, row, most, what, id)
+  local key = what and row.name .. "." .. what or row.name
   local full = self.prefix .. (id and id .. "." .. key or key)
   local all = self.root.books.added
-  return { limit = table_of.of[name], key = key, what = what, id = id, full = full, books = self.books,
+  return { limit = row, key = key, what = what, id = id, full = full, books = self.books,
     most = most + (all and all[full] or 0), reserved = 0 }
 end
 
--- What bounds calls, of the run or of one action.
-local function of_calls(self, limits, id, list)
-  if limits.calls then
-    list[#list + 1] = bound(self, "calls", limits.calls, nil, id)
+-- Adds what bounds calls, of the run or of one action, behind what bounds them anyhow.
+local function of_calls(self, limits, id, outer)
+  local list = table.move(outer, 1, #outer, 1, {})
+  for _, row in ipairs(rows.TABLE) do
+    local value = row.asked and limits[row.name]
+    for _, what in ipairs(value and row.map and names.sorted(value) or NONE) do
+      list[#list + 1] = bound(self, row, value[what], what, id)
+    end
+    list[#list + 1] = value and not row.map and bound(self, row, value, nil, id) or nil
   end
-  for _, what in ipairs(names.sorted(limits.usage or {})) do
-    list[#list + 1] = bound(self, "usage", limits.usage[what], what, id)
-  end
-  return list
+  return #list > #outer and list or outer -- held.lua knows bounds by their list
 end
 
--- Bounds of the calls of actions and phases that have limits of their own.
-local function by_id(self, skill)
-  local found = {}
-  for _, list in ipairs({ skill.actions, skill.phases }) do
-    for _, one in ipairs(list) do
-      if one.limits then
-        found[one.id] = of_calls(self, one.limits, one.id, table.move(self.of_run, 1, #self.of_run, 1, {}))
+-- The limits of all steps, each where it is asked.
+local function take_own(self, limits)
+  for _, row in ipairs(rows.TABLE) do
+    local most = not row.map and limits[row.name]
+    if most then
+      local one = bound(self, row, most)
+      self.by_name[row.name] = one
+      for point, list in pairs({ before_step = self.at_step, before_choice = self.at_choice,
+        at_failure = self.at_failure, is_timed = self.times }) do
+        list[#list + 1] = row[point] and one or nil
       end
     end
   end
-  return found
 end
 
--- The limits of time of a whole run.
-local function clock_of(self)
-  self.root.clocks, self.root.holding = self.root.clocks or clocks_of.new(self.root.books), false
-  return self.root.clocks
-end
-
--- What bounds the time of the steps of actions and phases that have such a limit of their own.
-local function timed(self, skill)
-  local found = {}
+-- The limits of actions and phases.
+local function take_actions(self, skill)
   for _, list in ipairs({ skill.actions, skill.phases }) do
     for _, one in ipairs(list) do
-      local seconds = one.limits and one.limits.run_timeout
-      found[one.id] = seconds and bound(self, "run_timeout", seconds, nil, one.id)
-    end
-  end
-  return found
-end
-
-local function has_timeouts(skill)
-  for _, list in ipairs({ skill.actions, skill.phases }) do
-    for _, one in ipairs(list) do
-      if one.timeout then
-        return true
+      local limits = one.limits or NONE
+      self.by_id[one.id] = of_calls(self, limits, one.id, self.of_run)
+      for _, row in ipairs(rows.TABLE) do
+        if row.is_timed and limits[row.name] then
+          local timed = self.timed[one.id] or {}
+          self.timed[one.id], timed[#timed + 1] = timed, bound(self, row, limits[row.name], nil, one.id)
+          timed[#timed].open = heap.new()
+        end
       end
+      self.root.bounds_lua = self.root.bounds_lua or one.timeout ~= nil
     end
   end
-  return false
 end
 
 -- Limits of time go on for what is under way already.
-local function take_up_times(self)
-  if self.root ~= self and self.deadline then
-    self.run_timeout.deadline = self.deadline
-    clock_of(self):set(self.run_timeout)
+local function begin_times(self)
+  local root = self.root
+  for _, one in ipairs(self.times) do
+    one.ends = steady.now() + one.limit.left_ms(one)
+    root.clocks:set(one)
   end
-  if next(self.timed) then
-    clock_of(self)
-    for _, step in pairs(self.books.newest) do
-      while step do
-        self:began(step)
-        step = step.before
-      end
+  for _, step in pairs(next(self.timed) and self.books.newest or NONE) do
+    while step do
+      self:began(step)
+      step = step.before
     end
   end
+  root.varies = root.varies or next(self.timed) ~= nil or root ~= self and self.times[1] ~= nil
+  root.bounds_lua = root.bounds_lua or root.varies or self.allowance ~= false
+  root.holding = false
 end
 
 ---Made when the books are read and what is added is known.
@@ -127,49 +143,162 @@ end
 ---@param call skillrt.Call|nil      that waits for it
 ---@return skillrt.Limits
 function Limits.new(run, above, call)
-  local self = single.of(Limits, { run = run, books = run.books, releasing = {}, clocks = false, hit = false })
-  self.ends_first, self.allowed, self.bounds_lua, self.holding = false, false, false, false
-  -- of the root: what holds now for Lua that runs on, if anything ever
-  local limits, outer = run.skill.limits, above and above:bounds_for(call.step) or {}
-  self.root, self.prefix = above or self, above and ("sub/%s/"):format(run.books.sub) or ""
-  self.of_run = of_calls(self, limits, nil, table.move(outer, 1, #outer, 1, {}))
-  self.of_run = #self.of_run > #outer and self.of_run or outer -- held.lua knows bounds by their list
-  self.by_id = by_id(self, run.skill)
-  self.timed = timed(self, run.skill)
-  self.root.bounds_lua = self.root.bounds_lua or next(self.timed) ~= nil
-  for _, name in ipairs({ "max_iterations", "max_errors", "no_progress", "run_timeout", "step_timeout" }) do
-    self[name] = limits[name] and bound(self, name, limits[name])
+  local self = setmetatable({ run = run, books = run.books, by_name = {}, at_step = {}, at_choice = {}, at_failure = {},
+    times = {}, by_id = {}, timed = {}, releasing = {}, hit = false, bounds_lua = false, varies = false,
+    holding = false, allowed = false, ends_first = false, prefix = "" }, Limits)
+  self.root = above or self
+  self.clocks = above and above.clocks or clocks_of.new(run.books)
+  if above then
+    self.prefix, self.within = ("sub/%s/"):format(run.books.sub), call and call.step.id
+    self.around = call and call.step.home and call.step.home.run.limits or above
   end
-  self.allowance = self.step_timeout and self.step_timeout.most or above and above.allowance or false
-  self.root.bounds_lua = self.root.bounds_lua or self.allowance or has_timeouts(run.skill) or false
-  if self.run_timeout then
-    self.deadline = steady.now() + math.max(0, math.ceil(self.run_timeout.most * 1000 - spent_of.active(self.books)))
-  end
-  take_up_times(self)
-  local around = call and call.step.home and call.step.home.run.limits or above
-  self.around, self.within = around, call and call.step.id
-  local nearest = around and around.nearest
-  self.nearest = self.deadline and not (nearest and nearest.deadline <= self.deadline) and self or nearest or false
-  if above and self.deadline then
-    self.root.bounds_lua = true
-  end
+  take_own(self, run.skill.limits)
+  self.of_run = of_calls(self, run.skill.limits, nil, above and above:bounds_for(call.step) or NONE)
+  take_actions(self, run.skill)
+  self.allowance = self.by_name.step_timeout and self.by_name.step_timeout.most or above and above.allowance or false
+  begin_times(self)
   return self
 end
 
-local function hit(self)
-  local one, call = self.hit.bound, self.hit.call
-  local asks = one.what and room.asked(one, call) or 0
-  local more = asks > 0 and (", and call %s of %s may use %s"):format(call.place, call.step.id, shown(asks)) or ""
-  local text = ("%s: %s of %s are used up%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
-  return one.limit.status, one.limit.reason, text
+-- ---- what ends a run ----
+
+-- A limit is reached: how the run ends.
+local function reach(self, one, message)
+  self.ended = one
+  return one.limit.status, one.limit.reason, message ~= "" and message or nil
 end
+
+-- No room for a call is left, in words.
+local function no_room(one, call)
+  local asked = one.what and one.limit.asked(one, call) or 0
+  local more = asked > 0 and (", and call %s of %s may use %s"):format(call.place, call.step.id, shown(asked)) or ""
+  return ("%s: %s of %s are used up%s"):format(one.full, shown(Limits.spent(one)), shown(one.most), more)
+end
+
+---What of a limit is used up, in its unit.
+---@param one skillrt.Bound
+---@return number
+function Limits.spent(one)
+  return rows.spent(one.limit, one.books, one.id, one.key)
+end
+
+---Whether the run has reached a limit, whatever it does.
+---@return string? status
+---@return string? reason
+---@return string? message
+---@return boolean? at_once  what is under way is not waited for
+function Limits:reached()
+  local hit = self.hit
+  if hit then
+    return reach(self, hit.bound, no_room(hit.bound, hit.call))
+  end
+  return self:out_of_time()
+end
+
+---Whether its time is over, or that of a sub-run or of the steps of an action.
+---@return string? status
+---@return string? reason
+---@return string? message
+---@return boolean? at_once
+function Limits:out_of_time()
+  local at = self.clocks.due:earliest()
+  local now = at and steady.now()
+  local one = at and at <= now and self.clocks:late(now)
+  if one then
+    local status, reason, message = reach(self, one, one.limit.message(one))
+    return status, reason, message, true
+  end
+end
+
+---When time may be over.
+---@return integer|nil at  of steady.lua
+function Limits:due()
+  return self.clocks.due:earliest()
+end
+
+---Whether one more step may begin.
+---@param one skillrt.Action
+---@param iterations integer  how many it is: phases of a hybrid run do not use up those of its loop
+---@return string? status
+---@return string? reason
+---@return string? message
+---@return table? said  for the record of its start
+function Limits:before_step(one, iterations)
+  local list, said = self.at_step, nil
+  for i = 1, #list do
+    local message, more = list[i].limit.before_step(list[i], one, iterations)
+    if message then
+      return reach(self, list[i], message)
+    end
+    said = said or more
+  end
+  return nil, nil, nil, said
+end
+
+---Whether nothing more is to be chosen.
+---@return string? status
+---@return string? reason
+---@return string? message
+function Limits:before_choice()
+  local list = self.at_choice
+  for i = 1, #list do
+    local message = list[i].limit.before_choice(list[i])
+    if message then
+      return reach(self, list[i], message)
+    end
+  end
+end
+
+---Whether an action that fails now reaches a limit: no further attempt, and the run pauses.
+---@param id string
+---@param failure table  { class, message }
+---@return boolean
+function Limits:reached_by(id, failure)
+  for _, one in ipairs(self.at_failure) do
+    if one.limit.at_failure(one, id, failure) then
+      return true
+    end
+  end
+  return false
+end
+
+---Whether an action or phase that fails now may fail once more before its `on_error` counts.
+---@param one skillrt.Action
+---@param class skillrt.FailureClass
+---@return boolean
+function Limits:may_fail_again(one, class)
+  local errors = self.by_name.max_errors
+  return errors.limit.may_fail_again(errors, one, class)
+end
+
+---The run cannot go on as a sub-run reached a limit.
+---@param sub skillrt.Limits
+function Limits:ended_by(sub)
+  self.ended = sub.ended
+end
+
+---The full name of the limit that a run ends at for a reason; nil: it is none.
+---@param reason string
+---@return string|nil
+function Limits:named(reason)
+  local row, one = rows.ended_by(reason), self.ended
+  if not row then
+    return nil
+  end
+  one = one and one.limit == row and one or self.by_name[row.name]
+  if one then
+    return row.full and row.full(one) or one.full
+  end
+  return row.named and row.named(self.run)
+end
+
+-- ---- time ----
 
 ---A step has begun: of an action or phase with a limit of time it is watched.
 ---@param step skillrt.Step
 function Limits:began(step)
-  local one = self.timed[step.id]
-  if one then
-    self.root.clocks:began(one, step)
+  for _, one in ipairs(self.timed[step.id] or NONE) do
+    self.clocks:began(one, step)
   end
 end
 
@@ -181,107 +310,78 @@ end
 
 ---A step of an action or phase is over: less time is left to the others.
 ---@param id string
-function Limits:ended(id)
-  local one, root = self.timed[id], self.root
-  if one then
+function Limits:closed(id)
+  local root = self.root
+  for _, one in ipairs(self.timed[id] or NONE) do
     root.clocks:set(one)
     if root.ends_first == one then -- what goes on now is not held by it
-      ends_with(root, root.allowed, root.run_timeout or false, root.deadline)
+      local first = root.times[1] or false
+      ends_with(root, root.allowed, first, first and first.ends)
     end
   end
 end
 
----When the time of the run, of a sub-run, or of a step under way may be over.
----@return integer|nil at  UTC ms
-function Limits:due()
-  local deadline, soonest = self.deadline, self.clocks and self.clocks.due:earliest()
-  return deadline and soonest and math.min(deadline, soonest) or deadline or soonest
-end
-
--- Nobody but people was waited for since `rests_from` (rest.lua): that time does not count for the run (R179).
-local function rested(self, now)
-  local idle = now - self.rests_from
-  self.rests_from, self.idle_ms = nil, (self.idle_ms or 0) + idle
-  self.deadline = self.deadline + idle
-  local stretch = self.allowed or self.step_timeout and self.step_timeout.most or 0
-  core.allow(math.ceil(stretch * 1000), math.max(0, self.deadline - now))
-  self.ends_first = self.run_timeout
-  return self.deadline
-end
-
--- What took too long, in words.
-local function too_long(late)
-  local sub, who = late.books.sub, "the run"
-  if late.id then
-    who = ("the steps of %s%s"):format(late.id, sub and " in sub-run " .. sub or "")
-  elseif sub then
-    who = "sub-run " .. sub
+---Nobody but people is waited for from now on, or any more: that time does not count for the run (R179).
+---@param rests boolean
+function Limits:rest(rests)
+  local first, now = self.times[1], steady.now()
+  if first and self.rests_from then
+    local idle = now - self.rests_from
+    self.idle_ms = idle > 0 and (self.idle_ms or 0) + idle or self.idle_ms
+    for _, one in ipairs(self.times) do
+      one.ends = one.ends + idle
+    end
+    ends_with(self, self.allowed or self.allowance, first, first.ends)
   end
-  return ("%s took longer than run_timeout, %g seconds"):format(who, late.most)
-end
-
----Whether the run has reached a limit, whatever it does.
----@return string? status
----@return string? reason
----@return string? message
-function Limits:reached()
-  if self.hit then
-    return hit(self)
-  end
-  local deadline, clocks = self.deadline, self.clocks
-  if not deadline and not clocks then
-    return nil
-  end
-  local now = steady.now()
-  if self.rests_from then
-    deadline = rested(self, now)
-  end
-  local late = deadline and now >= deadline and self.run_timeout or clocks and clocks:late(now)
-  if late then
-    self.late = late
-    return "paused", "run_timeout", too_long(late)
-  end
+  self.rests_from = first and rests and now or nil
 end
 
 ---How long Lua may run on without a wait, and how long the run may be open from now on.
 ---@return integer|nil ms
 ---@return integer|nil ms
-function Limits:times()
-  local stretch = self.step_timeout and math.ceil(self.step_timeout.most * 1000)
-  return stretch, self.deadline and math.max(0, self.deadline - steady.now())
+function Limits:stretch()
+  local step, first = self.by_name.step_timeout, self.times[1]
+  return step and math.ceil(step.most * 1000), first and math.max(0, first.ends - steady.now())
 end
 
 ---How long one exchange of a step may take, and its Lua between two waits.
 ---@param one skillrt.Action
 ---@return number|nil seconds
 function Limits:seconds_of(one)
-  return one.timeout or self.step_timeout and self.step_timeout.most
+  local step = self.by_name.step_timeout
+  return one.timeout or step and step.most
 end
 
--- Which run_timeout ends first for a function: that of a run around it, or of an action.
+-- Which limit of time ends first for a function: that of its run or of one around it, or of an action.
 local function first_end(self, id)
-  local nearest = self.nearest
-  local by, at = nearest and nearest.run_timeout, nearest and nearest.deadline
-  local clocks = self.root.clocks
-  local limits = clocks and self
+  local by, at, limits = nil, nil, self
   while limits do
-    local one = limits.timed[id]
-    local over = one and clocks:over_at(one)
-    if over and not (at and at <= over) then
-      by, at = one, over
+    for _, one in ipairs(limits.times) do
+      if not at or one.ends <= at then
+        by, at = one, one.ends
+      end
+    end
+    for _, one in ipairs(limits.timed[id] or NONE) do
+      local over = self.clocks:over_at(one)
+      if over and not (at and at <= over) then
+        by, at = one, over
+      end
     end
     id, limits = limits.within, limits.around
   end
-  return by, at
+  return by or false, at
 end
 
----The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too. Whoever finds
----these limits in `holding` need not ask, but for an action with a timeout.
+---The function of an action goes on now: its own `timeout` and `run_timeout` hold for its Lua, too.
 ---@param one skillrt.Action
 function Limits:allow(one)
-  local root, seconds = self.root, one.timeout or self.allowance
-  root.holding = not root.clocks and not one.timeout and self
+  local root, timeout = self.root, one.timeout
+  if not root.bounds_lua or not timeout and root.holding == self then
+    return
+  end
+  root.holding = not root.varies and not timeout and self
   local by, at = first_end(self, one.id)
+  local seconds = timeout or self.allowance
   if seconds ~= root.allowed or by ~= root.ends_first or by and by.id then -- of whatever function went on last
     ends_with(root, seconds, by, at)
   end
@@ -291,62 +391,108 @@ end
 ---@param reason string
 ---@param where string|nil  file and line
 ---@return string|nil message
-function Limits:told(reason, where)
-  local late = reason == "run_timeout" and (self.ends_first or self.run_timeout)
-  if reason == "step_timeout" then
-    return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function", self.step_timeout
-      and ("step_timeout, %g seconds"):format(self.step_timeout.most) or "the timeout of its action")
-  elseif late then
-    self.late = late
-    return ("%s: %s"):format(where or "a function", too_long(late))
+function Limits:interrupted(reason, where)
+  local row = rows.ended_by(reason)
+  if row and row.interrupted then
+    self.ended = row.is_timed and (self.ends_first or self.times[1]) or self.by_name[row.name]
+    return row.interrupted(self.ended, where)
   end
 end
 
----The full name of the limit that a run ends at for a reason; nil: it is none.
----@param reason string
----@return string|nil
-function Limits:named(reason)
-  local machine = self.run.skill.machine
-  if machine and (reason == "edge_limit" or reason == "unrecoverable") then
-    return require("skillrt.skill.machine_edges").used_up(machine, self.books.state.root, self.books.added)
+-- ---- room for calls ----
+
+-- Whether there is room for a call; where there is none for ever, the bound.
+local function room(bounds, call)
+  local free = true
+  for i = 1, #bounds do
+    local one = bounds[i]
+    local spent, asked = Limits.spent(one), one.limit.asked(one, call)
+    local reserved = spent + one.reserved
+    if spent >= one.most or spent + asked > one.most then
+      return false, one
+    elseif reserved >= one.most or reserved + asked > one.most then
+      free = false -- it may be there when others used less than they could
+    end
   end
-  local row = table_of.ended_by(reason)
-  local one = self.hit and self.hit.bound.limit == row and self.hit.bound or self.late
-  if reason == "error_limit" and self.books.fatal then
-    return self.books.fatal .. ".max_errors"
-  end
-  if reason == "step_timeout" and not self.step_timeout then
-    return nil -- it was its action's timeout
-  end
-  return row and (one and one.limit == row and one.full or row.name)
+  return free
 end
 
----Whether one more step may begin.
----@param one skillrt.Action
----@param iterations integer  how many it is: phases of a hybrid run do not use up those of its loop
----@return string? status
----@return string? reason
----@return string? message
-function Limits:before_step(one, iterations)
-  local most = self.max_iterations.most
-  if self.books.state.root.iteration_count >= most and iterations > 0 and one.id ~= "action-abort" then
-    return "failed", "max_iterations", ("the limit of %d iterations is reached"):format(most)
+---@class skillrt.Reservation  what is reserved for a call that is under way
+---@field call skillrt.Call
+---@field bounds skillrt.Bound[]
+---@field is_counted boolean  it was sent: the books count it
+
+-- Reserves what a call takes of its bounds (1), or gives it back (-1): of those alone that are reserved `till` then.
+local function reserve(reservation, sign, till)
+  local bounds = reservation.bounds
+  for i = 1, #bounds do
+    local one = bounds[i]
+    if not till or one.limit.reserved_until == till then
+      one.reserved = one.reserved + sign * one.limit.asked(one, reservation.call)
+    end
   end
 end
 
----Whether too many steps have failed, of those that count.
+---What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
+---@param step skillrt.Step
+---@return skillrt.Bound[]
+function Limits:bounds_for(step)
+  local limits = step.home and step.home.run.limits or self
+  return limits.by_id[step.id] or limits.of_run
+end
+
+---The bounds of a call; nil: nothing bounds it.
+---@param call skillrt.Call
+---@return skillrt.Bound[]|nil
+function Limits:bounds_of(call)
+  local bounds = self:bounds_for(call.step)
+  if bounds[1] and repeats.ACTS[call.kind] and not call.request.pure then
+    return bounds
+  end
+end
+
+---Whether a call may be sent now; then what it may use is reserved for it. Where it may not be sent at all any
+---more, `hit` says so.
+---@param call skillrt.Call
 ---@return boolean
-function Limits:too_many_errors()
-  local books = self.books
-  return books.state.root.error_count - (books.free_errors or 0) >= self.max_errors.most
+---@return skillrt.Reservation|nil
+function Limits:admit(call)
+  local bounds = self:bounds_of(call)
+  if not bounds then
+    return true
+  end
+  local free, one = room(bounds, call)
+  if one then
+    self.hit = self.hit or { bound = one, call = call }
+  elseif free then
+    local reservation = { call = call, bounds = bounds, is_counted = false }
+    reserve(reservation, 1)
+    return true, reservation
+  end
+  return free
 end
 
----How often an action or phase may fail before its `on_error` counts.
----@param one skillrt.Action
----@return integer
-function Limits:errors_of(one, class)
-  local added = self.books.added and self.books.added[one.id .. ".max_errors"] or 0
-  return on_error.most(one, self.max_errors.most, class) + added
+---A call was sent: the books count it.
+---@param reservation skillrt.Reservation|false
+function Limits.sent(reservation)
+  if reservation then
+    reserve(reservation, -1, "sent")
+    reservation.is_counted = true
+  end
+end
+
+---A call is over: what was reserved for it is free once whoever awaited it has said what it used.
+---@param reservation skillrt.Reservation
+function Limits:over(reservation)
+  self.releasing[#self.releasing + 1] = reservation
+end
+
+---Everybody has said what was used: what is reserved for calls that are over is free.
+function Limits:release()
+  for i, reservation in ipairs(self.releasing) do
+    reserve(reservation, -1, reservation.is_counted and "over" or nil)
+    self.releasing[i] = nil
+  end
 end
 
 return Limits

@@ -3,7 +3,7 @@
 -- The runtime moves, nobody else: a state that an agent names only chooses among the edges that the table has. Knows
 -- the skill and the books; records nothing. Used by outcome.lua and attempts.lua, in machine mode only.
 
-local edges_of = require("skillrt.skill.machine_edges")
+local edges_of = require("skillrt.skill.limit.edges")
 local json = require("skillrt.base.json")
 local own = require("skillrt.run.books.machine").OWN
 local state = require("skillrt.skill.state")

@@ -135,7 +135,7 @@ function Policy:load(fresh, torn)
   end
   local run, session = self.run, self.session
   self.mode, run.limits = self.make_mode(run), limits_of.new(run)
-  self.stretch_ms, self.left_ms = run.limits:times() -- read by the core: it stops Lua that runs on
+  self.stretch_ms, self.left_ms = run.limits:stretch() -- read by the core: it stops Lua that runs on
   self.calls = calls_of.new(run, self.journal, self.numbers, session)
   self.steps = steps_of.new(run, self.journal, self.calls, self.numbers, self.mode)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
@@ -250,15 +250,15 @@ function Policy:choose()
     return ending.go_on(self)
   end
   local calls, steps, limits = self.calls, self.steps, self.run.limits
+  if limits.rests_from and not self.has_arrived then -- else the time until it is taken counts for nobody, too
+    limits:rest(false)
+  end
   if calls.used then
     look_at_calls(self)
   end
-  local deadline = limits.deadline
-  if deadline and now_ms() >= deadline or limits.clocks or limits.hit then
-    local status, reason, message = limits:reached()
-    if status then
-      return ending.decide(self, status, reason, message, reason == "run_timeout")
-    end
+  local status, reason, message, at_once = limits:reached()
+  if status then
+    return ending.decide(self, status, reason, message, at_once)
   end
   if steps.trouble then
     return ending.decide(self, "paused", "output_failed", steps.trouble)
@@ -282,7 +282,8 @@ function Policy:choose()
   if limits.hit then -- what has just begun may not call
     return ending.decide(self, limits:reached())
   elseif not steps.performing[1] then
-    local reason, message, due = resting(self)
+    local due
+    reason, message, due = resting(self)
     if reason == "again" then
       return self:choose()
     elseif reason then

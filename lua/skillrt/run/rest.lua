@@ -139,9 +139,8 @@ function M.pause(policy)
   end
   local stays = session.wait and not policy.deaf
   if stays and not parks(policy, at) then
-    local limits = policy.run.limits
     soft_deadline.rest(calls)
-    limits.rests_from = limits.deadline and open[1] and not at and not next(waiters) and steady.now() or nil
+    policy.run.limits:rest(open[1] ~= nil and not at and not next(waiters))
     return nil
   elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS
     and not (session.attended and open[1]) then

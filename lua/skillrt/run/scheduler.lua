@@ -6,7 +6,6 @@
 
 local attempts = require("skillrt.run.steps.attempts")
 local ends_of = require("skillrt.run.ends")
-local progress = require("skillrt.run.progress")
 local single = require("skillrt.base.single")
 
 -- Loaded when a run is being aborted.
@@ -31,10 +30,7 @@ function Scheduler.new(run, journal, steps, mode)
     steps = steps,
     mode = mode,
     ends = ends_of.new(run, mode),
-    progress = progress.new(run),
-    watches = run.limits.no_progress.most > 0,
-    root = run.books.state.root, -- the same table all the time
-    most = run.limits.max_iterations.most,
+    limits = run.limits,
     max_parallel = run.skill.limits.max_parallel,
     has_edges = mode.edge_of ~= nil,
     queue = NONE,
@@ -55,13 +51,7 @@ end
 local function fill(self, queue, head, why)
   local steps, mode, books, one = self.steps, self.mode, self.books, queue[head]
   while one and books.open < self.max_parallel do
-    local status, reason, message, said
-    if self.root.iteration_count >= self.most then
-      status, reason, message = self.run.limits:before_step(one, mode.iterations[one.kind])
-    end
-    if not status and one.max_runs > 1 and self.watches and books.retrying ~= one.id then
-      status, reason, message, said = self.progress:check(one)
-    end
+    local status, reason, message, said = self.limits:before_step(one, mode.iterations[one.kind])
     if status then
       self.queue = NONE
       return status, reason, message

@@ -57,7 +57,6 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     iterations = mode.iterations,
     root = run.books.state.root, -- the same table all the time
     limits = run.limits,
-    limits_of_all = run.limits.root,
     performing = top and top.performing or {},
     brief = {},
     idle = {},
@@ -201,10 +200,7 @@ function Steps:perform(step)
     step.execution, step.said, step.context = nil, nil, nil
     draws.begin(step)
   end
-  local all = self.limits_of_all
-  if all.bounds_lua and all.holding ~= (definition.timeout or self.limits) then
-    self.limits:allow(definition)
-  end
+  self.limits:allow(definition)
   local drawing = drawn.step
   step.thread, drawn.step = thread, step
   local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
@@ -269,7 +265,7 @@ end
 function Steps:ended(definition)
   self.mode:finished(definition)
   if definition.limits then
-    self.run.limits:ended(definition.id)
+    self.run.limits:closed(definition.id)
   end
   if self.sub then
     self.sub:touch()
@@ -279,9 +275,7 @@ end
 ---Goes on with a step after one of its calls was over.
 ---@param step skillrt.Step
 function Steps:go_on(step)
-  if self.limits_of_all.bounds_lua then
-    self.run.limits:allow(self:definition_of(step))
-  end
+  self.limits:allow(self:definition_of(step))
   step.execution:advance()
   self:look(step)
 end

@@ -180,7 +180,7 @@ function Subs:stuck()
   table.sort(ids)
   local first = ids[1] and self.by_id[ids[1]]
   if first then
-    self.policy.run.limits.late = first.run.limits[first.paused[1]] -- its own, by which it can be raised
+    self.policy.run.limits:ended_by(first.run.limits) -- its own, by which it can be raised
     return first.paused[1], ("%s (sub-run %s): %s"):format(first.run.skill.name, first.id, first.paused[2] or "paused")
   end
 end

@@ -1,13 +1,18 @@
--- skill/limits.lua: the one table of limits: names, types, defaults, units, and how a run ends at each.
+-- skill/limits.lua: the limits of runs: one file each in skill/limit/, found by its name.
 --
--- Skills, configs, their JSON Schema, --help, the manual and the pages are made from it (make limits
--- writes what is a file). Nothing but words and numbers; who counts and who stops is run/limits.lua.
+-- Skills, configs, their JSON Schema, --help, the manual, the pages and the unit for systemd are made from them (make
+-- limits and make manual write what is a file). They stand here, and not in run/, as a skill's definition is checked by
+-- them. When each is asked in a run, says run/limits.lua.
+
+local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
 
 local M = {}
 
 ---@class skillrt.Limit
 ---@field name string
 ---@field type string           of skill/schema.lua
+---@field is_field boolean|nil   false: it stands elsewhere than in a skill's `limits`
 ---@field default any           nil: none
 ---@field map boolean|nil       a table from names to such values
 ---@field unit string           what is counted
@@ -15,46 +20,53 @@ local M = {}
 ---@field text string           what it holds
 ---@field status "failed"|"paused"|nil  how a run ends at it; nil: it ends none
 ---@field reason string|nil     of that end
+---@field also string|nil       another reason that it may be behind
 ---@field code integer|nil      the exit code that only this end has; nil: that of its status
+---@field is_spent boolean|nil  the books count it by its name
+---@field is_timed boolean|nil  it is over at a time
+---@field reserved_until "sent"|"over"|nil  of one that counts calls: how long what a call takes is reserved for it
+---@field spent nil|fun(books: skillrt.Books, id: string|nil): number  how much is used up, where the books have no
+---       count of its name; of a run, or of an action
+---@field before_step nil|fun(bound: skillrt.Bound, one: skillrt.Action, iterations: integer): string|nil, table|nil
+---       why a step may not begin; else what its record says
+---@field before_choice nil|fun(bound: skillrt.Bound): string|nil  why nothing more is chosen
+---@field at_failure nil|fun(bound: skillrt.Bound, id: string, failure: table): boolean  whether a failure reaches it
+---@field asked nil|fun(bound: skillrt.Bound, call: skillrt.Call): number  what a call that is to be sent takes of it
+---@field left_ms nil|fun(bound: skillrt.Bound): integer
+---@field message nil|fun(bound: skillrt.Bound): string
+---@field interrupted nil|fun(bound: skillrt.Bound|nil, where: string|nil): string|nil  what the core stopped, in words
+---@field full nil|fun(bound: skillrt.Bound): string    how --add names it, where that is not the bound's name
+---@field named nil|fun(run: skillrt.Run): string|nil   ... where it has no bound
 
----@type skillrt.Limit[]
-M.TABLE = {
-  { name = "max_iterations", type = "positive", default = 100, unit = "steps", status = "failed",
-    reason = "max_iterations", text = "steps of a run; of a hybrid one, of its loop" },
-  { name = "max_errors", type = "positive", default = 3, unit = "steps", status = "failed",
-    reason = "error_limit", text = "failed steps before the run fails" },
-  { name = "max_retries", type = "count", default = 3, unit = "attempts",
-    text = "attempts of a step after the first" },
-  { name = "max_parallel", type = "positive", default = 4, unit = "steps", text = "steps at once" },
-  { name = "no_progress", type = "count", default = 3, unit = "choices", status = "paused",
-    reason = "no_progress", code = 13, text = "how often an action may run on the same state; 0: always" },
-  { name = "same_failures", type = "positive", unit = "failures", status = "paused", reason = "same_failure", code = 15,
-    text = "how often an action may fail in the same way, one time after the other" },
-  { name = "step_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "step_timeout", code = 14,
-    text = "seconds of an exchange, which then has failed; and of Lua that runs on without a wait: that ends the run" },
-  { name = "run_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "run_timeout",
-    code = 12, action = true,
-    text = "seconds that a run is open, or the steps of an action together; pauses do not count" },
-  { name = "calls", type = "positive", unit = "calls", status = "paused", reason = "call_limit", code = 10,
-    action = true, text = "calls that leave (requests, programs), each attempt" },
-  { name = "usage", type = "amount", map = true, unit = "what is named", status = "paused", reason = "usage_limit",
-    code = 11, action = true,
-    text = "what calls report as used, by name: `usage = { tokens = 100000, dollars = 2.5 }`" },
-  { name = "max_agents", type = "positive", default = 1000, unit = "agents",
-    text = "agents that a workflow may ask for" },
-  { name = "max_agents_parallel", type = "positive", default = 16, unit = "agents",
-    text = "agents of a workflow at once" },
-  { name = "max_prompt_state", type = "positive", default = 65536, unit = "bytes",
-    text = "bytes of a state field that an agent is shown" },
-  { name = "max_prompt_specs", type = "count", default = 65536, unit = "bytes",
-    text = "bytes of `specs` that a prompt holds; of more it names the files" },
-}
-
----The same, by name.
+---All of them, by name.
 ---@type table<string, skillrt.Limit>
 M.of = {}
-for _, row in ipairs(M.TABLE) do
+
+---Those that a skill's `limits` may have, in the order of their names.
+---@type skillrt.Limit[]
+M.TABLE = {}
+
+for _, path in ipairs(files.assets("lua/skillrt/skill/limit/")) do
+  local row = require("skillrt.skill.limit." .. path:match("([^/]+)%.lua$"))
   M.of[row.name] = row
+  M.TABLE[#M.TABLE + 1] = row.is_field ~= false and row or nil
+end
+
+---What of a limit is used up, in its unit.
+---@param row skillrt.Limit
+---@param books skillrt.Books
+---@param id string|nil  of one action or phase
+---@param key string     "calls", "usage.tokens"
+---@return number
+function M.spent(row, books, id, key)
+  if row and row.spent then
+    return row.spent(books, id)
+  end
+  local spent = books.spent
+  if id then
+    spent = books.spent_by[id]
+  end
+  return spent and spent[key] or 0
 end
 
 ---The fields of a skill's `limits`, as skill/schema.lua checks them; or of an action's own.
@@ -94,7 +106,6 @@ end
 ---@return table|nil limits
 ---@return string? message
 function M.with(limits, given)
-  local names = require("skillrt.base.names") -- not at the top: the table is read without the core, too
   local all = {}
   for name, value in pairs(limits) do
     all[name] = value
@@ -169,17 +180,15 @@ function M.of_skill(skill)
   end
   add_names(skill.limits, "", found)
   if skill.machine then
-    for full in pairs(require("skillrt.skill.machine_edges").limits(skill.machine)) do
-      found[full] = M.of.max_errors -- a whole number
+    for full in pairs(M.of.edges.limits(skill.machine)) do
+      found[full] = M.of.edges
     end
   end
   return found
 end
 
--- Limits of which something is used up, step by step.
-local USED <const> = { max_iterations = true, max_errors = true, run_timeout = true, calls = true, usage = true }
-
----What bounds a run, for its journal: of the run (""), and of each action or phase, by "calls", "usage.tokens".
+---What bounds a run, for its journal: of the run (""), and of each action or phase, by "calls", "usage.tokens"; only
+---limits of which something is used up.
 ---What is as nobody said it stands in no journal.
 ---@param skill skillrt.Skill
 ---@return table<string, table<string, number>>|nil
@@ -187,12 +196,12 @@ function M.bounds(skill)
   local found = {}
   local function add(id, limits)
     local most = {}
-    for name in pairs(USED) do
-      local value, row = limits[name], M.of[name]
-      for what, amount in pairs(row.map and value or {}) do
-        most[name .. "." .. what] = amount
+    for _, row in ipairs(M.TABLE) do
+      local value, is_counted = limits[row.name], row.spent or row.is_spent
+      for what, amount in pairs(is_counted and row.map and value or {}) do
+        most[row.name .. "." .. what] = amount
       end
-      most[name] = not row.map and value ~= row.default and value or nil
+      most[row.name] = is_counted and not row.map and value ~= row.default and value or nil
     end
     found[id] = next(most) and most or nil
   end
@@ -247,8 +256,8 @@ end
 ---@param reason string|nil
 ---@return skillrt.Limit|nil
 function M.ended_by(reason)
-  for _, row in ipairs(M.TABLE) do
-    if row.reason and row.reason == reason then
+  for _, row in pairs(M.of) do
+    if reason and (row.reason == reason or row.also == reason) then
       return row
     end
   end

@@ -49,32 +49,6 @@ function M.late(books, record)
   books.steps[record.step].late = true
 end
 
-local SIGNATURE <const> = 200
-
----What failures of the same kind have in common: numbers differ.
----@param failure table  { class, message }
----@return string
-function M.signature(failure)
-  return (("%s: %s"):format(failure.class, failure.message):gsub("%d+", "#"):sub(1, SIGNATURE))
-end
-
----A step's attempt failed: how often it did so in the same way, one after the other.
----@param books skillrt.Books
----@param step skillrt.Step
----@param record table  `fail`
----@return integer
-function M.again(books, step, record)
-  local told = M.signature(record)
-  books.signatures = books.signatures or {}
-  local known = books.signatures[step.id]
-  if not known or known.told ~= told then
-    known = { told = told, n = 0 }
-    books.signatures[step.id] = known
-  end
-  known.n = known.n + 1
-  return known.n
-end
-
 ---A step completed that can be undone; or one is given up, and is to be cleaned up (`cleanup`).
 ---@param books skillrt.Books
 ---@param record table  { sub, step, id, set, cleanup }

@@ -3,6 +3,8 @@
 --
 -- Part of books.lua, which alone changes anything by it. Knows no limits: those are the skill's.
 
+local time = require("skillrt.skill.limit.run_timeout")
+
 local M = {}
 
 ---Something is used up, by a step of this action or phase.
@@ -44,26 +46,6 @@ function M.used(books, step, used)
   end
 end
 
----How long a run has been open, as far as its records tell: a pause is no work.
----@param books skillrt.Books
----@return number ms
-function M.active(books)
-  return (books.active or 0) + math.max(0, books.at - (books.opened_at or books.at))
-end
-
----How long a step has been under way while the run was open.
----@param books skillrt.Books
----@param step skillrt.Step
----@param at integer  UTC ms
----@return number ms
-function M.time_of(books, step, at)
-  local begun, opened, ms = step.started_at, books.opened_at, step.ms or 0
-  if opened and (step.ms or opened > begun) then
-    begun = opened
-  end
-  return at > begun and ms + at - begun or ms
-end
-
 ---A step is over.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
@@ -71,7 +53,7 @@ end
 function M.closed(books, step, at)
   local by, ms = books.spent_by[step.id], at - step.started_at
   if books.active or ms < 0 then -- the run was closed meanwhile, or the clock put back
-    ms = M.time_of(books, step, at)
+    ms = time.step_ms(books, step, at)
   end
   if by then
     by.ms = (by.ms or 0) + ms
@@ -83,7 +65,7 @@ end
 -- The run was open until `closed`, and is so again from `at` on; a sub-run was open as long as the run was.
 local function reopen(books, closed, at)
   for _, step in pairs(books.steps) do
-    step.ms = M.time_of(books, step, closed)
+    step.ms = time.step_ms(books, step, closed)
   end
   for _, scope in pairs(books.subs or {}) do
     scope.active = (scope.active or 0) + math.max(0, closed - (scope.opened_at or closed))

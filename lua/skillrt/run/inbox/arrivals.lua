@@ -82,6 +82,7 @@ function M.take(policy, ring)
     end
   end
   local answered = {}
+  policy.run.limits:rest(false)
   for _, what in ipairs(handed) do
     list[#list + 1] = what
     answered[what.question or 0] = true

@@ -1,22 +1,23 @@
--- run/limits/clocks.lua: the limits of time of actions and sub-runs: which is over, and when the next one will be.
+-- run/limits/clocks.lua: the limits of time of a run, its sub-runs and actions: which is over, and when the next one
+-- will be.
 --
 -- Of each limit it keeps the open steps, the longest under way first, and of all limits one time each: what is
--- asked before every choice is the earliest of these, however many steps are open. Knows the books, stops
--- nothing. Part of limits.lua.
+-- asked before every choice is the earliest of these, however many steps are open. How much is left says the limit's
+-- file. Called by limits.lua.
 
-local due_of = require("skillrt.base.heap")
-local single = require("skillrt.base.single")
+local heap = require("skillrt.base.heap")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.Clocks
 ---@field books skillrt.Books  the run's
 ---@field due skillrt.Heap      limits, by times that are never later than they are over
 local Clocks = {}
+Clocks.__index = Clocks
 
 ---@param books skillrt.Books  the run's
 ---@return skillrt.Clocks
 function Clocks.new(books)
-  return single.of(Clocks, { books = books, due = due_of.new() })
+  return setmetatable({ books = books, due = heap.new() }, Clocks)
 end
 
 ---When a limit is over; nil: nothing is under way that it holds.
@@ -24,18 +25,17 @@ end
 ---@return integer|nil at  of steady.lua
 function Clocks:over_at(one)
   local books, all = one.books, self.books
-  if one.deadline then -- of a sub-run
-    return all.subs and all.subs[books.sub] == books and one.deadline or nil
+  if one.ends then
+    return (books == all or all.subs and all.subs[books.sub] == books) and one.ends or nil
   end
   local open = one.open
   while open[1] and all.steps[open[1].what.number] ~= open[1].what do
     open:take() -- it is over
   end
-  local by = books.spent_by[one.id]
-  return open[1] and open[1].at + math.ceil(one.most * 1000 - (by and by.ms or 0))
+  return open[1] and open[1].at + one.limit.left_ms(one)
 end
 
----What a limit holds has changed.
+---A limit of a run begins, or what it holds has changed.
 ---@param one skillrt.Bound
 function Clocks:set(one)
   local at = self:over_at(one)
@@ -49,15 +49,13 @@ end
 ---@param one skillrt.Bound
 ---@param step skillrt.Step
 function Clocks:began(one, step)
-  one.open = one.open or due_of.new()
   one.open:put(steady.at(self, math.max(step.started_at, one.books.opened_at or 0)) - (step.ms or 0), step)
   self:set(one)
 end
 
----The first limit that is over; else when one may be.
+---The first limit that is over.
 ---@param now integer  of steady.lua
----@return skillrt.Bound|nil late
----@return integer|nil at
+---@return skillrt.Bound|nil
 function Clocks:late(now)
   local due = self.due
   local at = due:earliest()
@@ -72,7 +70,6 @@ function Clocks:late(now)
     end
     at = due:earliest()
   end
-  return nil, at
 end
 
 return Clocks

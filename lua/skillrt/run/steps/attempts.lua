@@ -25,7 +25,7 @@ function M.next(run, step, definition, failure, blame)
   local settings = setmetatable({
     max_retries = definition.max_retries or run.skill.limits.max_retries,
   }, { __index = run.skill.retry })
-  if failure.is_slip or M.is_broken(run, definition, failure) then
+  if failure.is_slip or run.limits:reached_by(definition.id, failure) then
     return nil
   end
   local attempt = step.attempt - (step.since or 0)
@@ -35,21 +35,6 @@ function M.next(run, step, definition, failure, blame)
     return nil, why
   end
   return delay
-end
-
----Whether an action has now failed in the same way as often as it may: no further attempt, and the run pauses.
----@param run skillrt.Run
----@param definition skillrt.Action
----@param failure table  { class, message }
----@return boolean
-function M.is_broken(run, definition, failure)
-  local most = run.skill.limits.same_failures
-  local known = most and run.books.signatures and run.books.signatures[definition.id]
-  if not most or (most > 1 and not known) then
-    return false
-  end
-  local lifecycle = require("skillrt.run.books.lifecycle")
-  return (known and known.told == lifecycle.signature(failure) and known.n or 0) + 1 >= most
 end
 
 ---What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
@@ -64,7 +49,7 @@ end
 function M.follow(run, definition, entry, step, is_slip)
   local class = entry.class
   local word = on_error.word(definition, class)
-  if not is_slip and M.is_broken(run, definition, entry) then
+  if not is_slip and run.limits:reached_by(definition.id, entry) then
     entry.over, entry.circuit = "circuit", true
     return entry
   end
@@ -78,10 +63,8 @@ function M.follow(run, definition, entry, step, is_slip)
     return entry
   end
   if word then
-    local by = run.books.spent_by[definition.id]
-    local failures = 1 + (by and by.max_errors or 0)
     entry.free = on_error.is_free(definition, class) or nil
-    if failures < run.limits:errors_of(definition, class) and not is_slip
+    if run.limits:may_fail_again(definition, class) and not is_slip
       and not repeats.barred_by(definition, step) then
       entry.again = true
     else

@@ -1,29 +1,20 @@
--- run/progress.lua: whether anything moves: an action that is chosen again and again in the same state
--- ends the run (F33).
+-- skill/limit/no_progress.lua: how often an action may be chosen again while nothing changes that it depends on (F33).
 --
--- Knows the state's fingerprints and what an action's conditions read; how often an action began in a
--- state, the books keep over every resume. Called by scheduler.lua.
+-- Knows the state's fingerprints and what an action's conditions read; how often an action began in a state, the
+-- books keep over every resume. Found by its name, by skill/limits.lua.
 
-local single = require("skillrt.base.single")
+---@type skillrt.Limit
+local M = { name = "no_progress", type = "count", default = 3, unit = "choices", status = "paused",
+  reason = "no_progress", code = 13, text = "how often an action may run on the same state; 0: always" }
 
 local PLAIN <const> = { number = true, string = true, boolean = true }
 local REMEMBERED <const> = 128 -- distinct states kept per action
 
----@class skillrt.Progress
-local Progress = {}
-
----@param run skillrt.Run
----@return skillrt.Progress
-function Progress.new(run)
-  local limit = run.limits.no_progress.most
-  return single.of(Progress, { books = run.books, limit = limit, state = run.books.state, seen = {} })
-end
-
 -- Of an action: the only key that it reads, if that is one, and when it was chosen with which values.
-local function seen_of(self, one)
-  local keys = one.reads
+local function seen_of(bound, one)
+  local keys, all = one.reads, bound.seen or {}
   local seen = { at = {}, size = 0, key = keys and not keys[2] and keys[1] or nil }
-  self.seen[one.id] = seen
+  bound.seen, all[one.id] = all, seen
   return seen
 end
 
@@ -62,15 +53,15 @@ local function told(books, one)
   return parts[1] and ": " .. table.concat(parts, "; ") or ""
 end
 
----Whether an action that was chosen and may be chosen again ends the run instead, as nothing moves.
----@param one skillrt.Action
----@return string? status
----@return string? reason
----@return string? message
----@return table? said  { same, print } for the record of its start, where it was chosen in this state before
-function Progress:check(one)
-  local id, state, same = one.id, self.state, self.books.same
-  local seen, progress = self.seen[id] or seen_of(self, one), state.progress
+---Whether an action that may be chosen again ends the run instead, as nothing moves; the second value is for the
+---record of its start, where it was chosen in this state before: { same, print }.
+function M.before_step(bound, one)
+  local books, id = bound.books, one.id
+  if one.max_runs == 1 or bound.most == 0 or books.retrying == id then
+    return nil
+  end
+  local state, same = books.state, books.same
+  local seen, progress = bound.seen and bound.seen[id] or seen_of(bound, one), state.progress
   local key, at = seen.key, seen.at
   local values = key and state.root[key] -- what tells them from others: a single plain value is told by itself
   if not PLAIN[type(values)] or values ~= values then
@@ -86,18 +77,17 @@ function Progress:check(one)
     seen.size = size + 1
   end
   at[values] = progress
-  local stands_still = self.books.chosen[id] == progress -- since it began last, maybe in an earlier session
+  local stands_still = books.chosen[id] == progress -- since it began last, maybe in an earlier session
   if not before and not stands_still and not same[id] then
     return nil
   end
   local count, print = times(state, same[id], before, stands_still)
   if not count then
     return nil
-  elseif count <= self.limit then
-    return nil, nil, nil, { same = count, print = print }
+  elseif count <= bound.most then
+    return nil, { same = count, print = print }
   end
-  local message = "%s was chosen %d times and nothing that it depends on changed%s"
-  return "paused", "no_progress", message:format(id, self.limit, told(self.books, one))
+  return ("%s was chosen %d times and nothing that it depends on changed%s"):format(id, bound.most, told(books, one))
 end
 
-return Progress
+return M

@@ -1,9 +1,12 @@
--- skill/machine_edges.lua: how often a run has taken the edges of a machine that have a limit (F61): their names in
+-- skill/limit/edges.lua: how often a run has taken the edges of a machine that have a limit (F61): their names in
 -- `metrics.edges` of its state, whether one may be taken once more, and how `--add` names their limits.
 --
--- Pure. Called by the mode, which asks before an action begins, and by the run, when it is over.
+-- The table of the machine says them, so that they are no field of `limits`. Pure. Called by the mode, which asks
+-- before an action begins, and by the run, when it is over; found by its name, by skill/limits.lua.
 
-local M = {}
+---@type skillrt.Limit
+local M = { name = "edges", type = "positive", is_field = false, unit = "times", status = "failed",
+  reason = "edge_limit", also = "unrecoverable", text = "how often an edge of a machine may be taken" }
 
 ---How `metrics.edges` names an edge that has a limit.
 ---@param edge skillrt.Edge
@@ -84,12 +87,11 @@ function M.limits(machine)
 end
 
 ---The limit by which nothing leads on from where a machine is, as `--add` names it.
----@param machine skillrt.Machine
----@param root table
----@param added table<string, number>|nil
+---@param run skillrt.Run
 ---@return string|nil
-function M.used_up(machine, root, added)
-  for _, edge in ipairs(machine.edges) do
+function M.named(run)
+  local root, added = run.books.state.root, run.books.added
+  for _, edge in ipairs(run.skill.machine and run.skill.machine.edges or {}) do
     for _, from in ipairs(edge.from) do
       if from == root.state and not M.is_open(root, edge, added) then
         return M.full(M.key(edge))

@@ -1,0 +1,20 @@
+-- skill/limit/max_iterations.lua: how many steps a run may take; of a hybrid one, its loop.
+--
+-- Reads the books that it is given. Found by its name, by skill/limits.lua.
+
+---@type skillrt.Limit
+local M = { name = "max_iterations", type = "positive", default = 100, unit = "steps", status = "failed",
+  reason = "max_iterations", text = "steps of a run; of a hybrid one, of its loop" }
+
+function M.spent(books)
+  return books.state and books.state.root.iteration_count or 0
+end
+
+---`iterations`: how many it is; phases of a hybrid run use up none of those of its loop.
+function M.before_step(bound, one, iterations)
+  if M.spent(bound.books) >= bound.most and iterations > 0 and one.id ~= "action-abort" then
+    return ("the limit of %d iterations is reached"):format(bound.most)
+  end
+end
+
+return M

@@ -1,0 +1,5 @@
+-- skill/limit/max_prompt_specs.lua: how much of `specs` a prompt holds; run/task.lua names the files of what is more.
+
+---@type skillrt.Limit
+return { name = "max_prompt_specs", type = "count", default = 65536, unit = "bytes",
+  text = "bytes of `specs` that a prompt holds; of more it names the files" }

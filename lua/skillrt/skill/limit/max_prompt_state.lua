@@ -1,0 +1,5 @@
+-- skill/limit/max_prompt_state.lua: how much of a state field an agent is shown; run/task.lua cuts what is longer.
+
+---@type skillrt.Limit
+return { name = "max_prompt_state", type = "positive", default = 65536, unit = "bytes",
+  text = "bytes of a state field that an agent is shown" }

@@ -1,0 +1,17 @@
+-- skill/limit/step_timeout.lua: how long one exchange of a step may take, and how long its Lua may run on without a
+-- wait.
+--
+-- The transports end an exchange, the core ends Lua (csrc/lua/limits.c). Found by its name, by skill/limits.lua.
+
+---@type skillrt.Limit
+local M = { name = "step_timeout", type = "seconds", unit = "seconds", status = "paused", reason = "step_timeout",
+  code = 14,
+  text = "seconds of an exchange, which then has failed; and of Lua that runs on without a wait: that ends the run" }
+
+---What the core stopped, in words; without a bound it was the timeout of its action.
+function M.interrupted(bound, where)
+  return ("%s: Lua ran on without a wait for longer than %s"):format(where or "a function",
+    bound and ("step_timeout, %g seconds"):format(bound.most) or "the timeout of its action")
+end
+
+return M
