@@ -11,7 +11,7 @@ local M = {}
 ---@field code integer
 ---@field name string
 ---@field text string
----@field service "success"|"again"|nil  to a service it is no failure; or is worth another try; nil: it waits for a person
+---@field service "success"|"again"|nil  to a service: no failure; worth another try; nil: it waits for a person
 
 ---@type skillrt.ExitCode[]
 M.TABLE = {
