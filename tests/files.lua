@@ -1,10 +1,12 @@
--- files.lua: writes the list of files in docs/architecture.md from the files' own first sentences.
+-- files.lua: writes the lists in docs/architecture.md: of files, from their own first sentences; of the types of
+-- records, from run/record/<type>.lua; of the fields of the books, from run/books/fields.lua.
 --
--- Run by `make architecture`; with the argument `print` it only prints the list, which a spec
--- compares with the page. A file x.c that says "see x.h" stands in one row with x.h.
+-- Run by `make architecture`; with the argument `print` it only prints the page as it has to be, which a spec compares.
+-- A file x.c that says "see x.h" stands in one row with x.h.
+
+package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 
 local PAGE = "docs/architecture.md"
-local BEGIN, END = "<!-- files: written by make architecture -->\n", "<!-- end of files -->\n"
 
 -- What the folders are for, in the order of the floors from the top; one that is not among them
 -- holds the parts of the file it is named after, and comes last.
@@ -109,13 +111,52 @@ local function list()
   return table.concat(out) .. "\n"
 end
 
+-- What a text says in a table.
+local function cell(text)
+  return (text:gsub("|", "\\|"))
+end
+
+-- The types of records, each with its fields.
+local function records()
+  local out = { "| `t` | fields | what happened |\n|---|---|---|\n" }
+  local rows_in = dofile "lua/skillrt/run/record.lua".rows
+  local function add(name, fields, doc)
+    local names, said = {}, { doc }
+    for i, row in ipairs(rows_in(fields)) do
+      names[i] = row.name .. (row.may_be_absent and "?" or "")
+      said[#said + 1] = row.doc ~= "" and ("`%s`: %s"):format(row.name, row.doc:gsub("^%.%.%. ", "... ")) or nil
+    end
+    out[#out + 1] = ("| %s | `%s` | %s |\n"):format(name, table.concat(names, " "), cell(table.concat(said, "; ")))
+  end
+  add("any", dofile "lua/skillrt/run/record.lua".COMMON, "what each record may say")
+  for path in io.popen "ls lua/skillrt/run/record/*.lua | LC_ALL=C sort":lines() do
+    local text = read(path)
+    local doc = text:match '\n  doc = "([^\n]*)",\n'
+    add(("`%s`"):format(path:match "([^/]+)%.lua$"), text:match "\n  fields = %[%[\n(.-)%]%]", (doc:gsub('\\"', '"')))
+  end
+  return table.concat(out)
+end
+
+-- The fields of the books.
+local function books()
+  local out = { "| field | class | type | what it says |\n|---|---|---|---|\n" }
+  for _, row in ipairs(dofile "lua/skillrt/run/books/fields.lua".ROWS) do
+    out[#out + 1] = ("| `%s` | %s%s | %s | %s |\n"):format(row[1], row[2], row.kept == false and ", apart" or "",
+      cell(row[3]), cell(row[4]))
+  end
+  return table.concat(out)
+end
+
+local page = read(PAGE)
+for name, write in pairs { files = list, records = records, books = books } do
+  local _, first = page:find(("<!-- %s: written by make architecture -->\n"):format(name), 1, true)
+  local last = page:find(("<!-- end of %s -->\n"):format(name), 1, true)
+  assert(first and last, ("%s: the marks around the %s are not there"):format(PAGE, name))
+  page = page:sub(1, first) .. write() .. page:sub(last)
+end
 if arg and arg[1] == "print" then
-  io.write(list())
+  io.write(page)
   return
 end
-local page = read(PAGE)
-local _, first = page:find(BEGIN, 1, true)
-local last = page:find(END, 1, true)
-assert(first and last, PAGE .. ": the marks around the list of files are not there")
 local file <close> = assert(io.open(PAGE, "wb"))
-file:write(page:sub(1, first) .. list() .. page:sub(last))
+file:write(page)

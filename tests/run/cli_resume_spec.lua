@@ -211,7 +211,7 @@ end } } }]])
     run.signal "TERM"
     assert.equal(143, run.wait().code)
     local journal = folder.read "w/journal/00000001.sj"
-    folder.file("w/journal/00000001.sj", (journal:gsub('"t":"start"', '"t":"stXrt"')))
+    folder.file("w/journal/00000001.sj", (journal:gsub('"t":"call"', '"t":"cXll"')))
     local damaged = kit.run(folder, { "resume", "w" })
     assert.equal(7, damaged.code, damaged.err)
     assert.truthy(damaged.err:find("00000001.sj", 1, true))

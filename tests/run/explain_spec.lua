@@ -43,7 +43,7 @@ describe("skillrt explain", function()
     assert.same({ "  * first  priority 10", "      yes  n < 1   (n is 0)", "      yes  files.length === 0   (files.length is 0)",
       "  + second  priority 10", "      yes  n >= 0   (n is 0)" }, { table.unpack(out, 8, 12) })
     local all = kit.run(folder, { "explain", "w" }).out
-    assert.truthy(all:find("[Iteration 2] second was chosen (record 4)\n  because   nothing else could run", 1, true), all)
+    assert.truthy(all:find("[Iteration 2] second was chosen (record 3)\n  because   nothing else could run", 1, true), all)
     assert.truthy(all:find("it needs to be allowed to run: it ran, and may run once (max_runs); and n < 1", 1, true))
     assert.is_nil(all:find("[Now]", 1, true))
     local only = kit.run(folder, { "explain", "w", "never", "--at", "2" }).out
@@ -112,7 +112,7 @@ describe("skillrt explain", function()
     folder.file("door.lua", target_machine.DOOR)
     assert.equal(0, kit.run(folder, { "door.lua", "--work-dir", "w", "--quiet" }).code)
     local out = kit.run(folder, { "explain", "w", "--at", "3" }).out
-    assert.same({ "[Iteration 3] lock was chosen in state closed (record 6)",
+    assert.same({ "[Iteration 3] lock was chosen in state closed (record 4)",
       "  because   the first of the state's route whose conditions hold", "  - open  to open",
       "      no   guests > 0   (guests is 0)", "      it needs guests > 0", "  * lock  to completed" }, lines(out))
   end)
@@ -160,7 +160,7 @@ return skillrt.skill { name = "over", state = {}, actions = {
     local run = kit.run(folder, { "explain", "w" })
     assert.equal(0, run.code, run.err)
     for _, words in ipairs {
-      "[Iteration 1] look was chosen in sub-run 1.1 (in-file) (record 5)\n  because   nothing else could run\n"
+      "[Iteration 1] look was chosen in sub-run 1.1 (in-file) (record 4)\n  because   nothing else could run\n"
         .. "  - dig  priority 9\n      no   ready   (ready is false)\n      it needs ready\n",
       "[Iteration 2] dig was chosen in sub-run 1.1 (in-file)", "[Phase] read began in sub-run 1.2 (near)",
       "[Iteration 1] there was chosen in sub-run 1.3 (hidden)", "its skill is not to be found from here",

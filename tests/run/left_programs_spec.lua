@@ -43,7 +43,7 @@ describe("a program that a killed process left", function()
     local folder <close> = kit.folder()
     local child, journal = killed_run(folder,
       [[{ kind = "command", argv = { "bash", "-c", FREE .. "sleep 60 & echo $! > child; wait" } }]])
-    assert.matches('"pid":%d+,"start":"[^"]+"', journal)
+    assert.matches('"pid":%d+,"since":"[^"]+"', journal)
     assert.is_true(runs(child))
     local result = kit.run(folder, { "resume", "run", "--decide", "fail", "--quiet" })
     assert.is_false(runs(child), result.err)

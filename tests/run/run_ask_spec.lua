@@ -27,7 +27,7 @@ local function begun(perform, more)
   return result, go_on, dir
 end
 
-local iso = require("skillrt.run.books").iso
+local iso = require("skillrt.base.instant").iso
 
 local function error_of(perform)
   local result = assert(R.run(definition_of(perform)))

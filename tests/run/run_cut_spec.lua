@@ -37,7 +37,7 @@ local function cut_run(idempotent)
   local whole, cut = R.folder() .. "/whole", R.folder() .. "/cut"
   assert.equal("completed", assert(R.run(definition(), { work_dir = whole })).status)
   for keep, record in ipairs(R.records(whole)) do
-    if record.t == "start" then
+    if record.t == "run" then
       R.cut(whole, cut, keep)
     end
   end

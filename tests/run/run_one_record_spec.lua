@@ -1,5 +1,5 @@
--- run_one_record_spec.lua: a step of which nothing is recorded between its start and its end has one record, which all
--- readers take for both.
+-- run_one_record_spec.lua: the first record of a step carries its start, so that a function that awaits nothing has one
+-- record; all readers are told of both.
 local R = require "tests.support.runs"
 local kit = require "tests.support.cli_kit"
 local skillrt = require "skillrt"
@@ -31,11 +31,11 @@ local function run(definition)
   return dir, assert(R.run(definition, { work_dir = dir }))
 end
 
-describe("a step of which nothing else is recorded", function()
-  it("has one record, but for the first of its action", function()
+describe("a step", function()
+  it("has one record where it awaits nothing", function()
     local dir, result = run(counting(4))
     assert.equal("completed", result.status)
-    assert.equal("run start done done done done stop", kinds(dir))
+    assert.equal("run done done done done stop", kinds(dir))
     assert.same({ 4, 4 }, { result.state.n, result.state.iteration_count })
   end)
 
@@ -60,17 +60,17 @@ describe("a step of which nothing else is recorded", function()
     assert.same({ "count 1", "count 2", "count 3" }, before)
   end)
 
-  it("has a start of its own where it logs, waits or fails", function()
+  it("begins with the first that it records: a line, a call, a failure", function()
     local dir = run(counting(3, function(s, ctx)
       if s.n == 1 then ctx.log "one" end
       return { n = s.n + 1 }
     end))
-    assert.equal("run start done start note done done stop", kinds(dir))
+    assert.equal("run done note done done stop", kinds(dir))
     dir = run(counting(3, function(s, ctx)
       if s.n == 1 then ctx.sleep(0.001) end
       return { n = s.n + 1 }
     end))
-    assert.equal("run start done start call result done done stop", kinds(dir))
+    assert.equal("run done call result done done stop", kinds(dir))
     local failed
     dir = run(counting(3, function(s)
       if s.n == 1 and not failed then
@@ -79,24 +79,11 @@ describe("a step of which nothing else is recorded", function()
       end
       return { n = s.n + 1 }
     end, { retry = { base = 0.001 } }))
-    assert.matches("^run start done start fail ", kinds(dir))
-  end)
-
-  it("has a start of its own where what it gave cannot be kept", function()
-    local dir = run(counting(3, function(s)
-      return { n = s.n + 1, bad = s.n == 1 and "\xff" or nil }
+    assert.matches("^run done fail ", kinds(dir))
+    dir = run(counting(3, function(s)
+      return { n = s.n + 1, bad = s.n == 1 and "\xff" or nil } -- what cannot be kept
     end))
-    assert.matches("^run start done start fail ", kinds(dir))
-  end)
-
-  it("has a start of its own, seen while it runs, where its action took long the last time", function()
-    local dir = run(counting(4, function(s)
-      if s.n == 1 then
-        os.execute "sleep 1.05"
-      end
-      return { n = s.n + 1 }
-    end))
-    assert.equal("run start done done start done done stop", kinds(dir))
+    assert.matches("^run done fail ", kinds(dir))
   end)
 
   it("is open in the journal where the run stopped before its function began", function()
@@ -109,7 +96,7 @@ describe("a step of which nothing else is recorded", function()
       over = over + (record.t == "done" and 1 or 0)
       return over == 2
     end)
-    assert.equal("run start done done start stop", kinds(dir))
+    assert.equal("run done done start stop", kinds(dir))
     local result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
     assert.same({ "completed", 4, 4 }, { result.status, result.state.n, result.state.iteration_count })
     assert.equal(4, #R.records(dir, "done"))
@@ -144,7 +131,7 @@ describe("a step of which nothing else is recorded", function()
         return { n = s.n + 1, sum = s.sum + math.random(1000000) }
       end } } }]])
     assert.equal(0, kit.run(folder, { "draws.lua", "--work-dir", "run", "--quiet" }).code)
-    assert.equal("run start done done done done stop", kinds(folder.path .. "/run"))
+    assert.equal("run done done done done stop", kinds(folder.path .. "/run"))
     local replayed = kit.run(folder, { "replay", "run" })
     assert.equal(0, replayed.code, replayed.out .. replayed.err)
   end)

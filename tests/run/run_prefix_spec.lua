@@ -107,7 +107,7 @@ describe("a run that is resumed from every prefix of its journal", function()
         limits = { max_errors = 5 },
       }
     end, "paused")
-    assert.is_true(count > 24)
+    assert.is_true(count > 14, count)
   end)
 
   it("reads from its newest record of all the books on; the whole where state.json was edited (R69, R72)", function()
@@ -130,7 +130,7 @@ describe("a run that is resumed from every prefix of its journal", function()
     local records = #R.records(dir)
     local result = assert(skillrt.resume(dir, { skill = R.skill(definition) }))
     assert.same({ "tea", 30 }, { result.reason, result.state.n })
-    assert.is_true(records > 90 and read > 0 and read < 6, ("%d of %d records"):format(read, records))
+    assert.is_true(records >= 90 and read > 0 and read < 6, ("%d of %d records"):format(read, records))
     R.write(dir .. "/state.json", (R.read(dir .. "/state.json"):gsub('"n": 30', '"n": 30, "go": true')))
     result = assert(skillrt.resume(dir, { skill = R.skill(definition), accept_edits = true }))
     assert.same({ "completed", 40 }, { result.status, result.state.n })
@@ -349,7 +349,7 @@ describe("a function that runs again after a crash", function()
     local first = assert(R.run(definition(), { work_dir = dir }))
     assert.same({ { 0, "none" }, { 0, "none" } }, first.state.seen)
     for keep, record in ipairs(R.records(dir)) do
-      if record.t == "done" and record.step == 1 then
+      if record.t == "call" then
         R.cut(dir, copy, keep)
       end
     end
@@ -359,10 +359,10 @@ describe("a function that runs again after a crash", function()
   it("is not run again when its definition has gone from the skill; that is said (F23)", function()
     local dir, copy = R.folder() .. "/run", R.folder() .. "/cut"
     local function definition(id)
-      return { actions = { { id = id, run = function(_, ctx) ctx.await { kind = "sleep", seconds = 0 } end } } }
+      return { actions = { { id = id, run = function(_, ctx) ctx.await { kind = "sleep", seconds = 0.01 } end } } }
     end
     assert(R.run(definition "a", { work_dir = dir }))
-    R.cut(dir, copy, 3)
+    R.cut(dir, copy, 2)
     local result = assert(skillrt.resume(copy, { skill = R.skill(definition "b") }))
     assert.same({ "b" }, result.state.completed_actions)
     assert.matches("no longer part of the skill", R.records(copy, "skip")[1].why)

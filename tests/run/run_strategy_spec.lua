@@ -142,7 +142,7 @@ describe("a concurrent strategy", function()
   -- What began and ended, in the journal's order.
   local function story(dir)
     local ids, out = {}, {}
-    for _, record in ipairs(R.records(dir)) do
+    for _, record in ipairs(R.told(dir)) do
       if record.t == "start" then
         ids[record.step] = record.action
         out[#out + 1] = "+" .. record.action

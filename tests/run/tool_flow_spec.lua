@@ -169,8 +169,9 @@ describe("the flow of an agent.yml", function()
   it("is in the phase that a run was in, where it is taken back", function()
     local dir, at = R.folder() .. "/run", nil
     assert(loaded(R.folder(), 2, worker(99, {})):run { work_dir = dir })
-    for number, record in ipairs(R.records(dir)) do
-      at = at or record.t == "start" and record.action == "verification" and number
+    local list, _, began = R.records(dir)
+    for number, record in ipairs(list) do
+      at = at or (began[record] or record).action == "verification" and number or nil
     end
     local box <close> = kit.folder()
     local run = kit.run(box, { "rollback", dir, "--to", tostring(at - 1) })

@@ -62,7 +62,7 @@ end
 -- The phases of a run as its journal has them: of a step's start, or (by whom) in its middle.
 local function phases(dir)
   local out = {}
-  for _, record in ipairs(R.records(dir)) do
+  for _, record in ipairs(R.told(dir)) do
     if record.t == "start" and record.tool_set then
       out[#out + 1] = record.tool_set
     elseif record.t == "switch" then

@@ -10,6 +10,7 @@ local dir = "tests/sim/"
 local asked = require "skillrt.run.books.asked"
 local json = require "skillrt.base.json"
 local record = require "skillrt.base.record"
+local record_of = require "skillrt.run.record"
 local runner = require "skillrt.run.runner"
 local core = require "skillrt.core"
 -- A skill whose code came from a file would pin it, and that file is not on the simulated disk.
@@ -21,6 +22,7 @@ end
 local skills = load_unnamed(dir .. "skills.lua")
 local model = dofile(dir .. "model.lua")
 local summary = dofile "tests/support/crash_audit.lua"
+local declared = dofile "tests/support/declared.lua"
 
 local RUN <const> = "/run"
 
@@ -28,9 +30,12 @@ local RUN <const> = "/run"
 local function records()
   local list, store = {}, {}
   local report, message, code = core.read(RUN, function(payload)
-    list[#list + 1] = assert(record.decode(payload, function(digest)
+    local entry = assert(record.decode(payload, function(digest)
       return assert(store.blob(digest))
     end))
+    record_of.each(entry, function(one) -- the start of a step comes with its first record
+      list[#list + 1] = declared(one)
+    end)
   end, store)
   return report and list, message, code
 end

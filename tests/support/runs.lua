@@ -1,5 +1,6 @@
 -- runs.lua: what specs of whole runs share: folders that go away, skills in few words, files,
 -- a journal cut short, the test server. Required by tests/run/*_spec.lua and tests/lua/*_spec.lua.
+local declared = require "tests.support.declared"
 local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
@@ -64,17 +65,29 @@ function M.run(definition, options)
   return result, message, code
 end
 
----The records of a run, in order: as they are written, or those of a kind, also where a `done` stands for its `start`.
+---The records of a run, in order: as they are written, or those of a kind, also where a record carries the `start` of
+---its step; the books; and the starts that records carry, by the record.
 function M.records(dir, kind)
-  local list = {}
-  local books = assert(require("skillrt.run.runner").read(dir, function(record)
-    if not kind and record.t == "done" and record.n then
-      list[#list] = record
+  local list, began, last = {}, {}, nil
+  local books = assert(require("skillrt.run.runner").read(dir, nil, function(record, _, seq)
+    declared(record)
+    if not kind and seq == last then
+      began[record], list[#list] = list[#list], record
     elseif not kind or record.t == kind then
       list[#list + 1] = record
     end
+    last = seq
   end))
-  return list, books
+  return list, books, began
+end
+
+---What the records of a run tell, in order: the start of a step before the record that carries it.
+function M.told(dir)
+  local list = {}
+  assert(require("skillrt.run.runner").read(dir, function(record)
+    list[#list + 1] = record
+  end))
+  return list
 end
 
 ---The ids of a list of rows, in one text.

@@ -42,4 +42,11 @@ function M.read(value)
   return seconds * 1000 + math.floor((tonumber("0" .. (part or "")) or 0) * 1000)
 end
 
+---ISO 8601 in UTC, with milliseconds.
+---@param ms integer
+---@return string
+function M.iso(ms)
+  return os.date("!%Y-%m-%dT%H:%M:%S", ms // 1000) .. (".%03dZ"):format(ms % 1000)
+end
+
 return M

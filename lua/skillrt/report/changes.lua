@@ -63,6 +63,10 @@ function M.new()
   -- Takes the records in order.
   function self.of(_, record, seq)
     local list = {}
+    if record.start then
+      books_of.apply(books, require("skillrt.run.record").start_in(record))
+      record.start = nil
+    end
     local scope = record.step and books.steps[record.step] and books.steps[record.step].sub
     local state = scope and books.subs[scope].state or books.state
     local root = state and state.root or {}

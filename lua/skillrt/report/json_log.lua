@@ -4,82 +4,11 @@
 -- A line is written when what it tells is durable. A watcher as in run/journal.lua. Made by watch.lua.
 
 local core = require("skillrt.core")
-local iso = require("skillrt.run.books").iso
+local iso = require("skillrt.base.instant").iso
+local record_of = require("skillrt.run.record")
 local story_of = require("skillrt.run.story")
 
 local M = {}
-
--- What a record says, as the fields of its line; nil: nothing.
-local tell = {}
-
-function tell.run(record)
-  if not record.sub then
-    return "info", "Run started", { mode = record.mode, version = record.version }
-  end
-end
-
-function tell.resume()
-  return "info", "Run resumed", {}
-end
-
-function tell.start(record)
-  return "info", "Step started", { step = record.step, action = record.action or record.phase, iteration = record.n,
-    reason = record.why, tool_set = record.tool_set }
-end
-
-function tell.done(record, step)
-  return "info", "Step completed", { step = record.step, action = step and step.id, duration_ms = record.ms or
-    step and step.ended and step.ended - step.at or nil, partial = record.partial }
-end
-
-function tell.fail(record, step)
-  return record.retry and "warn" or "error", record.retry and "Attempt failed" or "Step failed", { step = record.step,
-    action = step and step.id, attempt = record.attempt, error = record.message, class = record.class,
-    retry_ms = record.retry }
-end
-
-function tell.attempt(record, step)
-  return "warn", "Call failed", { step = record.step, action = step and step.id, call = record.c,
-    attempt = record.a, error = record.message, class = record.class, retry_ms = record.retry }
-end
-
-function tell.skip(record, step)
-  return "info", "Step skipped", { step = record.step, action = record.phase or step and step.id,
-    reason = record.why }
-end
-
-function tell.doubt(record, step)
-  return "warn", "Call in doubt", { step = record.step, action = step and step.id, call = record.c,
-    error = record.message }
-end
-
-function tell.note(record, step)
-  return "info", record.title or record.text, { step = record.step, action = step and step.id }
-end
-
-function tell.switch(record, step)
-  return record.refused and "warn" or "info", "Phase", { step = record.step, action = step and step.id,
-    from = record.from, to = record.to, by = record.by, refused = record.refused, advised = record.advised }
-end
-
-function tell.compact(record, step)
-  return "info", "Talk made shorter", { step = record.step, action = step and step.id, agent = record.agent,
-    how = record.how, before = record.before, after = record.after, kept = record.kept }
-end
-
-function tell.call(record, step)
-  if record.q then
-    return "warn", "Question", { step = record.step, action = step and step.id, question = record.question.question,
-      number = record.q }
-  end
-end
-
-function tell.stop(record)
-  if not record.sub then
-    local level = record.status == "completed" and "info" or record.status == "paused" and "warn" or "error"
-    return level, "Run stopped", { status = record.status, reason = record.reason, error = record.message }
-  end
-end
 
 ---The lines of a record, as tables.
 ---@param story skillrt.Story  it has taken the record already
@@ -93,11 +22,13 @@ function M.lines(story, record, moves_before)
     fields.run_id, fields.skill = story.run and story.run.run, story.run and story.run.skill
     out[#out + 1] = fields
   end
+  local kind, step = record_of.of(record.t), record.step and story.by_number[record.step]
   local level, message, fields
-  if tell[record.t] then
-    level, message, fields = tell[record.t](record, record.step and story.by_number[record.step])
+  if kind and kind.log then
+    level, message, fields = kind.log(record, step)
   end
   if level then
+    fields.step, fields.action = record.step, fields.action or step and step.id or nil
     add(level, message, fields, record.at)
   end
   for i = moves_before + 1, #story.moves do

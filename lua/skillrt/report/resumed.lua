@@ -3,7 +3,7 @@
 --
 -- The rules are those of run/call/transport.lua and run/steps.lua, from the books alone. Called by report/lines.lua.
 
-local books_of = require("skillrt.run.books")
+local instant = require("skillrt.base.instant")
 local text_of = require("skillrt.report.text")
 
 local M = {}
@@ -41,7 +41,7 @@ local function fate(call)
   elseif call.decision or call.failed or call.idem then
     return target .. " is asked again"
   elseif call.due then
-    return "sleeps until " .. books_of.iso(call.due)
+    return "sleeps until " .. instant.iso(call.due)
   end
   return target .. " may have been executed: to be decided"
 end
@@ -58,7 +58,7 @@ local function words_of(step)
   if words[1] then
     return limited(words, CALLS)
   elseif step.retry_at then
-    return ("attempt %d at %s"):format(step.attempt, books_of.iso(step.retry_at))
+    return ("attempt %d at %s"):format(step.attempt, instant.iso(step.retry_at))
   end
   return next(step.known or {}) and "from its last recorded reply" or "from its beginning"
 end

@@ -7,8 +7,8 @@ local arrived = require("skillrt.run.books.arrived")
 local asked = require("skillrt.run.books.asked")
 local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
-local books_of = require("skillrt.run.books")
-local lifecycle = require("skillrt.run.books.lifecycle")
+local instant = require("skillrt.base.instant")
+local failed = require("skillrt.run.books.failed")
 local inbox = require("skillrt.run.inbox")
 local files = require("skillrt.base.files")
 local question = require("skillrt.report.question")
@@ -26,7 +26,7 @@ local function waits_for(step)
   local targets = {}
   for place, call in pairs(step.calls) do
     local what = call.q and "question " .. call.q or call.event and "event " .. call.event or call.to or call.kind
-    local more = call.due and ", until " .. books_of.iso(call.due) or call.doubt and ", in doubt" or ""
+    local more = call.due and ", until " .. instant.iso(call.due) or call.doubt and ", in doubt" or ""
     targets[#targets + 1] = ("%s (call %s%s)"):format(what, place, more)
   end
   table.sort(targets)
@@ -46,10 +46,10 @@ local function open_steps(books)
       id = step.id,
       kind = step.kind,
       attempt = step.attempt,
-      stage = lifecycle.stage_of(step, core.wall_ms()),
-      started_at = books_of.iso(step.started_at),
+      stage = failed.stage_of(step, core.wall_ms()),
+      started_at = instant.iso(step.started_at),
       waits_for = waits_for(step),
-      retry_at = step.retry_at and books_of.iso(step.retry_at) or nil,
+      retry_at = step.retry_at and instant.iso(step.retry_at) or nil,
     }
   end
   table.sort(list, function(a, b)
@@ -69,8 +69,8 @@ local function open_questions(books, open)
       nonce = one.nonce,
       step = one.step,
       id = step and step.id or nil,
-      asked_at = one.at and books_of.iso(one.at) or nil,
-      due = one.due and books_of.iso(one.due) or nil,
+      asked_at = one.at and instant.iso(one.at) or nil,
+      due = one.due and instant.iso(one.due) or nil,
     }
   end
   return list
@@ -105,8 +105,8 @@ function M.of(dir, books, report)
     limit = books.limit,
     interrupted = running and not holder,
     held_by = holder,
-    started_at = books.started_at and books_of.iso(books.started_at),
-    updated_at = books_of.iso(books.at),
+    started_at = books.started_at and instant.iso(books.started_at),
+    updated_at = instant.iso(books.at),
     completed_actions = root.completed_actions,
     phases_completed = root.phases_completed,
     steps = books.finished,

@@ -10,9 +10,10 @@ local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local record = require("skillrt.base.record")
 local secrets = require("skillrt.base.secrets")
+local steps_of = require("skillrt.run.books.step")
 local books_of = require("skillrt.run.books")
 
-local apply, begin, encode = books_of.apply, books_of.begin, record.encode
+local apply, encode = books_of.apply, record.encode
 local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 
 ---@class skillrt.Journal
@@ -21,9 +22,8 @@ local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 ---@field blobs table[]    { digest, text } to keep before them
 ---@field count integer    records since the last `durable`
 ---@field newest skillrt.Snapshot
----@field begun skillrt.Step|nil  the newest step, where its start is not written yet
----@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types,
----                         at_once = whether it has to hear of a step before its function runs }
+---@field begun table|nil  the start of the newest step, where it has recorded nothing yet
+---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
 local Journal = {}
 
 local LARGE <const> = 64 * 1024 -- bytes of a record
@@ -73,7 +73,6 @@ function Journal.new(run)
     newest = snapshot.new(run.books, run.books_bytes),
     watcher = run.watcher,
     told = told_of(run.watcher),
-    at_once = run.watcher and run.watcher.at_once,
   })
 end
 
@@ -87,12 +86,11 @@ local function is_suspect(payload, blobs)
   return secrets.suspects(payload)
 end
 
--- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. In what a
--- function of the script gave (`simple`) they are looked for once it asked for one. Where a large record is `ours`
--- the books are told so: a copy of it would be as large.
-local function put(self, entry, simple, ours)
+-- Encodes a record for the next batch; nothing else is changed, but that secrets are taken out of it. Where a large
+-- record is `ours` the books are told so: a copy of it would be as large.
+local function put(self, entry, ours)
   local payload, blobs, code = encode(entry)
-  if payload and (not simple or secrets.active) and entry.t ~= "books" and is_suspect(payload, blobs) then
+  if payload and entry.t ~= "books" and is_suspect(payload, blobs) then
     secrets.take_out(entry)
     payload, blobs, code = encode(entry)
   end
@@ -102,53 +100,40 @@ local function put(self, entry, simple, ours)
   elseif blobs then
     table.move(blobs --[[@as table]], 1, #blobs, #self.blobs + 1, self.blobs)
   end
-  local out, newest = self.out, self.newest
-  out[#out + 1] = payload
+  self.out[#self.out + 1] = payload
   self.source.news = true
   entry.is_large = (blobs or #payload > LARGE) and (ours or true) or nil -- then nobody holds it longer than he must
-  if not newest.due or blobs or entry.t == "books" then
-    newest:passed(#payload, entry.t == "books", blobs)
-  else
-    newest.since = newest.since + #payload
-  end
+  self.newest:passed(#payload, entry.t == "books", blobs)
+  self.count = self.count + 1
   return true
 end
 
--- The start of a step as a record, and what it says besides.
-local function start_of(step, said)
-  local entry = { t = "start", step = step.number, [step.kind] = step.id, n = step.n, at = step.started_at }
-  for key, value in pairs(said or {}) do
-    entry[key] = value
-  end
-  return entry
-end
-
----A step begins, and its start is written.
----@param step table  { number, id, kind, n, started_at }
----@param said table|nil  what its start says besides
-function Journal:start(step, said)
-  assert(self:emit(start_of(step, said), true))
-end
-
--- The start that was kept back becomes a record of its own; the books know it.
+-- The start of the newest step becomes a record of its own: something else is recorded, or the run stops, and the step
+-- has recorded nothing yet.
 local function write_begun(self)
-  local entry = start_of(self.begun)
-  self.begun, self.count = nil, self.count + 1
-  assert(put(self, entry, true))
-  if self.told.start then
-    tell(self, entry)
-  end
+  local start = self.begun
+  self.begun = nil
+  assert(put(self, start))
+  start.is_large = nil
 end
 
----A step begins. Its start is written with the next record: the step's `done` stands for both, so that a step of
----which nothing else is recorded has one record.
+---A step begins: in the books, and for who watches. Its start is written with its first record.
 ---@param step table  { number, id, kind, n, started_at }: it becomes a skillrt.Step
-function Journal:begin(step)
+---@param said table|nil  what its start says besides
+---@param sub string|nil  of which sub-run
+function Journal:begin(step, said, sub)
   if self.begun then
     write_begun(self)
   end
-  self.begun = step
-  begin(self.books, step)
+  local start = { t = "start", step = step.number, [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }
+  for key, value in pairs(said or {}) do
+    start[key] = value
+  end
+  self.begun = start
+  steps_of.begin(sub and self.books.subs[sub] or self.books, step, start, self.books)
+  if self.told.start then
+    tell(self, start)
+  end
 end
 
 -- The time of a record. Where somebody has set the clock since the one before, a record says by how much.
@@ -164,46 +149,39 @@ local function time_of(self)
   return at
 end
 
+-- The start of a step as its first record carries it.
+local function carried(start)
+  local out = {}
+  for key, value in pairs(start) do
+    out[key] = value
+  end
+  out.t, out.step = nil, nil
+  return out
+end
+
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
----@param simple boolean?  it can be encoded for certain; a `done` then says nothing but updates, numbers and flags
 ---@param ours "ours"|nil   nobody else has the tables in it
 ---@return boolean|nil ok
 ---@return string? message  why it cannot be encoded; nothing was changed
-function Journal:emit(entry, simple, ours)
+function Journal:emit(entry, ours)
   if not entry.at then
     entry.at = time_of(self)
   end
   local begun = self.begun
-  if begun then -- the end of that step tells of its start, too; before all else it is written
-    if entry.step == begun.number and entry.t == "done" then
-      entry.action, entry.n = begun.id, begun.n
-    else
-      write_begun(self)
-      begun = nil
-    end
+  if begun and entry.step == begun.step then
+    entry.start = carried(begun)
+  elseif begun then
+    write_begun(self)
   end
-  if simple and self.keeps_nothing then
-    local out = self.out
-    out[#out + 1] = "{}" -- it counts, and nobody will read it
-  else
-    local ok, message = put(self, entry, simple, ours)
-    if not ok then
-      return nil, message
-    end
-    simple = simple and not entry.is_large
+  local ok, message = put(self, entry, ours)
+  entry.start = nil -- the books and who watches know it
+  if not ok then
+    return nil, message
   end
-  if begun then
-    self.begun = nil
-    if self.told.start then
-      tell(self, start_of(begun))
-    end
-  end
-  self.count = self.count + 1
-  apply(self.books, entry, nil, simple)
-  if not simple and entry.is_large then
-    entry.is_large = nil -- it was said to the books; what is told is what was written
-  end
+  self.begun = nil
+  apply(self.books, entry)
+  entry.is_large = nil -- it was said to the books; what is told is what was written
   if self.told[entry.t] then
     tell(self, entry)
   end
@@ -216,6 +194,13 @@ function Journal:note_place(entry)
   local held = (entry.t == "result" and step.known or step.rounds)[entry.c]
   if not self.keeps_nothing then
     self.unplaced[#self.unplaced + 1] = { held = held, number = self.count }
+  end
+end
+
+---A function is about to run, perhaps for long: who watches is shown what began, where all that they were told is durable.
+function Journal:show()
+  if self.watcher and self.count == 0 then
+    self.watcher.flush()
   end
 end
 
@@ -240,7 +225,7 @@ function Journal:durable(seq)
   end
 end
 
----What came since the last `durable` is lost with the batch that failed: nobody is told of it, and what was begun
+---What came since the last `durable` is lost with the batch that failed: nobody is told of it, and what has begun
 ---behind it has not begun.
 function Journal:forget()
   self.begun = nil

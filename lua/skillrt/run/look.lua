@@ -5,6 +5,7 @@
 
 local core = require("skillrt.core")
 local books_of = require("skillrt.run.books")
+local record_of = require("skillrt.run.record")
 local snapshot = require("skillrt.run.snapshot")
 
 local M = {}
@@ -45,7 +46,7 @@ function M.behind(url, told, tell)
         error({ message = ("%s: record %d: %s"):format(url, seq, why), code = code }, 0)
       end
       told.next = seq + 1
-      books_of.each(record, tell, seq)
+      record_of.each(record, tell, seq)
     end
     return true
   end, wishes)

@@ -67,15 +67,13 @@ end
 
 local NONE <const> = {} -- nothing is refused; never written to
 
--- Whether updates may be merged: the reserved names that are left out, or what is wrong; and whether they hold
--- tables, and nothing but numbers and flags.
+-- Whether updates may be merged: the reserved names that are left out, or what is wrong; and whether they hold tables.
 ---@return string|nil problem
 ---@return table|nil refused
 ---@return boolean|nil has_tables
----@return boolean|nil simple
 ---@return string|nil some  the name of one, if there is any
 local function judge_updates(declared, updates)
-  local refused, has_tables, simple, some = nil, false, true, nil
+  local refused, has_tables, some = nil, false, nil
   for key, value in next, updates do
     some = key
     if not good[key] then
@@ -86,18 +84,13 @@ local function judge_updates(declared, updates)
         refused = refused or json.array({})
         refused[#refused + 1] = key
       end
-      simple = simple and good[key]
     end
-    local kind = type(value)
-    if kind ~= "number" or value - value ~= 0 then -- NaN and the infinities less themselves are NaN
-      simple = kind == "boolean" and simple
-      has_tables = has_tables or kind == "table"
-    end
+    has_tables = has_tables or type(value) == "table"
     if declared and declared[key] and not types.fits(declared[key], value) and not state.is_reserved(key) then
       return ("update %q: declared as %s, got %s"):format(key, declared[key], types.describe(value))
     end
   end
-  return nil, refused, has_tables, simple, some
+  return nil, refused, has_tables, some
 end
 
 -- An empty table replaces a list by a list, not by an object, also deep inside.
@@ -318,7 +311,6 @@ end
 ---@param words table|nil    what it gave besides: { status, summary, output, output_file, context, concerns }
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
----@return boolean? simple    the record says nothing but updates, numbers and flags
 function M.record(run, step, definition, updates, words)
   local books, kept, bare, problem = run.books, updates or NOTHING, definition.is_bare, nil
   local meta, context, claims, owned, replaced = getmetatable(kept), nil, nil, nil, nil
@@ -338,7 +330,7 @@ function M.record(run, step, definition, updates, words)
     kept, context = split_context(kept, words and words.context)
   end
   local schema = run.skill.schema
-  local unfit, refused, has_tables, simple, some = judge_updates(schema, kept)
+  local unfit, refused, has_tables, some = judge_updates(schema, kept)
   if refused or has_tables or meta then
     kept = taken(kept, schema, refused or NONE)
     some = next(kept) ~= nil
@@ -362,9 +354,8 @@ function M.record(run, step, definition, updates, words)
     if failure then
       return nil, failure
     end
-    simple = false
   end
-  return entry, nil, simple
+  return entry
 end
 
 return M

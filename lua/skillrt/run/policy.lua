@@ -244,6 +244,14 @@ local function resting(self)
   end
 end
 
+-- A person says what becomes of calls whose outcome is unknown.
+local function ask_about_unknown(self)
+  if self.calls.doubts[1] then
+    questions.decide(self)
+    questions.ask_about_doubts(self)
+  end
+end
+
 ---What now?
 function Policy:choose()
   if self.over then
@@ -266,10 +274,8 @@ function Policy:choose()
     return ending.decide(self, table.unpack(steps.halt))
   elseif self.books.damaged then
     return ending.decide(self, require("skillrt.run.sound").verdict(self))
-  elseif calls.doubts[1] then
-    questions.decide(self)
-    questions.ask_about_doubts(self)
   end
+  ask_about_unknown(self)
   local kind, what, why, text = self.scheduler:choose()
   while kind ~= "stop" and self:has_subs() and self.subs:choose() do -- what ends in a sub-run may be waited for
     kind, what, why, text = self.scheduler:choose()
@@ -279,6 +285,7 @@ function Policy:choose()
   elseif kind ~= "wait" then
     return ending.decide(self, what, why, text)
   end
+  ask_about_unknown(self) -- what has just begun may have been sent before the journal was cut
   if limits.hit then -- what has just begun may not call
     return ending.decide(self, limits:reached())
   elseif not steps.performing[1] then

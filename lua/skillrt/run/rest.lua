@@ -5,7 +5,7 @@
 -- books; decides, changes nothing. Called by policy.lua.
 
 local asked = require("skillrt.run.books.asked")
-local books_of = require("skillrt.run.books")
+local instant = require("skillrt.base.instant")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
 
@@ -98,7 +98,7 @@ local function told(open, waiters, at, why)
     list[#list + 1] = "waits for the event " .. names_of(waiters)
   end
   if at then
-    list[#list + 1] = ("goes on by itself at %s%s"):format(books_of.iso(at), why and ": " .. why or "")
+    list[#list + 1] = ("goes on by itself at %s%s"):format(instant.iso(at), why and ": " .. why or "")
   end
   return table.concat(list, "; ")
 end

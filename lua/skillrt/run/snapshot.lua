@@ -5,10 +5,11 @@
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
+local fields = require("skillrt.run.books.fields")
 local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
-local under_way = require("skillrt.run.books.under_way")
+local steps_of = require("skillrt.run.books.step")
 
 local M = {}
 
@@ -24,8 +25,6 @@ M.ENDING = '"t":"books"}'
 -- Records kept back at most, in case a `books` record makes them needless.
 local KEPT_MOST <const> = 8192
 
-local APART <const> = { steps = true, open = true, state = true, newest = true, questions = true, subs = true,
-  returned = true }
 local OF_STEP <const> = {
   "number", "id", "kind", "attempt", "started_at", "after", "retry_at", "failures", "calls", "known", "values", "notes",
   "generations", "ms", "loose", "cut", "sub", "edge", "tools", "talks", "stage", "undoes", "late", "people_ms",
@@ -69,9 +68,9 @@ end
 -- What is written of books, or of a scope's, beside their steps and state.
 local function fields_of(books)
   local all = {}
-  for field, value in pairs(books) do
-    if not APART[field] then
-      all[field] = value
+  for _, row in ipairs(fields.ROWS) do
+    if row.kept ~= false then
+      all[row[1]] = books[row[1]]
     end
   end
   return all
@@ -107,38 +106,37 @@ function M.whole(books)
   }
 end
 
--- Of a run in machine mode some fields are the machine's.
-local function mind(books)
-  if books.mode == "machine" then
+-- Books, or a scope's, as they were written: all fields that are not begin anew.
+local function read(books, kept, root, progress)
+  local new = fields.new()
+  for _, row in ipairs(fields.ROWS) do
+    local value = kept[row[1]]
+    if value == nil then
+      value = new[row[1]]
+    end
+    books[row[1]] = value
+  end
+  books.state = state.new(root)
+  books.state.progress = progress
+  if books.mode == "machine" then -- some fields of its state are the machine's
     require("skillrt.run.books.machine").mind(books)
   end
+  return books
 end
 
 -- Takes over what such a record tells, whatever the books said before.
 local function restore(books, entry)
-  for field in pairs(books) do
-    books[field] = nil
-  end
-  for field, value in pairs(entry.books) do
-    books[field] = value
-  end
-  books.steps, books.open, books.at, books.newest = {}, 0, entry.at, {}
-  books.returned = {}
-  books.state = state.new(entry.state)
-  books.state.progress = entry.progress
-  mind(books)
+  read(books, entry.books, entry.state, entry.progress)
+  books.at = entry.at
   for id, kept in pairs(entry.subs or {}) do
-    local scope = kept.books
     books.subs = books.subs or {}
-    scope.steps, scope.open, scope.newest, scope.state = books.steps, 0, {}, state.new(kept.state)
-    scope.state.progress, scope.returned = kept.progress, {}
-    mind(scope)
-    books.subs[id] = scope
+    books.subs[id] = read(fields.new(), kept.books, kept.state, kept.progress)
+    books.subs[id].steps = books.steps
   end
   for _, step in ipairs(entry.steps or {}) do
     local scope = step.sub and books.subs[step.sub] or books
     step.root, step.undo = scope.state:hold_undone(step.undo), nil
-    under_way.add(scope, books_of.step(step))
+    steps_of.restore(scope, step)
   end
   asked.restore(books, entry.questions)
 end

@@ -4,7 +4,6 @@
 -- Called by policy.lua, when nothing is under way any more.
 
 local moment = require("skillrt.run.travel.moment")
-local moments = require("skillrt.run.books.moments")
 
 local M = {}
 
@@ -36,7 +35,7 @@ function M.record(policy)
   if not there then
     error({ message = message, code = code }, 0)
   end
-  local record = moments.record(there)
+  local record = moment.rollback(there)
   record.to, record.name = seq, name
   local rolled_files = require("skillrt.run.travel.rolled_files")
   rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on

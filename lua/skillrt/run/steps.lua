@@ -18,8 +18,6 @@ local returned = require("skillrt.agent.returned")
 local single = require("skillrt.base.single")
 local task_of = require("skillrt.run.task")
 
-local BRIEF <const> = 1000 -- ms: what takes longer is seen while it runs
-
 local printable, wall_ms = record.printable, core.wall_ms
 local WAIT, OVER = execution_of.WAIT, execution_of.OVER
 local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
@@ -30,7 +28,6 @@ local resume = coroutine.resume -- the one that can be interrupted (limits.c): c
 ---@field calls skillrt.Calls
 ---@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
 ---@field top skillrt.Steps    the run's own
----@field brief table<string, true>  actions that were soon over when they ran last
 ---@field trouble string|false  of the run's own: an output cannot be written
 ---@field halt table|false  of the run's own: { status, reason, message } of a step whose code failed
 ---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
@@ -58,7 +55,6 @@ function Steps.new(run, journal, calls, numbers, mode, sub, top)
     root = run.books.state.root, -- the same table all the time
     limits = run.limits,
     performing = top and top.performing or {},
-    brief = {},
     idle = {},
     sub = sub or false, -- what is asked with each step is there, also where the answer is no
     is_phased = run.skill.tool_sets or run.skill.kept or false,
@@ -93,7 +89,7 @@ function Steps:definition_of(step)
   return definition
 end
 
----An action or phase was chosen. Of one that was soon over the last time, the start is recorded with what comes next.
+---An action or phase was chosen. Its start is recorded with what comes next of it.
 ---@param definition skillrt.Action
 ---@param said table|nil  what its `start` says besides: same, print, edge, why, undo, plan
 ---@return skillrt.Step
@@ -113,23 +109,11 @@ function Steps:start(definition, said)
     said = said or {}
     require("skillrt.run.phased").start(self.run, definition, said)
   end
-  if not said and self.brief[id] then
-    self.journal:begin(step)
-  else
-    self.journal:start(step, said)
-    step = self.books.steps[number]
-    step.definition, step.home = definition, self.sub and self
-  end
+  self.journal:begin(step, said)
   if definition.limits then
     self.run.limits:began(step)
   end
   return step
-end
-
--- Whether its next start may wait for its end: people see at once what takes long.
-local function learn(self, definition, ms)
-  self.brief[definition.id] = ms < BRIEF and definition.kind == "action" and not self.sub and not self.journal.at_once
-    or nil
 end
 
 ---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
@@ -201,6 +185,7 @@ function Steps:perform(step)
     draws.begin(step)
   end
   self.limits:allow(definition)
+  self.journal:show()
   local drawing = drawn.step
   step.thread, drawn.step = thread, step
   local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
@@ -331,29 +316,23 @@ function Steps:finish(step, ok, a, b, c)
   if failure then
     return self:fail(step, definition, failure)
   end
-  local entry, unfit, simple = outcome.record(self.run, step, definition, a, words)
+  local entry, unfit = outcome.record(self.run, step, definition, a, words)
   if not entry then
     return self:refused(step, definition, unfit)
   elseif step.told and (step.fresh or step.read) then
     draws.with_fresh(self.journal, step, entry)
-    simple = simple and not entry.rec
   end
-  if definition.resumable then
-    entry.keep, simple = true, false
-  end
-  local written, message = self.journal:emit(entry, simple, words and not definition.undo and words.ours)
+  entry.keep = definition.resumable and true or nil
+  local written, message = self.journal:emit(entry, words and not definition.undo and words.ours)
   if not written then
     return self:fail(step, definition, {
       class = outcome.unusable(step),
       message = ("%s: the result cannot be kept: %s"):format(step.id, message),
     })
   end
-  if not simple and definition.undo and not entry.partial then
+  if definition.undo and not entry.partial then
     assert(self.journal:emit({ t = "undoable", sub = self.books.sub, step = step.number, id = step.id,
       set = entry.set }))
-  end
-  if entry.ms >= BRIEF or not entry.n then
-    learn(self, definition, entry.ms)
   end
   self:ended(definition)
 end

@@ -8,7 +8,6 @@ local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local journal_of = require("skillrt.run.journal")
 local moment = require("skillrt.run.travel.moment")
-local moments = require("skillrt.run.books.moments")
 local output_files = require("skillrt.run.output_files")
 local reading = require("skillrt.run.runner.reading")
 local rolled_files = require("skillrt.run.travel.rolled_files")
@@ -114,7 +113,7 @@ function M.rollback(dir, place)
     if books.mode ~= first.mode or not there.state then
       refuse("invalid", "%s: record %d lies before the run began", dir, seq)
     end
-    local entry = moments.record(there)
+    local entry = moment.rollback(there)
     entry.to, entry.name = seq, name
     rolled_files.tell(entry, changes)
     rolled_files.tell_outputs(entry, dir, books, there)
@@ -174,7 +173,7 @@ function M.fork(dir, place, out, set)
   first.from, first.at = from, nil
   first.pins = there.pins or first.pins
   first.seal = is_ours and seal.of(first) or nil
-  local entry = moments.record(there)
+  local entry = moment.rollback(there)
   entry.to, entry.from, entry.set = seq, from, set and next(set) and set or nil
   local books, message, code = write(out, "create", first, function()
     return { first, entry, stop("forked", ("from %s, record %d"):format(dir, seq)) }

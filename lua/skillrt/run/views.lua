@@ -4,7 +4,7 @@
 -- books, no files. Called by policy.lua.
 
 local json = require("skillrt.base.json")
-local books_of = require("skillrt.run.books")
+local instant = require("skillrt.base.instant")
 
 local M = {}
 
@@ -15,22 +15,18 @@ local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
 
 ---The state as it stands in state.json, without its own bookkeeping entry.
 ---@param books skillrt.Books
----@param begun skillrt.Step|nil  the newest action, where the journal does not tell of it yet: nor does this
 ---@return table
-function M.state(books, begun)
+function M.state(books)
   local out = {}
   for key, value in pairs(books.state.root) do
     out[key] = value
-  end
-  if begun then
-    out.current_action, out.iteration_count = begun.before and begun.before.id, begun.n - 1
   end
   for _, key in ipairs({ "current_action", "current_phase" }) do
     if out[key] == nil then
       out[key] = json.null
     end
   end
-  out.updated_at = books_of.iso(books.at)
+  out.updated_at = instant.iso(books.at)
   return out
 end
 
@@ -65,7 +61,7 @@ function M.list(policy, seq)
     return list
   end
   known.seq = seq
-  local whole = M.state(books, policy.journal.begun)
+  local whole = M.state(books)
   whole._skillrt = { seq = seq, digest = NO_DIGEST, run = books.run_id, reason = books.reason }
   if policy.skill.phases and #policy.skill.phases > 0 then
     list[#list + 1] = { "execution-state.json", pretty(M.execution(books)) }

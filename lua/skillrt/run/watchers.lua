@@ -47,7 +47,6 @@ function M.of(given)
   local self = { dull = dull_to_all(list) }
   for _, name in ipairs(HEARD) do
     for _, watcher in ipairs(list) do
-      self.at_once = self.at_once or watcher.at_once
       self[name] = self[name] or watcher[name] and function(...)
         for i = 1, #list do
           hear(list[i], name, ...)

@@ -116,14 +116,13 @@ local PLAIN <const> = { string = true, boolean = true, number = true }
 ---The cost is that of the patch, not of the state.
 ---@param patch table<string, any>
 ---@param whose any  "ours": nobody else has its tables, and the state takes them over; else they are copied
----@param plain boolean|nil  it is known to hold nothing but numbers and flags
-function State:patch(patch, whose, plain)
+function State:patch(patch, whose)
   local root, past, revisions, changed, taken_at = self.root, self.past, self.revisions, self.changed, self.taken_at
   local before, n = self.revision, changed.n
   local revision = before
   for key, value in next, patch do
     local old, differs = root[key], false
-    if not plain and not PLAIN[type(value)] then
+    if not PLAIN[type(value)] then
       differs = merged(past, root, key, value, whose)
     elseif old ~= value or math.type(old) ~= math.type(value) then -- 1 is not 1.0
       if past.holders > 0 then

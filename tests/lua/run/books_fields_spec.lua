@@ -2,21 +2,11 @@
 local R = require "tests.support.runs"
 local books_of = require "skillrt.run.books"
 local fields = require "skillrt.run.books.fields"
-local moments = require "skillrt.run.books.moments"
+local moment = require "skillrt.run.travel.moment"
+local record = require "skillrt.base.record"
+local rollback = require("skillrt.run.record.rollback").apply
+local snapshot = require "skillrt.run.snapshot"
 local state_of = require "skillrt.skill.state"
-
-local NAMES = { self = true, books = true, scope = true, whole = true }
-
--- The fields that a source assigns to books.
-local function assigned(text, found)
-  for line in text:gmatch "[^\n]+" do
-    local left = not line:find "^%s*%-%-" and line:match "^([^=~<>]-)%s=%s"
-    for name, field in (left or ""):gsub("^%s*local.*", ""):gmatch "([%a_]+)%.([%a_]+)%f[^%w_.%[]" do
-      found[#found + 1] = NAMES[name] and field or nil
-    end
-  end
-  return found
-end
 
 local function begun()
   local books = books_of.new()
@@ -28,24 +18,22 @@ end
 describe("a field of the books", function()
   after_each(R.clean)
 
-  it("has a class, wherever it is written, and in the books of every run", function()
-    local found = {}
-    for name in io.popen "ls lua/skillrt/run/books.lua lua/skillrt/run/books/*.lua":lines() do
-      assigned(R.read(name), found)
-    end
-    assert.is_true(#found > 80)
-    for _, field in ipairs(found) do
-      assert.is_string(fields.BOOKS[field], field .. ": has no class in run/books/fields.lua")
-    end
-    for field in pairs(fields.TABLES) do
-      assert.is_string(fields.BOOKS[field], field)
-    end
-    local dir = R.folder() .. "/run"
-    assert(R.run({ actions = { { id = "a", on_error = "skip", run = R.fails() },
-      { id = "b", run = function(_, ctx) return { answer = ctx.ask { question = "go?" } } end } } }, { work_dir = dir }))
-    for field in pairs(assert(require("skillrt.run.look").books(dir))) do
-      assert.is_string(fields.BOOKS[field], field .. ": has no class in run/books/fields.lua")
-    end
+  it("is declared, or raises where it is written, also in the books of a sub-run and in those read back", function()
+    local books = begun()
+    assert.is_false((pcall(function() books.another = 1 end)))
+    books_of.apply(books, { t = "start", step = 1, action = "a", n = 1, at = 1 })
+    books_of.apply(books, { t = "call", step = 1, c = "1", kind = "run", sub = "1.1", at = 2 })
+    books_of.apply(books, { t = "run", sub = "1.1", step = 1, c = "1", run = "r", skill = "t", mode = "autonomous",
+      state = {}, input = {}, pins = {}, at = 3 })
+    assert.is_false((pcall(function() books.subs["1.1"].another = 1 end)))
+    local read, kept = books_of.new(), snapshot.whole(books)
+    kept.at = 3
+    local reader = snapshot.new(read)
+    reader:add(record.encode(kept), 4)
+    reader:apply()
+    assert.is_false((pcall(function() read.another = 1 end)))
+    assert.is_false((pcall(function() read.subs["1.1"].another = 1 end)))
+    assert.equal(1, read.steps[1].number)
   end)
 
   it("of the state that the runtime writes has one, and no other has", function()
@@ -61,17 +49,18 @@ describe("a field of the books", function()
 
   it("becomes what it was, stays, or is forgotten, by its class (R86, F42)", function()
     local there, now = begun(), begun()
-    for field, class in pairs(fields.BOOKS) do
-      if class ~= "apart" then
-        there[field] = fields.TABLES[field] and { was = 1 } or "was"
-        now[field] = fields.TABLES[field] and { is = 1 } or "is"
+    for _, row in ipairs(fields.ROWS) do
+      if row[2] ~= "apart" then
+        there[row[1]] = row[3] == "table" and { was = 1 } or "was"
+        now[row[1]] = row[3] == "table" and { is = 1 } or "is"
       end
     end
     now.rollbacks, now.subs, now.mode = 4, nil, "autonomous"
-    local record = moments.record(there)
-    record.at = 1
-    moments.rollback(now, record, function() end)
-    for field, class in pairs(fields.BOOKS) do
+    local back = moment.rollback(there)
+    back.at = 1
+    rollback(now, back)
+    for _, row in ipairs(fields.ROWS) do
+      local field, class = row[1], row[2]
       local is = now[field]
       is = type(is) == "table" and (is.was and "was" or is.is and "is") or is
       if field == "rollbacks" then
@@ -88,7 +77,7 @@ describe("a field of the books", function()
       now.mode = mode
       there.state:set("metrics", 1)
       now.state:set("metrics", 2)
-      moments.rollback(now, moments.record(there), function() end)
+      rollback(now, moment.rollback(there))
       assert.equal(wanted, now.state.root.metrics)
     end
   end)

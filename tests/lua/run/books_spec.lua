@@ -75,7 +75,7 @@ describe("the books", function()
 
   it("forget a person's answer once it was used", function()
     local books = begun()
-    apply(books, { t = "ask", question = { question = "?" } }, { t = "answer", q = 1, value = "a" })
+    apply(books, { t = "ask", q = 1, question = { question = "?" } }, { t = "answer", q = 1, value = "a" })
     assert.equal("a", books.answer)
     assert.is_nil(books.question)
     apply(books, { t = "start", action = "a", step = 1, n = 1 })

@@ -25,7 +25,7 @@ return {
   run = function(args)
     local moment = require("skillrt.run.travel.moment")
     local output = require("skillrt.report.output")
-    local iso = require("skillrt.run.books").iso
+    local iso = require("skillrt.base.instant").iso
     local json = require("skillrt.base.json")
     local ok, message, code = moment.points(args.dir, function(point, books)
       if point.name or not args.checkpoints then

@@ -35,11 +35,11 @@ local function people(out, with_state)
   local changes = with_state and require("skillrt.report.changes")
   local following = changes and changes.new()
   local json_record = require("skillrt.base.record")
-  local books_of = require("skillrt.run.books")
+  local instant = require("skillrt.base.instant")
   local output = require("skillrt.report.output")
   local formatter = require("skillrt.report.lines").new({ detail = true })
   local function show(record, seq)
-    local at = record.at and books_of.iso(record.at) or ("?"):rep(24)
+    local at = record.at and instant.iso(record.at) or ("?"):rep(24)
     local changed = following and following:of(record, seq) or {}
     for _, line in ipairs(formatter:of(record)) do
       if not out.put(("%s  %s\n"):format(at, output.paint(1, line.kind, line.text))) then
@@ -56,20 +56,21 @@ local function people(out, with_state)
     if not record then
       error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
     end
-    return books_of.each(record, show, seq)
+    return require("skillrt.run.record").each(record, show, seq)
   end
 end
 
--- A record for programs: the `done` of a step that has one record comes behind the `start` that it stands for, too.
+-- A record for programs; where it carries the start of its step, that comes first, as in the live events.
 local function told(payload, run_id)
-  local event = require("skillrt.report.events").event
-  if payload:sub(-11) == '"t":"done"}' and payload:find('"n":', 1, true) then
-    local start = require("skillrt.run.books").start_in(require("skillrt.base.record").decode(payload, no_blob) or {})
-    if start then
-      return event(core.json.encode(start, { sorted = true }), run_id) .. "\n", event(payload, run_id)
-    end
+  local event, record_of = require("skillrt.report.events").event, require("skillrt.base.record")
+  local record = payload:find('"start":{', 1, true) and record_of.decode(payload, no_blob)
+  local start = record and require("skillrt.run.record").start_in(record)
+  if not start then
+    return "", event(payload, run_id)
   end
-  return "", event(payload, run_id)
+  record.start = nil
+  local rest = not payload:find('"blobs":', 1, true) and record_of.encode(record) or payload
+  return event(record_of.encode(start), run_id) .. "\n", event(rest, run_id)
 end
 
 local function programs(out, with_state)

@@ -1,7 +1,6 @@
 -- cli/command/recover.lua: `skillrt recover DIR`: what is wrong with a run whose journal is refused,
 -- and the way out: the journal ends where the damage begins, the rest is kept beside it.
 
-local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
 local files = require("skillrt.base.files")
@@ -18,7 +17,7 @@ local function readable(dir)
     local record = decode(payload, function()
       return '"(kept apart)"'
     end)
-    books_of.each(record or {}, function(one)
+    require("skillrt.run.record").each(record or {}, function(one)
       for _, line in ipairs(formatter:of(one)) do
         last = line.text
       end

@@ -1,7 +1,7 @@
 -- run/books/arrived.lua: what the books know of what came from outside: the ids of arrivals, so that what is
 -- put twice is taken once, and events that nobody has taken yet, in a queue for each name.
 --
--- Part of books.lua: the record `event`, `epoch` in `call`, and `arrival` and `took` in others.
+-- Called by the types of records that tell of such: event, call, result; and by whoever takes what came.
 
 local M = {}
 
@@ -37,7 +37,7 @@ end
 ---An event came. Of ends of a session's programs that nobody took, with nothing between them, the last stays.
 ---@param books skillrt.Books
 ---@param record table  { name, value, arrival, ended = number of a session's program }
-function M.event(books, record)
+function M.came(books, record)
   local events, name = books.events or {}, record.name
   local queue = events[name] or {}
   local at = #queue + 1
@@ -61,7 +61,7 @@ function M.talked(books, step, record)
     books.epochs[name], books.talking[name] = record.epoch, record.epoch
   end
   books.said = math.max(books.said or 0, record.said)
-  require("skillrt.run.books").own(step, "talks")[name] = record.epoch
+  require("skillrt.run.books.step").own(step, "talks")[name] = record.epoch
 end
 
 ---The event of a name that has waited longest.

@@ -1,12 +1,9 @@
 -- run/books/asked.lua: what the books know of questions that wait for a person: each has a number that no
 -- other question of the run has, and a nonce.
 --
--- Part of books.lua: the records `ask` and `answer`, and `call` and `result` of a question or an event. A
--- question belongs to a call, or to the mode that chooses; it is open until it is answered or what it
--- belongs to is over.
+-- A question belongs to a call, or to the mode that chooses; it is open until it is answered or what it belongs to is
+-- over. Called by the types of records that ask and answer, snapshot.lua, and whoever shows questions.
 
-local arrived = require("skillrt.run.books.arrived")
-local calls = require("skillrt.run.books.calls")
 local json = require("skillrt.base.json")
 
 local M = {}
@@ -38,50 +35,52 @@ local function each_call(books, record, take)
   end
 end
 
--- The books of the mode that asks: of the run, or of a sub-run.
-local function scope_of(books, record)
-  return record.sub and books.subs and books.subs[record.sub] or books
+---A question opens.
+---@param books skillrt.Books  the run's
+---@param record table  `ask`, or the `call` of a question
+function M.open(books, record)
+  books.asked = math.max(books.asked or 0, record.q)
+  books.questions = books.questions or {}
+  books.questions[record.q] = record
 end
 
----A question opens.
----@param books skillrt.Books
----@param record table  { q, question, nonce, step, c, due }
-function M.ask(books, record)
-  local q = record.q or (books.asked or 0) + 1
-  record.q, books.asked = q, math.max(books.asked or 0, q)
-  books.questions = books.questions or {}
+---A person is asked about calls whose outcome is unknown; or by a mode, which asks one thing at a time.
+---@param scope skillrt.Books  of the mode
+---@param record table  { q, question, nonce, step, c, also }
+---@param books skillrt.Books  the run's
+function M.ask(scope, record, books)
   if record.step then
     each_call(books, record, function(step, c)
       local call = step and step.calls[c]
       if call then
-        call.asked = q
+        call.asked = record.q
       end
     end)
   else
-    local scope = scope_of(books, record)
     scope.answer = nil
-    if scope.choice then -- a mode asks one thing at a time
-      books.questions[scope.choice] = nil
+    if scope.choice then
+      M.close(books, scope.choice)
     end
-    scope.choice = q
+    scope.choice = record.q
   end
-  books.questions[q] = record
+  M.open(books, record)
 end
 
----A question about a call in doubt, or of the mode, is answered.
----@param books skillrt.Books
----@param record table  { q, value, step, c }
-function M.answer(books, record)
+---... and answered.
+---@param scope skillrt.Books
+---@param record table  { q, value, step, c, also }
+---@param books skillrt.Books  the run's
+function M.answer(scope, record, books)
   local one = (books.questions or NONE)[record.q]
   M.close(books, record.q)
   if record.c then
     each_call(books, record, function(step, c)
-      if step and step.calls[c] then
-        calls.answer(step, c, record.value)
+      local call = step and step.calls[c]
+      if call then
+        call.doubt, call.decision = nil, record.value
       end
     end)
   else
-    local scope = scope_of(books, record)
     scope.answer, scope.choice = record.value, nil
     scope.answers = scope.answers or {}
     scope.answers[one and json.encode(one.question, { sorted = true }) or ""] = record.value
@@ -97,23 +96,6 @@ function M.close(books, q)
   end
   if books.choice == q then
     books.choice = nil
-  end
-end
-
----A call opens a question or closes it; or it waits for an event, or has taken it.
----@param books skillrt.Books
----@param record table  `call` or `result`
-function M.of_call(books, record)
-  if record.q and record.t == "call" then
-    books.asked = math.max(books.asked or 0, record.q)
-    books.questions = books.questions or {}
-    books.questions[record.q] = record
-  elseif record.q then
-    M.close(books, record.q)
-  elseif record.w and record.t == "call" then
-    books.waits = math.max(books.waits or 0, record.w)
-  elseif record.took then
-    arrived.took(books, record.event)
   end
 end
 

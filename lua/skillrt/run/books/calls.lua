@@ -1,26 +1,28 @@
--- run/books/calls.lua: what the books know of the calls of a step: which have left, which are over and
--- where in the journal their results lie.
+-- run/books/calls.lua: what the books know of the calls of a step, and what of it is forgotten: by a further attempt, a
+-- round of a loop, a tool whose use is over.
 --
--- Part of books.lua, which alone calls it: the records `call attempt result doubt round drop program tool`.
+-- Called by the types of records that tell of calls, and by step.lua.
 
 local places = require("skillrt.run.places")
 local repeats = require("skillrt.mode.repeats")
+local steps = require("skillrt.run.books.step")
 
 local M = {}
 
-local function own(step, field)
-  return require("skillrt.run.books").own(step, field)
-end
+local own = steps.own
+M.own = own
 
----An attempt is about to leave; of a sleep: until when.
+---Times, random numbers and ids that came with a record: a list of those drawn before the first call, or by place.
 ---@param step skillrt.Step
----@param record table
-function M.call(step, record)
-  own(step, "calls")[record.c] = record
-  step.retry_at = nil
-  if step.cut then
-    local prefix = places.prefix_of(record.c)
-    step.cut[prefix] = step.cut[prefix] or math.tointeger(record.c:match("%d+$")) or true
+---@param rec table
+function M.keep_values(step, rec)
+  if rec[1] ~= nil then
+    rec = { ["0"] = rec }
+  end
+  local values = own(step, "values")
+  for place, drawn in pairs(rec) do
+    local list = values[place] or {}
+    values[place] = table.move(drawn, 1, #drawn, #list + 1, list)
   end
 end
 
@@ -33,22 +35,8 @@ function M.cut(books, record)
     for _, step in pairs(books.steps) do
       step.cut = { ["."] = true } -- and by prefix where branches have first called since
     end
+    books.doubtful = true -- what is chosen next may have been among it
   end
-end
-
----An attempt failed, the next one comes.
----@param step skillrt.Step
----@param record table
-function M.attempt(step, record)
-  local call = step.calls[record.c]
-  call.failed, call.retry_at = record, record.at + record.retry
-end
-
----It may have been executed, and nobody knows.
----@param step skillrt.Step
----@param record table
-function M.doubt(step, record)
-  step.calls[record.c].doubt = record
 end
 
 ---What a person or on_indoubt said about it.
@@ -60,8 +48,12 @@ function M.answer(step, place, value)
   call.doubt, call.decision = nil, value
 end
 
--- A tool's use is over: what it awaited since the result `after` is not asked for again. Gives whether it acted.
-local function forget_below(step, place, after)
+---A tool's use is over: what it awaited since the result `after` is not asked for again.
+---@param step skillrt.Step
+---@param place string
+---@param after string|nil
+---@return boolean|nil acted
+function M.forget_below(step, place, after)
   local order, acted = step.order, nil
   local last = #order
   local at = last - 1 -- the last is its own
@@ -84,56 +76,6 @@ local function forget_below(step, place, after)
     end
   end
   return acted
-end
-
----A call is over. What it gave is read from the journal when it is asked for; where nothing is kept
----there (`seq` never comes) it is held.
----@param step skillrt.Step
----@param record table
----@param seq integer|nil
-function M.result(step, record, seq)
-  local place = record.c
-  local call = step.calls[place]
-  local known = { digest = record.digest or call and call.digest, seq = seq, result = not seq and record or nil }
-  known.acted = call and not record.unsent and repeats.acted(call) or nil
-  known.canceled = record.failed and record.failed.class == "canceled" or nil
-  known.answered = not record.unsent and not record.unknown and not known.canceled or nil
-  known.decided = record.decided
-  known.own, known.to, known.pure = record.own, call and call.to, call and call.pure
-  if call then
-    known.said = call.said
-    step.calls[place] = nil
-  end
-  own(step, "known")[place] = known
-  local order = own(step, "order")
-  order[#order + 1] = place
-  local use = step.tools[place]
-  if use then
-    step.tools[place] = nil
-    known.acted = forget_below(step, place, use.after) or known.acted
-  end
-end
-
----A tool begins to be used: `result` ends it.
----@param step skillrt.Step
----@param record table
-function M.tool(step, record)
-  local order = step.order
-  own(step, "tools")[record.c] = { digest = record.digest, name = record.name, after = order[#order] }
-end
-
----A program runs for it: of a session, which outlives its call, or of the call itself.
----@param books skillrt.Books
----@param record table
-function M.program(books, record)
-  local step = books.steps[record.step]
-  local call = step and step.calls[record.c]
-  if record.session then
-    books.programs = books.programs or {}
-    books.programs[record.session] = { pid = record.pid, start = record.start }
-  elseif call then
-    call.program = { pid = record.pid, start = record.start }
-  end
 end
 
 -- Takes out what `is_gone` says of all that is kept by place.
@@ -162,14 +104,12 @@ local function is_open_again(step, place)
   return known and (known.canceled or known.pure)
 end
 
----A further attempt keeps all results but that of the call that is blamed. `loose`: a changed script is to be asked
----anew for all that it awaits, in any order.
+---A further attempt keeps all results but those of the calls that are blamed.
 ---@param step skillrt.Step
----@param blamed string|table  its place; or a record with several
-function M.drop(step, blamed)
-  local is_record = type(blamed) == "table"
-  local from = is_record and blamed.from or { blamed }
-  step.loose = step.loose or (is_record and blamed.loose) or nil
+---@param from string[]  their places
+---@param loose boolean|nil  a changed script is to be asked anew for all that it awaits, in any order
+function M.drop(step, from, loose)
+  step.loose = step.loose or loose
   for _, place in ipairs(from) do
     for at, known in pairs(step.known) do
       if known.answered and (at == place or places.is_below(at, place)) then

@@ -1,8 +1,8 @@
 -- run/books/failed.lua: what the books say of steps that failed for good: errors, what is given up after
 -- them, and who takes over.
 --
--- Part of books.lua, which alone calls it. Why something is given up knows skill/on_error.lua; the record
--- says it.
+-- Also what of an aborted run is to be undone. Why something is given up knows skill/on_error.lua; the record says it.
+-- Called by the types of records, run/steps/attempts.lua and report/status.lua.
 
 local M = {}
 
@@ -71,6 +71,50 @@ function M.forgive(books, id)
   if books.fatal == id then
     books.fatal = nil
   end
+end
+
+local function take_undo(books, number)
+  for i = #books.undo, 1, -1 do
+    if books.undo[i].step == number then
+      return table.remove(books.undo, i)
+    end
+  end
+end
+
+local function leave(books, id)
+  local abort = books.abort
+  abort.left = abort.left or {}
+  table.insert(abort.left, id)
+end
+
+---A step is not to be undone.
+---@param books skillrt.Books
+---@param number integer
+function M.not_undone(books, number)
+  leave(books, take_undo(books, number).id)
+end
+
+---A step is over that undid another one, or failed to.
+---@param books skillrt.Books
+---@param step skillrt.Step
+---@param record table  `done`, `skip` or `fail`
+function M.undone(books, step, record)
+  local one = take_undo(books, step.undoes)
+  if one and record.t ~= "done" then
+    leave(books, one.id)
+  end
+end
+
+---The lifecycle's word for a step under way (R169): failed while it waits for its next attempt, which begins by
+---preparing (F66).
+---@param step skillrt.Step
+---@param now integer  UTC ms
+---@return "preparing"|"executing"|"validating"|"failed"
+function M.stage_of(step, now)
+  if step.retry_at and step.retry_at > now and next(step.calls) == nil then
+    return "failed"
+  end
+  return step.stage or "executing"
 end
 
 return M

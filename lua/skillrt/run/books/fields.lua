@@ -1,10 +1,131 @@
--- run/books/fields.lua: what each field of a run's books is, and each that the runtime writes into its state: where
--- the run stands, what only grows, what passes.
+-- run/books/fields.lua: the fields of a run's books, and those that the runtime writes into its state.
 --
--- A new field is declared here: what a rollback does with it follows from its class. Pure. Part of books.lua.
+-- A new field is declared here: new books, snapshots, rollbacks and the table in docs/architecture.md follow from its
+-- row, and an undeclared one raises. Pure. Called by books.lua, snapshot.lua and record/rollback.lua.
 
 local M = {}
 
+---A row is { name, class, type, what it says, empty = as it begins, kept = false where a snapshot leaves it out }.
+---position: where the run is; a rollback sets it to what it was there.
+---grows: who the run is, what it has spent, what came from outside, what it did in the world; a rollback leaves it.
+---passes: of what is under way, of an answer or a failure just now; a rollback forgets it.
+---apart: what is built of it (steps, the state); rollbacks and snapshots handle these by themselves.
+---@type { [1]: string, [2]: "position"|"grows"|"passes"|"apart", [3]: string, [4]: string, empty: any, kept: any }[]
+M.ROWS = {
+  { "runs", "position", "table", "how often each action or phase completed", empty = {} },
+  { "completed", "position", "table", "which did at all", empty = {} },
+  { "skipped", "position", "table", "which were left out, and why", empty = {} },
+  { "failed", "position", "table", "which failed for good", empty = {} },
+  { "outputs", "position", "table", "who wrote an output file", empty = {} },
+  { "given_up", "position", "table", "what failed too often, and what follows", empty = {} },
+  { "handlers", "position", "table", "who takes over next", empty = {} },
+  { "returned", "position", "table", "what an action gave last", empty = {}, kept = false },
+  { "last_failed", "position", "table?", "the step that failed last, until its action completes" },
+  { "loop_end", "position", "table?", "how the loop of a hybrid run ended" },
+  { "fatal", "position", "string?", "the action that ends the run by having failed" },
+  { "history_most", "position", "integer?", "of a machine: entries of its history at most" },
+  { "rounds", "position", "table?", "of repeating phases: how often they did, and whether it is over" },
+  { "checkpoint", "position", "table?", "the newest one: name, step, at" },
+  { "abort", "position", "table?", "that the run is being aborted: reason, message, left" },
+  { "plan", "position", "table?", "the plan that is followed" },
+  { "tool_set", "position", "string?", "the active one" },
+  { "phases", "position", "table?", "what came of those that were entered" },
+  { "held", "position", "table?", "what failed steps have got, by action" },
+  { "decided", "position", "table?", "what was decided about an action's call whose outcome is unknown" },
+  { "run_id", "grows", "string?", "who the run is" },
+  { "skill", "grows", "string?", "" },
+  { "version", "grows", "string?", "" },
+  { "mode", "grows", "string?", "" },
+  { "input", "grows", "table?", "" },
+  { "pins", "grows", "table", "digests of everything that decides", empty = {} },
+  { "context_strategy", "grows", "string?", "" },
+  { "started_at", "grows", "integer?", "UTC ms" },
+  { "args", "grows", "table?", "" },
+  { "cwd", "grows", "string?", "" },
+  { "session", "grows", "table?", "what it was begun with" },
+  { "contexts", "grows", "table?", "what it was given to know" },
+  { "last_step", "grows", "integer", "the highest number of a step", empty = 0 },
+  { "finished", "grows", "integer", "steps that are over", empty = 0 },
+  { "at", "grows", "integer", "UTC ms, of the last record", empty = 0 },
+  { "status", "grows", "string", "pending executing completed failed aborted paused", empty = "pending" },
+  { "reason", "grows", "string?", "" },
+  { "message", "grows", "string?", "" },
+  { "limit", "grows", "string?", "the full name of the limit that it ended at" },
+  { "due", "grows", "integer?", "when it goes on by itself" },
+  { "spent", "grows", "table", 'what it used up of its limits: "calls", "usage.tokens"', empty = {} },
+  { "spent_by", "grows", "table", "the same, of each action and phase", empty = {} },
+  { "chosen", "grows", "table", "the state's progress when an action or phase began last", empty = {} },
+  { "same", "grows", "table", "how often an action began in a state, by its fingerprint", empty = {} },
+  { "added", "grows", "table?", "what was added to limits, by their full names" },
+  { "bounds", "grows", "table?", "which limits hold: of skill/limits.lua" },
+  { "active", "grows", "number?", "ms that it was open before it was opened last" },
+  { "opened_at", "grows", "integer?", "UTC ms, when that was" },
+  { "retries", "grows", "integer?", "" },
+  { "free_errors", "grows", "integer?", "those that do not count for max_errors" },
+  { "rollbacks", "grows", "integer?", "" },
+  { "cuts", "grows", "table?", "files of what was cut off its journal" },
+  { "arrivals", "grows", "table?", "ids of what came from outside" },
+  { "arrived_count", "grows", "integer?", "" },
+  { "events", "grows", "table?", "that nobody has taken yet, in a queue for each name" },
+  { "events_count", "grows", "integer?", "" },
+  { "asked", "grows", "integer?", "the highest number of a question" },
+  { "waits", "grows", "integer?", "the highest number of a wait for an event" },
+  { "undo", "grows", "table?", "steps that can be undone" },
+  { "acted", "grows", "boolean?", "of a sub-run: something in it may have acted" },
+  { "epochs", "grows", "table?", "the newest program of each session" },
+  { "talking", "grows", "table?", "... while it runs" },
+  { "said", "grows", "integer?", "the newest message to a session" },
+  { "questions", "passes", "table?", "that are open, by number", kept = false },
+  { "subs", "passes", "table?", "the books of sub-runs under way, by scope", kept = false },
+  { "retrying", "passes", "string?", "the action or phase that is performed again" },
+  { "stands", "passes", "boolean?", "... with all results but harmless ones" },
+  { "answer", "passes", "any", "to the question of a mode" },
+  { "answers", "passes", "table?", "... to each of its questions" },
+  { "choice", "passes", "integer?", "the number of its question" },
+  { "damaged", "passes", "table?", "a step left the state as it must never be" },
+  { "halt", "passes", "table?", "what ends or pauses the run: status, reason, message" },
+  { "signatures", "passes", "table?", "how often an action failed in the same way" },
+  { "doubtful", "passes", "boolean?", "steps that begin now may be among what was cut off its journal" },
+  { "programs", "passes", "table?", "of sessions, that run" },
+  { "rolled", "passes", "integer?", "files are to be as they were behind this record" },
+  { "state", "apart", "skillrt.State", "", kept = false },
+  { "steps", "apart", "table", "those under way, by number, of all scopes", empty = {}, kept = false },
+  { "open", "apart", "integer", "how many of this scope", empty = 0, kept = false },
+  { "newest", "apart", "table", "the newest of each kind, of a list as they began", empty = {}, kept = false },
+  { "sub", "apart", "string?", "of a sub-run: its scope" },
+  { "parent", "apart", "integer?", "of a sub-run: the step whose call waits for it" },
+}
+
+---@class skillrt.Books
+---@field state skillrt.State
+---@field [string] any  as the rows say
+
+local declared <const> = {}
+for _, row in ipairs(M.ROWS) do
+  declared[row[1]] = row
+end
+M.DECLARED = declared
+
+-- An undeclared field would be lost by a snapshot and survive a rollback. Costs nothing where a field is there.
+local Books <const> = { __newindex = function(books, name, value)
+  if not declared[name] then
+    error(("books: the field %q is not declared in run/books/fields.lua"):format(tostring(name)), 2)
+  end
+  rawset(books, name, value)
+end }
+
+---@return skillrt.Books
+function M.new()
+  local books = {}
+  for i = 1, #M.ROWS do
+    local row = M.ROWS[i]
+    local empty = row.empty
+    books[row[1]] = type(empty) == "table" and {} or empty
+  end
+  return setmetatable(books, Books)
+end
+
+-- The classes of fields, by their names.
 local function classes(list)
   local of = {}
   for class, words in pairs(list) do
@@ -14,30 +135,6 @@ local function classes(list)
   end
   return of
 end
-
----Fields that begin as empty tables.
-M.TABLES = {}
-for field in ("runs outputs completed skipped failed pins spent spent_by chosen same given_up handlers returned")
-  :gmatch("%S+") do
-  M.TABLES[field] = true
-end
-
----Of the books:
----position: where the run stands; a rollback sets it to what it was there.
----grows: who the run is, what it has spent, what came from outside, what it did in the world; a rollback leaves it.
----passes: of what is under way, of an answer or a failure just now; a rollback forgets it.
----apart: what is built of it (steps, the state); a rollback and a snapshot see to these by themselves.
----@type table<string, "position"|"grows"|"passes"|"apart">
-M.BOOKS = classes({
-  position = [[runs completed skipped failed outputs given_up handlers returned last_failed loop_end fatal history_most
-    rounds checkpoint abort plan tool_set phases held decided]],
-  grows = [[run_id skill version mode input pins context_strategy started_at args cwd session contexts
-    last_step finished at status reason message limit due spent spent_by chosen same added bounds active opened_at
-    retries free_errors rollbacks cuts arrivals arrived_count events events_count asked waits undo acted epochs talking
-    said]],
-  passes = "questions subs retrying stands answer answers choice damaged halt signatures programs rolled",
-  apart = "state steps open newest sub parent",
-})
 
 ---Of the state, what the runtime writes; all else in it is the skill's own, and a position.
 ---@type table<string, "position"|"grows">

@@ -1,9 +1,10 @@
 -- run/books/machine.lua: what the books of a run in machine mode say of its states: which one it is in, those before
 -- it, how often each limited edge was taken, and the error that is to be dealt with.
 --
--- Part of books.lua, which alone calls it, for records with a `move`: all that it needs stands there. These fields of
+-- Called by books.lua for records with a `move`: all that it needs stands there. These fields of
 -- the state are no progress: a machine that goes round in a circle and changes nothing else stands still.
 
+local instant = require("skillrt.base.instant")
 local json = require("skillrt.base.json")
 local state_of = require("skillrt.skill.state")
 
@@ -74,9 +75,8 @@ end
 ---The machine has moved, or an error was noted on the way.
 ---@param books skillrt.Books
 ---@param record table  with `move`; `ms`: how long the action took
----@param time string  ISO 8601
-function M.moved(books, record, time)
-  local move, state = record.move, books.state
+function M.moved(books, record)
+  local move, state, time = record.move, books.state, instant.iso(record.at)
   if not move.from then
     return begin(books, record, time)
   end

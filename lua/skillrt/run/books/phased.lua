@@ -1,7 +1,7 @@
 -- run/books/phased.lua: what the books of a run say of its phases: the tool set that is active, and in short what came
 -- of each that was entered (R115, F58).
 --
--- Part of books.lua, which alone calls it, for a step that begins with a set, and for the record `switch`. Bounded: the
+-- Called by the types of records that begin and end a step, and `switch`. Bounded: the
 -- newest phases alone, and of each a few short texts.
 
 local json = require("skillrt.base.json")

@@ -36,16 +36,6 @@ function M.of_call(books, step, key, amount)
   M.add(books, step.id, key, amount)
 end
 
----The function of a step said what it used.
----@param books skillrt.Books  the run's
----@param step skillrt.Step
----@param used skillrt.Usage
-function M.used(books, step, used)
-  for name, amount in pairs(used) do
-    M.of_call(books, step, "usage." .. name, amount)
-  end
-end
-
 ---A step is over.
 ---@param books skillrt.Books
 ---@param step skillrt.Step
@@ -62,8 +52,12 @@ function M.closed(books, step, at)
   end
 end
 
--- The run was open until `closed`, and is so again from `at` on; a sub-run was open as long as the run was.
-local function reopen(books, closed, at)
+---The run was open until `closed`, and is so again from `at` on; a sub-run was open as long as the run was. Where
+---somebody set the wall clock between them, time that did not pass is not spent.
+---@param books skillrt.Books
+---@param closed integer  UTC ms
+---@param at integer
+function M.reopen(books, closed, at)
   for _, step in pairs(books.steps) do
     step.ms = time.step_ms(books, step, closed)
   end
@@ -74,18 +68,11 @@ local function reopen(books, closed, at)
   books.active, books.opened_at = (books.active or 0) + math.max(0, closed - (books.opened_at or closed)), at
 end
 
----Somebody set the wall clock: time that did not pass is not spent.
----@param books skillrt.Books
----@param record table  { at, moved = ms forward }
-function M.clock(books, record)
-  reopen(books, record.at - record.moved, record.at)
-end
-
 ---The run is opened again; more may be added to its limits.
 ---@param books skillrt.Books
 ---@param record table  { at, add, bounds where they changed }
 function M.reopened(books, record)
-  reopen(books, books.at, record.at)
+  M.reopen(books, books.at, record.at)
   books.bounds = record.bounds or books.bounds
   for full, amount in pairs(record.add or {}) do
     books.added = books.added or {}

@@ -2,10 +2,10 @@
 --
 -- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, run/call/ and run/steps.lua.
 
-local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local record = require("skillrt.base.record")
+local steps_of = require("skillrt.run.books.step")
 
 local M = {}
 
@@ -128,7 +128,7 @@ end
 local function keep_read(journal, step)
   for at, list in pairs(step.read) do
     if journal.keeps_nothing then
-      local values = books_of.own(step, "values")
+      local values = steps_of.own(step, "values")
       values[at] = table.move(list, 1, #list, #(values[at] or {}) + 1, values[at] or {})
     else
       for i, held in ipairs(list) do

@@ -24,7 +24,7 @@ function M.started(policy, number, text)
   end
   local talk = call.kind == "session" and call.request.session or nil
   policy.calls.due:put(steady.now() + SHORT_MS, {
-    program = { t = "program", pid = math.tointeger(tonumber(pid)), start = start, session = talk },
+    program = { t = "program", pid = math.tointeger(tonumber(pid)), since = start, session = talk },
     call = call,
     number = number,
   })

@@ -5,6 +5,7 @@
 local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
 local record = require("skillrt.base.record")
+local record_of = require("skillrt.run.record")
 
 local M = {}
 
@@ -67,7 +68,7 @@ function M.read(work_dir, each, before)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(work_dir, seq, why), code = "corrupt" }, 0)
     end
-    books_of.each(entry, function(one)
+    record_of.each(entry, function(one)
       if before then
         before(one, books, seq)
       end

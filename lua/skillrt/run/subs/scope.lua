@@ -116,11 +116,12 @@ end
 -- A journal whose records belong to a scope where they belong to no step that does.
 local function journal_for(journal, id)
   return setmetatable({
-    emit = function(_, entry, simple)
-      if not entry.step or entry.t == "start" then
-        entry.sub = id
-      end
-      return journal:emit(entry, simple)
+    begin = function(_, step, said)
+      journal:begin(step, said, id)
+    end,
+    emit = function(_, entry, ours)
+      entry.sub = not entry.step and id or nil
+      return journal:emit(entry, ours)
     end,
   }, { __index = journal })
 end
@@ -142,7 +143,6 @@ function M.begin(policy, call, id, skill, pins)
     sub = id,
     step = call.step.number,
     run = policy.books.run_id,
-    format = policy.books.format,
     skill = skill.name,
     version = skill.version,
     mode = skill.mode,

@@ -4,11 +4,13 @@
 -- Reads journals, without a lock; changes nothing. Called by travel.lua and the commands that look back.
 
 local books_of = require("skillrt.run.books")
-local repeats = require("skillrt.mode.repeats")
+local fields = require("skillrt.run.books.fields")
 local core = require("skillrt.core")
+local instant = require("skillrt.base.instant")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
+local record_of = require("skillrt.run.record")
 local snapshot = require("skillrt.run.snapshot")
 
 local M = {}
@@ -22,9 +24,21 @@ function M.split(word)
   return dir or word, place
 end
 
--- The name that a record gives the place behind it, if any: `{"t":"checkpoint"}`, or a step that ends in one.
-local function named(entry)
-  return entry.t == "checkpoint" and entry.name or entry.t == "done" and entry.checkpoint or nil
+-- The point that a record is, if any.
+local function point_of(entry)
+  local kind = entry.t and record_of.of(entry.t)
+  return kind and kind.point and kind.point(entry)
+end
+
+---The record that takes a run back to where books stood.
+---@param books skillrt.Books  as they were there
+---@return table record  without `to`
+function M.rollback(books)
+  local position = {}
+  for _, row in ipairs(fields.ROWS) do
+    position[row[1]] = row[2] == "position" and books[row[1]] or nil
+  end
+  return { t = "rollback", position = position, state = books.state.root }
 end
 
 ---The record behind which a run is as `place` says: a record's number, or the newest checkpoint of that name.
@@ -40,7 +54,8 @@ function M.find(dir, place)
     last = seq
     behind = wanted and seq <= wanted and seq or behind -- a number may be that of a journal's end, which says nothing
     if place and not wanted and payload:find('"checkpoint"', 1, true) then
-      local name = named(record.decode(payload, wishes.blob) or {})
+      local point = point_of(record.decode(payload, wishes.blob) or {})
+      local name = point and point.name
       if name then
         known[name], found = true, name == place and seq or found
       end
@@ -94,37 +109,11 @@ end
 ---@field what "begun"|"checkpoint"|"before"|"done"|"failed"|"rolled back"|"stopped"
 ---@field text string?    more about it
 
--- What a record is for somebody who looks for a place to go back to.
-local POINT <const> = {
-  run = function(entry)
-    return { what = "begun", text = entry.from and ("forked from %s@%s"):format(entry.from.dir, entry.from.seq) }
-  end,
-  checkpoint = function(entry)
-    return { what = "checkpoint", name = entry.name }
-  end,
-  done = function(entry)
-    return { what = entry.checkpoint and "checkpoint" or "done", name = entry.checkpoint, text = entry.summary }
-  end,
-  call = function(entry) -- what may act and must not be repeated: the place before it is one to go back to
-    return repeats.acted(entry) and entry.key
-      and { what = "before", text = ("%s %s"):format(entry.kind, entry.to or "") }
-  end,
-  fail = function(entry)
-    return not entry.retry and { what = "failed", text = entry.message }
-  end,
-  rollback = function(entry)
-    return { what = "rolled back", text = ("to %s"):format(entry.name or entry.to) }
-  end,
-  stop = function(entry)
-    return { what = "stopped", text = ("%s (%s)"):format(entry.status, entry.reason) }
-  end,
-}
-
 -- Takes one record, and tells of the point that it is.
 local function take(entry, books, seq, each)
   local step = entry.step and books.steps[entry.step]
   local about = { id = step and step.id, attempt = step and step.attempt }
-  local point = not entry.sub and POINT[entry.t] and POINT[entry.t](entry)
+  local point = not entry.sub and point_of(entry)
   if point then
     point.seq, point.at, point.step, point.id, point.attempt = seq, entry.at, entry.step, about.id, about.attempt
   end
@@ -151,7 +140,7 @@ function M.points(dir, each)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
     end
-    books_of.each(entry, take, books, seq, each)
+    record_of.each(entry, take, books, seq, each)
     return true
   end, wishes)
   if not report then
@@ -182,7 +171,7 @@ function M.told(point, books)
     step = point.step,
     id = point.id,
     attempt = point.attempt,
-    timestamp = books_of.iso(point.at),
+    timestamp = instant.iso(point.at),
     context = books.state.root.context,
     artifacts = artifacts,
     digest = core.sha256(assert(core.json.encode(books.state.root))),

@@ -7,6 +7,7 @@
 local books_of = require("skillrt.run.books")
 local core = require("skillrt.core")
 local record = require("skillrt.base.record")
+local record_of = require("skillrt.run.record")
 
 local M = {}
 
@@ -35,9 +36,6 @@ local M = {}
 ---@field cut table|nil       what no replay goes beyond: { seq, what }
 ---@field books skillrt.Books as they were at the end, or at the cut
 ---@field last integer        of its records
-
-local BEYOND <const> = { rollback = "it was taken back", abort = "it was aborted by a person",
-  edit = "its state.json was edited", drop = "changes of its code were accepted" }
 
 ---The scope of what runs inside a call.
 ---@param step { scope: string, id: string, nth: integer }
@@ -192,12 +190,14 @@ function M.read(dir)
     local entry, why = record.decode(payload, wishes.blob)
     if not entry then
       error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
-    elseif BEYOND[entry.t] then
-      self.cut = { seq = seq, what = BEYOND[entry.t] }
+    end
+    local kind = record_of.of(entry.t)
+    if kind and kind.beyond then
+      self.cut = { seq = seq, what = kind.beyond }
       return false
     end
     self.last = seq
-    books_of.each(entry, function(one)
+    record_of.each(entry, function(one)
       add(self, one, seq, wishes.blob)
     end)
     return true

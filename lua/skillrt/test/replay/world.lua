@@ -33,7 +33,7 @@ function World.new(recording, dir)
   local self = setmetatable({ recording = recording, dir = dir, of = {}, counts = {}, begun = {},
     scopes = { [""] = "/" }, checked = {}, taken = {}, loose = {}, differences = {}, notes = {}, answered = 0,
     steps = 0 }, World)
-  self.watcher = { at_once = true, observe = function(...) self:observe(...) end, flush = function() end }
+  self.watcher = { observe = function(...) self:observe(...) end, flush = function() end }
   return self
 end
 

@@ -1,0 +1,92 @@
+-- run/record.lua: the types of records: each is the file record/<type>.lua, found by its name and loaded at first use.
+--
+-- What a type says: which fields its records have, what they change in the books, and how people, reports and logs are
+-- told of them. Knows no type. Called by books.lua, story.lua and whatever shows records.
+
+local M = {}
+
+---@class skillrt.RecordType
+---@field doc string       what happened
+---@field fields string    a row for each field: its name, its type ("?" behind it: it may be absent), what it says
+---@field of_step boolean|nil  it says something about an open step, and nothing without it
+---@field beyond string|nil  why a replay ends before it
+---@field apply fun(books: skillrt.Books, record: table, whole: skillrt.Books, seq: integer|nil): skillrt.Books|nil
+---       changes the books: of the run or sub-run that it belongs to (`books`), and of the run (`whole`); `seq`: its
+---       number in the journal, where it is read back. Gives the books of a scope that begins with it
+---@field line (fun(lines: skillrt.report.Lines, record: table, step: table|nil, books: skillrt.Books|nil))|nil
+---       tells people of it
+---@field story (fun(story: skillrt.Story, record: table, step: skillrt.story.Step|nil))|nil
+---@field log (fun(record: table, step: skillrt.story.Step|nil): string|nil, string|nil, table|nil)|nil
+---       a line of the JSON log: its level, message and fields
+---@field point (fun(record: table): table|false|nil)|nil  a place that a person may go back to: what, name, text
+
+---Fields that any record may have.
+M.COMMON = [[
+  t string its type
+  at integer UTC ms
+  start table? the start of its step, of which it is the first record
+  rec table? what the step's function drew since the record before, by place
+  arrival string? the id under which what it tells of came
+  move table? of a machine: from one state to another
+  blobs list? digests of values over 64 KiB
+]]
+
+---@type table<string, skillrt.RecordType|false>
+local known = {}
+
+---@param name string
+---@return skillrt.RecordType|nil
+function M.of(name)
+  local one = known[name]
+  if one == nil then
+    local path = "skillrt.run.record." .. name
+    local ok, found = pcall(require, path)
+    if not ok and not tostring(found):find(("module '%s' not found"):format(path), 1, true) then
+      error(found, 0)
+    end
+    one = ok and found or false
+    known[name] = one
+  end
+  return one or nil
+end
+
+---The rows of a type's fields.
+---@param text string
+---@return { name: string, type: string, may_be_absent: boolean, doc: string }[]
+function M.rows(text)
+  local rows = {}
+  for line in text:gmatch("[^\n]+") do
+    local name, kind, doc = line:match("^%s*(%S+) (%S+) ?(.-)%s*$")
+    if name then
+      rows[#rows + 1] = { name = name, type = kind:gsub("%?$", ""), may_be_absent = kind:find("?", 1, true) ~= nil
+        or kind == "any", doc = doc }
+    end
+  end
+  return rows
+end
+
+---The start of a step that a record carries, as a record of its own: who follows a run is told of both.
+---@param record table
+---@return table|nil start
+function M.start_in(record)
+  local start = record.start
+  if start then
+    start.t, start.step = "start", record.step
+  end
+  return start
+end
+
+---What a record tells, one after the other.
+---@param record table  its start is taken out
+---@param take fun(record: table, ...: any): any
+---@return any of_the_last
+function M.each(record, take, ...)
+  local start = M.start_in(record)
+  if start then
+    record.start = nil
+    take(start, ...)
+  end
+  return take(record, ...)
+end
+
+return M

@@ -1,0 +1,30 @@
+-- run/record/abort.lua: a run is being aborted: what can be undone is undone, by steps whose start names the step.
+
+local failed = require("skillrt.run.books.failed")
+
+return {
+  doc = "the run is being aborted: what can be undone is undone, by steps whose start names the step (`undo`)",
+  beyond = "it was aborted by a person",
+  fields = [[
+    sub string?
+    reason string?
+    message string?
+    gone integer? a step whose action is no longer part of the skill is not undone
+  ]],
+
+  apply = function(books, record)
+    if record.gone then
+      failed.not_undone(books, record.gone)
+    else
+      books.abort = books.abort or { reason = record.reason, message = record.message }
+    end
+  end,
+
+  line = function(lines, record)
+    if record.gone then
+      lines:say(false, "warning", "Step %d is not undone: its action is no longer part of the skill", record.gone)
+    else
+      lines:say(false, "warning", "Aborting (%s): what was done is undone, the last first", tostring(record.reason))
+    end
+  end,
+}

@@ -1,0 +1,25 @@
+-- run/record/checkpoint.lua: a skill names the place where its run stands (ctx.checkpoint).
+
+local steps = require("skillrt.run.books.step")
+
+return {
+  doc = "the skill names the place where the run stands",
+  fields = [[
+    step integer
+    c string? the place that it was said at
+    name string
+  ]],
+
+  apply = function(_, record, whole)
+    steps.said(whole.steps[record.step], record)
+    whole.checkpoint = { name = record.name, step = record.step, at = record.at }
+  end,
+
+  line = function(lines, record, step)
+    lines:say(step, "info", "Checkpoint: %s", record.name)
+  end,
+
+  point = function(record)
+    return { what = "checkpoint", name = record.name }
+  end,
+}

@@ -1,0 +1,37 @@
+-- run/record/compact.lua: a conversation with a model was made shorter.
+
+local steps = require("skillrt.run.books.step")
+
+return {
+  doc = "a conversation with a model was [made shorter](tools.md#the-loop)",
+  of_step = true,
+  fields = [[
+    step integer
+    c string?
+    agent string
+    how string
+    before integer bytes
+    after integer
+    kept integer turns that were left as they were
+  ]],
+
+  apply = function(_, record, whole)
+    steps.said(whole.steps[record.step], record)
+  end,
+
+  line = function(lines, record, step)
+    lines:say(step, "info", "%s: its talk was made shorter (%s): %d to %d bytes, %d turns of it left as they were",
+      record.agent, record.how, record.before, record.after, record.kept)
+  end,
+
+  story = function(_, record, step)
+    local text = "%s: its talk was made shorter (%s): %d to %d bytes"
+    step.notes[#step.notes + 1] = { at = record.at, text = text:format(record.agent, record.how, record.before,
+      record.after) }
+  end,
+
+  log = function(record)
+    return "info", "Talk made shorter", { agent = record.agent, how = record.how, before = record.before,
+      after = record.after, kept = record.kept }
+  end,
+}

@@ -1,0 +1,31 @@
+-- run/record/doubt.lua: a call may have been executed, and nobody knows: a person or on_indoubt decides.
+
+return {
+  doc = "a call may have been executed, and nobody knows: its outcome is unknown",
+  of_step = true,
+  fields = [[
+    step integer
+    c string the call's place
+    message string
+  ]],
+
+  apply = function(_, record, whole)
+    whole.steps[record.step].calls[record.c].doubt = record
+  end,
+
+  line = function(lines, record, step)
+    lines:block(step, "warning", tostring(record.message), "In doubt: %s: call %s may have been executed: ",
+      step and step.id or "?", record.c)
+  end,
+
+  story = function(_, record, step)
+    local call = step.by_place[record.c]
+    if call then
+      call.doubt = record.message
+    end
+  end,
+
+  log = function(record)
+    return "warn", "Call in doubt", { call = record.c, error = record.message }
+  end,
+}

@@ -1,0 +1,19 @@
+-- run/record/drop.lua: changes were accepted, and results are forgotten.
+
+local calls = require("skillrt.run.books.calls")
+local subs = require("skillrt.run.books.subs")
+
+return {
+  doc = "changes were accepted: results are forgotten",
+  beyond = "changes of its code were accepted",
+  fields = [[
+    step integer
+    from list the places from which on
+    loose boolean? a changed script is asked anew, and keeps the answer to what it asks for as before
+  ]],
+
+  apply = function(_, record, whole)
+    calls.drop(whole.steps[record.step], record.from, record.loose)
+    subs.sweep(whole)
+  end,
+}

@@ -1,0 +1,18 @@
+-- run/record/late.lua: a step takes longer than its skill's soft deadline; it goes on.
+
+return {
+  doc = "it takes longer than its skill's `timeouts.step`; it goes on",
+  fields = [[
+    step integer
+    seconds number
+  ]],
+
+  apply = function(_, record, whole)
+    whole.steps[record.step].late = true
+  end,
+
+  line = function(lines, record, step)
+    lines:say(false, "warning", "Warning: %s takes longer than %g seconds; it goes on", step and step.id or "?",
+      record.seconds)
+  end,
+}

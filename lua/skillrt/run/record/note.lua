@@ -1,0 +1,38 @@
+-- run/record/note.lua: a line that a step's function or the runtime says: ctx.log, ctx.phase.
+
+local steps = require("skillrt.run.books.step")
+
+return {
+  doc = "a line of `ctx.log`, or of the runtime; a heading of `ctx.phase`",
+  of_step = true,
+  fields = [[
+    step integer?
+    sub string?
+    c string? the place that it was said at
+    text string?
+    title string? of a heading
+    told string? in which way people are told of it
+    failed boolean? whoever asked at that place had no result
+  ]],
+
+  apply = function(_, record, whole)
+    local step = whole.steps[record.step]
+    steps.said(step, record)
+    if step and record.failed then
+      steps.own(step, "blamed")[record.c or "0"] = true
+    end
+  end,
+
+  line = function(lines, record, step)
+    lines:block(step, "info", tostring(record.title or record.text), record.title and "%s == " or "%s: ",
+      step and step.id or "?")
+  end,
+
+  story = function(_, record, step)
+    step.notes[#step.notes + 1] = { at = record.at, text = record.text, title = record.title }
+  end,
+
+  log = function(record)
+    return "info", record.title or record.text, {}
+  end,
+}

@@ -1,0 +1,137 @@
+-- run/record/result.lua: a call is over: what it gave is used from now on, whatever happens.
+
+local arrived = require("skillrt.run.books.arrived")
+local asked = require("skillrt.run.books.asked")
+local calls = require("skillrt.run.books.calls")
+local phased = require("skillrt.run.books.phased")
+local repeats = require("skillrt.mode.repeats")
+local subs = require("skillrt.run.books.subs")
+
+-- What the books say of a call that is over. What it gave is read from the journal when it is asked for; where nothing
+-- is kept there (`seq` never comes) it is held.
+local function known_of(call, record, seq)
+  local failed = record.failed
+  local canceled = failed and failed.class == "canceled" or nil
+  return {
+    digest = record.digest or call and call.digest,
+    seq = seq,
+    result = not seq and record or nil,
+    acted = call and not record.unsent and repeats.acted(call) or nil,
+    canceled = canceled,
+    answered = not record.unsent and not record.unknown and not canceled or nil,
+    decided = record.decided,
+    own = record.own,
+    to = call and call.to,
+    pure = call and call.pure,
+    said = call and call.said,
+  }
+end
+
+-- A local function whose value is kept has had no call before.
+local function of_once(record, step)
+  local call = { step = step.number, c = record.c, kind = "once", at = record.at, attempts = {},
+    to = type(record.digest) == "string" and record.digest:match("^once (.*)$") or nil }
+  step.calls[#step.calls + 1] = call
+  step.by_place[record.c] = call
+  return call
+end
+
+-- What a reply came to, for people.
+local function judge(call, reply)
+  local json, failure = require("skillrt.base.json"), nil
+  call.ok = call.kind == "run" -- a failed run has `failed`
+  if not call.ok then
+    local options = { argv = call.kind == "command" and { call.to } or nil }
+    call.ok, failure = require("skillrt.agent.expect").judge("raw", call.kind, reply, options)
+    call.ok = call.ok == true
+  end
+  call.code, call.message, call.took = reply.code, failure and failure.message, reply.elapsed_ms
+  call.reply = type(reply.body) == "string" and reply.body or reply.body ~= nil and json.encode(reply.body) or nil
+  call.said = type(reply.extra) == "string" and reply.extra ~= "" and reply.extra or nil
+end
+
+return {
+  doc = "a call is over, or the use of a tool, or `ctx.once`",
+  of_step = true,
+  fields = [[
+    step integer
+    c string the call's place
+    digest string? of what has no call: what it was
+    reply table? what came back
+    value any an answer, an event, what ctx.once gave
+    failed table? that it failed or was given up
+    unsent boolean? it was not executed
+    unknown boolean? nobody knows whether it was
+    decided string? somebody said skip or fail while its outcome was unknown
+    unanswered boolean? of a question: its default was taken
+    q integer? of a question: its number
+    w integer? of a wait: its number
+    took any of a wait: it took the first event of its name
+    event string? ... which name
+    arrival string? the id under which an answer or event came
+    approval string? the digest of what a person approved
+    wrote string? the file that a tool has written
+    own boolean?
+  ]],
+
+  apply = function(books, record, whole, seq)
+    local step, place = whole.steps[record.step], record.c
+    local call = step.calls[place]
+    local known = known_of(call, record, seq)
+    if call then
+      step.calls[place] = nil
+    end
+    calls.own(step, "known")[place] = known
+    local order = calls.own(step, "order")
+    order[#order + 1] = place
+    local use = step.tools[place]
+    if use then
+      step.tools[place] = nil
+      known.acted = calls.forget_below(step, place, use.after) or known.acted
+    end
+    if record.decided then
+      repeats.decide(books, step, record)
+    end
+    if record.wrote then
+      phased.wrote(books, step, record.wrote)
+    end
+    if record.q then
+      asked.close(whole, record.q)
+    elseif record.took then
+      arrived.took(whole, record.event)
+    end
+    if call and call.sub and whole.subs then
+      known.acted = whole.subs[call.sub] and whole.subs[call.sub].acted
+      subs.forget(whole, call.sub)
+    end
+    if known.acted and step.sub then
+      books.acted = true
+    end
+  end,
+
+  line = function(lines, record, step)
+    if record.q and not record.failed then
+      lines:say(step, "info", "%s: %s", record.unanswered and "nobody answered, taken is" or "Answer",
+        tostring(record.value))
+    elseif record.took then
+      lines:say(step, "info", "Event: %s", record.event)
+    elseif lines.detail then
+      local reply = record.reply or record.failed or {}
+      lines:say(step, "detail", "Reply: %s, %d bytes (call %s)", tostring(reply.status or reply.class or "kept"),
+        type(reply.body) == "string" and #reply.body or 0, tostring(record.c))
+    end
+  end,
+
+  story = function(story, record, step)
+    local call, failed = step.by_place[record.c] or of_once(record, step), record.failed
+    call.ended, call.value, call.unanswered = record.at, record.value, record.unanswered
+    if failed then
+      call.ok, call.class, call.message = false, failed.class, failed.message
+    elseif record.reply then
+      judge(call, record.reply)
+    else
+      call.ok = true
+    end
+    story.newest_call = call
+  end,
+}

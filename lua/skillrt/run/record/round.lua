@@ -1,0 +1,18 @@
+-- run/record/round.lua: a round of ctx.loop is over, and what it awaited is not asked for again.
+
+local calls = require("skillrt.run.books.calls")
+
+return {
+  doc = "a round of `ctx.loop` is over; what it awaited is forgotten",
+  fields = [[
+    step integer
+    c string the loop's place
+    n integer how many rounds are over
+    value any what it gave
+    last boolean? the loop is over
+  ]],
+
+  apply = function(_, record, whole, seq)
+    calls.round(whole.steps[record.step], record, seq)
+  end,
+}

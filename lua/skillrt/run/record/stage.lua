@@ -1,0 +1,26 @@
+-- run/record/stage.lua: a step by the execution protocol comes to a stage (docs/protocol.md).
+
+local steps = require("skillrt.run.books.step")
+
+return {
+  doc = "a step by [the protocol](protocol.md) is preparing, executing or validating",
+  fields = [[
+    step integer
+    c string?
+    stage string
+  ]],
+
+  apply = function(_, record, whole)
+    local step = whole.steps[record.step]
+    if step then
+      steps.said(step, record)
+      step.stage = record.stage
+    end
+  end,
+
+  line = function(lines, record, step)
+    if lines.detail and step then
+      lines:say(false, "detail", "%s: %s", step.id, tostring(record.stage))
+    end
+  end,
+}
