@@ -197,7 +197,7 @@ function Journal:note_place(entry)
   end
 end
 
----A function is about to run, perhaps for long: who watches is shown what began, where all that they were told is durable.
+---A function is about to run, perhaps for long: who watches is shown what began, once all that came before is durable.
 function Journal:show()
   if self.watcher and self.count == 0 then
     self.watcher.flush()
