@@ -59,22 +59,25 @@ local function watcher()
   }
 end
 
--- The label of a call, as its declaration named it.
-local function label_of(list, step, c)
-  for i = #list, 1, -1 do
-    local entry = list[i]
-    if entry.t == "call" and entry.step == step and entry.c == c then
-      return entry.label or entry.to -- a function of this process is named by where it goes
+-- A person lets a call be sent again, by the label that its declaration named; of a sub-run, all calls in it.
+local function allow_call(list, step, c)
+  local found, scopes = false, {}
+  for _, entry in ipairs(list) do
+    if entry.t == "call" and (entry.step == step and entry.c == c or scopes[entry.step]) then
+      found = true
+      sim.allow(entry.label or entry.to or "") -- a function of this process is named by where it goes
+      scopes[entry.sub or ""] = entry.sub ~= nil or nil
+    elseif entry.t == "start" and scopes[entry.sub or ""] then
+      scopes[entry.step] = true
     end
   end
+  return found
 end
 
 -- A person lets the call of a question be sent again. Where a power cut took its record, it may be any that the
 -- journal does not know.
 local function allow(list, question)
-  local label = label_of(list, question.step, question.c)
-  if label then
-    sim.allow(label)
+  if allow_call(list, question.step, question.c) then
     return
   end
   local recorded = {}
@@ -202,11 +205,8 @@ local function decisions(skill, rough)
     for _, entry in ipairs(list) do
       failure = entry.t == "fail" and not entry.retry and entry or failure
     end
-    local label = failure and failure.blame and label_of(list, failure.step, failure.blame)
-    if label then
-      sim.allow(label)
-    end
-    sim.note("retry " .. tostring(label))
+    local allowed = failure and failure.blame and allow_call(list, failure.step, failure.blame)
+    sim.note(allowed and ("retry %d %s"):format(failure.step, failure.blame) or "retry")
   elseif rough and sim.draw(30) == 0 and not sim.leaves_out("abort:" .. sim.episode()) then
     options.abort, options.answers = true, {}
     sim.note "abort"

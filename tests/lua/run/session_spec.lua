@@ -1,6 +1,7 @@
 -- session_spec.lua: sessions as a policy in Lua sees them: messages, answers, what is said unasked, and
 -- a run that has stopped when its programs are gone.
 local core = require "skillrt.core"
+local message = require "skillrt.run.message"
 
 -- Sends these tasks one after the other, keeps replies and events.
 local function policy_of(tasks)
@@ -17,6 +18,7 @@ local function policy_of(tasks)
     local task = { kind = "session", session = "peer", env = { PATH = os.getenv "PATH" },
       argv = { "lua5.4", "tests/support/session_program.lua", "lines", self.told } }
     for key, value in pairs(tasks[number]) do task[key] = value end
+    task.reply_id = task.reply_id or message.key(task.id)
     return task
   end
   function self.accept(_, _, reply)
@@ -24,6 +26,7 @@ local function policy_of(tasks)
     return "over"
   end
   function self.event(_, source, bytes) self.events[#self.events + 1] = source .. " " .. bytes end
+  function self.read(_, _, text, opens) return message.read(nil, text, opens) end
   function self.save() return {} end
   function self.durable() end
   function self.stop() end
@@ -105,8 +108,8 @@ describe("a session", function()
     assert.equal("framed: a message of more than 200 bytes", policy.replies[4].message)
   end)
 
-  it("refuses a task without a name, a program, or with an id that is none", function()
-    for wrong, message in pairs {
+  it("refuses a task without a name, a program, or with an id of another type", function()
+    for wrong, expected in pairs {
       [{ session = "" }] = "session task: a name of 1 to 200 bytes is needed",
       [{ argv = {} }] = "session peer: argv is empty; name a program",
     } do
@@ -114,13 +117,13 @@ describe("a session", function()
       policy.told = "/dev/null"
       local opened <close> = assert(core.open(policy, { run_id = "r1" }))
       opened:wait()
-      assert.same({ "refused", message }, { policy.replies[1].status, policy.replies[1].message })
+      assert.same({ "refused", expected }, { policy.replies[1].status, policy.replies[1].message })
     end
-    local policy = policy_of { { id = 1.5 } }
+    local policy = policy_of { { reply_id = {} } }
     local opened <close> = assert(core.open(policy, { run_id = "r1" }))
     opened:wait()
-    local status, _, message = opened:status()
+    local status, _, text = opened:status()
     assert.equal("failed", status)
-    assert.truthy(message:find("no integer representation", 1, true), message)
+    assert.truthy(text and text:find("string expected", 1, true), text)
   end)
 end)
