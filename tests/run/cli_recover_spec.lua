@@ -40,7 +40,7 @@ describe("the end of a journal", function()
       local cut = kit.run(folder, { "log", "--verify", "w" })
       assert.equal(7, cut.code, cut.out .. cut.err)
       assert.is_nil(cut.out:find("as they were written", 1, true))
-      assert.truthy(cut.err:find("state.json: shows record 7, but the journal ends", 1, true), cut.err)
+      assert.truthy(cut.err:find("state.json: shows record 6, but the journal ends", 1, true), cut.err)
     end
   end)
 end)

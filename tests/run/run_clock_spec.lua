@@ -118,12 +118,12 @@ describe("the wall clock is set while a run is open", function()
       run:close()
       local list, books = R.records(dir, "clock")
       assert.equal(1, #list)
-      local spent = require("skillrt.run.books.spent").active(books) // 1000
+      local spent = require("skillrt.skill.limit.run_timeout").open_ms(books) // 1000
       assert.truthy(spent >= 600 and spent <= 602, spent)
       local result = assert(require("skillrt").resume(dir, { skill = skill, answer = "yes", question = 1 }))
       assert.not_equal("run_timeout", result.reason, result.message)
       _, books = R.records(dir)
-      assert.truthy(require("skillrt.run.books.spent").active(books) < 700 * 1000)
+      assert.truthy(require("skillrt.skill.limit.run_timeout").open_ms(books) < 700 * 1000)
     end
   end)
 end)

@@ -96,7 +96,7 @@ describe("a workflow script", function()
     ]]))
     skill.agents.second = skillrt.agent.command { "sh", "-c", "printf second" }
     local result = assert(skill:run { work_dir = folder .. "/run" })
-    assert.equal("completed", result.status, result.message)
+    assert.equal("agents_failed", result.reason, result.message) -- three are not there
     assert.same({ "a", "second" }, { table.unpack(result.state.result, 1, 2) })
     assert.matches('agent "secnd" is not declared.*second', result.state.result[3])
     assert.matches("is not declared", result.state.result[4])

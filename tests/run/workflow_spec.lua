@@ -79,11 +79,27 @@ describe("a workflow script", function()
       return { good, bad, wrong }
     ]]):format(schema))
     local got = result.state.result
-    assert.equal("completed", result.status, result.message)
+    assert.equal("agents_failed", result.reason, result.message) -- though the script caught what they threw
+    assert.equal(2, #result.state.agents.failed)
     assert.same({ n = 7 }, got.good)
     assert.matches("^threw: .*n must be", got.bad)
     assert.matches("schema", got.wrong)
     assert.equal(3, asked(folder)) -- once, and twice for the form; never for what cannot be
+  end)
+
+  it("names every agent that gave no result, though parallel made null of what they threw", function()
+    local result = run([=[
+      const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
+      const all = await parallel(['a', 'b', 'c'].map(label => () => agent('repeat {"n": "x"}', { label, schema })))
+      return all.filter(Boolean).length
+    ]=])
+    assert.same({ "failed", "agents_failed", 0 }, { result.status, result.reason, result.state.result })
+    assert.equal(3, #result.state.agents.failed)
+    local failed = table.move(result.state.agents.failed, 1, 3, 1, {})
+    table.sort(failed)
+    for i, label in ipairs { "a", "b", "c" } do
+      assert.matches("^" .. label .. " %(1/" .. i .. "/1%): .*n must be", failed[i])
+    end
   end)
 
   it("has null for an agent that failed; the run does not end as if all were well (W7, W26)", function()

@@ -5,6 +5,7 @@
 -- type (record/<type>.lua), which fields there are books/fields.lua. Knows no agents, no journal file, no mode.
 
 local arrived = require("skillrt.run.books.arrived")
+local fatal = require("skillrt.base.fatal")
 local fields = require("skillrt.run.books.fields")
 local record_of = require("skillrt.run.record")
 
@@ -29,18 +30,13 @@ local function scope_of(self, record)
     or error(("record of a sub-run that has not begun: %q"):format(sub), 0)
 end
 
----Applies one record. Raises where the records do not fit each other (a journal of another
----program, or a bug): the caller reports it with the record's place.
----@param self skillrt.Books
----@param record table
----@param seq integer|nil   its number in the journal, where it is read back
-function M.apply(self, record, seq)
-  if record.start then
-    M.apply(self, record_of.start_in(record))
+local function change(self, record, seq)
+  local start = record_of.start_in(record)
+  if start then
+    change(self, start)
     record.start = nil
   end
   local kind = record_of.of(record.t)
-    or error(("record of unknown type %q: written by a newer skillrt?"):format(tostring(record.t)), 0)
   local books, step = scope_of(self, record), record.step and self.steps[record.step]
   if record.rec and step then
     require("skillrt.run.books.calls").keep_values(step, record.rec)
@@ -53,6 +49,43 @@ function M.apply(self, record, seq)
     require("skillrt.run.books.machine").moved(books, record)
   end
   books.at, self.at = record.at or books.at, record.at or self.at
+end
+
+---Takes over a record that is read back. A checksum says that it is as it was written, not that skillrt wrote it: where
+---it cannot have, `corrupt` is raised.
+---@param record any
+---@param seq integer  its number in the journal
+---@param take fun(books: skillrt.Books, record: table, seq: integer)
+---@param books skillrt.Books
+function M.take_back(record, seq, take, books)
+  local problem = record_of.problem_of(record)
+  local start = not problem and record_of.start_in(record)
+  problem = problem or start and record_of.problem_of(start)
+  if not problem then
+    local ok, message = pcall(take, books, record, seq)
+    if ok then
+      return
+    end
+    fatal.pass_on(message)
+    if type(message) == "table" and message.code then
+      error(message, 0)
+    end
+    problem = "it does not fit the records before it: " .. tostring(message)
+  end
+  error({ message = ("record %d: %s; another program wrote it, or a fault of skillrt"):format(seq, problem),
+    code = "corrupt" }, 0)
+end
+
+---Applies one record.
+---@param self skillrt.Books
+---@param record table
+---@param seq integer|nil   its number in the journal, where it is read back
+function M.apply(self, record, seq)
+  if seq then
+    M.take_back(record, seq, change, self)
+  else
+    change(self, record)
+  end
 end
 
 return M

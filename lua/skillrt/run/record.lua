@@ -3,6 +3,8 @@
 -- What a type says: which fields its records have, what they change in the books, and how people, reports and logs are
 -- told of them. Knows no type. Called by books.lua, story.lua and whatever shows records.
 
+local json = require("skillrt.base.json")
+
 local M = {}
 
 ---@class skillrt.RecordType
@@ -63,6 +65,58 @@ function M.rows(text)
     end
   end
   return rows
+end
+
+local IS <const> = {
+  string = function(value) return type(value) == "string" end,
+  boolean = function(value) return type(value) == "boolean" end,
+  integer = function(value) return math.type(value) == "integer" end,
+  number = function(value) return type(value) == "number" end,
+  table = function(value) return type(value) == "table" end,
+  list = function(value) return type(value) == "table" and (json.is_array(value) or next(value) == nil) end,
+  any = function() return true end,
+}
+
+---@type table<string, table<string, table>>  the rows of each type, by their names
+local rows_by_type = {}
+
+local function rows_of(name, kind)
+  local rows = rows_by_type[name]
+  if not rows then
+    rows = {}
+    for _, text in ipairs({ M.COMMON, kind.fields }) do
+      for _, row in ipairs(M.rows(text)) do
+        rows[row.name] = row
+      end
+    end
+    rows_by_type[name] = rows
+  end
+  return rows
+end
+
+---What a record says that its type does not declare, or does not say though it must; nil: nothing.
+---@param record any
+---@return string|nil
+function M.problem_of(record)
+  local name = type(record) == "table" and record.t
+  local kind = type(name) == "string" and name:find("^%l+$") and M.of(name)
+  if not kind then
+    return type(name) == "string" and ("its type %q is unknown"):format(name) or "it has no type"
+  end
+  local rows = rows_of(name, kind)
+  for field, value in pairs(record) do
+    local row = rows[field]
+    if not row then
+      return ("a record `%s` has no field %s"):format(name, tostring(field))
+    elseif not IS[row.type](value) then
+      return ("the field %s of a record `%s` must be of the type %s"):format(field, name, row.type)
+    end
+  end
+  for field, row in pairs(rows) do
+    if record[field] == nil and not row.may_be_absent and field ~= "at" then
+      return ("a record `%s` must have the field %s"):format(name, field)
+    end
+  end
 end
 
 ---The start of a step that a record carries, as a record of its own: who follows a run is told of both.

@@ -212,7 +212,7 @@ function Snapshot:apply()
     if not entry then
       error({ message = ("record %d: %s"):format(seqs[i], message), code = code }, 0)
     elseif i == 1 and self.anew then
-      restore(books, entry)
+      books_of.take_back(entry, seqs[i], restore, books)
     else
       books_of.apply(books, entry, seqs[i])
     end

@@ -53,10 +53,12 @@ local function people(out, with_state)
   end
   return function(payload, seq)
     local record, why = json_record.decode(payload, no_blob)
-    if not record then
+    local record_of = require("skillrt.run.record")
+    why = why or record_of.problem_of(record)
+    if why then
       error({ message = ("record %d: %s"):format(seq, why), code = "corrupt" }, 0)
     end
-    return require("skillrt.run.record").each(record, show, seq)
+    return record_of.each(record, show, seq)
   end
 end
 
@@ -93,25 +95,15 @@ local function programs(out, with_state)
   end
 end
 
--- Every record is checked on the way; here the values that lie apart, too. Shows nothing.
+-- Reads all books of the run anew: each record, each value kept apart, and whether the records fit each other.
 local function verify(dir, out)
-  local decode = require("skillrt.base.record").decode
-  local wishes, count = {}, 0
-  local report, message, code = core.read(dir, function(payload, seq)
-    count = count + 1
-    if payload:find('"blobs":', 1, true) then
-      local record, why, cause = decode(payload, wishes.blob)
-      if not record then
-        error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = cause }, 0)
-      end
-    end
-    return true
-  end, wishes)
-  if report then
-    out.put(("%d records, all as they were written\n"):format(count))
-    ending.say_open_end(dir, report)
+  local books, report, code = require("skillrt.run.runner.reading").read(dir)
+  if not books then
+    return nil, report, code
   end
-  return report, message, code
+  out.put(("%d records, all as they were written\n"):format(report.records))
+  ending.say_open_end(dir, report)
+  return report
 end
 
 -- Shows what can be read, and then says why it ends there.

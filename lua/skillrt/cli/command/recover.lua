@@ -79,6 +79,10 @@ return {
       return true
     end, { whole = true })
     if report then
+      local books, problem, cause = require("skillrt.run.runner.reading").read(args.dir)
+      if not books then -- no byte is damaged, so nothing can be cut
+        return ending.refused(problem --[[@as string]], cause, nil, args.dir)
+      end
       say("%d records, none is damaged", report.records)
       ending.say_open_end(args.dir, report)
       return 0

@@ -2,7 +2,7 @@
 -- them, and who takes over.
 --
 -- Also what of an aborted run is to be undone. Why something is given up knows skill/on_error.lua; the record says it.
--- Called by the types of records, run/steps/attempts.lua and report/status.lua.
+-- Called by the types of records and report/status.lua.
 
 local M = {}
 

@@ -29,6 +29,10 @@ function M.first(work_dir)
     end
     return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(work_dir), "missing"
   end
+  local problem = record_of.problem_of(entry)
+  if problem then
+    return nil, ("%s: record 1: %s"):format(work_dir, problem), "corrupt"
+  end
   return entry
 end
 

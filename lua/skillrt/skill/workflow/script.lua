@@ -68,18 +68,23 @@ function SERVE.threw(self, ask)
   self.ctx.log(("%s: null, as it threw: %s"):format(ask.at, line_of(ask.message, 500)))
 end
 
+local function without_result(self, ask, message)
+  self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name_of(ask), ask.at, line_of(message, 600))
+end
+
 -- What an agent's failure is for the script: null, or something it throws.
 local function refused(self, ask, message, class)
   if class ~= "skipped" and class ~= "definition" then -- a resume of the run asks it again
     inside.of(self.ctx).mark({ t = "note", failed = true,
       text = ("agent %s failed: %s"):format(name_of(ask), line_of(message, 600)) }) -- the last words of a program, too
   end
+  if class == "skipped" then
+    self.skipped = self.skipped + 1
+    return nil
+  end
+  without_result(self, ask, message) -- whatever the script makes of what it is thrown
   if class == "budget" or (class == "invalid_output" and ask.options.schema) or class == "definition" then
     return message
-  elseif class == "skipped" then
-    self.skipped = self.skipped + 1
-  else
-    self.failed[#self.failed + 1] = ("%s (%s): %s"):format(name_of(ask), ask.at, line_of(message, 600))
   end
 end
 
@@ -104,9 +109,11 @@ end
 function SERVE.agent(self, ask)
   self.asked = self.asked + 1
   if self.asked > self.max_agents then
-    local text = "agent: %d were asked for; the limit is %d"
-    return self.begin("/" .. ask.at, self.tell, self,
-      { answer = { at = ask.at, error = text:format(self.asked, self.max_agents) } })
+    local text = ("agent: %d were asked for; the limit is %d"):format(self.asked, self.max_agents)
+    if self.asked == self.max_agents + 1 then -- of those behind it as many may follow as a script can name
+      without_result(self, ask, text .. "; neither it nor those after it were asked")
+    end
+    return self.begin("/" .. ask.at, self.tell, self, { answer = { at = ask.at, error = text } })
   end
   self.begin("/" .. ask.at, perform_agent, self, ask)
 end
