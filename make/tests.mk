@@ -147,8 +147,8 @@ corpus: all ## how often skillrt check is right: checks the labelled folders, wr
 started: all ## write the list of modules that a plain run loads, which travel compiled (csrc/started.txt)
 	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) csrc/started.lua csrc/started.txt
 .PHONY: architecture
-architecture: ## write the list of files in docs/architecture.md from their first sentences
-	$(LUA) tests/files.lua
+architecture: all ## write the lists of files and of records in docs/architecture.md from what the files say
+	@LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH='$(BUILD)/lib/?.so;;' $(LUA) tests/files.lua
 check-requirements: | $(NEED) ## fail when docs/requirements.md is out of date
 	@$(LUA) tests/requirements.lua | cmp -s - docs/requirements.md || \
 	  { echo "docs/requirements.md: out of date: run make requirements and commit it"; exit 1; }

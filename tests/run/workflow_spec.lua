@@ -171,6 +171,7 @@ describe("a workflow script", function()
       .. " try { return await agent('say ' + i) } catch (e) { return e.message } }))"))
     local result = assert(skill:run { work_dir = R.folder() .. "/run", limits = { max_agents = 2, max_agents_parallel = 1 } })
     assert.same({ "1", "2", "agent: 3 were asked for; the limit is 2" }, { table.unpack(result.state.result) })
+    assert.same({ "agents_failed", 1 }, { result.reason, #result.state.agents.failed })
     local _, message = skill:run { work_dir = R.folder() .. "/run", limits = { max_agentz = 2 } }
     assert.matches("there is no limit \"max_agentz\".*max_agents", message)
   end)
