@@ -405,7 +405,7 @@ static void another_opens(struct runtime *r) {
     world_wrong("another process opened the run while this one has it");
     store_close(&store);
   } else {
-    world_note("another process is refused: %s", error.text);
+    world_note("another process is refused: %d", (int)error.code); /* the words name our pid */
     if (error.code != ERROR_BUSY && error.code != ERROR_SYSTEM)
       world_wrong("another process was refused as if nobody had the run: %s", error.text);
   }

@@ -196,8 +196,10 @@ local function decisions(skill, rough)
     put { event = name, value = "of " .. name }
   end
   local stop
-  for _, entry in ipairs(list) do
-    stop = entry.t == "stop" and entry or (entry.t ~= "resume" and stop or nil)
+  for _, entry in ipairs(list) do -- that of a sub-run is no end of the run
+    if not entry.sub then
+      stop = entry.t == "stop" and entry or (entry.t ~= "resume" and stop or nil)
+    end
   end
   if stop and stop.status == "failed" then -- to retry is to allow what the last failure blames
     options.retry = true

@@ -5,6 +5,7 @@
 
 local json = require("skillrt.base.json")
 local instant = require("skillrt.base.instant")
+local names = require("skillrt.base.names")
 
 local M = {}
 
@@ -70,14 +71,14 @@ function M.list(policy, seq)
   if revision ~= known.context then
     known.context = revision
     known.values = known.values or {}
-    for key in pairs(known.values) do
+    for _, key in ipairs(names.sorted(known.values)) do
       if books.state.root.context[key] == nil and known.values[key] ~= "null\n" then
         known.values[key] = "null\n" -- taken away: reads as if nobody had set it (R43)
         list[#list + 1] = { ("context/%s.json"):format(key), "null\n" }
       end
     end
-    for key, value in pairs(books.state.root.context) do
-      local text = pretty(value)
+    for _, key in ipairs(names.sorted(books.state.root.context)) do -- in the same order in every process
+      local text = pretty(books.state.root.context[key])
       if known.values[key] ~= text then
         known.values[key] = text
         list[#list + 1] = { ("context/%s.json"):format(key), text }
