@@ -70,8 +70,8 @@ end
 ---@param step skillrt.Step
 ---@param record table  its `fail` or `skip`
 function M.hold(books, step, record)
-  if next(step.known) == nil and not step.acted_in or record.move and record.move.to then
-    return -- nothing, or the table of its machine says what follows
+  if next(step.known) == nil and not step.acted_in or step.undoes or record.move and record.move.to then
+    return -- nothing; or another step of its action is undone next; or the table of its machine says what follows
   end
   local held = { number = step.number, attempt = step.attempt, why = record.message or record.why,
     blame = record.blame }

@@ -244,6 +244,18 @@ local function resting(self)
   end
 end
 
+-- Why the run ends, whatever is next: an output cannot be written, code failed, an invariant no longer holds.
+local function end_by_step(self)
+  local steps = self.steps
+  if steps.trouble then
+    return "paused", "output_failed", steps.trouble
+  elseif steps.halt then
+    return table.unpack(steps.halt)
+  elseif self.books.damaged then
+    return require("skillrt.run.sound").verdict(self)
+  end
+end
+
 -- A person says what becomes of calls whose outcome is unknown.
 local function ask_about_unknown(self)
   if self.calls.doubts[1] then
@@ -268,17 +280,18 @@ function Policy:choose()
   if status then
     return ending.decide(self, status, reason, message, at_once)
   end
-  if steps.trouble then
-    return ending.decide(self, "paused", "output_failed", steps.trouble)
-  elseif steps.halt then
-    return ending.decide(self, table.unpack(steps.halt))
-  elseif self.books.damaged then
-    return ending.decide(self, require("skillrt.run.sound").verdict(self))
+  status, reason, message = end_by_step(self)
+  if status then
+    return ending.decide(self, status, reason, message)
   end
   ask_about_unknown(self)
   local kind, what, why, text = self.scheduler:choose()
   while kind ~= "stop" and self:has_subs() and self.subs:choose() do -- what ends in a sub-run may be waited for
     kind, what, why, text = self.scheduler:choose()
+    status, reason, message = end_by_step(self) -- of a step that waited for it
+    if status then
+      return ending.decide(self, status, reason, message)
+    end
   end
   if kind == "ask" then
     questions.ask_for_mode(self, what)

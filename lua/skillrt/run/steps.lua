@@ -181,7 +181,7 @@ function Steps:perform(step)
     ctx = context.new(self.face, step)
   end
   if step.thread then -- nothing is left of the attempt before, or of the replay
-    step.execution, step.said, step.context = nil, nil, nil
+    step.execution, step.said, step.context, step.context_log = nil, nil, nil, nil
     draws.begin(step)
   end
   self.limits:allow(definition)

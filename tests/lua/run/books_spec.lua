@@ -106,7 +106,7 @@ describe("the books", function()
   it("refuse a record of a kind they do not know", function()
     local ok, problem = pcall(function() books_of.apply(begun(), { t = "later" }) end)
     assert.is_false(ok)
-    assert.matches('unknown type "later": written by a newer skillrt', problem)
+    assert.matches('its type "later" is unknown', problem)
   end)
 end)
 

@@ -1,7 +1,9 @@
 -- run/ctx/shared.lua: the shared context as a step's function sees it (ctx.context): as it was when the step began,
 -- and what it sets itself, which is kept with its result.
 --
--- Knows the state, no journal. Used by ctx.lua.
+-- A function that does not run again, as its round of a loop is over or its value is recorded (ctx.once), sets nothing
+-- again: what it set is recorded with that, too. Knows the state, no journal. Used by ctx.lua, and by the kinds of
+-- calls `round` and `once`.
 
 local drawn = require("skillrt.base.drawn")
 local json = require("skillrt.base.json")
@@ -39,10 +41,65 @@ function M.of(step)
     if not id then
       error("context.set: the key " .. problem, 2)
     end
-    step.context, step.told = step.context or {}, true
-    step.context[key] = value == nil and json.null or value
+    local branch = step.execution and step.execution:current()
+    M.restore(step, branch and branch.prefix or "", { [key] = value == nil and json.null or value })
   end
   return context
+end
+
+---Sets values of the shared context, and notes the branch that did.
+---@param step skillrt.Step
+---@param prefix string  of the places in that branch
+---@param values table<string, any>
+function M.restore(step, prefix, values)
+  step.context, step.context_log, step.told = step.context or {}, step.context_log or {}, true
+  for key, value in pairs(values) do
+    step.context[key] = value
+    table.insert(step.context_log, { prefix = prefix, key = key, value = value })
+  end
+end
+
+---How often the step has set a value.
+---@param step skillrt.Step
+---@return integer
+function M.count(step)
+  return step.context_log and #step.context_log or 0
+end
+
+---What a step has set since then; nil: nothing.
+---@param step skillrt.Step
+---@param count integer  by M.count
+---@return table<string, any>|nil
+function M.since(step, count)
+  local log, values = step.context_log or {}, nil
+  for i = count + 1, #log do
+    values = values or {}
+    values[log[i].key] = log[i].value
+  end
+  return values
+end
+
+---What was set below a place, by whichever branch; nil: nothing.
+---@param step skillrt.Step
+---@param place string
+---@return table<string, any>|nil
+function M.below(step, place)
+  local prefix, rest, values = place .. ".", {}, nil
+  for _, one in ipairs(step.context_log or {}) do
+    if one.prefix:sub(1, #prefix) == prefix then
+      values = values or {}
+      values[one.key] = one.value
+    else
+      rest[#rest + 1] = one
+    end
+  end
+  if values then -- one line for each key, however many rounds set it
+    for key, value in pairs(values) do
+      rest[#rest + 1] = { prefix = prefix, key = key, value = value }
+    end
+    step.context_log = rest
+  end
+  return values
 end
 
 return M

@@ -59,6 +59,7 @@ return {
     digest string? of what has no call: what it was
     reply table? what came back
     value any an answer, an event, what ctx.once gave
+    context table? what ctx.once set in the shared context
     failed table? that it failed or was given up
     unsent boolean? it was not executed
     unknown boolean? nobody knows whether it was

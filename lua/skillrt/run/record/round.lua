@@ -10,6 +10,7 @@ return {
     n integer how many rounds are over
     value any what it gave
     last boolean? the loop is over
+    context table? what its rounds set in the shared context
   ]],
 
   apply = function(_, record, whole, seq)

@@ -3,6 +3,7 @@
 
 local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
+local shared = require("skillrt.run.ctx.shared")
 
 local M = {}
 
@@ -23,15 +24,21 @@ function M.perform(execution, branch, name, fn)
       return coroutine.yield(execution_of.WAIT)
     end
     execution.taken[place] = true
-    return journal:reread(known).value
+    local record = journal:reread(known)
+    if record.context then
+      shared.restore(step, branch.prefix, record.context)
+    end
+    return record.value
   end
   branch.in_once = name
   local _ <close> = setmetatable({}, { __close = function() branch.in_once = nil end }) -- fn may raise
+  local count = shared.count(step)
   local value, message, class = fn()
   if value == nil and type(message) == "string" then
     return nil, message, class
   end
-  local entry = { t = "result", step = step.number, c = place, digest = digest, value = value }
+  local entry = { t = "result", step = step.number, c = place, digest = digest, value = value,
+    context = shared.since(step, count) }
   local ok, problem = journal:emit(draws.with_fresh(journal, step, entry))
   if not ok then
     error(("ctx.once: %s: its value cannot be kept: %s"):format(name, problem), 0)

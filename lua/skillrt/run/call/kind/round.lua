@@ -7,6 +7,7 @@
 local Call = require("skillrt.run.call.call")
 local draws = require("skillrt.run.branch.draws")
 local execution_of = require("skillrt.run.branch.execution")
+local shared = require("skillrt.run.ctx.shared")
 
 ---@class skillrt.call.Round: skillrt.CallKind
 local M = {}
@@ -24,7 +25,11 @@ function M.newest(execution, branch, place)
       kind = "round", ways = M, to = "a round", order = calls.order }))
     coroutine.yield(execution_of.WAIT)
   end
-  return newest and calls.journal:reread(newest)
+  local record = newest and calls.journal:reread(newest)
+  if record and record.context then
+    shared.restore(step, place .. ".", record.context)
+  end
+  return record
 end
 
 ---A round is over.
@@ -35,7 +40,8 @@ end
 ---@param last true|nil
 function M.record(execution, place, number, value, last)
   local step, journal = execution.step, execution.run_calls.journal
-  local entry = { t = "round", step = step.number, c = place, n = number, value = value, last = last }
+  local entry = { t = "round", step = step.number, c = place, n = number, value = value, last = last,
+    context = shared.below(step, place) }
   local ok, message = journal:emit(draws.with_fresh(journal, step, entry))
   if not ok then
     error(("ctx.loop: round %d cannot be kept: %s"):format(number, message), 0)
