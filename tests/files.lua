@@ -5,6 +5,7 @@
 -- A file x.c that says "see x.h" stands in one row with x.h.
 
 package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+package.cpath = ("build/%s/lib/?.so;"):format(os.getenv "SKILLRT_MODE" or "release") .. package.cpath
 
 local PAGE = "docs/architecture.md"
 
