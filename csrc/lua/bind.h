@@ -24,10 +24,11 @@ struct buffer *bind_buffer(lua_State *L, size_t maximum);
 /* Pushes nil, message, code and returns 3. */
 int bind_fail(lua_State *L, const struct error *error);
 
-int bind_json(lua_State *L);     /* bind_json.c: the codec */
-int bind_sse(lua_State *L);      /* bind_sse.c: pushes one function, events out of a body */
-int bind_ranks(lua_State *L);    /* bind_ranks.c: pushes one function, a set of ranks */
-int bind_files(lua_State *L);    /* bind_files.c: whole files */
+int bind_json(lua_State *L);   /* bind_json.c: the codec */
+int bind_sse(lua_State *L);    /* bind_sse.c: pushes one function, events out of a body */
+int bind_finder(lua_State *L); /* bind_finder.c: pushes one function, whether a text holds words */
+int bind_ranks(lua_State *L);  /* bind_ranks.c: pushes one function, a set of ranks */
+int bind_files(lua_State *L);  /* bind_files.c: whole files */
 int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
 int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits for */
 int bind_serve(lua_State *L);    /* bind_serve.c: what a command that serves others waits for */

@@ -292,6 +292,8 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "json");
   bind_sse(L);
   lua_setfield(L, -2, "sse");
+  bind_finder(L);
+  lua_setfield(L, -2, "finder");
   bind_ranks(L);
   lua_setfield(L, -2, "ranks");
   bind_files(L);

@@ -26,22 +26,21 @@ local SHAPES <const> = {
 }
 local PRIVATE <const> = "PRIVATE KEY-----"
 
----Whether JSON may hold something that has to be taken out: quick, and now and then wrongly so.
----@param payload string
----@return boolean
-function M.suspects(payload)
-  for i = 1, #known do
-    if payload:find(known[i].escaped, 1, true) then
-      return true
-    end
+-- A function that says whether a text holds the beginning of a key or, as JSON has it, a known secret.
+local function suspicion()
+  local words = { PRIVATE }
+  for _, shape in ipairs(SHAPES) do
+    words[#words + 1] = shape[1]
   end
-  for i = 1, #SHAPES do
-    if payload:find(SHAPES[i][1], 1, true) then
-      return true
-    end
+  for _, one in ipairs(known) do
+    words[#words + 1] = one.escaped
   end
-  return payload:find(PRIVATE, 1, true) ~= nil
+  return core.finder(words)
 end
+
+---Whether JSON may hold something that has to be taken out: quick, and now and then wrongly so.
+---@type fun(payload: string): boolean
+M.suspects = suspicion()
 
 -- A private key, from its first line to its last, or to the end where that is missing.
 local function without_private(text)
@@ -151,7 +150,7 @@ function M.get(name)
   table.sort(known, function(a, b)
     return #a.text > #b.text
   end)
-  M.active = true
+  M.active, M.suspects = true, suspicion()
   return text
 end
 

@@ -22,7 +22,8 @@ local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 ---@field blobs table[]    { digest, text } to keep before them
 ---@field count integer    records since the last `durable`
 ---@field newest skillrt.Snapshot
----@field begun table|nil  the start of the newest step, where it has recorded nothing yet
+---@field begun table|nil  the start of the newest step, as its first record will carry it; nil: it has one
+---@field begun_step integer|nil  the number of that step
 ---@field watcher table|nil { observe = fun(record, books), flush = fun(), forget = fun(), dull = set of types }
 local Journal = {}
 
@@ -108,13 +109,21 @@ local function put(self, entry, ours)
   return true
 end
 
+-- A start that a step's first record could carry, as a record of its own.
+local function start_record(start, step)
+  local own = { t = "start", step = step }
+  for key, value in pairs(start) do
+    own[key] = value
+  end
+  return own
+end
+
 -- The start of the newest step becomes a record of its own: something else is recorded, or the run stops, and the step
 -- has recorded nothing yet.
 local function write_begun(self)
-  local start = self.begun
+  local start = start_record(self.begun, self.begun_step)
   self.begun = nil
   assert(put(self, start))
-  start.is_large = nil
 end
 
 ---A step begins: in the books, and for who watches. Its start is written with its first record.
@@ -125,14 +134,14 @@ function Journal:begin(step, said, sub)
   if self.begun then
     write_begun(self)
   end
-  local start = { t = "start", step = step.number, [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }
+  local start = { [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }
   for key, value in pairs(said or {}) do
     start[key] = value
   end
-  self.begun = start
+  self.begun, self.begun_step = start, step.number
   steps_of.begin(sub and self.books.subs[sub] or self.books, step, start, self.books)
   if self.told.start then
-    tell(self, start)
+    tell(self, start_record(start, step.number))
   end
 end
 
@@ -149,16 +158,6 @@ local function time_of(self)
   return at
 end
 
--- The start of a step as its first record carries it.
-local function carried(start)
-  local out = {}
-  for key, value in pairs(start) do
-    out[key] = value
-  end
-  out.t, out.step = nil, nil
-  return out
-end
-
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@param ours "ours"|nil   nobody else has the tables in it
@@ -168,10 +167,9 @@ function Journal:emit(entry, ours)
   if not entry.at then
     entry.at = time_of(self)
   end
-  local begun = self.begun
-  if begun and entry.step == begun.step then
-    entry.start = carried(begun)
-  elseif begun then
+  if self.begun and entry.step == self.begun_step then
+    entry.start = self.begun
+  elseif self.begun then
     write_begun(self)
   end
   local ok, message = put(self, entry, ours)
