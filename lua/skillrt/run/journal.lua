@@ -21,6 +21,7 @@ local mono_ns, wall_ms = core.mono_ns, core.wall_ms
 ---@field out string[]     payloads that the engine has not taken yet
 ---@field blobs table[]    { digest, text } to keep before them
 ---@field count integer    records since the last `durable`
+---@field has_news boolean|nil  the watcher has heard of records since its last `flush`
 ---@field newest skillrt.Snapshot
 ---@field begun table|nil  the start of the newest step, as its first record will carry it; nil: it has one
 ---@field begun_step integer|nil  the number of that step
@@ -56,6 +57,7 @@ local function tell(self, entry)
   end
   if watcher and not (watcher.dull and watcher.dull[kind]) then
     watcher.observe(entry, self.books)
+    self.has_news = true
   end
 end
 
@@ -79,8 +81,8 @@ end
 
 -- Whether a secret may be in what is about to be kept.
 local function is_suspect(payload, blobs)
-  for _, blob in ipairs(blobs or {}) do
-    if secrets.suspects(blob[2]) then
+  for i = 1, blobs and #blobs or 0 do
+    if secrets.suspects(blobs[i][2]) then
       return true
     end
   end
@@ -135,8 +137,10 @@ function Journal:begin(step, said, sub)
     write_begun(self)
   end
   local start = { [step.kind] = step.id, n = step.n, at = step.started_at, sub = sub }
-  for key, value in pairs(said or {}) do
-    start[key] = value
+  if said then
+    for key, value in pairs(said) do
+      start[key] = value
+    end
   end
   self.begun, self.begun_step = start, step.number
   steps_of.begin(sub and self.books.subs[sub] or self.books, step, start, self.books)
@@ -197,7 +201,8 @@ end
 
 ---A function is about to run, perhaps for long: who watches is shown what began, once all that came before is durable.
 function Journal:show()
-  if self.watcher and self.count == 0 then
+  if self.has_news and self.count == 0 then
+    self.has_news = false
     self.watcher.flush()
   end
 end
@@ -214,7 +219,8 @@ function Journal:durable(seq)
     end
   end
   self.count = 0
-  if self.watcher then
+  if self.has_news then
+    self.has_news = false
     self.watcher.flush()
   end
   local newest = self.newest

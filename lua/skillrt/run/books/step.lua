@@ -168,7 +168,10 @@ function M.close(books, step, record)
   if step.undoes and record.step == step.number then
     require("skillrt.run.books.failed").undone(books, step, record)
   end
-  books.finished, books.doubtful = books.finished + 1, nil
+  books.finished = books.finished + 1
+  if books.doubtful then
+    books.doubtful = nil
+  end
   books.state:over(step.root, FIELD[step.kind], step.id, newest and newest.id)
 end
 
