@@ -5,7 +5,6 @@ local json = require "skillrt.base.json"
 local limits = require "skillrt.skill.limits"
 local load_config = require "skillrt.document.load.config"
 local pages = require "tests.support.pages"
-local R = require "tests.support.runs"
 local skill = require "skillrt.skill"
 
 local VALUES <const> = { positive = 7, count = 7, seconds = 7.5, amount = 7.5 }
@@ -69,43 +68,5 @@ describe("the table of limits", function()
       end
     end
     assert.equal(5, exit_codes.of_result { status = "paused", reason = "blocked" })
-  end)
-
-  it("grows by one file, found by its name: a skill is checked by it, it ends a run, is raised, and has its exit code", function()
-    local folder = R.folder()
-    assert(os.execute(("mkdir -p %s/skillrt/skill/limit"):format(folder)))
-    R.write(folder .. "/skillrt/skill/limit/max_starts.lua", [[
-      local M = { name = "max_starts", type = "positive", unit = "steps", status = "paused", reason = "start_limit", code = 19,
-        text = "how often one action may begin" }
-      function M.before_step(bound, one)
-        local count = bound.books.runs[one.id] or 0
-        return count >= bound.most and ("%s began %d times"):format(one.id, count) or nil
-      end
-      return M ]])
-    R.write(folder .. "/main.lua", [[
-      local core = require "skillrt.core"
-      local assets = core.assets
-      function core.assets(prefix) -- as if the file had been there when this was built
-        local list = assets(prefix)
-        list[#list + 1] = prefix == "lua/skillrt/skill/limit/" and prefix .. "max_starts.lua" or nil
-        return list
-      end
-      local skillrt = require "skillrt"
-      local codes, run = require "skillrt.cli.exit_codes", "]] .. folder .. [[/run"
-      local function make()
-        return skillrt.skill { name = "a", limits = { max_starts = 2 }, actions = { { id = "on", max_runs = 9, when = "true",
-          run = function(state) return { n = (state.n or 0) + 1 } end } } }
-      end
-      local result = assert(make():run { work_dir = run })
-      print(result.status, result.reason, result.limit, result.message, result.state.n, codes.of_result(result))
-      result = assert(skillrt.resume(run, { skill = make(), add = { max_starts = 1 } }))
-      print(result.reason, result.state.n)
-      print(skillrt.skill { name = "a", limits = { max_starts = "x" }, actions = { { id = "a", run = print } } })
-      ]])
-    local pipe <close> = assert(io.popen(("LUA_PATH='%s/?.lua;%s' LUA_CPATH='%s' lua5.4 %s/main.lua 2>&1"):format(
-      folder, package.path, package.cpath, folder)))
-    local out = pipe:read "a"
-    assert.matches("^paused\tstart_limit\tmax_starts\ton began 2 times\t2\t19\nstart_limit\t3\n", out)
-    assert.matches('field "max_starts" must be a positive whole number, not "x"', out, 1, true)
   end)
 end)
