@@ -39,7 +39,6 @@ local FOLDERS = {
   { "lua/skillrt/skill/workflow", "workflows, in Lua and in JavaScript" },
   { "lua/skillrt/expr", "the language of conditions" },
   { "lua/skillrt/base", "values, names, files" },
-  { "lua/skillrt/base/template", "the language of templates" },
   { "strategies", "which action is next; each requires nothing" },
 }
 

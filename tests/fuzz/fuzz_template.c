@@ -1,4 +1,4 @@
-/* fuzz_template.c: libFuzzer feeds templates to lua/skillrt/base/template/init.lua (lua_host.h).
+/* fuzz_template.c: libFuzzer feeds templates to lua/skillrt/base/template.lua (lua_host.h).
  * The input is up to three texts with a zero byte between: the template and the partials p and q.
  * Render must never raise and never run out of its limits. */
 #include "lua_host.h"

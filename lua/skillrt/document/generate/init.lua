@@ -57,11 +57,6 @@ local function new_writer(find)
     files[#files + 1] = { path = path, text = text, once = once }
   end
 
-  -- Of many documents from one template: what they share is put into the template once.
-  function writer.share(name, shared, own)
-    compiled[name] = (compiled[name] or template_of(name)):bind(shared, own)
-  end
-
   function writer.render(path, name, data, once)
     local result, message = (compiled[name] or template_of(name)):render(data, find, STRICT)
     if not result then
@@ -90,12 +85,8 @@ local function write_loop(writer, config, shared)
     writer.render("phases/orchestrator.md", "orchestrator", orchestrator.data(config, shared))
   end
   writer.render("specs/action-catalog.md", "action-catalog", action_catalog.data(config, shared))
-  for i, one in ipairs(shared.actions) do
-    local data = action.data(config, shared, one)
-    if i == 1 then
-      writer.share("action", shared, data) -- every action's data has the same names
-    end
-    writer.render(("phases/actions/%s.md"):format(one.id), "action", data)
+  for _, one in ipairs(shared.actions) do
+    writer.render(("phases/actions/%s.md"):format(one.id), "action", action.data(config, shared, one))
   end
 end
 
