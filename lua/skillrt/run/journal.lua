@@ -251,7 +251,7 @@ function Journal:reread(held)
     entry, message, code = record.decode(payload, self.source.read_blob)
   end
   if not entry then
-    error({ message = ("record %d: %s"):format(held.seq, message), code = code or "corrupt" }, 0)
+    fatal.raise(("record %d: %s"):format(held.seq, message), code or "corrupt") -- a script may be asking
   end
   return entry
 end
