@@ -8,6 +8,7 @@ local agent_file = require("skillrt.agent.file")
 local agents = require("skillrt.agent")
 local names = require("skillrt.base.names")
 local person = require("skillrt.agent.person")
+local tables = require("skillrt.base.tables")
 local url_of = require("skillrt.agent.url")
 
 local M = {}
@@ -44,7 +45,7 @@ function M.of(value, env)
   elseif type(value) == "string" and value:find("^https?://") then
     return { kind = "http", url = value, name = url_of.shown(value) }
   end
-  local argv = type(value) == "table" and table.move(value, 1, #value, 1, {}) or { value }
+  local argv = type(value) == "table" and tables.append({}, value) or { value }
   local given
   for _, name in ipairs(env or {}) do
     given = given or {}

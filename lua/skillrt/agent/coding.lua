@@ -12,6 +12,7 @@ local files = require("skillrt.base.files")
 local gate = require("skillrt.agent.gate")
 local json = require("skillrt.base.json")
 local json_schema = require("skillrt.base.json_schema")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.CodingAgent: skillrt.Agent
 ---@field program string       its kind's; a definition may name another
@@ -102,9 +103,7 @@ end
 -- What its environment holds besides what is around us.
 local function environment(agent, task)
   local env = { SKILL_DIR = task.dir, CLAUDE_SKILL_DIR = task.dir, SKILLRT_WORK_DIR = task.work_dir }
-  for _, name in ipairs(agent.env) do
-    env[name] = true
-  end
+  tables.fill(env, tables.set(agent.env))
   return env
 end
 
@@ -147,7 +146,7 @@ local function shower(agent)
       end
       local event = rest:byte() == 123 and json.decode(rest:sub(1, stop - 1)) or nil
       rest = rest:sub(stop + 1)
-      local ok, text = pcall(agent.show, type(event) == "table" and event or {})
+      local ok, text = pcall(agent.show, tables.object(event))
       out[#out + 1] = ok and text or nil
     end
     return out[1] and table.concat(out, "\n") .. "\n" or nil
@@ -209,7 +208,7 @@ function M:request(task, text, talk)
     shown = argv[1],
     stdin = text,
     env = environment(self, task),
-    around = table.move(self.ALLOWED, 1, #self.ALLOWED, #AROUND + 1, table.move(AROUND, 1, #AROUND, 1, {})),
+    around = table.move(self.ALLOWED, 1, #self.ALLOWED, #AROUND + 1, tables.append({}, AROUND)),
     cwd = task.cwd or self.cwd,
     declared = { argv = argv_of(self, task,
       { declared = true, session = want.session and "{session}", schema = want.schema }) },

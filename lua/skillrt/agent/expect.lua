@@ -9,6 +9,7 @@ local failure = require("skillrt.agent.failure")
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -93,12 +94,7 @@ local function fits(declared, value)
 end
 
 local function is_among(codes, code)
-  for _, known in ipairs(codes or { 0 }) do
-    if known == code then
-      return true
-    end
-  end
-  return false
+  return tables.has(codes or { 0 }, code)
 end
 
 -- What went wrong on the way, or with the status code; nil: it arrived well.

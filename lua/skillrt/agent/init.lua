@@ -5,6 +5,7 @@
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.agent
 local M = {}
@@ -35,10 +36,7 @@ end
 
 -- An agent as it is, but a table of its own: each place that names it gives it a name.
 local function copied(agent)
-  local copy = {}
-  for key, value in pairs(agent) do
-    copy[key] = value
-  end
+  local copy = tables.fill({}, agent)
   return setmetatable(copy, getmetatable(agent))
 end
 

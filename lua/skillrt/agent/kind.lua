@@ -7,6 +7,7 @@
 local conversation = require("skillrt.agent.conversation")
 local json_schema = require("skillrt.base.json_schema")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.Agent
 ---@field kind string               its kind's name, and that of the kind's file
@@ -44,9 +45,7 @@ end
 function Agent.fields(...)
   local all = {}
   for _, list in ipairs({ ... }) do
-    for name, field in pairs(list) do
-      all[name] = field
-    end
+    tables.fill(all, list)
   end
   return all
 end

@@ -15,6 +15,7 @@ local json_schema = require("skillrt.base.json_schema")
 local prices_of = require("skillrt.agent.prices")
 local prompt = require("skillrt.agent.prompt")
 local provider = require("skillrt.agent.provider")
+local tables = require("skillrt.base.tables")
 local talk_of = require("skillrt.agent.talk")
 local tools_of = require("skillrt.agent.tools")
 local url_of = require("skillrt.agent.url")
@@ -90,7 +91,7 @@ end
 ---@param agent table
 ---@return table
 function M.cost(agent)
-  local vendor = type(agent.vendor) == "table" and agent.vendor or {}
+  local vendor = tables.object(agent.vendor)
   local calls = tonumber(agent.max_turns) or provider.FIELDS.max_turns.default
   local tokens = calls * (tonumber(agent.max_tokens) or vendor.max_tokens or 0)
   local rows = type(agent.prices) == "table" and agent.prices or prices_of.OURS

@@ -7,6 +7,7 @@
 local json = require("skillrt.base.json")
 local plain = require("skillrt.agent.plain")
 local secrets = require("skillrt.base.secrets")
+local tables = require("skillrt.base.tables")
 local untrusted = require("skillrt.base.untrusted")
 
 local M = {}
@@ -105,7 +106,7 @@ end
 -- The input but the task, as JSON; nil: there is none.
 local function other_input(task)
   local rest = {}
-  for key, value in pairs(type(task.input) == "table" and task.input or {}) do
+  for key, value in pairs(tables.object(task.input)) do
     if key ~= "task" then
       rest[key] = value
     end
@@ -159,7 +160,7 @@ local function action_text(task)
   add_item(lines, task)
   add_phase(lines, task)
   local rest = { "[ACTION] " .. task.action.id, instructions(task), "", "[RETURN FORMAT]", M.return_format(task) }
-  return table.concat(table.move(rest, 1, #rest, #lines + 1, lines), "\n")
+  return table.concat(tables.append(lines, rest), "\n")
 end
 
 local function phase_text(task)

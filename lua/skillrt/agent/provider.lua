@@ -7,6 +7,7 @@
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 local url_of = require("skillrt.agent.url")
 
 local M = {}
@@ -37,9 +38,7 @@ M.FIELDS = {
   ca_file = { type = "text" },
 }
 
-for name, field in pairs(require("skillrt.agent.tools").FIELDS) do
-  M.FIELDS[name] = field
-end
+tables.fill(M.FIELDS, require("skillrt.agent.tools").FIELDS)
 
 ---@class skillrt.Vendor
 ---@field url string         the provider's own address

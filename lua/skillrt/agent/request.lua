@@ -10,6 +10,7 @@ local names = require("skillrt.base.names")
 local question_of = require("skillrt.skill.question")
 local schema = require("skillrt.skill.schema")
 local secrets = require("skillrt.base.secrets")
+local tables = require("skillrt.base.tables")
 local usage = require("skillrt.agent.usage")
 local url_of = require("skillrt.agent.url")
 
@@ -52,9 +53,7 @@ local COMMON = {
 local function with(more)
   local fields = {}
   for _, list in ipairs({ COMMON, more }) do
-    for name, field in pairs(list) do
-      fields[name] = field
-    end
+    tables.fill(fields, list)
   end
   return fields
 end
@@ -122,9 +121,7 @@ M.FIELDS = {
 }
 do
   local ask = { kind = {}, timeout = { type = "seconds" } }
-  for name, field in pairs(question_of.FIELDS) do
-    ask[name] = field
-  end
+  tables.fill(ask, question_of.FIELDS)
   M.FIELDS.ask = ask
 end
 
@@ -172,9 +169,7 @@ end
 -- What was declared, with a field more that the author left out; the author's table stays as it is.
 local function with_declared(declared, field, value)
   local all = { [field] = value }
-  for name, text in pairs(declared or {}) do
-    all[name] = text
-  end
+  tables.fill(all, declared)
   return all
 end
 

@@ -9,6 +9,7 @@ local names = require("skillrt.base.names")
 local presence_of = require("skillrt.tool.presence")
 local registry_of = require("skillrt.tool.registry")
 local sets = setmetatable({}, { __index = function(_, key) return require("skillrt.skill.tool_sets")[key] end })
+local tables = require("skillrt.base.tables")
 local tool = require("skillrt.tool")
 
 local M = {}
@@ -43,7 +44,7 @@ local function named(list, registry)
   local out = {}
   for _, name in ipairs(list) do
     local found = registry:named(name)
-    table.move(found, 1, #found, #out + 1, out)
+    tables.append(out, found)
   end
   for _, name in ipairs({ "read", "ask_user" }) do
     out[#out + 1] = registry:find(name) and name or nil
@@ -88,7 +89,7 @@ local function finding_loop(agent, ctx, task, registry)
   local function offered()
     registry:remove(find.TOOL)
     local known, list = named(task.tools, registry), { find.TOOL }
-    assert(registry:add(find.make(registry, table.move(known, 1, #known, 1, {}))))
+    assert(registry:add(find.make(registry, tables.append({}, known))))
     known[#known + 1] = find.TOOL
     local own = named(agent.tools or {}, registry)
     return table.move(own, 1, #own, 2, list), known

@@ -4,6 +4,8 @@
 -- Keys of other kinds (tables, functions) come last, in no fixed order. A traversal costs one pass over the
 -- keys, and sorting those behind the first gap. Pure. Used by base/environment.lua.
 
+local tables = require("skillrt.base.tables")
+
 local M = {}
 
 local next, rawget, math_type, type = next, rawget, math.type, type
@@ -41,7 +43,7 @@ local function rest_of(list, count)
   else
     table.sort(keys, comes_first)
   end
-  return table.move(others, 1, #others, #keys + 1, keys)
+  return tables.append(keys, others)
 end
 
 local function check(value, name)

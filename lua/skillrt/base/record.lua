@@ -7,6 +7,7 @@
 local core = require("skillrt.core")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -43,10 +44,7 @@ local function moved_out(value, path, record, blobs)
 end
 
 local function shallow(table_of)
-  local copy = {}
-  for key, value in pairs(table_of) do
-    copy[key] = value
-  end
+  local copy = tables.fill({}, table_of)
   return copy
 end
 
@@ -55,7 +53,7 @@ local function split(record)
   local copy, blobs = shallow(record), {}
   for _, name in ipairs(HOLDERS) do
     local given = record[name]
-    for key, value in pairs(type(given) == "table" and given or {}) do
+    for key, value in pairs(tables.object(given)) do
       local reference, message
       if type(key) == "string" and may_be_large(value) then
         reference, message = moved_out(value, { name, key }, copy, blobs)

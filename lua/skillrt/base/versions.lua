@@ -6,6 +6,8 @@
 -- that what did not change is told from what did. Lists only grow in place. Knows no states.
 
 
+local tables = require("skillrt.base.tables")
+
 local M = {}
 
 -- In a cell's list: there was nothing. As a key: the length of a list that grew.
@@ -286,9 +288,7 @@ function M.plain(snapshot, tree)
   if cells[LENGTH] then
     return table.move(tree, 1, M.length(snapshot, tree), 1, out)
   end
-  for key, value in pairs(tree) do
-    out[key] = value
-  end
+  tables.fill(out, tree)
   for key, list in pairs(cells) do
     local known, value = old_value(list, snapshot.epoch)
     if known then
@@ -327,9 +327,7 @@ end
 ---@return table
 function M.undone(tree, undo)
   local out = setmetatable({}, getmetatable(tree))
-  for key, value in pairs(tree) do
-    out[key] = value
-  end
+  tables.fill(out, tree)
   for key, step in pairs(undo) do
     if step.below then
       out[key] = M.undone(tree[key], step.below)

@@ -6,6 +6,7 @@
 
 local agents = require("skillrt.agent")
 local core = require("skillrt.core")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -50,7 +51,7 @@ local function argv_of(text)
       return nil, '--agent: must be a list of texts, the program first: ["program", "argument", ...]'
     end
   end
-  return table.move(argv, 1, #argv, 1, {})
+  return tables.append({}, argv)
 end
 
 -- With variables it is a definition; their values are in the environment only.

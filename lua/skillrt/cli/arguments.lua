@@ -5,6 +5,7 @@
 -- Called by cli/init.lua.
 
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -86,7 +87,7 @@ local function parsed(command, argv)
       if command.rest then -- handed on to the script
         args.rest = behind
       else
-        table.move(behind, 1, #behind, #words + 1, words)
+        tables.append(words, behind)
       end
       break
     elseif word:find("^%-.") then

@@ -10,6 +10,7 @@ local core = require("skillrt.core")
 local lines = require("skillrt.report.lines")
 local opened = require("skillrt.report.opened")
 local output = require("skillrt.report.output")
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.report.text")
 local texts = require("skillrt.base.text")
 
@@ -54,7 +55,7 @@ function M.hear(said, bytes)
 end
 
 local function last_words(said)
-  local list = table.move(said, 1, #said, 1, {})
+  local list = tables.append({}, said)
   local rest = said.rest:gsub("\r", "")
   if rest:find("%S") then
     list[#list + 1] = rest

@@ -2,6 +2,7 @@
 --
 -- Which values answer one says skill/question.lua. Called by cli/ending.lua and report/status.lua.
 
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.report.text")
 
 local M = {}
@@ -74,7 +75,7 @@ function M.all(open)
       list[#list + 1] = in_short(one.question, one.q)
     else
       local lines = M.lines(one.question, one.q)
-      table.move(lines, 1, #lines, #list + 1, list)
+      tables.append(list, lines)
     end
   end
   return list

@@ -8,6 +8,7 @@ local json = require("skillrt.base.json")
 local runner = require("skillrt.run.runner")
 local sets_of = require("skillrt.skill.tool_sets")
 local catalog_of = require("skillrt.agent.tool_catalog")
+local tables = require("skillrt.base.tables")
 local tool_cost = require("skillrt.agent.tool_cost")
 
 local M = {}
@@ -18,7 +19,7 @@ local M = {}
 ---@return string? message
 function M.schemas(value)
   local out, list = {}, type(value) == "table" and (value.tools or value) or nil
-  for i, one in ipairs(type(list) == "table" and list or {}) do
+  for i, one in ipairs(tables.object(list)) do
     local given = type(one) == "table" and (type(one["function"]) == "table" and one["function"] or one) or {}
     if type(given.name) ~= "string" then
       return nil, ("its tool %d has no name"):format(i)
@@ -40,7 +41,7 @@ local function sent(self, step)
     return self.all
   end
   local list = table.move(self:names(step.set), 1, #self:names(step.set), 1, {})
-  return table.move(step.more, 1, #step.more, #list + 1, list)
+  return tables.append(list, step.more)
 end
 
 local ON = {}

@@ -7,6 +7,7 @@
 local core = require("skillrt.core")
 local spans_of = require("skillrt.report.spans")
 local story_of = require("skillrt.run.story")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -183,7 +184,7 @@ function M.new(settings, in_host)
     end
     send()
     if in_host then
-      table.move(out, 1, #out, #left + 1, left)
+      tables.append(left, out)
       out = {}
     end
   end

@@ -5,6 +5,7 @@
 
 local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.report.text")
 
 local M = {}
@@ -19,9 +20,7 @@ local function bounds_of_run(books)
   for key in pairs(books.spent) do
     most[key] = false
   end
-  for key, value in pairs(books.bounds and books.bounds[""] or {}) do
-    most[key] = value
-  end
+  tables.fill(most, books.bounds and books.bounds[""] or {})
   return most
 end
 

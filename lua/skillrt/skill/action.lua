@@ -10,6 +10,7 @@ local protocol = require("skillrt.skill.protocol")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local ends = require("skillrt.skill.ends")
+local tables = require("skillrt.base.tables")
 
 expr.null, expr.is_array = json.null, json.is_array
 
@@ -87,9 +88,7 @@ local COMMON = {
 local function with(more)
   local fields = {}
   for _, list in ipairs({ COMMON, protocol.FIELDS, more }) do
-    for name, field in pairs(list) do
-      fields[name] = field
-    end
+    tables.fill(fields, list)
   end
   return fields
 end
@@ -177,9 +176,7 @@ function M.conditions(value, where)
     end
     when[i] = condition
     known = known and type(condition) == "table" and not condition.reads_all
-    for _, key in ipairs(known and condition.reads or {}) do
-      keys[key] = true
-    end
+    tables.fill(keys, tables.set(known and condition.reads or {}))
   end
   for key in pairs(value) do
     if math.type(key) ~= "integer" then
@@ -204,9 +201,7 @@ local function performer(action, ctx, where)
     end
     local agent = { kind = "skill" }
     local plain = type(skill) == "table" and getmetatable(skill) == nil
-    for key, value in pairs(plain and skill or { skill }) do
-      agent[key] = value
-    end
+    tables.fill(agent, plain and skill or { skill })
     action.agent, action.skill = agent, nil
   end
   local agent = action.agent

@@ -3,6 +3,8 @@
 --
 -- Nothing but words. Called by all who read skills, of scripts or of documents.
 
+local tables = require("skillrt.base.tables")
+
 local M = {}
 
 ---What ends a run by itself, where a skill does not say otherwise.
@@ -11,9 +13,7 @@ M.BUILTIN = { "user_exit", "error_limit", "task_completed", "max_iterations" }
 ---The same, by name.
 ---@type table<string, boolean>
 M.is_builtin = {}
-for _, name in ipairs(M.BUILTIN) do
-  M.is_builtin[name] = true
-end
+tables.fill(M.is_builtin, tables.set(M.BUILTIN))
 
 ---Actions that end a run though nothing says so, and with which status.
 ---@type table<string, "completed"|"failed">

@@ -3,6 +3,7 @@
 -- Pure; values that it changes are new ones, so that whoever held the old keeps it. Called by planner.lua.
 
 local json = require("skillrt.base.json")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -67,10 +68,7 @@ local function at(old, path, depth, effect)
     local count = kept(effect, type(old) == "table" and #old or 0)
     return grown(old, type(count) == "number" and math.max(0, math.min(count, 10000)) or 1)
   end
-  local out = {}
-  for key, value in pairs(type(old) == "table" and old or {}) do
-    out[key] = value
-  end
+  local out = tables.fill({}, tables.object(old))
   out[path[depth]] = at(out[path[depth]], path, depth + 1, effect)
   return out
 end

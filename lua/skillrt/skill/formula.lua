@@ -4,6 +4,7 @@
 -- Pure. Called by planner.lua.
 
 local expr = require("skillrt.expr")
+local tables = require("skillrt.base.tables")
 local when = require("skillrt.skill.when")
 
 local M = {}
@@ -18,10 +19,7 @@ local M = {}
 local build
 
 local function leaf(condition)
-  local reads = {}
-  for _, key in ipairs(condition.reads) do
-    reads[key] = true
-  end
+  local reads = tables.set(condition.reads)
   return {
     text = condition.text,
     reads = not condition.reads_all and reads or nil,

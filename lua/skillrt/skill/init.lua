@@ -16,6 +16,7 @@ local on_error = require("skillrt.skill.on_error")
 local protocol = require("skillrt.skill.protocol")
 local schema = require("skillrt.skill.schema")
 local state = require("skillrt.skill.state")
+local tables = require("skillrt.base.tables")
 local terminate = require("skillrt.skill.terminate")
 
 -- A skill of functions only starts without agents.
@@ -111,9 +112,7 @@ local FIELDS = {
   x = {},
 }
 
-for name, field in pairs(protocol.OF_SKILL) do
-  FIELDS[name] = field
-end
+tables.fill(FIELDS, protocol.OF_SKILL)
 
 -- Words of other documents for the same thing.
 local MEANT = {
@@ -334,7 +333,7 @@ local function any_source(definition)
   end
   for _, field in ipairs({ "actions", "phases" }) do
     local list = definition[field]
-    for _, one in ipairs(type(list) == "table" and list or {}) do
+    for _, one in ipairs(tables.object(list)) do
       local run = type(one) == "table" and one.run
       if type(run) == "function" then
         return debug.getinfo(run, "S").source

@@ -6,6 +6,7 @@
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 local types = require("skillrt.skill.types")
 
 local M = {}
@@ -97,10 +98,7 @@ end
 
 -- What is wrong with a value that is none of the words it may be; nil: it is one.
 local function no_word(one, value)
-  local set = {}
-  for _, word in ipairs(one.one_of or { value }) do
-    set[word] = true
-  end
+  local set = tables.set(one.one_of or { value })
   if set[value] then
     return nil
   end

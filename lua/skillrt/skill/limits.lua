@@ -6,6 +6,7 @@
 
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -106,10 +107,7 @@ end
 ---@return table|nil limits
 ---@return string? message
 function M.with(limits, given)
-  local all = {}
-  for name, value in pairs(limits) do
-    all[name] = value
-  end
+  local all = tables.fill({}, limits)
   for _, full in ipairs(names.sorted(given)) do
     local name, what = full:match("^([^.]+)%.?(.*)$")
     local row = M.of[name]
@@ -299,7 +297,7 @@ local TYPES <const> = {
 ---@param row skillrt.Limit
 ---@return table[] pairs  { key, value }
 function M.json_schema(row)
-  local out = table.move(TYPES[row.type], 1, #TYPES[row.type], 1, {})
+  local out = tables.append({}, TYPES[row.type])
   if row.map then
     out = { { "type", "object" }, { "additionalProperties", out } }
   end

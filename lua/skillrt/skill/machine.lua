@@ -6,6 +6,7 @@
 local action = require("skillrt.skill.action")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -180,12 +181,7 @@ function M.new(given, where)
 end
 
 local function has(list, value)
-  for _, one in ipairs(list) do
-    if one == value then
-      return true
-    end
-  end
-  return false
+  return tables.has(list, value)
 end
 
 ---The edges that leave a state, in the order of the table.

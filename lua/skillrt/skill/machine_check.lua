@@ -4,6 +4,7 @@
 -- Pure. Called by all that takes a table from people: the loader, the generator, the mode that runs it.
 local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -34,7 +35,7 @@ end
 
 -- The states that lie on the ways from some, these included.
 local function reached(ways, start)
-  local seen, todo = {}, table.move(start, 1, #start, 1, {})
+  local seen, todo = {}, tables.append({}, start)
   while #todo > 0 do
     local name = table.remove(todo)
     for _, edge in ipairs(not seen[name] and ways[name] or {}) do

@@ -3,6 +3,7 @@
 -- Pure; nothing is changed in place. What a state makes of it stands in state.lua.
 
 local json = require("skillrt.base.json")
+local tables = require("skillrt.base.tables")
 local view = require("skillrt.base.readonly")
 local null = json.null
 
@@ -66,9 +67,7 @@ function M.merge(old, patch)
   end
   local out = {}
   if is_object(old) then
-    for key, value in pairs(old) do
-      out[key] = value
-    end
+    tables.fill(out, old)
   end
   for key, value in pairs(patch) do
     if type(value) == "table" then

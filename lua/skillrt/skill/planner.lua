@@ -8,6 +8,7 @@ local formula_of = require("skillrt.skill.formula")
 local foresee = require("skillrt.skill.foresee")
 local heap_of = require("skillrt.base.heap")
 local json = require("skillrt.base.json")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -190,7 +191,7 @@ local function completed(now, one, undo)
   local list = now.completed_actions
   if type(list) == "table" then
     undo.completed_actions = undo.completed_actions or list
-    local longer = table.move(list, 1, #list, 1, json.array({}))
+    local longer = tables.append(json.array({}), list)
     longer[#longer + 1] = one.id
     now.completed_actions = longer
   end
@@ -204,9 +205,7 @@ local function successor(self, search, node, one)
     completed(now, one, undo)
   end
   local next_node = { via = one, before = node, cost = node.cost + one.cost, changed = {}, ran = {} }
-  for key, value in pairs(node.changed) do
-    next_node.changed[key] = value
-  end
+  tables.fill(next_node.changed, node.changed)
   local differs = false
   for key in pairs(undo) do
     local value = now[key] == nil and json.null or now[key]
@@ -216,9 +215,7 @@ local function successor(self, search, node, one)
     end
   end
   if differs then
-    for id, count in pairs(node.ran) do
-      next_node.ran[id] = count
-    end
+    tables.fill(next_node.ran, node.ran)
     next_node.ran[one.id] = (node.ran[one.id] or 0) + 1
   end
   return differs and next_node or nil, undo
@@ -254,10 +251,7 @@ local function expand(self, search, node)
 end
 
 local function new_search(self, root, runs)
-  local now = {}
-  for key, value in pairs(root) do
-    now[key] = value
-  end
+  local now = tables.fill({}, root)
   self.reads_completed = self.readers.completed_actions ~= nil
   formula_of.each_leaf(self.goal, function(leaf)
     self.reads_completed = self.reads_completed or (leaf.reads or {}).completed_actions ~= nil
@@ -319,10 +313,7 @@ end
 ---@return boolean
 ---@return string? id  nil: the goal is not reached behind them
 function Planner:leads(root, steps, from)
-  local now = {}
-  for key, value in pairs(root) do
-    now[key] = value
-  end
+  local now = tables.fill({}, root)
   for i = from, #steps do
     local one = self.by_id[steps[i]]
     if not one or not formula_of.holds(one.needs, now) then

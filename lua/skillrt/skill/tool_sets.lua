@@ -6,6 +6,7 @@
 
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -153,9 +154,7 @@ function M.missing(skill, has)
   for _, set in ipairs(skill.tool_sets) do
     local may = {}
     for _, list in ipairs({ set.optional or {}, skill.optional_tools or {} }) do
-      for _, name in ipairs(list) do
-        may[name] = true
-      end
+      tables.fill(may, tables.set(list))
     end
     for _, written in ipairs(set.tools or {}) do
       for _, name in ipairs(may[written] and {} or M.bound(skill, written)) do
@@ -193,9 +192,7 @@ end
 local function check_bind(skill)
   local bind, written = {}, {}
   for _, set in ipairs(skill.tool_sets) do
-    for _, name in ipairs(set.tools or {}) do
-      written[name] = true
-    end
+    tables.fill(written, tables.set(set.tools or {}))
   end
   for name, given in pairs(skill.bind or {}) do
     local list = type(given) == "string" and { given } or given
@@ -276,10 +273,7 @@ local function check_switching(skill)
     return ("%s: %s"):format(where, message)
   end
   if switching.next then
-    local copy = {}
-    for from, list in pairs(switching.next) do
-      copy[from] = list
-    end
+    local copy = tables.fill({}, switching.next)
     switching.next = copy
   end
   message = check_names(skill, switching)
@@ -315,9 +309,7 @@ local function check_step(skill, one)
       end
     end
     for _, list in ipairs({ keeps.writes or {}, { keeps.counts } }) do
-      for _, key in ipairs(list) do
-        skill.kept[key] = true
-      end
+      tables.fill(skill.kept, tables.set(list))
     end
     for _, effect in ipairs(one.effects) do
       effect.check = skill.kept[effect.key] and function() return true end or effect.check -- it sees to it itself

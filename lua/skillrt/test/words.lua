@@ -5,6 +5,7 @@
 -- skills and no runs.
 
 local environment = require("skillrt.base.environment")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -73,9 +74,7 @@ end
 function M.read(path, text, env)
   local root = block("")
   root.file = path
-  for name, word in pairs(words(root)) do
-    env[name] = word
-  end
+  tables.fill(env, words(root))
   local chunk, problem = environment.chunk(text, "@" .. path, env)
   local ok = chunk ~= nil
   if chunk then

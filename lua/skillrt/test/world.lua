@@ -16,6 +16,7 @@ local rest = require("skillrt.run.rest")
 local steady = require("skillrt.run.steady")
 local stub = require("skillrt.test.stub")
 local stubs = require("skillrt.test.stubs")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.test.World
 ---@field problem string|nil  why the test fails, whatever the run came to
@@ -120,9 +121,7 @@ local function body_of(value, asked)
   local out = value
   if asked.agent and not asked.schema and not json.is_array(value) and value.status == nil then
     out = { status = "completed" } -- unless it says something else
-    for key, item in pairs(value) do
-      out[key] = item
-    end
+    tables.fill(out, value)
   end
   return assert(json.encode(out))
 end
@@ -154,9 +153,7 @@ local REPLIES = {}
 
 function REPLIES.reply(_, call, fault)
   local reply = { code = call.kind == "http" and fault.reply.status == "ok" and 200 or 0, elapsed_ms = 0, message = "" }
-  for key, value in pairs(fault.reply) do
-    reply[key] = value
-  end
+  tables.fill(reply, fault.reply)
   return reply
 end
 

@@ -5,6 +5,7 @@ local command = require("skillrt.tool.command")
 local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local roots_of = require("skillrt.tool.roots")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -33,7 +34,7 @@ local DIFF <const> = { "diff", "--no-ext-diff", "--no-textconv", "--no-color", "
 -- the folder, lies in no repository. So it is given three.
 local function add_paths(argv, paths)
   argv[#argv + 1] = "--"
-  table.move(paths, 1, #paths, #argv + 1, argv)
+  tables.append(argv, paths)
   for _ = 1, #paths > 0 and 3 - #paths or 0 do
     argv[#argv + 1] = paths[1]
   end
@@ -100,7 +101,7 @@ end
 
 -- Switches off the programs through which the repository's own configuration has its files read (filter.NAME.clean).
 local function add_filters(tool, ctx, argv, cwd)
-  local asked = table.move(argv, 1, #argv, 1, {})
+  local asked = tables.append({}, argv)
   table.move({ "config", "-z", "--name-only", "--show-scope", "--get-regexp", "^filter[.]" }, 1, 6, #asked + 1, asked)
   local reply, message, _, bad = ctx.await({ kind = "command", argv = asked, cwd = cwd, timeout = tool.timeout,
     acts = false, idempotent = true })
@@ -128,13 +129,13 @@ local function perform(tool, ctx, arguments, task)
   if not where then
     return nil, message
   end
-  local argv = table.move(SAFE, 1, #SAFE, 1, {})
-  table.move(where, 1, #where, #argv + 1, argv)
+  local argv = tables.append({}, SAFE)
+  tables.append(argv, where)
   message = add_filters(tool, ctx, argv, cwd)
   if message then
     return nil, message
   end
-  table.move(DIFF, 1, #DIFF, #argv + 1, argv)
+  tables.append(argv, DIFF)
   argv[#argv + 1] = arguments.stat and "--stat" or nil
   argv[#argv + 1] = arguments.staged and "--cached" or nil
   argv[#argv + 1] = arguments.ref

@@ -7,6 +7,7 @@
 local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -97,10 +98,7 @@ function M.new(parts, where)
   if message then
     return nil, message
   end
-  local tool = {}
-  for key, value in pairs(parts) do
-    tool[key] = value
-  end
+  local tool = tables.fill({}, parts)
   tool.input, tool.description = input, parts.description or parts.name
   tool.acts = parts.acts == true
   if parts.idempotent == nil then
@@ -124,9 +122,7 @@ local fields_of = setmetatable({}, {
   __index = function(all, kind)
     local fields = { builtin = { type = "text" } }
     for _, list in ipairs({ M.COMMON, require("skillrt.tool." .. kind).FIELDS }) do
-      for name, field in pairs(list) do
-        fields[name] = field
-      end
+      tables.fill(fields, list)
     end
     all[kind] = fields
     return fields

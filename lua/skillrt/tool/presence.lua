@@ -5,6 +5,7 @@
 -- changes the set calls `change`.
 
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -22,10 +23,7 @@ local Presence = {}
 Presence.__index = Presence
 
 local function set_of(list)
-  local out = {}
-  for _, name in ipairs(list) do
-    out[name] = true
-  end
+  local out = tables.set(list)
   return out
 end
 

@@ -2,6 +2,8 @@
 --
 -- Which of them a model is sent is presence.lua's. Pure.
 
+local tables = require("skillrt.base.tables")
+
 local M = {}
 
 ---@class skillrt.Registry
@@ -68,7 +70,7 @@ end
 
 ---@return string[]
 function Registry:names()
-  return table.move(self.order, 1, #self.order, 1, {})
+  return tables.append({}, self.order)
 end
 
 ---The tools of these names, in their order; nil: all. Names that nobody knows come beside.

@@ -7,6 +7,7 @@
 local inside = require("skillrt.base.inside")
 local sets = require("skillrt.skill.tool_sets")
 local switches = require("skillrt.skill.switches")
+local tables = require("skillrt.base.tables")
 local tool_of = require("skillrt.tool")
 
 local M = {}
@@ -83,9 +84,7 @@ end
 local function enter(self, set, by, more)
   local entry = { t = "switch", from = self.current, to = set.name, by = by,
     keeps = switches.kept(self.phased.skill, set.name) }
-  for key, value in pairs(more or {}) do
-    entry[key] = value
-  end
+  tables.fill(entry, more)
   inside.of(self.ctx).mark(entry)
   self.current = set.name
   self.presence:change(self:present(active(self)))

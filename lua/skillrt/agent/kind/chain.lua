@@ -7,6 +7,7 @@ local Agent = require("skillrt.agent.kind")
 local fatal = require("skillrt.base.fatal")
 local names = require("skillrt.base.names")
 local returned = require("skillrt.agent.returned")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.agent
 ---@field chain fun(members: table): skillrt.Agent  the next member is asked when one has failed for good
@@ -150,9 +151,7 @@ end
 ---@return skillrt.FailureClass? class
 function M:perform(ctx, task)
   local retry = task.member_retry and { waits = false } -- a usage limit: there is another to ask
-  for name, value in pairs(task.member_retry or {}) do
-    retry[name] = value
-  end
+  tables.fill(retry, task.member_retry)
   local patient = setmetatable({ retry = retry }, { __index = task })
   local last = #self.links
   local outcome, message, class, call

@@ -1,6 +1,7 @@
 -- agent/kind/claude.lua: Claude Code as an agent: `claude -p --output-format stream-json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.agent
 ---@field claude fun(definition: table): skillrt.Agent  { model =, permission =, tools =, args =, env =,
@@ -30,7 +31,7 @@ local function tools_of(agent, task)
   if not tools then
     return nil
   end
-  local all = table.move(tools, 1, #tools, 1, {})
+  local all = tables.append({}, tools)
   all[#all + 1] = ("Read(/%s/**)"):format(task.dir)
   all[#all + 1] = ("Edit(/%s/**)"):format(task.work_dir)
   return table.concat(all, ",")
@@ -72,7 +73,7 @@ local ENDS = {
 local function has_acted(events)
   for _, event in ipairs(events) do
     local content = event.type == "assistant" and type(event.message) == "table" and event.message.content
-    for _, block in ipairs(type(content) == "table" and content or {}) do
+    for _, block in ipairs(tables.object(content)) do
       if block.type == "tool_use" then
         return true
       end
@@ -94,7 +95,7 @@ local function fail(out, result)
 end
 
 local function used_of(result)
-  local usage = type(result.usage) == "table" and result.usage or {}
+  local usage = tables.object(result.usage)
   local function count(name)
     return math.tointeger(usage[name]) or 0
   end

@@ -1,6 +1,7 @@
 -- agent/kind/codex.lua: Codex as an agent: `codex exec --json`; what its events mean.
 
 local coding = require("skillrt.agent.coding")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.agent
 ---@field codex fun(definition: table): skillrt.Agent  { model =, permission = a sandbox, tools =, args =,
@@ -73,7 +74,7 @@ end
 function M.read(events)
   local out, problem, completed = {}, nil, false
   for _, event in ipairs(events) do
-    local item = type(event.item) == "table" and event.item or {}
+    local item = tables.object(event.item)
     out.acted = out.acted or item.type ~= nil and not TALK[item.type]
     if event.type == "thread.started" then
       out.session = event.thread_id

@@ -3,6 +3,7 @@
 
 local Agent = require("skillrt.agent.kind")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 ---@class skillrt.agent
 ---@field skill fun(definition: string|table): skillrt.Agent  another skill: { "path" or a skill, input = table or
@@ -29,10 +30,7 @@ function M.normal(given)
   elseif type(given) ~= "table" then
     return given
   end
-  local copy = {}
-  for key, value in pairs(given) do
-    copy[key] = value
-  end
+  local copy = tables.fill({}, given)
   copy.skill, copy[1] = copy.skill or copy[1], nil
   return copy
 end

@@ -7,6 +7,7 @@
 local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local condition = require("skillrt.agent.condition")
+local tables = require("skillrt.base.tables")
 
 ---@type skillrt.Wire
 local M = {}
@@ -79,18 +80,16 @@ function M.turned(turn, last)
   end
   local role, blocks = role_of(turn), blocks_of(turn)
   local merged = last ~= nil and last.role == role
-  local content = merged and table.move(last.content, 1, #last.content, 1, {}) or {}
-  table.move(blocks, 1, #blocks, #content + 1, content)
+  local content = merged and tables.append({}, last.content) or {}
+  tables.append(content, blocks)
   return { { role = role, content = json.array(content) } }, merged
 end
 
 -- A list with the mark of the provider's cache in its last member.
 local function marked(list)
-  local copy = table.move(list, 1, #list, 1, {})
+  local copy = tables.append({}, list)
   local last = { cache_control = { type = "ephemeral" } }
-  for key, value in pairs(copy[#copy]) do
-    last[key] = value
-  end
+  tables.fill(last, copy[#copy])
   copy[#copy] = last
   return json.array(copy)
 end
@@ -112,10 +111,7 @@ function M.mark_head(agent, body)
   if not agent.cache or extra.tools or extra.system or not (body.tools or body.system) then
     return nil
   end
-  local copy = {}
-  for key, value in pairs(body) do
-    copy[key] = value
-  end
+  local copy = tables.fill({}, body)
   if body.system then
     copy.system = marked({ text_block(body.system) })
   else
@@ -166,9 +162,7 @@ function M.body(agent, want)
       effort = want.effort,
     }
   end
-  for key, value in pairs(agent.extra or {}) do
-    body[key] = value
-  end
+  tables.fill(body, agent.extra)
   return body
 end
 
@@ -294,7 +288,7 @@ end
 -- ---- what it says ----
 
 local function used_of(usage)
-  usage = type(usage) == "table" and usage or {}
+  usage = tables.object(usage)
   local function count(name)
     return math.tointeger(tonumber(usage[name])) or 0
   end

@@ -8,6 +8,7 @@ local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local condition = require("skillrt.agent.condition")
 local strict = require("skillrt.agent.wire.strict")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -78,9 +79,7 @@ function M.body(agent, want)
     max_completion_tokens = own and agent.max_tokens or nil,
     max_tokens = not own and agent.max_tokens or nil,
   }
-  for key, value in pairs(agent.extra or {}) do
-    body[key] = value
-  end
+  tables.fill(body, agent.extra)
   return body
 end
 
@@ -115,7 +114,7 @@ end
 local function add_part(self, part, finish)
   append(self, "text", part.content)
   append(self, "refusal", part.refusal)
-  for i, piece in ipairs(type(part.tool_calls) == "table" and part.tool_calls or {}) do
+  for i, piece in ipairs(tables.object(part.tool_calls)) do
     add_call(self, piece, i)
   end
   self.finish = type(finish) == "string" and finish or self.finish
@@ -169,7 +168,7 @@ local STOP = { stop = "end", length = "length", tool_calls = "tools", function_c
 
 local function used_of(usage)
   usage = usage or {}
-  local details = type(usage.prompt_tokens_details) == "table" and usage.prompt_tokens_details or {}
+  local details = tables.object(usage.prompt_tokens_details)
   local cached = math.tointeger(tonumber(details.cached_tokens)) or 0
   return {
     input = math.max(0, (math.tointeger(tonumber(usage.prompt_tokens)) or 0) - cached),

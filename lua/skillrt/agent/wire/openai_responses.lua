@@ -5,6 +5,7 @@ local extract = require("skillrt.agent.extract")
 local json = require("skillrt.base.json")
 local strict = require("skillrt.agent.wire.strict")
 local condition = require("skillrt.agent.condition")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -61,9 +62,7 @@ function M.body(agent, want)
     max_output_tokens = agent.max_tokens,
     reasoning = want.effort and { effort = want.effort } or nil,
   }
-  for key, value in pairs(agent.extra or {}) do
-    body[key] = value
-  end
+  tables.fill(body, agent.extra)
   return body
 end
 
@@ -95,8 +94,8 @@ local function response_of_events(body)
 end
 
 local function used_of(usage)
-  usage = type(usage) == "table" and usage or {}
-  local details = type(usage.input_tokens_details) == "table" and usage.input_tokens_details or {}
+  usage = tables.object(usage)
+  local details = tables.object(usage.input_tokens_details)
   local cached = math.tointeger(tonumber(details.cached_tokens)) or 0
   return {
     input = math.max(0, (math.tointeger(tonumber(usage.input_tokens)) or 0) - cached),
@@ -147,7 +146,7 @@ local function reply_of(response)
       take(self, item)
     end
   end
-  local details = type(response.incomplete_details) == "table" and response.incomplete_details or {}
+  local details = tables.object(response.incomplete_details)
   local stop = self.refusal and "refused" or #self.calls > 0 and "tools" or "end"
   if response.status == "incomplete" then
     stop = details.reason == "content_filter" and "refused" or "length"

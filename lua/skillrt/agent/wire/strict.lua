@@ -1,6 +1,8 @@
 -- agent/wire/strict.lua: whether a schema is one that a provider can hold a model to strictly: every object
 -- closed, all of its fields required, and no keyword that strict output does not take. Pure.
 
+local tables = require("skillrt.base.tables")
+
 local M = {}
 
 local TAKEN = {}
@@ -13,10 +15,7 @@ local function is_closed(schema)
   if schema.additionalProperties ~= false then
     return false
   end
-  local required = {}
-  for _, name in ipairs(schema.required or {}) do
-    required[name] = true
-  end
+  local required = tables.set(schema.required or {})
   for name in pairs(schema.properties or {}) do
     if not required[name] then
       return false

@@ -2,6 +2,7 @@
 -- and output, so that a coding agent or an editor starts and watches durable runs.
 
 local core = require("skillrt.core")
+local tables = require("skillrt.base.tables")
 
 local M = {
   name = "mcp",
@@ -110,7 +111,7 @@ function M.run(args)
     return show(skills, args)
   end
   local agent = words_of(args, { "agent", "agent-env" })
-  local words = table.move(agent, 1, #agent, 1, {})
+  local words = tables.append({}, agent)
   for _, limit in ipairs(args.limit or {}) do
     words[#words + 1], words[#words + 2] = "--at-most", limit
   end

@@ -2,6 +2,7 @@
 -- flags, and generates a skill's folder that runs as it stands.
 
 local core = require("skillrt.core")
+local tables = require("skillrt.base.tables")
 local trim = require("skillrt.base.text").trim
 
 local M = {
@@ -126,12 +127,7 @@ local QUESTIONS = {
 }
 
 local function is_choice(question, text)
-  for _, choice in ipairs(question.choices or { text }) do
-    if choice == text then
-      return true
-    end
-  end
-  return false
+  return tables.has(question.choices or { text }, text)
 end
 
 -- What was said, as it is kept; nil and why it cannot be.

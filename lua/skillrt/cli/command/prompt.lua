@@ -1,6 +1,7 @@
 -- cli/command/prompt.lua: `skillrt prompt SKILL [ID]`: what an agent would be sent. Runs nothing, writes nothing.
 
 local core = require("skillrt.core")
+local tables = require("skillrt.base.tables")
 
 local M = {
   name = "prompt",
@@ -60,9 +61,7 @@ end
 local function text_of(skill, one, input)
   local run = run_of(skill, input)
   local root = setmetatable({ input = input, outputs = {}, status = "running" }, { __index = skill.state })
-  for key, value in pairs(skill.state) do
-    root[key] = value
-  end
+  tables.fill(root, skill.state)
   local step = { number = 1, kind = one.kind, id = one.definition.id, attempt = 1, root = root }
   local definition = setmetatable({ output_free = true }, { __index = one.definition }) -- no folder is made
   local task = require("skillrt.run.task").new(run, step, definition)

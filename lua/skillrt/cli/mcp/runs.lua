@@ -8,6 +8,7 @@ local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -107,7 +108,7 @@ function Runs:begin(skill, given)
     os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
   local dir = files.join(self.folder, id)
   local words = { "run", skill.path, "--work-dir", dir, "--quiet", "--input", "-" }
-  table.move(self.words, 1, #self.words, #words + 1, words)
+  tables.append(words, self.words)
   for _, name in ipairs(names.sorted(given.limits or {})) do
     words[#words + 1] = "--at-most"
     words[#words + 1] = ("%s=%s"):format(name, given.limits[name])

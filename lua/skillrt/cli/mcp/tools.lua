@@ -5,6 +5,7 @@
 local asked = require("skillrt.cli.mcp.asked")
 local json = require("skillrt.base.json")
 local runs_of = require("skillrt.cli.mcp.runs")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -77,9 +78,9 @@ M.LIST = {
     annotations = { readOnlyHint = true },
     perform = function(server)
       local words = { "mcp", "--list" }
-      table.move(server.agent, 1, #server.agent, #words + 1, words)
+      tables.append(words, server.agent)
       words[#words + 1] = "--"
-      table.move(server.paths, 1, #server.paths, #words + 1, words)
+      tables.append(words, server.paths)
       return ask_program(server, words, function(code, text)
         local value = code == 0 and json.decode(text)
         return value and result(value) or refused(text)

@@ -8,6 +8,7 @@ local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local skill = require("skillrt.skill")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -119,10 +120,7 @@ function M.of(given, new)
   if type(definition) ~= "table" or type(definition.run) ~= "function" then
     error("skillrt.workflow: needs a function(ctx, args), or a table with one as its field run", 3)
   end
-  local copy = {}
-  for name, value in pairs(definition) do
-    copy[name] = value
-  end
+  local copy = tables.fill({}, definition)
   local run = definition.run
   copy.run, copy.name = nil, definition.name or "workflow"
   return new(with_action(copy, function(_, ctx)

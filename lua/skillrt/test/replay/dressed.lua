@@ -3,14 +3,13 @@
 --
 -- Pure. Part of test/replay/world.lua.
 
+local tables = require("skillrt.base.tables")
+
 local M = {}
 
 -- Limits are as they came to be; those of time are not counted.
 local function limits_of(skill, adds)
-  local limits = {}
-  for name, value in pairs(skill.limits) do
-    limits[name] = value
-  end
+  local limits = tables.fill({}, skill.limits)
   limits.run_timeout = nil
   for full, amount in pairs(adds) do
     local name, inner = full:match("^([%w_]+)%.?(.*)$")

@@ -9,6 +9,7 @@ local json_schema = require("skillrt.base.json_schema")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local schema = require("skillrt.tool.mcp.schema")
+local tables = require("skillrt.base.tables")
 local untrusted = require("skillrt.base.untrusted")
 
 local M = {}
@@ -49,7 +50,7 @@ local function choices_of(field)
       list[i], called[i] = type(one) == "table" and one.const, type(one) == "table" and one.title
     end
   end
-  return type(list) == "table" and list[1] ~= nil and list or nil, type(called) == "table" and called or {}
+  return type(list) == "table" and list[1] ~= nil and list or nil, tables.object(called)
 end
 
 -- One field's question; the ids of options are texts. `spared`: what "-" stands for, where it may be answered.
@@ -95,9 +96,7 @@ end
 -- The content of a form, asked for field by field; nil: a person gave up.
 local function filled(client, form)
   local content, needed = {}, {}
-  for _, name in ipairs(type(form.required) == "table" and form.required or {}) do
-    needed[name] = true
-  end
+  tables.fill(needed, tables.set(tables.object(form.required)))
   local judged = schema.judged(form).properties or {}
   for i, name in ipairs(names.sorted(form.properties)) do
     local field = form.properties[name]
@@ -133,7 +132,7 @@ local function filled(client, form)
 end
 
 M["elicitation/create"] = function(client, params)
-  params = type(params) == "table" and params or {}
+  params = tables.object(params)
   local form, head = params.requestedSchema, "mcp " .. client.server.name
   if params.mode == "url" then
     if type(params.url) ~= "string" or not params.url:find("^https?://[^%s%c]+$") or #params.url > 4000 then
@@ -162,7 +161,7 @@ end
 
 local function talk_of(params)
   local out = { type(params.systemPrompt) == "string" and "system: " .. params.systemPrompt or nil }
-  for _, message in ipairs(type(params.messages) == "table" and params.messages or {}) do
+  for _, message in ipairs(tables.object(params.messages)) do
     local content = type(message) == "table" and message.content or nil
     local list = type(content) == "table" and (content.type and { content } or content) or {}
     out[#out + 1] = ("%s: %s"):format(tostring(message.role), require("skillrt.tool.mcp.content").text(list))
@@ -171,7 +170,7 @@ local function talk_of(params)
 end
 
 M["sampling/createMessage"] = function(client, params)
-  local text = talk_of(type(params) == "table" and params or {})
+  local text = talk_of(tables.object(params))
   if text == "" or #text > MAX_TEXT then
     return refused("its messages are none, or too long")
   end

@@ -11,6 +11,7 @@ local messages = require("skillrt.tool.mcp.messages")
 local names = require("skillrt.base.names")
 local record = require("skillrt.base.record")
 local stateless = require("skillrt.tool.mcp.stateless")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -61,7 +62,7 @@ local function live_of(server, all)
       if type(message) == "table" and message.id == messages.OPENING then
         live.starts, live.ended, live.problem = live.starts + 1, false, messages.problem_of(message)
       elseif type(message) == "table" and NOTICE[message.method] then
-        return true, NOTICE[message.method](live, type(message.params) == "table" and message.params or {})
+        return true, NOTICE[message.method](live, tables.object(message.params))
       end
       return true
     end
@@ -120,7 +121,7 @@ local UNKNOWN <const> = { code = -32601, message = "not supported by this client
 -- What tells a question from others: not what a server draws for each time that it asks.
 local function key_of(question)
   local params = {}
-  for name, value in pairs(type(question.params) == "table" and question.params or {}) do
+  for name, value in pairs(tables.object(question.params)) do
     params[name] = name ~= "elicitationId" and name ~= "_meta" and value or nil
   end
   return json.encode({ question.method, params }, { sorted = true })
@@ -196,9 +197,7 @@ function Client:request(method, params, options)
   end
   local id = ("%d-%s"):format(self.ctx.step, inside.of(self.ctx).place())
   local call = { method = method, params = params, known = {}, id = id }
-  for key, value in pairs(options or {}) do
-    call[key] = value
-  end
+  tables.fill(call, options)
   if call.progress then
     params._meta = { progressToken = call.id }
   end
@@ -239,7 +238,7 @@ local function pages(client, method, field)
     if not page then
       return nil, message, class
     end
-    for _, one in ipairs(type(page[field]) == "table" and page[field] or {}) do
+    for _, one in ipairs(tables.object(page[field])) do
       out[#out + 1] = type(one) == "table" and one or nil
     end
     cursor = page.nextCursor
@@ -275,9 +274,7 @@ end
 ---@return string? class
 function Client:call(name, arguments, options)
   local all = { shown = "tools/call " .. name }
-  for key, value in pairs(options or {}) do
-    all[key] = value
-  end
+  tables.fill(all, options)
   all.progress = true
   local result, message, class = self:request("tools/call", { name = name, arguments = arguments or {} }, all)
   if not result then
@@ -303,7 +300,7 @@ function Client:read(uri)
     return nil, message, class
   end
   local parts = {}
-  for i, one in ipairs(type(result.contents) == "table" and result.contents or {}) do
+  for i, one in ipairs(tables.object(result.contents)) do
     parts[i] = content.of_resource(one)
   end
   return table.concat(parts, "\n"), result.contents
@@ -323,7 +320,7 @@ function Client:prompt(name, arguments)
     return nil, message, class
   end
   local parts = {}
-  for i, one in ipairs(type(result.messages) == "table" and result.messages or {}) do
+  for i, one in ipairs(tables.object(result.messages)) do
     parts[i] = type(one) == "table" and content.text({ one.content }) or ""
   end
   return table.concat(parts, "\n\n"), result.messages

@@ -3,6 +3,7 @@
 -- Pure.
 
 local json = require("skillrt.base.json")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -50,7 +51,7 @@ end
 ---@return string
 function M.text(list, structured)
   local parts = {}
-  for _, part in ipairs(type(list) == "table" and list or {}) do
+  for _, part in ipairs(tables.object(list)) do
     local tell = type(part) == "table" and OF[part.type]
     parts[#parts + 1] = tell and tell(part) or nil
   end

@@ -10,6 +10,7 @@ local server_of = require("skillrt.tool.mcp.server")
 local session = require("skillrt.tool.mcp.session")
 local sse = require("skillrt.base.sse")
 local stateless = require("skillrt.tool.mcp.stateless")
+local tables = require("skillrt.base.tables")
 local text_of = require("skillrt.base.text")
 
 local M = {}
@@ -96,9 +97,7 @@ local function post(client, call, place)
   place.declared.body = encode(body)
   body.id = call.id
   for _, more in ipairs({ call.headers or {}, POSTS }) do
-    for name, value in pairs(more) do
-      place.headers[name] = value
-    end
+    tables.fill(place.headers, more)
   end
   local one = {
     kind = "http", method = "POST", body = encode(body), max_reply = server.max_reply,
@@ -106,9 +105,7 @@ local function post(client, call, place)
     idempotent = call.idempotent, acts = call.acts, id = call.id,
     shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
   }
-  for name, value in pairs(place) do
-    one[name] = value
-  end
+  tables.fill(one, place)
   return one
 end
 

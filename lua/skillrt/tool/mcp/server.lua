@@ -8,6 +8,7 @@ local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -152,7 +153,7 @@ function M.check(name, definition, where)
   end
   server.name = name
   if server.command then
-    server.argv = table.move(server.args, 1, #server.args, #server.command + 1, server.command)
+    server.argv = tables.append(server.command, server.args)
     server.command = nil
   end
   server.digest = files.digest(assert(json.encode({ server.argv or json.null, server.cwd or json.null, server.env,

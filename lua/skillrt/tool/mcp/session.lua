@@ -6,6 +6,7 @@
 
 local json = require("skillrt.base.json")
 local messages = require("skillrt.tool.mcp.messages")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -38,9 +39,7 @@ function M.request(client, call, place, follows)
   local server = client.server
   local body = { jsonrpc = "2.0", method = call.method, params = call.params }
   local declared = { message = follows or encode(body) }
-  for name, value in pairs(place.declared) do
-    declared[name] = value
-  end
+  tables.fill(declared, place.declared)
   body.id = call.id
   local one = {
     kind = "session",
@@ -61,9 +60,7 @@ function M.request(client, call, place, follows)
     acts = call.acts,
     shown = ("mcp %s: %s"):format(server.name, call.shown or call.method),
   }
-  for name, value in pairs(place) do
-    one[name] = value
-  end
+  tables.fill(one, place)
   one.declared = declared
   return one
 end

@@ -8,6 +8,7 @@ local base64 = require("skillrt.base.base64")
 local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -54,10 +55,7 @@ local function encode(value)
 end
 
 local function copied(given)
-  local all = {}
-  for key, value in pairs(given or {}) do
-    all[key] = value
-  end
+  local all = tables.fill({}, given)
   return all
 end
 
@@ -138,7 +136,7 @@ local function discover(client)
     return nil, message, class
   end
   local shown = {}
-  for _, version in ipairs(type(result.supportedVersions) == "table" and result.supportedVersions or {}) do
+  for _, version in ipairs(tables.object(result.supportedVersions)) do
     if version == M.VERSION then
       return ""
     end
@@ -182,7 +180,7 @@ end
 -- What the server wants to know before it goes on, answered: by the names that it gave.
 local function inputs(client, requests)
   local out = {}
-  for _, name in ipairs(names.sorted(type(requests) == "table" and requests or {})) do
+  for _, name in ipairs(names.sorted(tables.object(requests))) do
     local one = requests[name]
     local perform = type(one) == "table" and require("skillrt.tool.mcp.answers").of(client.server, one.method)
     if not perform then

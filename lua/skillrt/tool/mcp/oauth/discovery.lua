@@ -7,6 +7,7 @@
 local address = require("skillrt.tool.mcp.oauth.address")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -109,18 +110,13 @@ local ENDPOINTS <const> = { "authorization_endpoint", "token_endpoint", "registr
 ---@param wanted string
 ---@return boolean
 function M.has(list, wanted)
-  for _, one in ipairs(type(list) == "table" and list or {}) do
-    if one == wanted then
-      return true
-    end
-  end
-  return false
+  return tables.has(tables.object(list), wanted)
 end
 
 -- The texts of a list of others as scopes.
 local function words_of(list)
   local out = {}
-  for _, one in ipairs(type(list) == "table" and list or {}) do
+  for _, one in ipairs(tables.object(list)) do
     out[#out + 1] = type(one) == "string" and one or nil
   end
   return address.scopes(table.concat(out, " "))

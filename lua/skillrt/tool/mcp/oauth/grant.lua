@@ -10,6 +10,7 @@ local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
 local server_of = require("skillrt.tool.mcp.server")
 local store = require("skillrt.tool.mcp.oauth.store")
+local tables = require("skillrt.base.tables")
 
 local M = {}
 
@@ -26,7 +27,7 @@ local function kept_of(reply, keep)
     return
   end
   local value = json.decode(reply.body or "")
-  value = type(value) == "table" and value or {}
+  value = tables.object(value)
   local out = { kept = true }
   if type(value.error) == "string" or reply.code < 200 or reply.code >= 300 then
     local why = value.error_description
@@ -50,7 +51,7 @@ local function post(ctx, server, request, keep)
     shown = ("mcp %s: %s of %s"):format(server.name, request.what, (address.parts(request.url) or {}).origin or "?"),
   })
   local said = json.decode((reply or bad or {}).body or "")
-  said = type(said) == "table" and said or {}
+  said = tables.object(said)
   if reply and said.kept then
     return true
   elseif said.error then

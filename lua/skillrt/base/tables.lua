@@ -1,0 +1,59 @@
+-- base/tables.lua: what everybody does with tables: fill one from another, make a set of a list, look for a value.
+--
+-- Pure.
+
+local M = {}
+
+---Puts all fields of a table into another one.
+---@generic T: table
+---@param into T
+---@param from table|nil
+---@return T into
+function M.fill(into, from)
+  for key, value in pairs(from or {}) do
+    into[key] = value
+  end
+  return into
+end
+
+---Puts all items of a list behind those of another one.
+---@generic T: table
+---@param into T
+---@param list any[]
+---@return T into
+function M.append(into, list)
+  return table.move(list, 1, #list, #into + 1, into)
+end
+
+---The items of a list, each as a key.
+---@param list any[]
+---@return table<any, true>
+function M.set(list)
+  local out = {}
+  for _, item in ipairs(list) do
+    out[item] = true
+  end
+  return out
+end
+
+---Whether a list holds a value.
+---@param list any[]
+---@param value any
+---@return boolean
+function M.has(list, value)
+  for _, item in ipairs(list) do
+    if item == value then
+      return true
+    end
+  end
+  return false
+end
+
+---A value that others wrote, where it is a table; else an empty one.
+---@param value any
+---@return table
+function M.object(value)
+  return type(value) == "table" and value or {}
+end
+
+return M
