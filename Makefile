@@ -33,11 +33,11 @@ EMBED_debug   := --source
 
 # asked once, at first use: $(call pkg,NAME,WORDS) keeps the answer of pkg-config WORDS in NAME
 pkg = $(or $($(1)),$(eval $(1) := $$(shell $(PKG) $(2)))$($(1)))
-CFLAGS_LIBS = $(call pkg,asked_cflags,--cflags $(LUAPC) libuv zlib)
+CFLAGS_LIBS = $(call pkg,asked_cflags,--cflags $(LUAPC) libuv zlib libpcre2-8)
 CFLAGS_CURL = $(call pkg,asked_cflags_curl,--cflags libcurl)
 LIBS_LUA    = $(call pkg,asked_lua,--libs $(LUAPC)) -lm -ldl
 LIBS_UV     = $(call pkg,asked_uv,--libs libuv)
-LIBS_Z      = $(call pkg,asked_z,--libs zlib)
+LIBS_Z      = $(call pkg,asked_z,--libs zlib libpcre2-8)
 LIBS_CURL   = $(call pkg,asked_curl,--libs libcurl)
 CPPFLAGS_ALL = -Icsrc -D_GNU_SOURCE -DSKILLRT_VERSION='"$(VERSION)"' $(CFLAGS_LIBS) $(CPPFLAGS)
 CFLAGS_ALL   = -std=c11 $(WARN) $(FLAGS_$(MODE)) $(QUICK_$(MODE)) -fPIC -fvisibility=hidden $(CFLAGS)
@@ -85,7 +85,7 @@ review: all | $(NEED) ## review this source tree (DIR=another) with examples/rev
 # flags and inputs change only when their text does, so that other flags, or a file that came
 # or went, rebuild what they must.
 $(BUILD)/flags $(BUILD)/inputs: $(BUILD)/%: FORCE | $(NEED)
-	@$(PKG) --exists $(LUAPC) libuv libcurl zlib || { echo "make: $(PKG) does not find $(LUAPC), libuv, libcurl and zlib: run make deps"; exit 1; }
+	@$(PKG) --exists $(LUAPC) libuv libcurl zlib libpcre2-8 || { echo "make: $(PKG) does not find $(LUAPC), libuv, libcurl, zlib and libpcre2-8: run make deps"; exit 1; }
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quote,$(if $(filter flags,$*),$(COMPILE) $(LDFLAGS) $(LUA),$(CORE_O) $(HTTP_O) $(LUA_SRC))) > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@

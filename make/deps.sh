@@ -34,6 +34,7 @@ for group in "$@"; do
     need libuv1-dev library libuv
     need libcurl4-openssl-dev library libcurl
     need zlib1g-dev library zlib
+    need libpcre2-dev library libpcre2-8
     need lua-zlib module zlib
     need lua-lpeg module lpeg
     need lua-yaml module lyaml

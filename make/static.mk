@@ -1,6 +1,6 @@
 # static.mk: one program that needs no library but the C library. Included by the Makefile.
 #
-# Lua, libuv, zlib, LPeg, lyaml's parser and lua-cjson are linked in. libcurl is not: HTTP is
+# Lua, libuv, zlib, PCRE2, LPeg, lyaml's parser and lua-cjson are linked in. libcurl is not: HTTP is
 # the module lib/skillrt/http.so beside the program, which takes libuv from it and libcurl from the system.
 
 STATIC := $(BUILD)/static
@@ -13,7 +13,7 @@ $(STATIC)/main.o: csrc/main.c $(BUILD)/flags | $(NEED)
 STATIC_O = $(STATIC)/main.o $(filter-out $(BUILD)/csrc/main.o,$(MAIN_O) $(CORE_O))
 $(STATIC)/skillrt: $(STATIC_O)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -Wl,-E -Wl,-Bstatic \
-	  $(addprefix -l$(LUAPC)-,lpeg yaml cjson) -lyaml -l$(LUAPC) -l:libuv_a.a -lz -Wl,-Bdynamic -lm -ldl -lpthread -o $@
+	  $(addprefix -l$(LUAPC)-,lpeg yaml cjson) -lyaml -l$(LUAPC) -l:libuv_a.a -lz -lpcre2-8 -Wl,-Bdynamic -lm -ldl -lpthread -o $@
 $(STATIC)/lib/skillrt/http.so: $(HTTP_O)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared $^ $(LIBS_CURL) -o $@

@@ -28,6 +28,7 @@ int bind_json(lua_State *L);   /* bind_json.c: the codec */
 int bind_sse(lua_State *L);    /* bind_sse.c: pushes one function, events out of a body */
 int bind_finder(lua_State *L); /* bind_finder.c: pushes one function, whether a text holds words */
 int bind_ranks(lua_State *L);  /* bind_ranks.c: pushes one function, a set of ranks */
+int bind_regex(lua_State *L);  /* bind_regex.c: pushes one function, a regular expression */
 int bind_files(lua_State *L);  /* bind_files.c: whole files */
 int bind_terminal(lua_State *L); /* bind_terminal.c: descriptors people look at */
 int bind_watch(lua_State *L);    /* bind_watch.c: folders that somebody waits for */

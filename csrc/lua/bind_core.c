@@ -296,6 +296,8 @@ __attribute__((visibility("default"))) int luaopen_skillrt_core(lua_State *L) {
   lua_setfield(L, -2, "finder");
   bind_ranks(L);
   lua_setfield(L, -2, "ranks");
+  bind_regex(L);
+  lua_setfield(L, -2, "regex");
   bind_files(L);
   lua_setfield(L, -2, "files");
   bind_terminal(L);

@@ -85,7 +85,7 @@ describe("a program with the C library inside (examples/embed)", function()
     folder.file("s.lua", [[return require "skillrt".skill { name = "s",
       actions = { { id = "a", run = function() return { n = 1 } end } } }]])
     local pipe <close> = io.popen(([[cd %s && { ${CC:-gcc} -I'%s/csrc' own.c '%s' -Wl,-E \
-      $(pkg-config --cflags --libs lua5.4 libuv zlib) -lm -ldl -o own && ./own; } 2>&1]]):format(folder.path, here, library))
+      $(pkg-config --cflags --libs lua5.4 libuv zlib libpcre2-8) -lm -ldl -o own && ./own; } 2>&1]]):format(folder.path, here, library))
     assert.equal("3 completed\n", pipe:read "a")
   end)
 

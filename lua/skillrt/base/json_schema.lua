@@ -5,8 +5,8 @@
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
+local regex = require("skillrt.base.regex")
 local schema_check = require("skillrt.base.schema_check")
-local schema_pattern = require("skillrt.base.schema_pattern")
 
 local M = { check = schema_check.check, normal = schema_check.normal, KEYWORDS = schema_check.KEYWORDS }
 
@@ -62,7 +62,7 @@ local function judge_text(schema, value, at, found)
   elseif schema.maxLength and length > schema.maxLength then
     found:add(at, "must have at most %d characters, not %d", schema.maxLength, length)
   end
-  if schema.pattern and not schema_pattern.fits(schema.pattern, value) then
+  if schema.pattern and not regex.compile(schema.pattern)(value) then
     found:add(at, "must fit the pattern %s, and is %s", schema.pattern, names.show(value))
   end
 end

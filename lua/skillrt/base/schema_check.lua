@@ -6,7 +6,7 @@
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
-local schema_pattern = require("skillrt.base.schema_pattern")
+local regex = require("skillrt.base.regex")
 
 local M = {}
 
@@ -127,8 +127,11 @@ local function check_values(schema, at)
     end
   end
   if schema.pattern ~= nil then
-    local _, why = schema_pattern.read(schema.pattern)
-    return why and ("%s: pattern %s %s"):format(at, names.show(schema.pattern), why)
+    local _, why = nil, "is no text"
+    if type(schema.pattern) == "string" then
+      _, why = regex.compile(schema.pattern)
+    end
+    return why and ("%s: pattern %s: %s"):format(at, names.show(schema.pattern), why)
   end
 end
 

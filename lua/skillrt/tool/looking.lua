@@ -9,8 +9,8 @@ local M = {}
 
 ---How much of a file is searched at most.
 M.MAX_READ = 4 << 20
----How much work a search may be: a byte counts as often as a state of the expression sees it. A minute or so.
-M.MAX_WORK = 256 << 20
+---How long a search may take.
+M.SEARCH_SECONDS = 60
 local MAX_PART <const> = 64 * 1024
 local MAX_LISTED <const> = 500
 

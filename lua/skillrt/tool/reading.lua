@@ -3,9 +3,11 @@
 -- Through no link, regular files only, so that nothing is waited for. Each is bounded in what it visits and gives.
 -- What was read is kept with the use of the tool.
 
+local core = require("skillrt.core")
 local looking = require("skillrt.tool.looking")
-local regex = require("skillrt.tool.regex")
+local regex = require("skillrt.base.regex")
 local roots_of = require("skillrt.tool.roots")
+local text_of = require("skillrt.base.text")
 local wildcard = require("skillrt.base.wildcard")
 
 local M = {}
@@ -106,26 +108,27 @@ TOOLS.glob = {
   end,
 }
 
--- The lines of a text in which something is found; true: there may be more. Also how much work it was, up to a bound.
-local function add_lines(found, name, text, is_found, most)
-  local number, work = 0, 0
-  for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+-- Adds the lines of a text in which something is found. False: there may be more; nil and why: that cannot be told.
+local function add_lines(found, name, text, is_found, until_ns)
+  local number = 0
+  for line in text_of.lines(text) do
     number = number + 1
-    line = #line > MAX_LINE and line:sub(1, MAX_LINE) or line
-    local is_there, states = is_found(line)
-    work = work + states
-    if is_there then
+    line = line:sub(1, MAX_LINE)
+    local is_there = is_found(line)
+    if is_there == nil then
+      return nil, ("the expression takes too long at %s:%d; write a simpler one"):format(name, number)
+    elseif is_there then
       found[#found + 1] = ("%s:%d:%s"):format(name, number, line)
     end
-    if #found >= MOST_FOUND or work > most then
-      return false, work
+    if #found >= MOST_FOUND or core.mono_ns() > until_ns then
+      return false
     end
   end
-  return true, work
+  return true
 end
 
 TOOLS.grep = {
-  description = "Finds lines by a regular expression (no back references), in a file or in all files below a folder.",
+  description = "Finds lines by a regular expression, in a file or in all files below a folder.",
   input = object({ pattern = { type = "string", minLength = 1, maxLength = 1000 }, path = PATH,
     files = { type = "string", description = "only files that fit, such as **/*.c" },
     ignore_case = { type = "boolean" } }, { "pattern" }),
@@ -133,13 +136,14 @@ TOOLS.grep = {
     local place, message = place_of(tool, task, arguments.path)
     local is_found
     if place then
-      is_found, message = regex.compile(arguments.pattern, arguments.ignore_case)
+      is_found, message = regex.compile((arguments.ignore_case and "(?i)" or "") .. arguments.pattern)
     end
     if not is_found then
-      return nil, message
+      return nil, place and "the expression: " .. message or message
     end
     local fits = wildcard.compile(arguments.files or "**")
-    local found, searched, unread = {}, 0, {}
+    local found, unread, problem = {}, {}, nil
+    local until_ns = core.mono_ns() + looking.SEARCH_SECONDS * 1000000000
     local function search(one, name)
       local text, why = nil, nil
       if fits(name) then
@@ -149,8 +153,8 @@ TOOLS.grep = {
       if not text or text:find("\0", 1, true) then
         return true
       end
-      local is_whole, work = add_lines(found, name, text, is_found, looking.MAX_WORK - searched)
-      searched = searched + work
+      local is_whole
+      is_whole, problem = add_lines(found, name, text, is_found, until_ns)
       return is_whole
     end
     local info, why = roots_of.stat(place)
@@ -163,7 +167,9 @@ TOOLS.grep = {
     else
       is_whole = search(place, place.name)
     end
-    if unread[1] then
+    if problem then
+      return nil, problem
+    elseif unread[1] then
       local more = #unread > 10 and (" and %d more"):format(#unread - 10) or ""
       found[#found + 1] = ("(not searched: %s%s: more than %d bytes, or not to be read)"):format(
         table.concat(unread, ", ", 1, math.min(#unread, 10)), more, looking.MAX_READ)

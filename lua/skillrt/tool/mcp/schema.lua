@@ -4,8 +4,8 @@
 -- The server's own schema is what a model is sent. Pure.
 
 local json = require("skillrt.base.json")
+local regex = require("skillrt.base.regex")
 local schema_check = require("skillrt.base.schema_check")
-local schema_pattern = require("skillrt.base.schema_pattern")
 
 local M = {}
 
@@ -35,7 +35,7 @@ local function kept(key, value, depth)
   elseif key == "items" or key == "additionalProperties" then
     return is_object(value) and relaxed(value, depth + 1) or nil
   elseif key == "pattern" then
-    return type(value) == "string" and schema_pattern.read(value) and value or nil
+    return type(value) == "string" and regex.compile(value) and value or nil
   elseif key == "not" or not schema_check.KEYWORDS[key] then
     return nil -- what `not` forbids must be known exactly
   end
