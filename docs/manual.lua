@@ -161,7 +161,7 @@ for _, row in ipairs {
   { "blobs/*", "values over 64 KiB, by their SHA-256" },
   { "state.json, context/*.json, execution-state.json", "views of it, written now and then" },
   { ".prompts/*.md", "the words that agents were sent" },
-  { "~/.config/skillrt/config.lua", "a person's own settings, as data: return { agent = \"claude\" }" },
+  { "~/.config/skillrt/config.json", "a person's own settings: {\"agent\": \"claude\"}" },
   { ".mcp.json", "of a skill's folder: the MCP servers whose tools its steps may use" },
   { "~/.local/state/skillrt/mcp/*.json", "what each MCP server offered when it was first used, or last agreed to" },
   { "~/.local/state/skillrt/trusted", "what a person has said may run" },

@@ -78,17 +78,17 @@ describe("a folder that is a page of instructions", function()
     end
   end)
 
-  it("is done by the agent of a person's own file, which is data and runs nothing", function()
+  it("is done by the agent of a person's own file", function()
     local folder <close> = new_folder()
     skill(folder)
     local env = ("-u SKILLRT_AGENT XDG_CONFIG_HOME='%s/config'"):format(folder.path)
-    folder.file("config/skillrt/config.lua", ('-- mine\nreturn { agent = { "%s/agent" } }\n'):format(folder.path))
+    folder.file("config/skillrt/config.json", ('{ "agent": ["%s/agent"] }\n'):format(folder.path))
     local run = kit.run(folder, { "run", "commit", "--", "x", env = env })
     assert.equal(0, run.code, run.err)
-    folder.file("config/skillrt/config.lua", 'return { agent = os.getenv("HOME") }\n')
+    folder.file("config/skillrt/config.json", '{ "agents": 3 }\n')
     run = kit.run(folder, { "run", "commit", "--", "x", env = env })
     assert.equal(2, run.code)
-    assert.truthy(run.err:find("config.lua: line 1: os.getenv is no text, number, true, false or table", 1, true), run.err)
+    assert.truthy(run.err:find('config.json: field "agents" must be a table, not 3', 1, true), run.err)
   end)
 
   it("is resumed by the agent it was begun with, with the variables that were named", function()
@@ -172,26 +172,6 @@ describe("an action's prompt", function()
     assert.truthy(shown.out:find("/deep/a.json", 1, true), shown.out)
     local found <close> = assert(io.popen(("find '%s' -name deep"):format(folder.path)))
     assert.equal("", found:read "a")
-  end)
-end)
-
-describe("a person's file of settings", function()
-  local lua_data = require "skillrt.base.lua_data"
-
-  it("is read as data", function()
-    assert.same({ agent = "claude", ["a-b"] = { 1, -2.5, true }, t = "x\ny", l = "long\n" },
-      lua_data.read 'return { agent = "claude", --[[ c ]] ["a-b"] = { 1, -2.5, true; }, t = \'x\\ny\', l = [[\nlong\n]], }')
-    assert.same({}, lua_data.read "{}")
-  end)
-
-  it("that does something is refused, with the line", function()
-    for text, line in pairs { ["return {\n a = f() }"] = 2, ["x = 1"] = 1, ["return { a = 'b"] = 1,
-      ["return {} os.exit()"] = 1, ["return { a = 1 b = 2 }"] = 1, [("{"):rep(99)] = 1, ["return { [f()] = 1 }"] = 1,
-      ["return function() end"] = 1, ["while true do end"] = 1 } do
-      local value, message = lua_data.read(text)
-      assert.is_nil(value)
-      assert.matches(("^line %d:"):format(line), message)
-    end
   end)
 end)
 

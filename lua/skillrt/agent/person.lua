@@ -1,16 +1,21 @@
--- agent/person.lua: a person's own settings, $XDG_CONFIG_HOME/skillrt/config.lua or ~/.config/skillrt/config.lua:
--- which agent they use, agents by name, prices. Plain data: nothing in it is run.
+-- agent/person.lua: a person's own settings, $XDG_CONFIG_HOME/skillrt/config.json or ~/.config/skillrt/config.json:
+-- which agent they use, agents by name, prices.
 
 local files = require("skillrt.base.files")
-local lua_data = require("skillrt.base.lua_data")
-local names = require("skillrt.base.names")
+local json = require("skillrt.base.json")
 local prices = require("skillrt.agent.prices")
+local schema = require("skillrt.skill.schema")
 
 local M = {}
 
 local MAX_FILE <const> = 1 << 20
 
-local KNOWN = { agent = "table or string", agents = "table", prices = "table", agent_env = "table" }
+local FIELDS <const> = {
+  agent = { type = { "text", "table" } },
+  agents = { type = "table" },
+  prices = { type = "table" },
+  agent_env = { type = "text", list = true },
+}
 
 ---Where the settings lie; nil: there is no home.
 ---@return string?
@@ -20,35 +25,11 @@ function M.path()
     local home = os.getenv("HOME")
     base = home and home ~= "" and home .. "/.config" or nil
   end
-  return base and base .. "/skillrt/config.lua"
+  return base and base .. "/skillrt/config.json"
 end
-
-local function check(value, path)
-  if type(value) ~= "table" then
-    return nil, path .. ': must hold a table, such as return { agent = "claude" }'
-  end
-  for _, key in ipairs(names.sorted(value)) do
-    if not KNOWN[key] then
-      return nil, ("%s: %s is not known%s"):format(path, names.show(key), names.suggest(tostring(key), KNOWN))
-    elseif not KNOWN[key]:find(type(value[key]), 1, true) then
-      return nil, ("%s: %s must be a %s, not %s"):format(path, key, KNOWN[key], names.show(value[key]))
-    end
-  end
-  local wrong = value.prices and prices.check(value.prices, path)
-  if wrong then
-    return nil, wrong
-  end
-  return value
-end
-
----@class skillrt.Person
----@field agent string|table|nil
----@field agents table<string, table>?
----@field prices table?
----@field agent_env string[]?
 
 ---The settings; empty where there is no such file.
----@return skillrt.Person|nil
+---@return table|nil settings
 ---@return string? message
 function M.read()
   local path = M.path()
@@ -59,11 +40,13 @@ function M.read()
   if not text then
     return nil, message
   end
-  local value, why = lua_data.read(text)
-  if why then
+  local value, why = json.decode(text)
+  if value == nil then
     return nil, ("%s: %s"):format(path, why)
   end
-  return check(value, path)
+  value, message = schema.record(value, FIELDS, path)
+  message = message or value.prices and prices.check(value.prices, path)
+  return not message and value or nil, message
 end
 
 return M

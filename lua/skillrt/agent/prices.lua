@@ -1,4 +1,4 @@
--- agent/prices.lua: what models cost, as a table that a person may write again (`prices` in their config.lua), and
+-- agent/prices.lua: what models cost, as a table that a person may write again (`prices` in their config.json), and
 -- the row of it that a model's name means.
 --
 -- Pure. Knows names of models, no providers.

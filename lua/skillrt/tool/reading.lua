@@ -3,7 +3,6 @@
 -- Through no link, regular files only, so that nothing is waited for. Each is bounded in what it visits and gives.
 -- What was read is kept with the use of the tool.
 
-local core = require("skillrt.core")
 local looking = require("skillrt.tool.looking")
 local regex = require("skillrt.base.regex")
 local roots_of = require("skillrt.tool.roots")
@@ -109,7 +108,7 @@ TOOLS.glob = {
 }
 
 -- Adds the lines of a text in which something is found. False: there may be more; nil and why: that cannot be told.
-local function add_lines(found, name, text, is_found, until_ns)
+local function add_lines(found, name, text, is_found, most)
   local number = 0
   for line in text_of.lines(text) do
     number = number + 1
@@ -120,7 +119,7 @@ local function add_lines(found, name, text, is_found, until_ns)
     elseif is_there then
       found[#found + 1] = ("%s:%d:%s"):format(name, number, line)
     end
-    if #found >= MOST_FOUND or core.mono_ns() > until_ns then
+    if #found >= MOST_FOUND or os.clock() > most then
       return false
     end
   end
@@ -143,7 +142,7 @@ TOOLS.grep = {
     end
     local fits = wildcard.compile(arguments.files or "**")
     local found, unread, problem = {}, {}, nil
-    local until_ns = core.mono_ns() + looking.SEARCH_SECONDS * 1000000000
+    local most = os.clock() + looking.SEARCH_SECONDS
     local function search(one, name)
       local text, why = nil, nil
       if fits(name) then
@@ -154,7 +153,7 @@ TOOLS.grep = {
         return true
       end
       local is_whole
-      is_whole, problem = add_lines(found, name, text, is_found, until_ns)
+      is_whole, problem = add_lines(found, name, text, is_found, most)
       return is_whole
     end
     local info, why = roots_of.stat(place)

@@ -27,9 +27,9 @@ describe("a price", function()
     local kit = require "tests.support.cli_kit"
     local folder <close> = kit.folder()
     os.execute(("mkdir -p %s/config/skillrt"):format(folder.path))
-    folder.file("config/skillrt/config.lua", 'return { agent = "claude", prices = { mine = { input = "x" } } }')
+    folder.file("config/skillrt/config.json", '{ "agent": "claude", "prices": { "mine": { "input": "x" } } }')
     local run = kit.run(folder, { "agents", env = ("-u SKILLRT_AGENT XDG_CONFIG_HOME=%s/config"):format(folder.path) })
-    assert.truthy((run.out .. run.err):find("skillrt/config.lua: prices of \"mine\": must have input and output", 1, true),
+    assert.truthy((run.out .. run.err):find("skillrt/config.json: prices of \"mine\": must have input and output", 1, true),
       run.out .. run.err)
   end)
 end)

@@ -80,8 +80,8 @@ local function show(list)
   if agent then
     output.write(escape(("chosen: %s (%s)"):format(tostring(agent), where)) .. "\n")
   else
-    output.write("chosen: none; --agent NAME, SKILLRT_AGENT=NAME, or return { agent = \"NAME\" } in "
-      .. escape(require("skillrt.agent.person").path() or "~/.config/skillrt/config.lua") .. "\n")
+    output.write("chosen: none; --agent NAME, SKILLRT_AGENT=NAME, or { \"agent\": \"NAME\" } in "
+      .. escape(require("skillrt.agent.person").path() or "~/.config/skillrt/config.json") .. "\n")
     if where then
       output.say("error", "skillrt: " .. escape(where))
     end

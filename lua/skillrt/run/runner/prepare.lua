@@ -131,7 +131,7 @@ local function nobody(skill)
   local message = "%s: no agent is chosen%s; go on with\n"
     .. "skillrt agents                              what is on this machine\n"
     .. "skillrt run FOLDER --agent claude -- TASK   with one of them\n"
-    .. "SKILLRT_AGENT=claude in the environment, or return { agent = \"claude\" } in ~/.config/skillrt/config.lua, "
+    .. "SKILLRT_AGENT=claude in the environment, or { \"agent\": \"claude\" } in ~/.config/skillrt/config.json, "
     .. "for every run"
   local names = table.concat(skill.missing, ", ") -- the name of who takes anything is no news to anybody
   return message:format(skill.name, names ~= "universal-executor" and " for " .. names or "")
