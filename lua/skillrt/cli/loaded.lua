@@ -86,7 +86,7 @@ function M.say_unread(skill, input)
   end
   for _, name in ipairs(names.sorted(input)) do
     if not read[name] then
-      require("skillrt.report.output").say("warning", require("skillrt.report.text").escape(
+      require("skillrt.report.output").say("warning", require("skillrt.base.shown").escape(
         ("--set %s: nothing in %s reads it%s"):format(name, skill.source, names.suggest(name, read))))
     end
   end

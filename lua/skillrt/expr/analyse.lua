@@ -2,6 +2,7 @@
 -- whether it is always true or never true. "Provably" is meant: nil is the honest answer to all that is not plain.
 -- Called by expr/init.lua.
 local tree = require "skillrt.expr.tree"
+local json = require "skillrt.base.json"
 local value = require "skillrt.expr.value"
 
 local M = {}
@@ -77,7 +78,7 @@ local function comparison(term)
 end
 
 local function literal_value(node)
-  if node.kind == "null" then return value.null end
+  if node.kind == "null" then return json.null end
   return node.value
 end
 

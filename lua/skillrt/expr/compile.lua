@@ -1,7 +1,8 @@
 -- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time. `frame`
--- holds the parameters of arrow functions by slot; it is nil when there are none. Common shapes (`name`, `x ===
--- "literal"`, `x.length > 0`) get closures of their own. Knows no syntax; loads no code. Called by explain.lua and
+-- holds the parameters of arrow functions by slot; it is nil when there are none. What is read most
+-- (`name`, `x.length`) gets closures of its own. Knows no syntax; loads no code. Called by explain.lua and
 -- expr/init.lua.
+local json = require "skillrt.base.json"
 local value = require "skillrt.expr.value"
 
 local M = {}
@@ -32,7 +33,7 @@ end
 local builders, test_builders, method_builders = {}, {}, {}
 
 function builders.literal(node)
-  if node.kind == "null" then return function() return value.null end end
+  if node.kind == "null" then return function() return json.null end end
   local constant = node.value
   return function() return constant end
 end
@@ -210,114 +211,7 @@ function builders.unary(node, text)
   return function(state, frame) return -to_number(operand(state, frame)) end
 end
 
-local SMALL <const> = 2 ^ 53
-
----The value of a literal that Lua's own == compares as === does (numbers: small enough to be exact).
-local function plain_literal(node)
-  if node.type ~= "literal" or node.kind == "null" or node.kind == "undefined" then return nil end
-  if node.kind == "number" and not (node.value > -SMALL and node.value < SMALL) then return nil end
-  return node.value
-end
-
--- `===`, or `!==` where `wanted` is false.
-local function equality_with(operand, node, wanted)
-  if node.kind == "null" then return function(state, frame) return is_null(operand(state, frame)) == wanted end end
-  if node.kind == "undefined" then return function(state, frame) return (operand(state, frame) == nil) == wanted end end
-  local constant = plain_literal(node)
-  if constant == nil then return nil end
-  return function(state, frame) return (operand(state, frame) == constant) == wanted end
-end
-
--- `==` or `!=`: the same where both are of one kind; null and undefined equal each other only.
-local function loose_equality_with(operand, node, wanted)
-  if node.kind == "null" or node.kind == "undefined" then
-    return function(state, frame)
-      local v = operand(state, frame)
-      return (v == nil or is_null(v)) == wanted
-    end
-  end
-  local constant = plain_literal(node)
-  if constant == nil then return nil end
-  local kind = type(constant)
-  return function(state, frame)
-    local v = operand(state, frame)
-    if v == constant then return wanted end
-    if v == nil or type(v) == kind then return not wanted end
-    return value.loose_equal(v, constant) == wanted
-  end
-end
-
----Comparison of anything with a small number, without a call when it is a number too.
-local comparisons_with = {
-  ["<"] = function(operand, limit, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" then return v < limit end
-      return general(v, limit)
-    end
-  end,
-  [">"] = function(operand, limit, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" then return v > limit end
-      return general(v, limit)
-    end
-  end,
-  ["<="] = function(operand, limit, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" then return v <= limit end
-      return general(v, limit)
-    end
-  end,
-  [">="] = function(operand, limit, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" then return v >= limit end
-      return general(v, limit)
-    end
-  end,
-}
-
----Arithmetic of anything with a small number, without a call when it is a number, too: most are counters.
-local arithmetic_with = {
-  ["+"] = function(operand, right, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" then return v - 0.0 + right end
-      return general(v, right)
-    end
-  end,
-  ["-"] = function(operand, right, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" then return v - 0.0 - right end
-      return general(v, right)
-    end
-  end,
-  ["%"] = function(operand, right, general)
-    return function(state, frame)
-      local v = operand(state, frame)
-      if type(v) == "number" and v >= 0 and right > 0 then return (v - 0.0) % right end
-      return general(v, right)
-    end
-  end,
-}
-
-local function special_binary(node, text)
-  local op, right = node.operator, node.right
-  if right.type ~= "literal" then return nil end
-  local left = build(node.left, text)
-  if op == "===" or op == "!==" then return equality_with(left, right, op == "===") end
-  if op == "==" or op == "!=" then return loose_equality_with(left, right, op == "==") end
-  local limit = plain_literal(right)
-  local make = type(limit) == "number" and (comparisons_with[op] or arithmetic_with[op])
-  return make and make(left, limit, value.binary[op])
-end
-
 function builders.binary(node, text)
-  local special = special_binary(node, text)
-  if special then return special end
   local left, right, operate = build(node.left, text), build(node.right, text), value.binary[node.operator]
   return function(state, frame) return operate(left(state, frame), right(state, frame)) end
 end

@@ -1,6 +1,8 @@
 -- expr/complaint.lua: says what is wrong with a condition's text, where, and what was probably meant. Knows the
 -- habits of people who come from Lua, Python, SQL or a word processor; does not parse. Called by grammar.lua,
 -- expr/init.lua and tree.lua.
+local shown = require "skillrt.base.shown"
+
 local M = {}
 
 ---@class skillrt.expr.Complaint
@@ -148,32 +150,17 @@ function M.no_name(text, at)
   raise(at, "expected a name after '.', found " .. name_of(token))
 end
 
-local function is_wide(code)
-  return (code >= 0x1100 and code <= 0x115F) or (code >= 0x2E80 and code <= 0xA4CF)
-    or (code >= 0xAC00 and code <= 0xD7A3) or (code >= 0xF900 and code <= 0xFAFF)
-    or (code >= 0xFE30 and code <= 0xFE6F) or (code >= 0xFF00 and code <= 0xFF60)
-    or (code >= 0xFFE0 and code <= 0xFFE6) or (code >= 0x1F300 and code <= 0x1FAFF)
-    or (code >= 0x20000 and code <= 0x3FFFD)
-end
-
 local WIDTH <const> = 72
 
 ---The line that holds byte `at`, cut to a window around it and made safe to print; the blanks below it.
 local function excerpt(line, column)
   local from = column > WIDTH - 12 and column - WIDTH // 2 or 1
-  local shown, blanks, count = {}, {}, 0
-  for _, code in utf8.codes(line) do
-    count = count + 1
-    if count >= from and count < from + WIDTH then
-      local control = code < 0x20 or (code >= 0x7F and code < 0xA0)
-      local unsafe = control or (code >= 0x200B and code <= 0x200F) or (code >= 0x2028 and code <= 0x202E)
-        or (code >= 0x2066 and code <= 0x2069)
-      shown[#shown + 1] = code == 9 and " " or unsafe and "?" or utf8.char(code)
-      if count < column then blanks[#blanks + 1] = (is_wide(code) and not unsafe) and "  " or " " end
-    end
+  local function part(first, behind)
+    local start, stop = utf8.offset(line, first), utf8.offset(line, math.min(behind, utf8.len(line) + 1))
+    return shown.escape((line:sub(start, stop - 1):gsub("\t", " ")))
   end
-  local head, tail = from > 1 and "..." or "", count >= from + WIDTH and "..." or ""
-  return head .. table.concat(shown) .. tail, (" "):rep(#head) .. table.concat(blanks)
+  local head, tail = from > 1 and "..." or "", utf8.len(line) >= from + WIDTH and "..." or ""
+  return head .. part(from, from + WIDTH) .. tail, (" "):rep(#head + shown.width(part(from, column)))
 end
 
 ---Line and column (in characters, both from 1) of a byte position.
@@ -197,10 +184,9 @@ end
 ---@return string
 function M.render(text, complaint)
   local line, column, line_text = M.place(text, complaint.at)
-  local shown, blanks = excerpt(line_text, column)
-  return ("%d:%d: %s\n  %s\n  %s^%s"):format(line, column, complaint.message, shown, blanks,
+  local excerpt_of, blanks = excerpt(line_text, column)
+  return ("%d:%d: %s\n  %s\n  %s^%s"):format(line, column, complaint.message, excerpt_of, blanks,
     complaint.hint and " " .. complaint.hint or "")
 end
-
 
 return M

@@ -2,7 +2,9 @@
 -- that make it so. Values come from an agent or a file, so they are shown escaped and short. Called by
 -- expr/init.lua.
 local compile = require "skillrt.expr.compile"
+local json = require "skillrt.base.json"
 local number = require "skillrt.expr.number"
+local shown = require "skillrt.base.shown"
 local tree = require "skillrt.expr.tree"
 local value = require "skillrt.expr.value"
 
@@ -11,18 +13,9 @@ local M = {}
 local MAX_SHOWN <const> = 60
 local MAX_PATHS <const> = 5
 
-local ESCAPES <const> = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
-
--- no control character, and none that turns or hides text, reaches a terminal from here
+-- nothing that a terminal obeys gets there from here
 local function escape(text)
-  text = text:gsub('[%c"\\]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end)
-  if not utf8.len(text) then return (text:gsub("[\x80-\xff]", "?")) end
-  return (text:gsub("[\xC2-\xEF][\x80-\xBF]+", function(c)
-    local code = utf8.codepoint(c)
-    local unsafe = code < 0xA0 or (code >= 0x200B and code <= 0x200F) or (code >= 0x2028 and code <= 0x202E)
-      or (code >= 0x2066 and code <= 0x2069) or code == 0xFEFF
-    return unsafe and ("\\u%04x"):format(code) or nil
-  end))
+  return shown.escape((text:gsub('["\\]', "\\%0")))
 end
 
 local function cut(text, most)
@@ -77,7 +70,7 @@ function show(v, room)
   if type(v) == "number" then return v == 0 and 1 / v < 0 and "-0" or number.to_string(v) end
   if type(v) ~= "table" or value.is_null(v) then return value.is_null(v) and "null" or value.to_string(v) end
   if room < MAX_SHOWN and #v == 0 then return "{...}" end
-  if value.is_array(v) then return room < MAX_SHOWN and "[...]" or show_list(v, room - 10) end
+  if json.is_array(v) then return room < MAX_SHOWN and "[...]" or show_list(v, room - 10) end
   return show_object(v, room)
 end
 M.show = show

@@ -7,8 +7,6 @@ local compile = require "skillrt.expr.compile"
 local value = require "skillrt.expr.value"
 
 ---@class skillrt.expr
----@field null any what the literal `null` gives; set it to the JSON null (any userdata in a state is null)
----@field is_array fun(t: table): boolean tells arrays from objects; set it to the JSON codec's
 local M = {}
 
 -- the longest text, in bytes; the depth is bounded by tree.MAX_DEPTH (64)
@@ -190,15 +188,4 @@ function M.constant(condition)
   end)
 end
 
--- null and is_array live where they are used
-local SHARED <const> = { null = true, is_array = true }
-return setmetatable(M, {
-  __index = function(_, key) return SHARED[key] and value[key] or nil end,
-  __newindex = function(self, key, new)
-    if SHARED[key] then
-      value[key] = new
-    else
-      rawset(self, key, new)
-    end
-  end,
-})
+return M

@@ -2,12 +2,13 @@
 -- nil is undefined, lightuserdata NULL is null, integers and floats are both doubles, a table is an
 -- array or an object. Tables are only read by indexing, `#` and pairs, so read-only views work.
 -- Knows nothing of syntax. Called by compile.lua, explain.lua and analyse.lua.
+local json = require "skillrt.base.json"
 local number = require "skillrt.expr.number"
 local utf16 = require "skillrt.expr.utf16"
 
 local M = {}
 
-local type, getmetatable, setmetatable, match = type, getmetatable, setmetatable, string.match
+local type, match = type, string.match
 local number_to_string, string_to_number = number.to_string, number.from_string
 local fmod, tointeger = math.fmod, math.tointeger
 
@@ -44,40 +45,23 @@ local function charge_string(s)
   if #s > 256 then charge(#s >> 4) end
 end
 
--- The null that a literal gives; the host sets its JSON null here. Any userdata in a state is null.
-M.null = setmetatable({}, {
-  __name = "null",
-  __tostring = function() return "null" end,
-  __index = function(_, key) throw("null has no " .. tostring(key)) end,
-})
-
 ---@param v any
 ---@return boolean
 local function is_null(v)
-  return type(v) == "userdata" or (v ~= nil and rawequal(v, M.null))
+  return type(v) == "userdata"
 end
 M.is_null = is_null
 
----Whether a table is an array; replaced by the host when it marks arrays in its own way.
----@param t table
----@return boolean
-function M.is_array(t)
-  if #t > 0 then return true end
-  local mark = getmetatable(t)
-  if type(mark) ~= "table" then return false end
-  if mark.__is_json_array then return true end
-  local cjson = package.loaded.cjson
-  return type(cjson) == "table" and (mark == cjson.array_mt or mark == cjson.empty_array_mt)
-end
+local is_array = json.is_array
 
 ---The length of an array, nil for anything else. `{}` without a mark is an object.
 ---@param v any
 ---@return integer?
 function M.array_length(v)
-  if type(v) ~= "table" or rawequal(v, M.null) then return nil end
+  if type(v) ~= "table" then return nil end
   local n = #v
   if n > 0 then return n end
-  return M.is_array(v) and 0 or nil
+  return is_array(v) and 0 or nil
 end
 
 ---@param v any
@@ -95,7 +79,7 @@ end
 function M.kind(v)
   if v == nil then return "undefined" end
   if is_null(v) then return "null" end
-  if type(v) == "table" then return M.is_array(v) and "an array" or "an object" end
+  if type(v) == "table" then return is_array(v) and "an array" or "an object" end
   return "a " .. M.typeof(v)
 end
 
@@ -136,14 +120,14 @@ function to_string(v, depth)
   if t == "boolean" then return v and "true" or "false" end
   if v == nil then return "undefined" end
   if is_null(v) then return "null" end
-  if t == "table" and M.is_array(v) then return join(v, depth or 1) end
+  if t == "table" and is_array(v) then return join(v, depth or 1) end
   return t == "function" and "function" or "[object Object]"
 end
 M.to_string = to_string
 
 local function to_primitive(v)
   local t = type(v)
-  if (t == "table" and not rawequal(v, M.null)) or t == "function" or t == "thread" then return to_string(v) end
+  if t == "table" or t == "function" or t == "thread" then return to_string(v) end
   return v
 end
 
@@ -269,7 +253,7 @@ function M.length(v)
   end
   if t ~= "table" then return nil end
   local n = #v
-  if n > 0 or M.is_array(v) then return n end
+  if n > 0 or is_array(v) then return n end
   return v.length
 end
 
@@ -297,7 +281,7 @@ function M.get(object, key)
   end
   if t ~= "table" then return nil end
   local index = index_of(key)
-  if index and M.is_array(object) then return object[index + 1] end
+  if index and is_array(object) then return object[index + 1] end
   return object[to_string(key)]
 end
 

@@ -3,7 +3,7 @@
 -- The same words behind a run and in `skillrt status`. Knows results, no terminal.
 -- Called by cli/ending.lua and report/status.lua.
 
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 
 local M = {}
 

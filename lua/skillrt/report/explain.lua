@@ -10,7 +10,7 @@ local machine_of = require("skillrt.skill.machine")
 local names = require("skillrt.base.names")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 local when = require("skillrt.skill.when")
 
 local M = {}

@@ -8,7 +8,7 @@ local names = require("skillrt.base.names")
 local record_of = require("skillrt.run.record")
 local resumed = require("skillrt.report.resumed")
 local subs = require("skillrt.run.books.subs")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 local trace = require("skillrt.report.trace")
 
 local M = {}

@@ -11,7 +11,7 @@ local lines = require("skillrt.report.lines")
 local opened = require("skillrt.report.opened")
 local output = require("skillrt.report.output")
 local tables = require("skillrt.base.tables")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 local texts = require("skillrt.base.text")
 
 local M = {}

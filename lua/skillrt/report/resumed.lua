@@ -4,7 +4,7 @@
 -- The rules are those of run/call/transport.lua and run/steps.lua, from the books alone. Called by report/lines.lua.
 
 local instant = require("skillrt.base.instant")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 
 local M = {}
 

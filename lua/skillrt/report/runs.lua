@@ -6,7 +6,7 @@ local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local look = require("skillrt.run.look")
 local status = require("skillrt.report.status")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 
 local M = {}
 

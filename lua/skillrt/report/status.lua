@@ -13,7 +13,7 @@ local inbox = require("skillrt.run.inbox")
 local files = require("skillrt.base.files")
 local question = require("skillrt.report.question")
 local subs = require("skillrt.run.books.subs")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 local used = require("skillrt.report.used")
 local views = require("skillrt.run.views")
 

@@ -4,7 +4,7 @@
 -- Lines only, escaped; writes nothing. Called by cli/writing.lua.
 
 local compare = require("skillrt.document.write.compare")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 
 local M = {}
 

@@ -6,7 +6,7 @@
 local limits = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
 local tables = require("skillrt.base.tables")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 
 local M = {}
 

@@ -4,15 +4,12 @@
 -- protocols or strategies; whether one may run now says when.lua.
 
 local expr = require("skillrt.expr")
-local json = require("skillrt.base.json")
 local limits = require("skillrt.skill.limits")
 local protocol = require("skillrt.skill.protocol")
 local names = require("skillrt.base.names")
 local schema = require("skillrt.skill.schema")
 local ends = require("skillrt.skill.ends")
 local tables = require("skillrt.base.tables")
-
-expr.null, expr.is_array = json.null, json.is_array
 
 local M = {}
 

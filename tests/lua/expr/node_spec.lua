@@ -54,8 +54,6 @@ local function complain(case, node, ours)
 end
 
 describe("against node, a condition", function()
-  setup(function() expr.null = cjson.null end)
-
   local function make_cases(count, make_text)
     math.randomseed(SEED)
     local cases, states = {}, {}

@@ -137,7 +137,7 @@ function M.run(args)
   local list = changed(pins, books)
   if list[1] then
     output.say("warning", ("note: changed since the run, and shown as it is now: %s"):format(
-      require("skillrt.report.text").escape(table.concat(list, ", "))))
+      require("skillrt.base.shown").escape(table.concat(list, ", "))))
   end
   return 0
 end

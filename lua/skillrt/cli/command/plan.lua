@@ -82,7 +82,7 @@ function M.run(args)
     output.write_json(plan)
     return 0
   end
-  local escape = require("skillrt.report.text").escape
+  local escape = require("skillrt.base.shown").escape
   for i, id in ipairs(plan.steps) do
     output.write(("%3d  %s%s\n"):format(i, escape(id), plan.begun and i <= plan.begun and "  (begun)" or ""))
   end

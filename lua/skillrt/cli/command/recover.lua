@@ -5,7 +5,7 @@ local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
 local files = require("skillrt.base.files")
 local output = require("skillrt.report.output")
-local text_of = require("skillrt.report.text")
+local text_of = require("skillrt.base.shown")
 
 -- The records in front of the damage, and the last of them for people.
 local function readable(dir)

@@ -39,7 +39,7 @@ local function left_waiting(args, ending)
     or report.view_edited or require("skillrt.core").holder(args.dir) or has_come(args.dir, books) then
     return nil
   end
-  local output, text_of = require("skillrt.report.output"), require("skillrt.report.text")
+  local output, text_of = require("skillrt.report.output"), require("skillrt.base.shown")
   local open = require("skillrt.run.books.asked").list(books)
   if not args.quiet then
     local text = "%s: still waits, and nothing has come: %s"

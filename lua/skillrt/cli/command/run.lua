@@ -176,7 +176,7 @@ function M.about(words)
   if not skill then
     return nil
   end
-  local text_of = require("skillrt.report.text")
+  local text_of = require("skillrt.base.shown")
   local lines = { text_of.escape(("%s %s"):format(skill.name, skill.version)) }
   lines[#lines + 1] = skill.description and text_of.escape((skill.description:gsub("%s+", " "))) or nil
   local rows = require("skillrt.skill.inputs").help(skill)

@@ -51,7 +51,7 @@ return {
       return ending.refused(problem, "system")
     end
     if not require("skillrt.core").holder(args.dir) then
-      local text_of = require("skillrt.report.text")
+      local text_of = require("skillrt.base.shown")
       require("skillrt.report.output").say("info",
         ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(args.dir))))
     end

@@ -5,14 +5,11 @@
 -- document/graph/init.lua and document/simulate.lua.
 local effect = require "skillrt.skill.effect"
 local expr = require "skillrt.expr"
-local json = require "skillrt.base.json"
 local machine_actions = require "skillrt.document.check.machine_actions"
 local limits_table = require "skillrt.skill.limits"
 local skill_of = require "skillrt.skill"
 local state = require "skillrt.skill.state"
 local words = require "skillrt.skill.ends"
-
-expr.null, expr.is_array = json.null, json.is_array
 
 local M = {}
 
