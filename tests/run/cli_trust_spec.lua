@@ -215,7 +215,7 @@ return require("skillrt").skill { name = "s", actions = { { id = "a", run = func
     assert.equal(3, kit.run(folder, { "run", "s", "--trust", "--work-dir", "w", env = env }).code)
     os.remove(folder.path .. "/loaded")
     folder.file("s/part.txt", "return 2\n")
-    for _, words in ipairs { { "resume", "w", "--wait" }, { "answer", "w", "x" }, { "abort", "w" }, { "explain", "w" },
+    for _, words in ipairs { { "resume", "w", "--wait" }, { "answer", "w", "x" }, { "abort", "w" },
       { "replay", "w" }, { "retry", "w" }, { "run", "s" }, { "check", "s" }, { "graph", "s" } } do
       words.env = env
       local run = kit.run(folder, words)
@@ -257,13 +257,16 @@ return require("skillrt").skill { name = "s", actions = { { id = "a", run = func
   return { said = ctx.ask { question = "go?" } } end } } }]])
     assert.equal(3, kit.run(folder, { "mine.lua", "--work-dir", "w", env = mine }).code)
     os.remove(folder.path .. "/loaded")
-    for _, words in ipairs { { "resume", "w", "--wait" }, { "answer", "w", "x" }, { "abort", "w" }, { "explain", "w" },
+    for _, words in ipairs { { "resume", "w", "--wait" }, { "answer", "w", "x" }, { "abort", "w" },
       { "replay", "w" } } do
       words.env = "XDG_STATE_HOME=" .. folder.path .. "/other"
       local run = kit.run(folder, words)
       assert.equal(8, run.code, words[1] .. ": " .. run.out .. run.err)
       assert.is_nil(folder.read "loaded", words[1])
     end
+    local explained = kit.run(folder, { "explain", "w", env = "XDG_STATE_HOME=" .. folder.path .. "/other" })
+    assert.matches("a was chosen", explained.out, 1, true)
+    assert.is_nil(folder.read "loaded")
     assert.equal(0, kit.run(folder, { "answer", "w", "x", env = mine }).code)
   end)
 

@@ -39,4 +39,18 @@ describe("a record with a right checksum that skillrt did not write", function()
       end
     end
   end)
+
+  it("is named by `explain` where it says what may be chosen", function()
+    for _, choices in ipairs { "{}", '{"actions":[1]}', '{"actions":[{"id":"a","when":["a b"]}]}',
+      '{"actions":[{"id":{}}]}', '{"actions":[{"id":"a","priority":"x"}]}', '{"actions":[],"phases":[{}]}' } do
+      local folder <close> = kit.folder()
+      folder.file("s.lua", SKILL)
+      assert.equal(0, kit.run(folder, { "s.lua", "--work-dir", "w", "--quiet" }).code)
+      forge(folder.path .. "/w/journal/00000001.sj", ('{"t":"accept","at":1,"pins":{},"choices":%s}'):format(choices))
+      local ran = kit.run(folder, { "explain", "w" })
+      assert.equal(7, ran.code, choices .. ran.err .. ran.out)
+      assert.matches("its choices are none that skillrt writes", ran.err, 1, true)
+      assert.is_nil(ran.err:find("traceback", 1, true), choices)
+    end
+  end)
 end)

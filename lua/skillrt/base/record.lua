@@ -18,7 +18,7 @@ local encode, BLOB_BYTES <const> = json.encode, M.BLOB_BYTES
 local SMALL <const> = { size = BLOB_BYTES } -- most records are; of a larger one no more is encoded in vain
 
 -- The places where large values occur: a record's field, or a key of one.
-local HOLDERS = { "set", "context", "reply", "state", "value", "texts" }
+local HOLDERS = { "set", "context", "reply", "state", "value", "texts", "choices" }
 
 -- Whether a value's JSON could be long enough: most values are small, and a reply may have many.
 local function may_be_large(value)

@@ -1,17 +1,14 @@
--- report/explain.lua: why an action was chosen, or was not: conditions asked again of the state that each choice
--- was made in, which the journal gives back.
+-- report/explain.lua: why an action was chosen, or was not: the recorded conditions asked again of the state that each
+-- choice was made in.
 --
--- Nothing of it is recorded but the reason of a strategy. Knows skills, books and conditions. Called by
--- cli/command/explain.lua.
+-- All of it comes from the journal; no skill is loaded, and no function of a script is called. Knows books and
+-- conditions. Called by cli/command/explain.lua.
 
 local edges_of = require("skillrt.skill.limit.edges")
-local files = require("skillrt.base.files")
-local machine_of = require("skillrt.skill.machine")
+local expr = require("skillrt.expr")
 local names = require("skillrt.base.names")
 local runner = require("skillrt.run.runner")
-local skill_of = require("skillrt.skill")
 local text_of = require("skillrt.base.shown")
-local when = require("skillrt.skill.when")
 
 local M = {}
 
@@ -20,7 +17,7 @@ local M = {}
 ---@field priority number
 ---@field could boolean        it could have been chosen
 ---@field chosen boolean?
----@field clauses { text: string, holds: boolean, values: string }[]
+---@field clauses { text: string, holds: boolean|nil, values: string }[]  nil: a function of the script, not called
 ---@field bars string?         why it may not run whatever its conditions say
 ---@field needs string[]?      what would have let it run
 
@@ -33,16 +30,47 @@ local M = {}
 ---@field reason string
 ---@field candidates skillrt.Candidate[]
 
+local Function = {} -- a condition that is a function of the script
+Function.__index = Function
+
+function Function:clauses()
+  return { { text = self.text, values = "not called" } }
+end
+
+local function read_conditions(conditions)
+  local list = {}
+  for i, one in ipairs(conditions or {}) do
+    list[i] = type(one) == "table" and setmetatable({ text = tostring(one["function"]) }, Function)
+      or assert(expr.compile(one))
+  end
+  return list
+end
+
+local INFINITE <const> = { inf = math.huge, ["-inf"] = -math.huge }
+
+-- The recorded choices, with conditions that can be asked; raises where skillrt cannot have written them.
+local function read_choices(choices)
+  for i, one in ipairs(choices.actions) do
+    one.id, one.index, one.when = one.id .. "", i, read_conditions(one.when)
+    one.priority = INFINITE[one.priority] or (one.priority or 0) + 0
+    one.max_runs = INFINITE[one.max_runs] or (one.max_runs or 1) + 0
+  end
+  for _, one in ipairs(choices.phases or {}) do
+    one.id, one.when = one.id .. "", read_conditions(one.when)
+  end
+  for _, route in pairs(choices.routes or {}) do
+    for _, one in ipairs(route) do
+      one.action, one.when = one.action .. "", read_conditions(one.when)
+    end
+  end
+  return choices
+end
+
 local function clauses_of(one, state)
   local list = {}
   for _, condition in ipairs(one.when) do
-    if type(condition) == "table" and condition.clauses then
-      for _, clause in ipairs(condition:clauses(state)) do
-        list[#list + 1] = clause
-      end
-    else
-      local holds, reason = when.test(condition, state)
-      list[#list + 1] = { text = when.text(condition), holds = holds, values = reason or "" }
+    for _, clause in ipairs(condition:clauses(state)) do
+      list[#list + 1] = clause
     end
   end
   return list
@@ -65,13 +93,13 @@ local function barred(one, books)
   end
 end
 
----@param one skillrt.Action
+---@param one table  of the choices
 ---@param books skillrt.Books
 ---@return skillrt.Candidate
 local function candidate(one, books)
   local clauses, needs, could = clauses_of(one, books.state.root), {}, true
   for _, clause in ipairs(clauses) do
-    could = could and clause.holds
+    could = could and clause.holds == true
     needs[#needs + 1] = not clause.holds and clause.text or nil
   end
   local bars = barred(one, books)
@@ -82,20 +110,26 @@ local function candidate(one, books)
     bars = bars, needs = needs[1] and needs or nil }
 end
 
+-- Whether a limited edge of a machine may be taken once more.
+local function is_open(books, edge)
+  return not edge.max_runs
+    or edges_of.taken(books.state.root, edge.key) < edges_of.most(edge.key, edge.max_runs, books.added)
+end
+
 -- What is asked in the present state of a machine, in the order of its route.
-local function of_machine(skill, books)
-  local machine, root, list, by_id = skill.machine, books.state.root, {}, {}
-  for _, one in ipairs(skill.actions) do
+local function of_machine(choices, books)
+  local list, by_id = {}, {}
+  for _, one in ipairs(choices.actions) do
     by_id[one.id] = one
   end
-  for i, one in ipairs(machine.by_name[root.state] and machine_of.route(machine, root.state) or {}) do
+  for i, one in ipairs(choices.routes[books.state.root.state] or {}) do
     local own = by_id[one.action]
-    local tests = table.move(own.when, 1, #own.when, #(one.tests or {}) + 1, { table.unpack(one.tests or {}) })
+    local conditions = table.move(own.when, 1, #own.when, #one.when + 1, { table.unpack(one.when) })
     local way
     for _, edge in ipairs(one.edges) do
-      way = way or edges_of.is_open(root, edge, books.added) and edge or nil
+      way = way or is_open(books, edge) and edge or nil
     end
-    list[i] = candidate({ id = own.id, when = tests, max_runs = own.max_runs, index = i }, books)
+    list[i] = candidate({ id = own.id, when = conditions, max_runs = own.max_runs, index = i }, books)
     list[i].priority, list[i].to = nil, (way or one.edges[1] or {}).to
     if not way then
       local text = "to be allowed to run: its edge to %s was taken as often as it may be"
@@ -106,15 +140,15 @@ local function of_machine(skill, books)
   return list
 end
 
-local function ordered(skill, books)
-  if skill.machine then
-    return of_machine(skill, books)
+local function ordered(choices, books)
+  if choices.routes then
+    return of_machine(choices, books)
   end
   local list = {}
-  for i, one in ipairs(skill.actions) do
+  for i, one in ipairs(choices.actions) do
     list[i] = candidate(one, books)
   end
-  local by_declaration = skill.strategy.order == "declaration"
+  local by_declaration = choices.order == "declaration"
   table.sort(list, function(a, b)
     if by_declaration or a.priority == b.priority then
       return a.index < b.index
@@ -125,15 +159,15 @@ local function ordered(skill, books)
 end
 
 -- Why the one that was chosen was, where the strategy gave no reason.
-local function derived(skill, list, chosen)
+local function derived(choices, list, chosen)
   local others, first = {}, nil
   for _, one in ipairs(list) do
     first = first or one.could and one or nil
     others[#others + 1] = one.could and not one.chosen and one or nil
   end
-  local name = skill.strategy.name
-  if skill.machine then
-    return skill.machine.route and "the route, a function, named it" or chosen ~= first and "it takes over" or
+  local name = choices.strategy
+  if choices.routes then
+    return choices.routed and "the route, a function, named it" or chosen ~= first and "it takes over" or
       "the first of the state's route whose conditions hold"
   elseif not chosen.could then
     return "it was named before, together with others, or takes over where another one failed"
@@ -141,7 +175,7 @@ local function derived(skill, list, chosen)
     return "nothing else could run"
   elseif first ~= chosen then
     return ("strategy %s chose it and gave no reason"):format(name)
-  elseif skill.strategy.order == "declaration" then
+  elseif choices.order == "declaration" then
     return ("strategy %s: declared before %s"):format(name, others[1].id)
   elseif others[1].priority == chosen.priority then
     return ("strategy %s: priority %g, as %s has, which is declared later"):format(name, chosen.priority, others[1].id)
@@ -150,8 +184,8 @@ local function derived(skill, list, chosen)
     others[1].priority)
 end
 
-local function is_declared(skill, id)
-  for _, one in ipairs(skill.actions) do
+local function is_declared(choices, id)
+  for _, one in ipairs(choices.actions) do
     if one.id == id then
       return true
     end
@@ -160,11 +194,11 @@ local function is_declared(skill, id)
 end
 
 -- A choice, worked out from the books as they were in front of it.
-local function choice_of(skill, books, record, seq)
+local function choice_of(choices, books, record, seq)
   local id = record.action or record.phase
   local choice = { n = record.n or 0, seq = seq, at = record.at, id = id, kind = record.phase and "phase" or "action" }
   if record.phase then
-    for _, phase in ipairs(skill.phases or {}) do
+    for _, phase in ipairs(choices.phases or {}) do
       if phase.id == id then
         choice.candidates = { { id = id, priority = 0, could = record.t == "start", chosen = record.t == "start",
           clauses = clauses_of(phase, books.state.root) } }
@@ -175,94 +209,65 @@ local function choice_of(skill, books, record, seq)
     choice.candidates = choice.candidates or {}
     return choice
   end
-  choice.candidates = ordered(skill, books)
-  choice.state = skill.machine and tostring(books.state.root.state) or nil
+  choice.candidates = ordered(choices, books)
+  choice.state = choices.routes and tostring(books.state.root.state) or nil
   local chosen
   for _, one in ipairs(choice.candidates) do
     if one.id == id and not chosen then
       chosen, one.chosen = one, true
     end
   end
-  choice.reason = record.why or chosen and derived(skill, choice.candidates, chosen)
-    or (is_declared(skill, id) and "something else failed or asked for it; it is no candidate by itself"
+  choice.reason = record.why or chosen and derived(choices, choice.candidates, chosen)
+    or (is_declared(choices, id) and "something else failed or asked for it; it is no candidate by itself"
       or "it is no part of the skill any more")
   return choice
 end
 
--- The path, or the name, by which the step around a sub-run asked for its skill.
-local function asked_for(books, id)
-  local step = books.steps[books.subs[id].parent]
-  for _, call in pairs(step and step.calls or {}) do
-    if call.sub == id then
-      return call.to
-    end
-  end
-end
-
--- The skill of a sub-run, ready as the run's own; false where it is nowhere to be found.
-local function skill_of_sub(skill, books, id)
-  local name, found = books.subs[id].skill, nil
-  local path = asked_for(books, id)
-  if path and path ~= name and skill_of.open then
-    found = skill_of.open(files.join(skill.dir, path), {})
-  end
-  found = skill_of.is(found) and found or skill_of.made and skill_of.made[name]
-  return found and require("skillrt.run.runner.prepare").skill(found, { durability = skill.durability,
-    context = skill.context }) or false
-end
-
--- A choice in a sub-run.
-local function choice_of_sub(skills, skill, books, record, seq)
-  local id = record.sub
-  local name = books.subs[id].skill
-  if skills[name] == nil then
-    skills[name] = skill_of_sub(skill, books, id)
-  end
-  local choice = skills[name] and choice_of(skills[name], books.subs[id], record, seq) or { n = record.n or 0,
-    seq = seq, at = record.at, id = record.action or record.phase, kind = record.phase and "phase" or "action",
-    candidates = {}, reason = record.why or "its skill is not to be found from here: only the step itself is known" }
-  choice.sub, choice.skill = id, name
-  return choice
-end
-
----The choices of a run, and what stands now. Those of a sub-run are worked out from its own skill, where that lies in
----a file, or was made with the run's (`skillrt.skill.made`).
+---The choices of a run and of its sub-runs, from its journal.
 ---@param dir string
----@param skill table     ready for a run: its strategy is found
 ---@param visit fun(choice: skillrt.Choice)
 ---@param wants fun(record: table): boolean
 ---@return skillrt.Books|nil books
----@return string|table message_or_report
+---@return table<string, skillrt.Choices>|string choices_or_message  by scope; "": the run's own
 ---@return string? code
-function M.each(dir, skill, visit, wants)
-  local skills = {}
-  return runner.read(dir, nil, function(record, books, seq)
+function M.each(dir, visit, wants)
+  local by_scope, problem = {}, nil
+  local books, message, code = runner.read(dir, nil, function(record, books, seq)
+    local scope = record.sub or ""
+    if record.choices then
+      local ok, found = pcall(read_choices, record.choices)
+      problem = problem or not ok and ("record %d: its choices are none that skillrt writes"):format(seq) or nil
+      by_scope[scope] = ok and found or nil
+    end
     local is_choice = record.t == "start" or record.t == "skip" and record.phase and not record.step
-    if is_choice and wants(record) then
-      visit(record.sub and choice_of_sub(skills, skill, books, record, seq) or choice_of(skill, books, record, seq))
+    if is_choice and not problem and wants(record) then
+      local own = record.sub and books.subs[record.sub] or books
+      local choice = choice_of(by_scope[scope], own, record, seq)
+      choice.sub, choice.skill = record.sub, record.sub and own.skill
+      visit(choice)
     end
   end)
+  if problem then
+    return nil, problem, "corrupt"
+  end
+  return books, books and by_scope or message, code
 end
 
----What could be chosen as the run stands.
----@param skill table
----@param books skillrt.Books
----@return skillrt.Choice
-function M.now(skill, books)
-  return { candidates = ordered(skill, books), at = books.at,
-    state = skill.machine and tostring(books.state.root.state) or nil }
+-- What could be chosen in a scope.
+local function now_in(choices, books)
+  return { candidates = ordered(choices, books), at = books.at,
+    state = choices.routes and tostring(books.state.root.state) or nil }
 end
 
----The same of each sub-run under way whose skill is found.
----@param skill table
+---What could be chosen as the run stands, and in each of its sub-runs under way.
+---@param by_scope table<string, skillrt.Choices>
 ---@param books skillrt.Books
 ---@return skillrt.Choice[]
-function M.now_in_subs(skill, books)
-  local list = {}
+function M.now(by_scope, books)
+  local list = { #by_scope[""].actions > 0 and now_in(by_scope[""], books) or nil }
   for _, id in ipairs(names.sorted(books.subs or {})) do
-    local found = skill_of_sub(skill, books, id)
-    if found and #(found.actions or {}) > 0 then
-      local choice = M.now(found, books.subs[id])
+    if #by_scope[id].actions > 0 then
+      local choice = now_in(by_scope[id], books.subs[id])
       choice.sub, choice.skill = id, books.subs[id].skill
       list[#list + 1] = choice
     end
@@ -308,7 +313,8 @@ function M.lines(choice, only)
         one.to and "  to " .. one.to or choice.kind == "phase" and "" or ("  priority %g"):format(one.priority))
       for _, clause in ipairs(one.clauses) do
         local values = clause.values ~= "" and ("   (%s)"):format(clause.values) or ""
-        add("detail", "      %s  %s%s", clause.holds and "yes" or "no ", clause.text, values)
+        local mark_of = clause.holds and "yes" or clause.holds == nil and "?  " or "no "
+        add("detail", "      %s  %s%s", mark_of, clause.text, values)
       end
       if not one.could and one.needs and choice.kind ~= "phase" then
         add("warning", "      it needs %s", table.concat(one.needs, "; and "))

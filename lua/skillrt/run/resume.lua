@@ -5,6 +5,7 @@
 
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
+local choices = require("skillrt.skill.choices")
 local core_files = require("skillrt.core").files
 local json = require("skillrt.base.json")
 local limits_of = require("skillrt.skill.limits")
@@ -258,7 +259,8 @@ local function check_pins(policy)
       table.concat(changed, ", ")
     )
   end
-  assert(policy:emit({ t = "accept", pins = policy.session.pins, changed = changed }))
+  assert(policy:emit({ t = "accept", pins = policy.session.pins, changed = changed,
+    choices = choices.of(policy.run.skill) }))
 end
 
 -- What a person changed in state.json, against what it showed; what came later stays.

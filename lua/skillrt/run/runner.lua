@@ -4,6 +4,7 @@
 -- line and no terminal; a watcher (report/*) may be given. Called by init.lua and cli/command/.
 
 local core = require("skillrt.core")
+local choices = require("skillrt.skill.choices")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
 local functions = require("skillrt.run.runner.functions")
@@ -209,7 +210,7 @@ local function first_record(parts, given)
     mode = skill.mode, move = skill.machine and skill.machine.begins,
     input = parts.input, state = skill.state,
     args = #args > 0 and json.array(args) or nil,
-    pins = parts.session.pins,
+    pins = parts.session.pins, choices = choices.of(skill),
     load = skill.loaded and skill.loaded.drawn, -- what the script drew until now
     specs = skill.specs and json.array(skill.specs), -- read and handed on; their digests are pins (F15)
     context = skill.context, session = skill.contexts and given.session or nil,

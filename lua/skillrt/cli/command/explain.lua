@@ -1,15 +1,15 @@
 -- cli/command/explain.lua: `skillrt explain DIR [ACTION] [--at N]`: why each step of a run was chosen, and why others
--- were not. Takes no lock, changes nothing, runs nothing but what loading the skill runs.
+-- were not. Takes no lock, changes nothing, loads no skill.
 
 local core = require("skillrt.core")
 
 local M = {
   name = "explain",
-  looks = true,
   summary = "Shows why each action was chosen: the candidates, their conditions with values, what was missing",
-  description = "Conditions are asked again of the state that each choice was made in. \"*\" was chosen, \"+\" could "
-    .. "have been, \"-\" could not; what it needs stands below. Of a run that is not over, the last part is how "
-    .. "things stand now. Steps of skills that a step ran are shown with the sub-run they are in.",
+  description = "Reads the run alone: the conditions as they were recorded, asked again of the state that each choice "
+    .. "was made in. A condition that is a function of the script is not called. \"*\" was chosen, \"+\" could have "
+    .. "been, \"-\" could not; what it needs is below. Of a run that is not over, the last part is what could be "
+    .. "chosen now. Steps of skills that a step ran are shown with their sub-run.",
   arguments = {
     { name = "DIR", help = "the directory of the run" },
     { name = "ACTION", optional = true, help = "only this action or phase, wherever it was a candidate" },
@@ -17,58 +17,17 @@ local M = {
   options = {
     { name = "at", value = "N", help = "only iteration N" },
     { name = "json", help = "an object for each choice, as JSON" },
-    require("skillrt.cli.trust").OPTION,
   },
 }
 
--- All skills that are made from now on: those of sub-runs are among them.
-local function collect_skills()
-  local skill_of = require("skillrt.skill")
-  local check <const>, made = skill_of.check, {}
-  skill_of.made = made
-  function skill_of.check(definition)
-    local skill, message = check(definition)
-    if skill then
-      made[skill.name] = skill
-    end
-    return skill, message
-  end
-end
-
--- The skill of a run, ready as for a run; which of its files changed since.
-local function skill_of(dir)
-  local runner = require("skillrt.run.runner")
-  local first, message, code = runner.first(dir)
-  if not first then
-    return nil, message, code
-  end
-  collect_skills()
-  local skill
-  skill, message, code = require("skillrt.document.reopen").skill_for(dir, { look = function(found) return found end })
-  if not skill then
-    return nil, message, code
-  end
-  local prepared, pins = require("skillrt.run.runner.prepare").skill(skill, { strategy = first.strategy,
-    durability = first.durability, context = first.context })
-  if not prepared then
-    return nil, pins, "invalid"
-  end
-  return prepared, pins
-end
-
-local function changed(pins, books)
-  local list = {}
-  for _, name in ipairs(require("skillrt.base.names").sorted(books.pins)) do
-    list[#list + 1] = pins[name] and pins[name] ~= books.pins[name] and name or nil
-  end
-  return list
-end
-
-local function known(skill)
+-- The ids of all actions and phases, of the run and its sub-runs.
+local function declared(choices)
   local ids = {}
-  for _, list in ipairs({ skill.actions or {}, skill.phases or {} }) do
-    for _, one in ipairs(list) do
-      ids[one.id] = true
+  for _, of_scope in pairs(choices) do
+    for _, list in ipairs({ of_scope.actions, of_scope.phases }) do
+      for _, one in ipairs(list) do
+        ids[one.id] = true
+      end
     end
   end
   return ids
@@ -87,21 +46,13 @@ function M.run(args)
   if args.at and (not at or at < 0) then
     return ending.refused(("--at: %s is not the number of an iteration"):format(args.at), "invalid")
   end
-  local skill, pins, code = skill_of(args.dir)
-  if not skill then
-    return ending.refused(pins, code, nil, args.dir)
-  end
-  local shown, ids = 0, known(skill)
-  local is_own = not args.action or ids[args.action]
-  local is_known = is_own
+  local shown = 0
   local function show(choice)
-    local candidate = choice.id == args.action
+    local is_asked = not args.action or choice.id == args.action
     for _, one in ipairs(choice.candidates) do
-      ids[one.id] = true
-      candidate = candidate or one.id == args.action
+      is_asked = is_asked or one.id == args.action
     end
-    is_known = is_known or candidate
-    if args.action and not candidate and (choice.kind == "phase" or choice.sub or not is_own) then
+    if not is_asked then
       return
     end
     shown = shown + 1
@@ -115,29 +66,26 @@ function M.run(args)
     end
     core.terminal.write(1, table.concat(lines, "\n") .. "\n")
   end
-  local books, message, cause = explain.each(args.dir, skill, show, function(record)
+  local books, choices, code = explain.each(args.dir, show, function(record)
     return not at or record.n == at
   end)
   if not books then
-    return ending.refused(message, cause, nil, args.dir)
-  elseif not is_known then
+    return ending.refused(choices, code, nil, args.dir)
+  end
+  local ids = declared(choices)
+  if args.action and not ids[args.action] then
     local text = "%s: has no action or phase %s%s"
-    return ending.refused(text:format(skill.name, args.action, require("skillrt.base.names").suggest(args.action, ids)),
+    return ending.refused(text:format(books.skill, args.action, require("skillrt.base.names").suggest(args.action, ids)),
       "invalid")
   end
-  if not at and not is_over(books) and skill.actions and #skill.actions > 0 then
-    show(explain.now(skill, books))
-    for _, choice in ipairs(explain.now_in_subs(skill, books)) do
+  if not at and not is_over(books) then
+    for _, choice in ipairs(explain.now(choices, books)) do
       show(choice)
     end
-  elseif shown == 0 then
+  end
+  if shown == 0 then
     return ending.refused(("%s: nothing was chosen%s"):format(args.dir, at and (" in iteration %d"):format(at) or ""),
       "invalid")
-  end
-  local list = changed(pins, books)
-  if list[1] then
-    output.say("warning", ("note: changed since the run, and shown as it is now: %s"):format(
-      require("skillrt.base.shown").escape(table.concat(list, ", "))))
   end
   return 0
 end

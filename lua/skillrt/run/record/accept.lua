@@ -6,6 +6,7 @@ return {
     sub string?
     pins table the digests that hold from now on
     changed list?
+    choices table? what may be chosen from now on
   ]],
 
   apply = function(books, record)

@@ -30,6 +30,7 @@ return {
     args table? what the program was given
     state table the skill's own, as it begins
     pins table digests of everything that decides
+    choices table? what may be chosen: actions, phases and routes with their conditions (skill/choices.lua)
     context any where its values lie: file or memory
     script string? where the skill is
     folder string?

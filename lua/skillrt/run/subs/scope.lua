@@ -3,6 +3,7 @@
 --
 -- Knows skills, steps and modes; what a path holds knows skill.open, which the doors set. Part of subs.lua.
 
+local choices = require("skillrt.skill.choices")
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local files = require("skillrt.base.files")
@@ -150,6 +151,7 @@ function M.begin(policy, call, id, skill, pins)
     input = call.request.input,
     state = skill.state,
     pins = pins,
+    choices = choices.of(skill),
     drawn = skill.loaded and skill.loaded.drawn,
     context = skill.context,
   }))
@@ -177,7 +179,7 @@ function M.check_pins(policy, id, books, pins, skill)
       code = "changed",
     }, 0)
   end
-  assert(policy:emit({ t = "accept", sub = id, pins = pins, changed = changed }))
+  assert(policy:emit({ t = "accept", sub = id, pins = pins, changed = changed, choices = choices.of(skill) }))
 end
 
 ---@class skillrt.Sub  a sub-run that is under way
