@@ -72,28 +72,6 @@ describe("a machine", function()
       .. "verifying completed", way(result))
   end)
 
-  it("takes an edge from no other state than its own, and to no other (R126, R127, R128, R129, R130, R131, R132, R134)",
-    function()
-      local machine = require("skillrt.skill.machine")
-      local table_of = assert(machine.new(machine_of.of().machine))
-      local rows = {}
-      for _, row in ipairs((machine.registry(table_of))) do
-        rows[#rows + 1] = ("%s: %s -> %s"):format(row.action, row.any and "any" or table.concat(row.from, ", "),
-          table.concat(row.to, ", "))
-      end
-      assert.same({
-        "collect_context: initialized, collecting_context -> collecting_context",
-        "analyze_target: collecting_context, verifying, error -> analyzing",
-        "create_plan: analyzing -> planning",
-        "execute_action: analyzing, planning -> executing",
-        "verify_result: executing -> verifying",
-        "complete: verifying -> completed",
-        "abort: error -> failed",
-        "handle_error: any -> error",
-      }, rows)
-      assert.same({}, require("skillrt.skill.machine_check").of(table_of))
-    end)
-
   it("asks its conditions of the state: files, complexity, validation, the type of the error (R142, F62)", function()
     local result = run(nil, function(given) given.state.complexity_threshold = 10 end)
     assert.not_matches("planning", way(result))

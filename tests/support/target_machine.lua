@@ -1,22 +1,13 @@
--- target_machine.lua: the state machine of seed 003 as a skill: its transition table with the contradictions of its
--- sources resolved (docs/machine.md), and functions that do the least a happy run needs.
+-- target_machine.lua: the state machine of seed 003 as a skill: the shipped table ("machine": "standard"), with what
+-- leads out of an error as examples/machine has it, and functions that do the least a happy run needs.
 --
 -- Used by specs of machine mode.
+local standard = require "skillrt.document.generate.machine_standard"
+
 local M = {}
 
-M.STATES = { "initialized", "collecting_context", "analyzing", "planning", "executing", "verifying", "error",
-  "completed", "failed", "aborted" }
-
----The edges as the table has them: action, from, to, when, max_runs.
-M.EDGES = {
-  { "collect_context", "initialized", "collecting_context" },
-  { "analyze_target", "collecting_context", "analyzing", "context.files.length > 0" },
-  { "collect_context", "collecting_context", "collecting_context", nil, 3 },
-  { "create_plan", "analyzing", "planning", "context.complexity > complexity_threshold" },
-  { "execute_action", { "analyzing", "planning" }, "executing" },
-  { "verify_result", "executing", "verifying" },
-  { "complete", "verifying", "completed", "validation.passed" },
-  { "analyze_target", "verifying", "analyzing", nil, 3 },
+-- What leads to an error and out of it: action, from, to, when, max_runs.
+local OF_ERRORS = {
   { "analyze_target", "error", "analyzing", "recoverable_errors.includes(error.type)", 3 },
   { "abort", "error", "failed" },
   { "handle_error", "*", "error" },
@@ -38,10 +29,31 @@ local RUNS = {
   verify_result = function() return { validation = { passed = true } } end,
 }
 
+-- Rows of the shipped table that differ only in the state they leave are one edge.
 local function edges()
+  local list, same, tests = {}, {}, {}
+  for _, one in ipairs(standard.conditions) do
+    tests[one[1]] = one[2]
+  end
+  for _, row in ipairs(standard.transitions) do
+    local key = ("%s %s %s %s"):format(row[2], row[3], row[4], row[5])
+    if same[key] then
+      table.insert(same[key].from, row[1])
+    elseif row[1] ~= "error" then
+      same[key] = { action = row[2], from = { row[1] }, to = row[3], when = tests[row[4]], max_runs = row[5] }
+      list[#list + 1] = same[key]
+    end
+  end
+  for _, row in ipairs(OF_ERRORS) do
+    list[#list + 1] = { action = row[1], from = row[2], to = row[3], when = row[4], max_runs = row[5] }
+  end
+  return list
+end
+
+local function states()
   local list = {}
-  for i, row in ipairs(M.EDGES) do
-    list[i] = { action = row[1], from = row[2], to = row[3], when = row[4], max_runs = row[5] }
+  for i, one in ipairs(standard.states) do
+    list[i] = one[1]
   end
   return list
 end
@@ -54,7 +66,7 @@ function M.of(runs, change)
     name = "target",
     mode = "machine",
     state = { complexity_threshold = 5, recoverable_errors = { "permanent" } },
-    machine = { initial = "initialized", states = { table.unpack(M.STATES) }, edges = edges() },
+    machine = { initial = "initialized", states = states(), edges = edges() },
     actions = {},
   }
   for _, id in ipairs { "collect_context", "analyze_target", "create_plan", "execute_action", "verify_result",

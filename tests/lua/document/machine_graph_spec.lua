@@ -26,10 +26,10 @@ describe("the graph of a machine", function()
     assert.same({ "state", "terminal", "terminal", "any" }, { kinds.analyzing, kinds.completed, kinds.failed,
       kinds["any state"] })
     local rows = 0
-    for _, row in ipairs(machine_of.EDGES) do
-      for _, from in ipairs(type(row[2]) == "table" and row[2] or { row[2] }) do
-        local one = assert(edge(graph, from == "*" and "any" or from, row[3]), row[1] .. " from " .. from)
-        assert.has_match(row[1], one.label, 1, true)
+    for _, row in ipairs(machine_of.of().machine.edges) do
+      for _, from in ipairs(type(row.from) == "table" and row.from or { row.from }) do
+        local one = assert(edge(graph, from == "*" and "any" or from, row.to), row.action .. " from " .. from)
+        assert.has_match(row.action, one.label, 1, true)
         rows = rows + 1
       end
     end

@@ -59,7 +59,8 @@ describe("a transition table", function()
     assert.same({ "state.state === 'closed' && (rain === false)" }, again.autonomous_config.actions[1].preconditions)
   end)
 
-  it("is what registry and diagram are made of (R127)", function()
+  it("is what registry and diagram are made of; each action leaves and enters its own states only "
+    .. "(R126, R127, R128, R129, R130, R131, R132, R133, R134)", function()
     local normal = assert(config_of.normalise(config("standard")))
     local machine = normal.autonomous_config.machine
     local rows = {}
@@ -132,7 +133,8 @@ describe("a transition table", function()
     end
   end)
 
-  it("makes phases/_orchestrator.md, with all its parts (R80, R117, R127, R153, F11)", function()
+  it("makes phases/_orchestrator.md, with all its parts (R80, R117, R118, R119, R120, "
+    .. "R121, R122, R123, R124, R125, R127, R153, F11)", function()
     local by_path = {}
     for _, file in ipairs(assert(generate.generate(config("standard"), { templates = "templates" }))) do
       by_path[file.path] = file.text
@@ -141,7 +143,11 @@ describe("a transition table", function()
     local text, at = by_path["phases/_orchestrator.md"], 1
     for _, piece in ipairs {
       "> **Skill**: machine-skill", "> **Type**: Autonomous (State-Driven)", "> **Version**: 1.0.0", "## Overview",
-      "### State Definition", "| State | Description | Entry Condition | Exit Actions |", "| `initialized` |",
+      "### State Definition", "| State | Description | Entry Condition | Exit Actions |",
+      "| The skill starts | `collecting_context`, `error` |", "| A target is there | `analyzing`, `collecting_context`,",
+      "| The context is ready | `planning`, `executing`,", "| The work is complex | `executing`,",
+      "| The plan is ready, or none is needed | `verifying`,", "| The work is done | `completed`, `analyzing`,",
+      "| An error occurred | `analyzing`, `failed` |", "| All goals are met | - |",
       "### State Transitions", "stateDiagram-v2", "## Action Registry", "| Action | From States | To States | Description |",
       "(actions/handle_error.md) | Any | `failed`, `collecting_context`, `analyzing`, `error` |", "### Decision Tree",
       "function route(currentState, context)", "throw new UnknownStateError(currentState)", "### Condition Evaluation",
