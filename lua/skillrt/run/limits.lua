@@ -137,25 +137,30 @@ local function begin_times(self)
   root.holding = false
 end
 
+-- What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
+local function bounds_for(step)
+  local limits = step.home.run.limits
+  return limits.by_id[step.id] or limits.of_run
+end
+
 ---Made when the books are read and what is added is known.
 ---@param run skillrt.Run
----@param above skillrt.Limits|nil  of a sub-run: the run's
----@param call skillrt.Call|nil      that waits for it
+---@param call skillrt.Call|nil  of a sub-run: the one that waits for it
 ---@return skillrt.Limits
-function Limits.new(run, above, call)
+function Limits.new(run, call)
+  local around = call and call.step.home.run.limits
   local self = setmetatable({ run = run, books = run.books, by_name = {}, at_step = {}, at_choice = {}, at_failure = {},
     times = {}, by_id = {}, timed = {}, releasing = {}, hit = false, bounds_lua = false, varies = false,
     holding = false, allowed = false, ends_first = false, prefix = "" }, Limits)
-  self.root = above or self
-  self.clocks = above and above.clocks or clocks_of.new(run.books)
-  if above then
-    self.prefix, self.within = ("sub/%s/"):format(run.books.sub), call and call.step.id
-    self.around = call and call.step.home and call.step.home.run.limits or above
+  self.root = around and around.root or self
+  self.clocks = around and around.clocks or clocks_of.new(run.books)
+  if call then
+    self.prefix, self.within, self.around = ("sub/%s/"):format(run.books.sub), call.step.id, around
   end
   take_own(self, run.skill.limits)
-  self.of_run = of_calls(self, run.skill.limits, nil, above and above:bounds_for(call.step) or NONE)
+  self.of_run = of_calls(self, run.skill.limits, nil, call and bounds_for(call.step) or NONE)
   take_actions(self, run.skill)
-  self.allowance = self.by_name.step_timeout and self.by_name.step_timeout.most or above and above.allowance or false
+  self.allowance = self.by_name.step_timeout and self.by_name.step_timeout.most or around and self.root.allowance or false
   begin_times(self)
   return self
 end
@@ -433,19 +438,11 @@ local function reserve(reservation, sign, till)
   end
 end
 
----What bounds the calls of a step: its action's limits, those of its run or sub-run, and all above.
----@param step skillrt.Step
----@return skillrt.Bound[]
-function Limits:bounds_for(step)
-  local limits = step.home and step.home.run.limits or self
-  return limits.by_id[step.id] or limits.of_run
-end
-
 ---The bounds of a call; nil: nothing bounds it.
 ---@param call skillrt.Call
 ---@return skillrt.Bound[]|nil
-function Limits:bounds_of(call)
-  local bounds = self:bounds_for(call.step)
+function Limits.bounds_of(call)
+  local bounds = bounds_for(call.step)
   if bounds[1] and repeats.ACTS[call.kind] and not call.request.pure then
     return bounds
   end
@@ -457,7 +454,7 @@ end
 ---@return boolean
 ---@return skillrt.Reservation|nil
 function Limits:admit(call)
-  local bounds = self:bounds_of(call)
+  local bounds = Limits.bounds_of(call)
   if not bounds then
     return true
   end

@@ -84,13 +84,6 @@ function Policy:emit(entry)
   return self.journal:emit(entry)
 end
 
----Who performs a step: of the run itself, or of a sub-run.
----@param step skillrt.Step
----@return skillrt.Steps
-function Policy:steps_of(step)
-  return step.home or self.steps
-end
-
 ---A helper was loaded while the run goes on: its digest is kept as those of the first ones are.
 ---@param name string
 ---@param digest string
@@ -176,14 +169,14 @@ local function ring(self, now)
       local step = what.step
       self.calls:rang(what)
       if step.execution then
-        self:steps_of(step):go_on(step)
+        step.home:go_on(step)
       end
     elseif what.program then
       programs.rang(self.calls, what)
     elseif what.watches then
       soft_deadline.rang(self)
     else
-      self:steps_of(what):rang(what)
+      what.home:rang(what)
     end
     at = due:earliest()
   end
@@ -354,12 +347,11 @@ function Policy:accept(number, reply)
     self.calls:replied(what, reply)
     under_way[number] = nil
     if what.execution and not self.stopping then
-      self:steps_of(what.step):go_on(what.step)
+      what.step.home:go_on(what.step)
     end
   else
     if not reply then -- else it was canceled before it began
-      local steps = what.home or self.steps
-      steps:perform(what)
+      what.home:perform(what)
     end
     under_way[number] = nil
   end

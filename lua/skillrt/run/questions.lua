@@ -88,7 +88,7 @@ function M.decide(policy)
       remove(calls.doubts, call)
       reply_of.decide(calls, call, choice)
       if call.step.execution then
-        policy:steps_of(call.step):go_on(call.step)
+        call.step.home:go_on(call.step)
       end
     end
   end
@@ -167,7 +167,7 @@ local function decided(policy, one, at, value)
   end
   if call and remove(calls.doubts, call) then
     reply_of.decide(calls, call, value)
-    policy:steps_of(step):go_on(step)
+    step.home:go_on(step)
   end
 end
 
@@ -263,7 +263,7 @@ function M.take(policy, answer)
   local call = step and step.execution and step.execution.calls[one.c]
   if call and call.kind == "ask" then
     call.ways.answered(calls, call, answer)
-    policy:steps_of(step):go_on(step)
+    step.home:go_on(step)
     return true
   elseif one.t == "call" then
     return nil, ("question %d cannot be answered now: its step is not under way"):format(one.q)

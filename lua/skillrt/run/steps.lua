@@ -103,7 +103,7 @@ function Steps:start(definition, said)
     end
   end
   local step = { number = number, id = id, kind = kind, started_at = wall_ms(), definition = definition,
-    n = self.root.iteration_count + (self.iterations[kind] or 0), home = self.sub and self,
+    n = self.root.iteration_count + (self.iterations[kind] or 0), home = self,
     thread = false, told = false, place = false, root = false, after = 0 } -- there is room, and no search for them
   if self.is_phased then
     said = said or {}

@@ -40,7 +40,7 @@ local function open(self, call)
     error({ message = ("%s: of its sub-run %s: %s"):format(policy.run.work_dir, id, pins), code = "changed" }, 0)
   elseif not skill then
     policy.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
-    policy:steps_of(call.step):go_on(call.step)
+    call.step.home:go_on(call.step)
     return
   end
   if recorded then
@@ -114,7 +114,7 @@ local function finish(self, sub, entry)
   self.by_id[sub.id] = nil
   policy.calls:settle(call, entry)
   if not call.execution.ended then
-    policy:steps_of(call.step):go_on(call.step)
+    call.step.home:go_on(call.step)
   end
 end
 

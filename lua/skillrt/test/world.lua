@@ -299,7 +299,7 @@ local function passes(self, policy)
     local call = first.call
     policy.calls:answered(call, first.reply)
     if call.execution and not call.execution.ended then
-      policy:steps_of(call.step):go_on(call.step)
+      call.step.home:go_on(call.step)
     end
   end
   return true

@@ -120,7 +120,7 @@ function Calls:declare(execution, branch, request)
     kind = request.kind,
     ways = require("skillrt.run.call.kind." .. request.kind),
     to = Call.target_of(request),
-    digest = Call.digest_of(request, step.home and step.home.run or self.run),
+    digest = Call.digest_of(request, step.home.run),
     idem = request.idempotent == true,
     order = self.order,
   })

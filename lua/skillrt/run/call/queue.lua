@@ -229,7 +229,7 @@ end
 ---behind them.
 ---@param call skillrt.Call
 function Queue:send(call)
-  local bounds = self.calls.run.limits:bounds_of(call)
+  local bounds = self.calls.run.limits.bounds_of(call)
   for _, queue in ipairs(self.held) do
     if queue.bounds == bounds then
       call:become("held")

@@ -114,7 +114,7 @@ function M:take_up()
   local numbers = {}
   for number, step in pairs(self.books.steps) do
     if step.sub == self.books.sub then
-      numbers[#numbers + 1], step.home = number, self.sub and self or nil
+      numbers[#numbers + 1], step.home = number, self
     end
   end
   table.sort(numbers)

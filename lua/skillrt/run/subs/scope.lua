@@ -56,7 +56,7 @@ function M.request(skill, input)
 end
 
 local function depth_of(step)
-  return step.home and step.home.sub.depth or 0
+  return step.home.sub and step.home.sub.depth or 0
 end
 
 -- The skill that a call names: given, or loaded from its path as it was when the scope began.
@@ -67,7 +67,7 @@ local function skill_for(policy, call, known)
   elseif not skill_of.open then
     return nil, given .. ": this program cannot load skills from paths; give ctx.run a skill"
   end
-  local from = call.step.home and call.step.home.run or policy.run
+  local from = call.step.home.run
   local before = drawn.loading
   local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
   local skill, message = skill_of.open(files.join(from.skill.dir, given), {
@@ -157,7 +157,7 @@ function M.begin(policy, call, id, skill, pins)
   }))
   local input = call.request.input
   if skill.contexts or input.references then
-    local caller = call.step.home and call.step.home.run.books or policy.books
+    local caller = call.step.home.run.books
     require("skillrt.run.contexts").load(policy, skill, id, { references = input.references,
       context = caller.state.root.context })
   end
@@ -256,7 +256,7 @@ function M.made(subs, call, id, skill, prompts)
   end
   local journal = journal_for(policy.journal, id)
   local mode = policy.make_mode(run)
-  run.limits = limits_of.new(run, policy.run.limits, call)
+  run.limits = limits_of.new(run, call)
   sub.steps = steps_of.new(run, journal, policy.calls, policy.numbers, mode, sub, policy.steps)
   sub.scheduler = scheduler.new(run, journal, sub.steps, mode)
   return sub

@@ -202,13 +202,13 @@ local function first_item(self, policy)
 end
 
 -- What its agent wrote as the step's output is there before the step looks for it.
-local function put_output(self, policy, call)
+local function put_output(self, call)
   local known = self.of[call.step.number]
   local over = known and known.over
   if not over or over.t ~= "done" or not over.file then
     return
   end
-  local dir = call.step.home and call.step.home.run.work_dir or policy.work_dir
+  local dir = call.step.home.run.work_dir
   if over.out ~= nil and over.out ~= json.null then
     output_files.write(dir, over.file, over.out)
   else
@@ -225,7 +225,7 @@ local LEFT_OUT <const> = { t = true, step = true, c = true, at = true, rec = tru
 local function deliver(self, policy, item, call)
   self.taken[item] = true
   self.answered = self.answered + (call.request.pure and 0 or 1)
-  put_output(self, policy, call)
+  put_output(self, call)
   local open = call:open()
   local entry = { q = open.q, w = open.w }
   for name, value in pairs(item.entry) do
@@ -234,7 +234,7 @@ local function deliver(self, policy, item, call)
   policy.calls:settle(call, entry)
   observed.hurry(self, self.of[call.step.number])
   if call.execution and not call.execution.ended then
-    policy:steps_of(call.step):go_on(call.step)
+    call.step.home:go_on(call.step)
   end
 end
 

@@ -71,7 +71,7 @@ function M.match(calls, policy)
       while list and list[1] and first do
         local call = list[1]
         calls:settle(call, { w = call.w, event = name, value = first.value, took = first.arrival or true })
-        policy:steps_of(call.step):go_on(call.step)
+        call.step.home:go_on(call.step)
         list, first = calls.waiters[name], arrived.first(books, name)
       end
     end
