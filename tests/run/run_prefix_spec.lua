@@ -318,6 +318,8 @@ describe("a function that runs again after a crash", function()
       local result, message, code = skillrt.resume(copy, { skill = R.skill(definition()) })
       assert.same({ nil, "changed" }, { result, code }, case.of)
       assert.matches("diverged at call " .. case.of .. ": it was cat, and is nothing now", message)
+      result = assert(skillrt.resume(copy, { skill = R.skill(definition()), accept_changes = true, yes = true }))
+      assert.equal("completed", result.status, result.message)
     end
   end)
 

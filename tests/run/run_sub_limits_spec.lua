@@ -128,7 +128,7 @@ describe("an action's own run_timeout", function()
     local function cost(count)
       local books = require("skillrt.run.books").new()
       for i = 1, count do
-        require("skillrt.run.books.step").add(books, { number = i, id = "a", kind = "action", started_at = os.time() * 1000 })
+        require("skillrt.run.step.step").add(books, { number = i, id = "a", kind = "action", started_at = os.time() * 1000 })
       end
       local limits = require("skillrt.run.limits").new { books = books, skill = { phases = {}, limits = { max_iterations = 9 },
         actions = { { id = "a", limits = { run_timeout = 3600 } } } } }

@@ -1,7 +1,7 @@
 -- passing_time.lua: a world for runs whose transports are real and whose waits are not: time goes by at once when
 -- nothing is under way. Required by specs of runs in their first line, as it takes the places of the core's clocks.
 local clock = require "skillrt.base.fake_clock"
-local rest = require "skillrt.run.rest"
+local rest = require "skillrt.run.turn.rest"
 local steady = require "skillrt.run.steady"
 
 local M = { clock = clock }

@@ -215,7 +215,7 @@ end
 ---@param hosted skillrt.Hosted
 ---@return integer|nil utc  ms
 function M.due(hosted)
-  return hosted.policy.due_at
+  return hosted.policy.books.due
 end
 
 -- What is known of a run, open or not.

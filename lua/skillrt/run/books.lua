@@ -39,7 +39,7 @@ local function change(self, record, seq)
   local kind = record_of.of(record.t) or error(("its type %q is unknown"):format(tostring(record.t)), 0)
   local books, step = scope_of(self, record), record.step and self.steps[record.step]
   if record.rec and step then
-    require("skillrt.run.books.calls").keep_values(step, record.rec)
+    step:keep_values(record.rec)
   end
   books = kind.apply(books, record, self, seq) or books
   if record.arrival then

@@ -11,6 +11,7 @@ local draws = require("skillrt.run.branch.draws")
 local drawn = require("skillrt.base.drawn")
 local execution_of = require("skillrt.run.branch.execution")
 local inside_of = require("skillrt.base.inside")
+local record = require("skillrt.base.record")
 local people = require("skillrt.run.people")
 local shared = require("skillrt.run.ctx.shared")
 local state = require("skillrt.skill.state")
@@ -99,24 +100,10 @@ function parts.uuid(run, step)
   end
 end
 
--- A line is said once, whoever runs again.
-local function say(steps, step, entry)
-  local place = place_of(step)
-  local said = step.said or {}
-  step.said = said
-  said[place] = (said[place] or 0) + 1
-  if said[place] > (step.notes[place] or 0) then
-    entry.t, entry.step, entry.c = entry.t or "note", step.number, place ~= "0" and place or nil
-    assert(steps.journal:emit(entry))
-  end
-end
-
-M.say = say
-
 ---A line for the log of the run.
 function parts.log(_, step, _, steps)
   return function(text)
-    say(steps, step, { text = steps.printable(tostring(text)) })
+    draws.say(steps.journal, step, { text = record.printable(tostring(text)) })
   end
 end
 
@@ -127,7 +114,7 @@ function parts.used(_, step, _, steps)
     if not counted then
       error("ctx.used: " .. problem, 2)
     end
-    say(steps, step, { t = "used", used = counted })
+    draws.say(steps.journal, step, { t = "used", used = counted })
   end
 end
 
@@ -137,7 +124,7 @@ function parts.checkpoint(_, step, _, steps)
     if type(name) ~= "string" or name == "" or tonumber(name) or name:find("[/@%c]") then
       error("ctx.checkpoint: needs a name: no number, and nothing of / and @ in it", 2)
     end
-    say(steps, step, { t = "checkpoint", name = name })
+    draws.say(steps.journal, step, { t = "checkpoint", name = name })
   end
 end
 
@@ -148,15 +135,15 @@ local MARKS <const> = { switch = true, compact = true, note = true }
 function inside.mark(_, step, _, steps)
   return function(entry)
     assert(MARKS[entry.t], "no such record")
-    entry.text = entry.text and steps.printable(entry.text)
-    say(steps, step, entry)
+    entry.text = entry.text and record.printable(entry.text)
+    draws.say(steps.journal, step, entry)
   end
 end
 
 ---A heading for people who watch.
 function parts.phase(_, step, _, steps)
   return function(title)
-    say(steps, step, { title = steps.printable(tostring(title)) })
+    draws.say(steps.journal, step, { title = record.printable(tostring(title)) })
   end
 end
 
@@ -300,7 +287,7 @@ end
 function parts.run(_, step, _, steps)
   return function(skill, input)
     local execution, branch = here(steps, step, "run")
-    local request, problem = require("skillrt.run.subs").request(skill, input)
+    local request, problem = require("skillrt.run.call.kind.run").request(skill, input)
     if not request then
       error("ctx.run: " .. problem, 2)
     end

@@ -10,7 +10,7 @@ local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
 local record = require("skillrt.base.record")
 local secrets = require("skillrt.base.secrets")
-local steps_of = require("skillrt.run.books.step")
+local steps_of = require("skillrt.run.step.step")
 local books_of = require("skillrt.run.books")
 
 local apply, encode = books_of.apply, record.encode
@@ -188,6 +188,13 @@ function Journal:emit(entry, ours)
     tell(self, entry)
   end
   return true
+end
+
+---A line for people.
+---@param text string
+---@param step integer|nil  the number of the step that it is about
+function Journal:note(text, step)
+  assert(self:emit({ t = "note", step = step, text = record.printable(text) }))
 end
 
 -- A result is held until it is known where in the journal it lies.

@@ -160,7 +160,8 @@ function Limits.new(run, call)
   take_own(self, run.skill.limits)
   self.of_run = of_calls(self, run.skill.limits, nil, call and bounds_for(call.step) or NONE)
   take_actions(self, run.skill)
-  self.allowance = self.by_name.step_timeout and self.by_name.step_timeout.most or around and self.root.allowance or false
+  local own = self.by_name.step_timeout
+  self.allowance = own and own.most or around and self.root.allowance or false
   begin_times(self)
   return self
 end

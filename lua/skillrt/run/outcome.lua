@@ -292,17 +292,6 @@ local function taken_apart(skill, definition, kept)
   return kept, claims, owned, problem
 end
 
----Whether the updates of a plain function are all that the records of such a step say.
----@param skill skillrt.Skill
----@param definition skillrt.Action
----@return boolean
-function M.is_bare(skill, definition)
-  local one = definition
-  return one.run and one.kind == "action" and #one.effects == 0 and not (one.agent or one.each or one.protocol
-    or one.output or one.checkpoint or one.undo or one.limits or skill.machine or skill.kept or skill.tool_sets
-    or skill.invariants) or false
-end
-
 ---Turns what a step gave into its `done` record.
 ---@param run table  { skill, books, work_dir }
 ---@param step skillrt.Step
@@ -312,7 +301,7 @@ end
 ---@return table|nil record
 ---@return table|nil failure  { class, message }
 function M.record(run, step, definition, updates, words)
-  local books, kept, bare, problem = run.books, updates or NOTHING, definition.is_bare, nil
+  local skill, books, kept, problem = run.skill, run.books, updates or NOTHING, nil
   local meta, context, claims, owned, replaced = getmetatable(kept), nil, nil, nil, nil
   if meta then -- a view, or what may raise when it is read
     kept, problem = plain.copy(kept, "updates")
@@ -320,8 +309,8 @@ function M.record(run, step, definition, updates, words)
       problem = "the result cannot be kept: " .. problem
     end
   end
-  if not bare and not problem then
-    kept, claims, owned, problem = taken_apart(run.skill, definition, kept)
+  if (skill.machine or skill.kept) and not problem then
+    kept, claims, owned, problem = taken_apart(skill, definition, kept)
   end
   if problem then
     return nil, { class = M.unusable(step), message = ("%s: %s"):format(step.id, problem) }
@@ -329,7 +318,7 @@ function M.record(run, step, definition, updates, words)
   if kept.context ~= nil or (words and words.context) then
     kept, context = split_context(kept, words and words.context)
   end
-  local schema = run.skill.schema
+  local schema = skill.schema
   local unfit, refused, has_tables, some = judge_updates(schema, kept)
   if refused or has_tables or meta then
     kept = taken(kept, schema, refused or NONE)
@@ -349,13 +338,8 @@ function M.record(run, step, definition, updates, words)
   if refused or replaced then
     entry.refused, entry.replaced = refused, replaced
   end
-  if not bare or words or context or step.told and step.context then
-    local failure = add_more(run, step, definition, words, entry, context, kept, claims, has_tables)
-    if failure then
-      return nil, failure
-    end
-  end
-  return entry
+  local failure = add_more(run, step, definition, words, entry, context, kept, claims, has_tables)
+  return not failure and entry or nil, failure
 end
 
 return M

@@ -4,8 +4,9 @@
 -- All of it are calls and lines of the step. Knows requests and approvals, no journal. Used by ctx.lua, steps.lua
 -- and lifecycle.lua.
 
+local draws = require("skillrt.run.branch.draws")
+local record = require("skillrt.base.record")
 local repeats = require("skillrt.mode.repeats")
-local context = setmetatable({}, { __index = function(_, key) return require("skillrt.run.ctx")[key] end })
 
 local M = {}
 
@@ -70,7 +71,7 @@ end
 -- ---- supervised ----
 
 local function tell(self, kind, text)
-  context.say(self.steps, self.step, { text = self.steps.printable(("%s: %s"):format(kind, text)), told = kind })
+  draws.say(self.steps.journal, self.step, { text = record.printable(("%s: %s"):format(kind, text)), told = kind })
   local notify = self.run.skill.notify
   if not notify then
     return

@@ -1,39 +1,57 @@
--- run/policy.lua: the five questions of the engine and its event, answered for one run of a skill.
+-- run/policy.lua: the five questions of the engine and its event, answered for one run of a skill: its turn.
 --
--- Puts the rooms of a run together and says in which order they are asked: steps and calls under way
--- first, then what decides that a run ends, then the mode for the next step. Called by C (script.c) under pcall.
+-- Puts the rooms of a run together. `turn` says who decides in which order: what came from outside and what is due
+-- first, then what ends the run, then the mode for the next step. Called by C (script.c) under pcall.
 
-local arrivals = require("skillrt.run.inbox.arrivals")
+local arrivals = require("skillrt.run.turn.arrivals")
 local calls_of = require("skillrt.run.call.calls")
 local core = require("skillrt.core")
-local ending = require("skillrt.run.ending")
 local files = require("skillrt.base.files")
 local inbox = require("skillrt.run.inbox")
 local journal_of = require("skillrt.run.journal")
 local limits_of = require("skillrt.run.limits")
 local message_of = require("skillrt.run.message")
 local numbers_of = require("skillrt.run.numbers")
+local programs = require("skillrt.run.call.programs")
 local questions = require("skillrt.run.questions")
-local rest = require("skillrt.run.rest")
-local scheduler = require("skillrt.run.scheduler")
+local record = require("skillrt.base.record")
+local rest_of = require("skillrt.run.turn.rest")
+local scheduler = require("skillrt.run.turn.scheduler")
 local single = require("skillrt.base.single")
 local snapshot = require("skillrt.run.snapshot")
+local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
-local steps_of = require("skillrt.run.steps")
+local steps_of = require("skillrt.run.step.steps")
 local views = require("skillrt.run.views")
+local waits = require("skillrt.run.call.kind.wait")
 
--- Loaded when a run goes on, or a step runs a skill: one that begins starts without them.
+-- Loaded when a run is resumed, or a step runs a skill.
 local function later(name)
   return setmetatable({}, { __index = function(_, key) return require(name)[key] end })
 end
-local soft_deadline, waits = later("skillrt.run.call.soft_deadline"), later("skillrt.run.call.kind.wait")
-local programs = later("skillrt.run.call.programs")
-local resume = later("skillrt.run.resume")
-local subs_of = later("skillrt.run.subs")
+local resume, subs_of = later("skillrt.run.resume"), later("skillrt.run.turn.subs")
 
 local M = {}
 
-local now_ms = steady.now
+-- The phase of a run, which `become` alone changes. What it comes to is its verdict.
+--
+--   from                          when                                                to
+--   opening                       its journal is read, and what was open taken up     going
+--   going                         a decider ends it                                   draining
+--   going, draining               ... and what is under way is not waited for         canceling
+--   any but stopped               its process is to stop, or has to                   stopping
+--   any but opening               its last record is written                          stopped
+---@alias skillrt.Phase "opening"|"going"|"draining"|"canceling"|"stopping"|"stopped"
+
+---@type table<skillrt.Phase, table<skillrt.Phase, true>>
+local NEXT <const> = {
+  opening = { going = true, stopping = true },
+  going = { draining = true, canceling = true, stopping = true, stopped = true },
+  draining = { canceling = true, stopping = true, stopped = true },
+  canceling = { stopping = true, stopped = true },
+  stopping = { stopping = true, stopped = true },
+  stopped = { stopped = true },
+}
 
 ---@class skillrt.Policy
 ---@field run skillrt.Run
@@ -43,6 +61,11 @@ local now_ms = steady.now
 ---@field newest string|nil  how a record ends before which nothing has to be read back
 ---@field out string[]      record payloads the engine has not taken yet
 ---@field blobs table[]     { digest, text } to keep before them
+---@field verdict table|false  { status, reason, message }: what the run comes to
+---@field interruption table|nil  { reason, line of the script }: why its process stopped
+---@field accepting integer|false  the number whose `accept` has begun and not ended
+---@field written integer     ... how much was written then
+---@field begun table<integer, integer>  the same of those that were interrupted, by number
 ---@field news boolean       something was recorded, or somebody told, since the last `durable`: read by the core
 local Policy = {}
 
@@ -52,10 +75,12 @@ local Policy = {}
 ---@return skillrt.Policy
 function M.new(run, session, options)
   local self = single.of(Policy, { run = run, session = session, books = run.books, out = {}, blobs = {},
-    accepting = false, written = 0, broken = false, news = true, over = false, subs = false })
-  run.core, run.keeps_nothing, run.functions = core, run.skill.context == "memory", options.functions
+    accepting = false, written = 0, begun = {}, news = true, verdict = false, subs = false })
+  run.phase, run.core, run.functions = "opening", core, options.functions
+  run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
   self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
+  self.arrivals, self.rest = arrivals.new(self), rest_of.new(self)
   self.work_dir, self.skill, run.unwatched = run.work_dir, run.skill, not (options.watcher or {}).progress or nil
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
   self.journal = journal_of.new({
@@ -76,6 +101,16 @@ function M.new(run, session, options)
   return self
 end
 
+---@param self skillrt.Policy
+---@param phase skillrt.Phase
+local function become(self, phase)
+  local run = self.run
+  if not NEXT[run.phase][phase] then
+    error(("the run is %s, and cannot become %s"):format(run.phase, phase))
+  end
+  run.phase = phase
+end
+
 ---Writes one record: into the books and, with the next batch, into the journal.
 ---@param entry table
 ---@return boolean|nil ok
@@ -88,7 +123,8 @@ end
 ---@param name string
 ---@param digest string
 function Policy:pin(name, digest)
-  if self.mode and not self.stopped and not self.stopping and self.books.pins[name] ~= digest then
+  local phase = self.run.phase
+  if self.mode and phase ~= "stopping" and phase ~= "stopped" and self.books.pins[name] ~= digest then
     assert(self:emit({ t = "pin", pins = { [name] = digest } }))
   end
 end
@@ -134,49 +170,115 @@ function Policy:load(fresh, torn)
   self.scheduler = scheduler.new(run, self.journal, self.steps, self.mode)
   self.durable_steps = self.books.finished
   if not fresh then
-    self.has_arrived, self.calls.used = true, true -- while nobody looked
+    self.arrivals.has_come = true -- while the run was closed
     run.accept_changes = session.accept_changes
-    self.steps.loading = true
     self.steps:take_up()
     self.scheduler:reopen()
-    if self:has_subs() then
-      self.subs:open()
+    if self.calls.opening[1] then
+      self:of_subs():open()
     end
-    self.steps.loading = nil
     resume.check_dropped(self, self.steps.dropped)
     resume.restore_outputs(self)
   end
+  become(self, "going")
+end
+
+-- ---- the end ----
+
+-- Ends that a run comes to when nothing is left to run: without a step they say nothing of its work.
+local NOTHING_LEFT <const> = { task_completed = true, all_phases_completed = true }
+
+-- The last record; `due`: UTC ms when the run resumes by itself.
+local function stop(self, status, reason, message, due)
+  local run = self.run
+  if NOTHING_LEFT[reason] and self.books.finished == 0 then
+    reason, message = "nothing_ran", "no step ran: no condition of any held"
+  end
+  become(self, "stopped")
+  self.verdict = { status, reason }
+  local limit = run.limits:named(reason)
+  if reason == "rolled_back" then
+    assert(self:emit(require("skillrt.run.sound").record(self)))
+  end
+  local unkept, kept
+  if self.books.session and run.skill.contexts then
+    unkept, kept = require("skillrt.run.contexts").keep(self, run)
+  end
+  if unkept then
+    self.journal:note("the session is not kept: " .. unkept)
+  end
+  assert(self:emit({ t = "stop", status = status, reason = reason, message = message and record.printable(message),
+    limit = limit, due = due, kept = kept, idle = run.limits.idle_ms }))
+  return "stop", status, reason
+end
+
+-- Forgets what was about to be sent or performed: in the books it is open, and taken up on resume.
+local function keep_back(self)
+  local steps, queue = self.steps, self.calls.queue
+  for _, list in ipairs({ steps.performing, queue.starting, queue.acting }) do
+    for i = #list, 1, -1 do
+      self.numbers:forget(list[i])
+      list[i] = nil
+    end
+  end
+end
+
+local function cancel_all(self)
+  for number, what in pairs(self.numbers.under_way) do
+    self.calls.queue.cancels[#self.calls.queue.cancels + 1] = what.place and number or nil
+  end
+end
+
+-- Nothing new is sent; when nothing is under way any more the run stops. Calls that are canceled stay open in the
+-- books, and count as no attempt.
+local function drain(self)
+  keep_back(self)
+  if next(self.numbers.under_way) == nil then
+    return stop(self, table.unpack(self.verdict, 1, 3))
+  end
+  self:ring(steady.now())
+  if self.run.phase == "draining" and self.run.limits:out_of_time() then
+    become(self, "canceling")
+    cancel_all(self)
+  end
+  return self:go()
 end
 
 -- ---- choose ----
 
----Whether sub-runs are, or were, under way.
----@return boolean
-function Policy:has_subs()
-  if self.calls.opening[1] and not self.subs then
-    self.subs = subs_of.new(self)
-  end
-  return self.subs ~= false
+---The sub-runs: there are some, or there were.
+---@return skillrt.Subs
+function Policy:of_subs()
+  self.subs = self.subs or subs_of.new(self)
+  return self.subs
 end
 
--- What is due until then: waits that are over, attempts whose wait is over.
-local function ring(self, now)
+-- The time of a call, of a step, or of the soft deadline has come.
+local function rang(self, what)
+  if what.watches then
+    soft_deadline.rang(self)
+  elseif what.place then
+    self.calls:rang(what)
+    if what.execution then
+      what.step.home:go_on(what.step)
+    end
+  else
+    what.home:rang(what)
+  end
+end
+
+---What is due until then: waits that are over, attempts whose wait is over. Of a run that is to end only programs are
+---noted: the rest is open in the books, and a resume waits for it.
+---@param now integer  of steady.lua
+function Policy:ring(now)
   local due = self.calls.due
   local at = due:earliest()
   while at and at <= now do
     local what = due:take()
-    if what.place then
-      local step = what.step
-      self.calls:rang(what)
-      if step.execution then
-        step.home:go_on(step)
-      end
-    elseif what.program then
+    if what.program then
       programs.rang(self.calls, what)
-    elseif what.watches then
-      soft_deadline.rang(self)
-    else
-      what.home:rang(what)
+    elseif self.run.phase == "going" then
+      rang(self, what)
     end
     at = due:earliest()
   end
@@ -184,128 +286,130 @@ end
 
 ---Whether somebody waits for what may come from outside.
 function Policy:listens()
-  return (self.inbox ~= nil or self.session.wait or next(self.calls.talks) ~= nil) and not self.deaf
+  return (self.inbox ~= nil or self.session.wait or next(self.calls.talks) ~= nil) and not self.arrivals.deaf
     and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 
----What leaves, is performed, is given up (whoever takes these lists empties them), and when to ask again.
+---What is sent, is performed, is given up (whoever takes these lists empties them), and when to ask again.
 ---@return "go" kind
 function Policy:go()
-  local calls, limits, performing = self.calls, self.run.limits, self.steps.performing
-  local first, at = calls.due[1], not performing[1] and limits:due() or nil -- what is performed asks again
-  if first and (not at or first.at < at) then
-    at = first.at
+  local calls, performing, phase = self.calls, self.steps.performing, self.run.phase
+  local queue, first = calls.queue, calls.due[1]
+  local at = first and first.at
+  if phase ~= "canceling" and not performing[1] then -- what is performed asks again
+    local over = self.run.limits:due()
+    at = over and not (at and at < over) and over or at
   end
-  if self.resting then -- until it goes back into its books
-    at = math.min(self.resting, at or self.resting)
+  if phase == "going" then
+    local stays = self.arrivals.again_at or self.rest.stays_until
+    at = stays and not (at and at < stays) and stays or at
+    at = next(calls.unmatched) and 0 or at -- a function has begun to wait for what may be there
   end
-  if next(calls.unmatched) then
-    at = 0 -- somebody has begun to wait for what may be there
-  end
-  local queue = calls.queue
   if queue.acting[1] then
     queue:hand_over(performing)
   end
-  return "go", performing, queue:numbers(), queue.cancels, at and math.max(0, at - now_ms()),
+  return "go", performing, queue:numbers(), queue.cancels, at and math.max(0, at - steady.now()),
     self:listens()
 end
 
--- What calls and questions bring about before anything is chosen: what has come, what is due, what there is
--- room for again.
-local function look_at_calls(self)
-  local calls, limits = self.calls, self.run.limits
-  self.resting = nil
-  if self.has_arrived then
-    arrivals.take(self, ring)
+-- A turn: who decides, in their order. Each lets the run go on; or it ends ("end", status, reason, message, and whether
+-- what is under way is canceled); or it pauses ("pause", reason, message, and when it resumes by itself).
+local function turn(self)
+  local calls, limits, steps = self.calls, self.run.limits, self.steps
+  self.rest.stays_until = nil
+
+  -- the inbox: answers and events that came
+  if self.arrivals.has_come then
+    self.arrivals:take()
+  elseif limits.rests_from then
+    limits:rest(false)
   end
+
+  -- what is due, and who waits for what came
   if calls.due[1] then
-    ring(self, now_ms())
+    self:ring(steady.now())
   end
   if next(calls.unmatched) then
-    waits.match(calls, self)
+    waits.match(calls)
   end
+
+  -- limits: what there is room for again, and which is reached
   if limits.releasing[1] then
     limits:release()
   end
-  calls.queue:admit_held()
-end
-
--- Why a run of which nothing is under way pauses, if it does.
-local function resting(self)
-  if next(self.numbers.under_way) == nil and not next(self.calls.unmatched) then
-    return rest.pause(self)
+  if calls.queue.held[1] then
+    calls.queue:admit_held()
   end
-end
+  local status, reason, message, at_once = limits:reached()
+  if status then
+    return "end", status, reason, message, at_once
+  end
 
--- Why the run ends, whatever is next: an output cannot be written, code failed, an invariant no longer holds.
-local function end_by_step(self)
-  local steps = self.steps
-  if steps.trouble then
-    return "paused", "output_failed", steps.trouble
-  elseif steps.halt then
-    return table.unpack(steps.halt)
+  -- steps: an output cannot be written, code failed, an invariant no longer holds
+  if steps.verdict then
+    return "end", table.unpack(steps.verdict)
   elseif self.books.damaged then
-    return require("skillrt.run.sound").verdict(self)
+    return "end", require("skillrt.run.sound").verdict(self)
   end
-end
 
--- A person says what becomes of calls whose outcome is unknown.
-local function ask_about_unknown(self)
-  if self.calls.doubts[1] then
+  -- doubts: a person says what becomes of calls whose outcome is unknown
+  if calls.doubts[1] then
     questions.decide(self)
     questions.ask_about_doubts(self)
+  end
+
+  -- the scheduler: which steps begin
+  local kind, what, why, text = self.scheduler:choose()
+  if kind == "stop" then
+    return "end", what, why, text
+  elseif (self.subs or calls.opening[1]) and self:of_subs():choose() then
+    return turn(self) -- what ended in a sub-run may be waited for
+  elseif kind == "ask" then
+    questions.ask_for_mode(self, what)
+  end
+
+  -- doubts and limits again: what has just begun may have been sent before the journal was cut, or may not call
+  if calls.doubts[1] then
+    questions.decide(self)
+    questions.ask_about_doubts(self)
+  end
+  if limits.hit then
+    return "end", limits:reached()
+  end
+
+  -- rest: whether a run of which nothing is under way pauses
+  if not steps.performing[1] and next(self.numbers.under_way) == nil and not next(calls.unmatched) then
+    kind, what, why, text = self.rest:decide()
+    if kind == "again" then
+      return turn(self)
+    end
+    return kind, what, why, text
   end
 end
 
 ---What now?
 function Policy:choose()
-  if self.over then
-    return ending.go_on(self)
-  end
-  local calls, steps, limits = self.calls, self.steps, self.run.limits
-  if limits.rests_from and not self.has_arrived then -- else the time until it is taken counts for nobody, too
-    limits:rest(false)
-  end
-  if calls.used then
-    look_at_calls(self)
-  end
-  local status, reason, message, at_once = limits:reached()
-  if status then
-    return ending.decide(self, status, reason, message, at_once)
-  end
-  status, reason, message = end_by_step(self)
-  if status then
-    return ending.decide(self, status, reason, message)
-  end
-  ask_about_unknown(self)
-  local kind, what, why, text = self.scheduler:choose()
-  while kind ~= "stop" and self:has_subs() and self.subs:choose() do -- what ends in a sub-run may be waited for
-    kind, what, why, text = self.scheduler:choose()
-    status, reason, message = end_by_step(self) -- of a step that waited for it
-    if status then
-      return ending.decide(self, status, reason, message)
+  local phase = self.run.phase
+  if phase == "going" then
+    local decision, status, reason, message, at_once = turn(self)
+    if decision == "pause" then
+      return stop(self, "paused", status, reason, message)
+    elseif not decision then
+      return self:go()
     end
-  end
-  if kind == "ask" then
-    questions.ask_for_mode(self, what)
-  elseif kind ~= "wait" then
-    return ending.decide(self, what, why, text)
-  end
-  ask_about_unknown(self) -- what has just begun may have been sent before the journal was cut
-  if limits.hit then -- what has just begun may not call
-    return ending.decide(self, limits:reached())
-  elseif not steps.performing[1] then
-    local due
-    reason, message, due = resting(self)
-    if reason == "again" then
-      return self:choose()
-    elseif reason then
-      return ending.stop(self, "paused", reason, message, due)
+    become(self, at_once and "canceling" or "draining")
+    self.verdict = { status, reason, message }
+    keep_back(self)
+    if at_once then
+      cancel_all(self)
     end
-  elseif not calls.used then
-    return "go", steps.performing -- which asks again
+  elseif phase == "stopped" then
+    return "stop", self.verdict[1], self.verdict[2]
+  elseif phase == "stopping" then
+    local reason, line = table.unpack(self.interruption, 1, 2)
+    return stop(self, "paused", reason, self.run.limits:interrupted(reason, line))
   end
-  return self:go()
+  return drain(self)
 end
 
 -- ---- request, accept, event ----
@@ -317,12 +421,6 @@ function Policy:request(number)
   return self.calls:task(self.numbers:of(number))
 end
 
--- The last `accept` did not come to its end.
-local function note_broken(self)
-  self.broken = self.broken or {}
-  self.broken[self.accepting] = self.written
-end
-
 ---What a reply means; no reply: a step's function is to be performed. An interruption from outside may come
 ---between any two instructions, and then the same number comes again: it is performed anew only where nothing
 ---of the first time was written.
@@ -330,23 +428,20 @@ end
 ---@param reply table|nil
 ---@return "over" verdict  further attempts wait in `due`, as sleeps do
 function Policy:accept(number, reply)
+  local under_way, count = self.numbers.under_way, #self.out
   if self.accepting then
-    note_broken(self)
+    self.begun[self.accepting] = self.written
   end
-  local under_way, broken, count = self.numbers.under_way, self.broken, #self.out
-  local what = under_way[number]
-  if broken then -- one of those that were interrupted, and something of it is written?
-    what = (broken[number] or count) == count and what
-  end
-  if not what then
+  local what, before = under_way[number], self.begun[number]
+  if not what or before and before ~= count then -- what is open in the books is taken up on resume
     under_way[number] = nil
-    return "over" -- what is open in the books is taken up on resume
+    return "over"
   end
   self.accepting, self.written = number, count
   if what.place then
     self.calls:replied(what, reply)
     under_way[number] = nil
-    if what.execution and not self.stopping then
+    if what.execution and self.run.phase ~= "stopping" then
       what.step.home:go_on(what.step)
     end
   else
@@ -363,7 +458,7 @@ end
 ---@param source string  "inbox", "deaf" (the inbox cannot be watched), "answer", "event"
 ---@param bytes string
 function Policy:event(source, bytes)
-  arrivals.noticed(self, source, bytes)
+  self.arrivals:noticed(source, bytes)
 end
 
 ---What a message of a session is: asked as it comes, before `event` or `accept` hears of it.
@@ -419,7 +514,8 @@ local FAILED <const> = { store_failed = 1, out_of_memory = 1 }
 ---Somebody asked the run to stop, or it has to.
 ---@param where string|nil  the line of the script that was stopped
 function Policy:stop(why, where)
-  self.over, self.stopping, self.stopped_at = true, why, where
+  become(self, self.run.phase == "stopped" and "stopped" or "stopping")
+  self.interruption = { why, where }
   if FAILED[why] then
     self:forget()
   end

@@ -29,10 +29,6 @@ local function described(call)
   }
 end
 
-local function note(policy, step, text)
-  assert(policy:emit({ t = "note", step = step and step.number, text = policy.steps.printable(text) }))
-end
-
 -- The skill's own choices, one for each call: a function is given the list and gives one word for all, or
 -- a list of words.
 local function choices(policy, list)
@@ -50,7 +46,7 @@ local function choices(policy, list)
   local ok, said = pcall(choice, told)
   if not ok then
     fatal.pass_on(said)
-    note(policy, list[1].step, "on_indoubt failed: " .. names.show(said))
+    policy.journal:note("on_indoubt failed: " .. names.show(said), list[1].step.number)
     return "ask"
   end
   return said
@@ -81,7 +77,7 @@ function M.decide(policy)
     local choice = type(said) == "table" and said[i] or said or "ask"
     if not CHOICES[choice] then
       local text = 'on_indoubt gave %s; it must give "retry", "skip", "fail" or "ask"'
-      note(policy, call.step, text:format(names.show(choice)))
+      policy.journal:note(text:format(names.show(choice)), call.step.number)
       choice = "ask"
     end
     if choice ~= "ask" then
@@ -176,7 +172,6 @@ end
 ---@param question table
 ---@param sub skillrt.Sub|nil  whose mode it is; nil: the run's own
 function M.ask_for_mode(policy, question, sub)
-  policy.calls.used = true
   local books = policy.books
   local choice = (sub and sub.run.books or books).choice
   local open = choice and asked.of(books, choice)
@@ -272,7 +267,7 @@ function M.take(policy, answer)
     also = one.also, arrival = answer.arrival }))
   local sub = one.sub and policy.subs and policy.subs.by_id[one.sub]
   if sub then
-    policy.subs:touch(sub) -- it may choose now
+    sub:touch() -- it may choose now
   end
   if one.step then
     decided(policy, one, one, answer.value)

@@ -417,7 +417,7 @@ function M.restore_outputs(policy)
     error({ message = message, code = "system" }, 0)
   end
   for _, file in ipairs(written) do
-    assert(policy:emit({ t = "note", text = file .. ": was gone, written again from the journal" }))
+    policy.journal:note(file .. ": was gone, written again from the journal")
   end
 end
 
@@ -452,7 +452,7 @@ function M.begin(policy, torn)
   local raised = books.status == "failed" and raises_its_limit(policy)
   local ended = not raised and (books.status == "failed" or books.status == "completed") and not policy.session.retry
     and not policy.session.from
-  policy.handed = answers_of(policy)
+  policy.arrivals.handed = answers_of(policy) or policy.arrivals.handed
   local base = policy.session.edited and (policy.edit_base or state.copy(views.state(books)))
   check_pins(policy)
   local told, message = programs.end_left(books)
@@ -465,7 +465,7 @@ function M.begin(policy, torn)
   assert(policy:emit({ t = "resume", by = policy.session.by, add = policy.session.add, cuts = cuts,
     doubtful = doubtful, bounds = not limits_of.same_bounds(bounds, books.bounds or {}) and bounds or nil }))
   for _, line in ipairs(told) do
-    assert(policy:emit({ t = "note", text = line }))
+    policy.journal:note(line)
   end
   if rolled then
     require("skillrt.run.travel.rolled_files").finish(policy, rolled)

@@ -126,7 +126,7 @@ local function result_of(run, self)
     work_dir = self.work_dir,
     in_memory = self.skill.context == "memory",
     trouble = message or self.trouble,
-    interrupted = status == "paused" and self.stopping ~= nil and not message and not limits.ended_by(reason),
+    interrupted = status == "paused" and self.interruption ~= nil and not message and not limits.ended_by(reason),
     limit = books.limit,
     failed_step = books.last_failed and books.last_failed.id,
     failed = failed_ones(books.state and books.state.root or {}),

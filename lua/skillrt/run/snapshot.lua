@@ -9,7 +9,7 @@ local fields = require("skillrt.run.books.fields")
 local json = require("skillrt.base.json")
 local record = require("skillrt.base.record")
 local state = require("skillrt.skill.state")
-local steps_of = require("skillrt.run.books.step")
+local steps_of = require("skillrt.run.step.step")
 
 local M = {}
 

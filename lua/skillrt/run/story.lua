@@ -5,6 +5,7 @@
 -- (record/<type>.lua).
 
 local core = require("skillrt.core")
+local reading = require("skillrt.run.runner.reading")
 local record_of = require("skillrt.run.record")
 
 local M = {}
@@ -157,7 +158,7 @@ end
 ---@return string? code
 function M.read(dir, each)
   local story = M.new()
-  local books, report, code = require("skillrt.run.runner").read(dir, function(record, books)
+  local books, report, code = reading.read(dir, function(record, books)
     story:add(record)
     if each then
       each(record, books)

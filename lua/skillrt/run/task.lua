@@ -3,6 +3,7 @@
 -- The costly parts (the state as text, the prompt's file) are worked out when they are first
 -- asked for. Knows the books and the skill through the run; no journal, no transport.
 
+local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local state = require("skillrt.skill.state")
@@ -174,8 +175,13 @@ function LATER.lasts(task)
   return files.lasts(task._run.skill)
 end
 
+-- What this process knows of a run's servers, and who we are.
 function LATER.mcp(task)
-  return task._run.skill.mcp and require("skillrt.run.ctx.tools").servers(task._run)
+  local run = task._run
+  if run.skill.mcp and not run.mcp then
+    run.mcp = { servers = run.skill.mcp, live = {}, version = core.version, cwd = run.books.cwd or files.current() }
+  end
+  return run.mcp
 end
 
 function LATER.inputs(task)

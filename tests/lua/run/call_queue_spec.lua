@@ -7,7 +7,7 @@ local numbers = require "skillrt.run.numbers"
 local function make(room, bounds)
   local self = { asked = 0, room = room, left = {} }
   local limits = {
-    bounds_of = function(_, call) return bounds(call) end,
+    bounds_of = function(call) return bounds(call) end,
     admit = function(_, call)
       self.asked = self.asked + 1
       local free = self.room[bounds(call)]

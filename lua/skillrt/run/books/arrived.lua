@@ -61,7 +61,7 @@ function M.talked(books, step, record)
     books.epochs[name], books.talking[name] = record.epoch, record.epoch
   end
   books.said = math.max(books.said or 0, record.said)
-  require("skillrt.run.books.step").own(step, "talks")[name] = record.epoch
+  step:own("talks")[name] = record.epoch
 end
 
 ---The event of a name that has waited longest.

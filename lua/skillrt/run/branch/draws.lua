@@ -5,7 +5,6 @@
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")
 local record = require("skillrt.base.record")
-local steps_of = require("skillrt.run.books.step")
 
 local M = {}
 
@@ -15,7 +14,7 @@ M.OTHERS = "ctx: its step is over, or does not run now: a function uses the ctx 
 ---A step begins anew: what it draws is given back from the first value on.
 ---@param step skillrt.Step
 function M.begin(step)
-  step.cursors, step.fresh, step.read, step.chances = nil, nil, nil, nil
+  step.cursors, step.fresh, step.read, step.chances, step.lines = nil, nil, nil, nil, nil
 end
 
 -- Where a step is now: the place of the last call of the branch that runs; and that branch. What another step
@@ -46,7 +45,7 @@ end
 
 local function add(step, field, at, value)
   local all = step[field] or {}
-  step[field], step.told = all, true
+  step[field] = all
   local list = all[at] or {}
   all[at] = list
   list[#list + 1] = value
@@ -81,6 +80,21 @@ function drawn.chances(step)
   end
   step.chances = step.chances or {}
   return step.chances, prefix
+end
+
+---A line is said once, whoever runs again.
+---@param journal skillrt.Journal
+---@param step skillrt.Step
+---@param entry table  a record; without a type it is a note
+function M.say(journal, step, entry)
+  local place = place_of(step)
+  local lines = step.lines or {}
+  step.lines = lines
+  lines[place] = (lines[place] or 0) + 1
+  if lines[place] > (step.notes[place] or 0) then
+    entry.t, entry.step, entry.c = entry.t or "note", step.number, place ~= "0" and place or nil
+    assert(journal:emit(entry))
+  end
 end
 
 -- ---- what was read ----
@@ -128,7 +142,7 @@ end
 local function keep_read(journal, step)
   for at, list in pairs(step.read) do
     if journal.keeps_nothing then
-      local values = steps_of.own(step, "values")
+      local values = step:own("values")
       values[at] = table.move(list, 1, #list, #(values[at] or {}) + 1, values[at] or {})
     else
       for i, held in ipairs(list) do

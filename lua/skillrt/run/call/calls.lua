@@ -47,7 +47,6 @@ local single = require("skillrt.base.single")
 ---@field queue skillrt.Queue
 ---@field due skillrt.Heap     what has a time: calls, steps, programs to be noted
 ---@field order integer        how many were declared
----@field used boolean         something is or was waited for: until then nobody looks at all this
 ---@field doubts skillrt.Call[]     whose outcome is unknown
 ---@field undecided skillrt.Call[]  ... and which `on_indoubt` was not asked about yet
 ---@field opening skillrt.Call[]    whose sub-runs are to be opened
@@ -74,7 +73,6 @@ function Calls.new(run, journal, numbers, session)
     session = session,
     due = due.new(),
     order = 0,
-    used = false,
     doubts = {},
     undecided = {},
     opening = {},
@@ -110,7 +108,7 @@ end
 ---@return skillrt.Call
 function Calls:declare(execution, branch, request)
   local step = execution.step
-  self.order, self.used = self.order + 1, true
+  self.order = self.order + 1
   local call = Call.new({
     place = execution:place(branch),
     step = step,
@@ -264,7 +262,6 @@ end
 ---@param at integer  of steady.lua
 ---@param step skillrt.Step
 function Calls:ring(at, step)
-  self.used = true
   self.due:put(at, step)
 end
 

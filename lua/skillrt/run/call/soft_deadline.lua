@@ -40,7 +40,7 @@ function M.watch(calls, step)
 end
 
 -- Whether a step may become late as it stands.
-local function may_be_late(calls, step)
+local function may_be_late(step)
   return not step.late and next(step.calls) ~= nil and step.home.run.skill.timeouts.step > 0 and not asks(step)
 end
 
@@ -51,7 +51,7 @@ function M.rest(calls)
     return
   end
   for _, step in pairs(calls.run.books.steps) do
-    if may_be_late(calls, step) then
+    if may_be_late(step) then
       return
     end
   end
@@ -71,7 +71,7 @@ function M.rang(policy)
   calls.watching = nil
   for _, number in ipairs(numbers) do
     local step = books.steps[number]
-    if may_be_late(calls, step) then
+    if may_be_late(step) then
       local seconds = step.home.run.skill.timeouts.step
       local at = late_at(books, step, seconds)
       if at <= now then

@@ -52,7 +52,7 @@ end
 ---@param prefix string  of the places in that branch
 ---@param values table<string, any>
 function M.restore(step, prefix, values)
-  step.context, step.context_log, step.told = step.context or {}, step.context_log or {}, true
+  step.context, step.context_log = step.context or {}, step.context_log or {}
   for key, value in pairs(values) do
     step.context[key] = value
     table.insert(step.context_log, { prefix = prefix, key = key, value = value })

@@ -4,7 +4,6 @@
 -- Loaded when one of them is asked for. Part of ctx.lua.
 
 local approval = require("skillrt.tool.approval")
-local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local inside = require("skillrt.base.inside")
 local json = require("skillrt.base.json")
@@ -14,15 +13,6 @@ local result_of = require("skillrt.tool.result")
 local task_of = require("skillrt.run.task")
 
 local parts = {}
-
----What this process knows of a run's servers, and who we are.
----@param run table
----@return skillrt.McpTask
-function parts.servers(run)
-  run.mcp = run.mcp or { servers = run.skill.mcp or {}, live = {}, version = core.version,
-    cwd = run.books.cwd or files.current() }
-  return run.mcp
-end
 
 -- A tool of the skill as one thing in the journal.
 local function use(ctx, task, tool, arguments)

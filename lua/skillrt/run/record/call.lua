@@ -2,7 +2,6 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local asked = require("skillrt.run.books.asked")
-local calls = require("skillrt.run.books.calls")
 local places = require("skillrt.run.places")
 local repeats = require("skillrt.mode.repeats")
 local spent = require("skillrt.run.books.spent")
@@ -36,7 +35,7 @@ return {
 
   apply = function(_, record, whole)
     local step = whole.steps[record.step]
-    calls.own(step, "calls")[record.c] = record
+    step:own("calls")[record.c] = record
     step.retry_at = nil
     if step.cut then
       local prefix = places.prefix_of(record.c)

@@ -1,7 +1,5 @@
 -- run/record/checkpoint.lua: a skill names the place where its run stands (ctx.checkpoint).
 
-local steps = require("skillrt.run.books.step")
-
 return {
   doc = "the skill names the place where the run stands",
   fields = [[
@@ -11,7 +9,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    steps.said(whole.steps[record.step], record)
+    whole.steps[record.step]:said(record)
     whole.checkpoint = { name = record.name, step = record.step, at = record.at }
   end,
 

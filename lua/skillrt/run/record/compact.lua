@@ -1,7 +1,5 @@
 -- run/record/compact.lua: a conversation with a model was made shorter.
 
-local steps = require("skillrt.run.books.step")
-
 return {
   doc = "a conversation with a model was [made shorter](tools.md#the-loop)",
   of_step = true,
@@ -16,7 +14,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    steps.said(whole.steps[record.step], record)
+    whole.steps[record.step]:said(record)
   end,
 
   line = function(lines, record, step)

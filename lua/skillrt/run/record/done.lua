@@ -5,7 +5,7 @@ local instant = require("skillrt.base.instant")
 local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
 local spent = require("skillrt.run.books.spent")
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 
 -- A step that completed for the first time.
 local function complete(books, step, record)

@@ -1,6 +1,5 @@
 -- run/record/drop.lua: changes were accepted, and results are forgotten.
 
-local calls = require("skillrt.run.books.calls")
 local subs = require("skillrt.run.books.subs")
 
 return {
@@ -13,7 +12,7 @@ return {
   ]],
 
   apply = function(_, record, whole)
-    calls.drop(whole.steps[record.step], record.from, record.loose)
+    whole.steps[record.step]:drop(record.from, record.loose)
     subs.sweep(whole)
   end,
 }

@@ -1,13 +1,12 @@
 -- run/record/fail.lua: an attempt of a step failed: another one comes, or the step has failed.
 
-local calls = require("skillrt.run.books.calls")
 local failed = require("skillrt.run.books.failed")
 local instant = require("skillrt.base.instant")
 local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
 local same_failures = require("skillrt.skill.limit.same_failures")
 local spent = require("skillrt.run.books.spent")
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
 -- The step goes on with another attempt, which keeps all results but that of the call that is blamed.
@@ -16,9 +15,9 @@ local function retry(books, step, record)
   step.attempt = record.attempt + 1
   step.retry_at = record.at + record.retry
   if record.blame then
-    calls.drop(step, { record.blame })
+    step:drop({ record.blame })
   elseif next(step.known) == nil then
-    calls.forget(step)
+    step:forget()
   end
 end
 
@@ -59,7 +58,7 @@ return {
 
   apply = function(books, record, whole)
     local step = whole.steps[record.step]
-    table.insert(steps.own(step, "failures"), record)
+    table.insert(step:own("failures"), record)
     same_failures.count(books, step.id, record)
     if record.retry then
       retry(books, step, record)

@@ -1,7 +1,5 @@
 -- run/record/note.lua: a line that a step's function or the runtime says: ctx.log, ctx.phase.
 
-local steps = require("skillrt.run.books.step")
-
 return {
   doc = "a line of `ctx.log`, or of the runtime; a heading of `ctx.phase`",
   of_step = true,
@@ -17,9 +15,11 @@ return {
 
   apply = function(_, record, whole)
     local step = whole.steps[record.step]
-    steps.said(step, record)
-    if step and record.failed then
-      steps.own(step, "blamed")[record.c or "0"] = true
+    if step then
+      step:said(record)
+      if record.failed then
+        step:own("blamed")[record.c or "0"] = true
+      end
     end
   end,
 

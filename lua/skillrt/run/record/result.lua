@@ -2,7 +2,6 @@
 
 local arrived = require("skillrt.run.books.arrived")
 local asked = require("skillrt.run.books.asked")
-local calls = require("skillrt.run.books.calls")
 local phased = require("skillrt.run.books.phased")
 local repeats = require("skillrt.mode.repeats")
 local subs = require("skillrt.run.books.subs")
@@ -82,13 +81,13 @@ return {
     if call then
       step.calls[place] = nil
     end
-    calls.own(step, "known")[place] = known
-    local order = calls.own(step, "order")
+    step:own("known")[place] = known
+    local order = step:own("order")
     order[#order + 1] = place
     local use = step.tools[place]
     if use then
       step.tools[place] = nil
-      known.acted = calls.forget_below(step, place, use.after) or known.acted
+      known.acted = step:forget_below(place, use.after) or known.acted
     end
     if record.decided then
       repeats.decide(books, step, record)

@@ -1,7 +1,17 @@
 -- run/record/resume.lua: a run goes on that was paused, has ended at a limit, or lost its process.
 
-local calls = require("skillrt.run.books.calls")
 local spent = require("skillrt.run.books.spent")
+
+-- It goes on behind a cut of its journal: the first call of each open branch may have been made already.
+local function cut(books, record)
+  books.cuts = record.cuts or books.cuts
+  if record.doubtful then
+    for _, step in pairs(books.steps) do
+      step.cut = { ["."] = true } -- and by prefix where branches have first called since
+    end
+    books.doubtful = true -- what is chosen next may have been among it
+  end
+end
 
 -- What paused it does not pause it again; what failed before it began does.
 local function begin_anew(books)
@@ -23,7 +33,7 @@ return {
 
   apply = function(books, record)
     local state, is_going = books.state, books.last_step > 0
-    calls.cut(books, record)
+    cut(books, record)
     spent.reopened(books, record)
     books.status = is_going and "executing" or "pending"
     books.reason, books.message, books.rolled = nil, nil, nil

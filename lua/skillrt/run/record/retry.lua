@@ -2,7 +2,7 @@
 
 local back = require("skillrt.run.books.back")
 local failed = require("skillrt.run.books.failed")
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
 return {

@@ -2,7 +2,7 @@
 
 local back = require("skillrt.run.books.back")
 local failed = require("skillrt.run.books.failed")
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
 -- Rounds that hold one of the phases are as if they had not begun.

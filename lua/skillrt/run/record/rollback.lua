@@ -3,7 +3,7 @@
 
 local fields = require("skillrt.run.books.fields")
 local state_of = require("skillrt.skill.state")
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 
 -- Steps under way, also those of sub-runs, are as if they had not begun.
 local function give_up_steps(books, record)

@@ -1,7 +1,5 @@
 -- run/record/round.lua: a round of ctx.loop is over, and what it awaited is not asked for again.
 
-local calls = require("skillrt.run.books.calls")
-
 return {
   doc = "a round of `ctx.loop` is over; what it awaited is forgotten",
   fields = [[
@@ -14,6 +12,6 @@ return {
   ]],
 
   apply = function(_, record, whole, seq)
-    calls.round(whole.steps[record.step], record, seq)
+    whole.steps[record.step]:round(record, seq)
   end,
 }

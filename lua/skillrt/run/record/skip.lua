@@ -3,7 +3,7 @@
 local failed = require("skillrt.run.books.failed")
 local instant = require("skillrt.base.instant")
 local repeats = require("skillrt.mode.repeats")
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 local subs = require("skillrt.run.books.subs")
 
 return {

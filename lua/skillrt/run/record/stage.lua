@@ -1,7 +1,5 @@
 -- run/record/stage.lua: a step by the execution protocol comes to a stage (docs/protocol.md).
 
-local steps = require("skillrt.run.books.step")
-
 return {
   doc = "a step by [the protocol](protocol.md) is preparing, executing or validating",
   fields = [[
@@ -13,7 +11,7 @@ return {
   apply = function(_, record, whole)
     local step = whole.steps[record.step]
     if step then
-      steps.said(step, record)
+      step:said(record)
       step.stage = record.stage
     end
   end,

@@ -1,7 +1,7 @@
 -- run/record/start.lua: a step was chosen. It stands in the step's first record as `start`; alone only where something
 -- else is recorded, or the run stops, before the step has recorded anything: it waits for room.
 
-local steps = require("skillrt.run.books.step")
+local steps = require("skillrt.run.step.step")
 
 return {
   doc = "a step was chosen",

@@ -1,7 +1,6 @@
 -- run/record/switch.lua: in a conversation another tool set becomes active; or why it does not.
 
 local phased = require("skillrt.run.books.phased")
-local steps = require("skillrt.run.books.step")
 
 return {
   doc = "in a conversation: another [tool set](tool-sets.md) is active; or why it is not; or what the calls spoke for",
@@ -20,7 +19,7 @@ return {
 
   apply = function(books, record, whole)
     local step = whole.steps[record.step]
-    steps.said(step, record)
+    step:said(record)
     phased.switch(books, step, record)
   end,
 

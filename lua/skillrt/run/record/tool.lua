@@ -1,7 +1,5 @@
 -- run/record/tool.lua: a model uses a tool, or asked for one that is not performed.
 
-local calls = require("skillrt.run.books.calls")
-
 return {
   doc = "a model uses a tool; the `result` of its place ends that, and what the tool awaited is forgotten",
   fields = [[
@@ -17,7 +15,7 @@ return {
   apply = function(_, record, whole)
     local step = whole.steps[record.step]
     local order = step.order
-    calls.own(step, "tools")[record.c] = { digest = record.digest, name = record.name, after = order[#order] }
+    step:own("tools")[record.c] = { digest = record.digest, name = record.name, after = order[#order] }
   end,
 
   line = function(lines, record, step)

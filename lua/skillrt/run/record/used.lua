@@ -1,7 +1,6 @@
 -- run/record/used.lua: what the calls of a step used, as its function says (ctx.used).
 
 local spent = require("skillrt.run.books.spent")
-local steps = require("skillrt.run.books.step")
 
 local function add(to, used)
   for name, amount in pairs(used) do
@@ -20,7 +19,7 @@ return {
 
   apply = function(_, record, whole)
     local step = whole.steps[record.step]
-    steps.said(step, record)
+    step:said(record)
     for name, amount in pairs(record.used) do
       spent.of_call(whole, step, "usage." .. name, amount)
     end

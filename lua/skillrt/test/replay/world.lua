@@ -15,7 +15,7 @@ local output_files = require("skillrt.run.output_files")
 local asked_of = require("skillrt.run.books.asked")
 local questions = require("skillrt.run.questions")
 local request = require("skillrt.test.replay.request")
-local rest = require("skillrt.run.rest")
+local rest = require("skillrt.run.turn.rest")
 local steady = require("skillrt.run.steady")
 
 ---@class skillrt.replay.World

@@ -1,26 +1,64 @@
 -- run/call/kind/run.lua: another skill's run, as a scope of this one. Found by its name.
 --
--- run/subs.lua opens the scope before anything else is chosen, and ends the call. Knows no skill.
+-- run/subs.lua opens the scope before anything else is chosen, and ends the call. Called by run/ctx.lua, too.
 
+local json = require("skillrt.base.json")
+local names = require("skillrt.base.names")
+local plain = require("skillrt.base.plain")
 local result = require("skillrt.run.call.result")
+local skill_of = require("skillrt.skill")
 
-local function begin(calls, call)
+---@class skillrt.call.Run: skillrt.CallKind
+local M = {}
+
+---The request that ctx.run makes.
+---@param skill skillrt.Skill|string
+---@param input table|nil
+---@return table|nil request
+---@return string? message
+function M.request(skill, input)
+  local is_skill = skill_of.is(skill)
+  if not is_skill and (type(skill) ~= "string" or skill == "") then
+    return nil, "needs a skill or the path of one, not " .. names.show(skill)
+  elseif input ~= nil and (type(input) ~= "table" or json.is_array(input)) then
+    return nil, "the input must hold names and values, not " .. names.show(input)
+  end
+  local copy, text, message
+  copy, message = plain.copy(input or {}, "input")
+  if copy ~= nil then
+    text, message = json.encode(copy, { sorted = true, name = "input" })
+  end
+  if not text then
+    return nil, message
+  end
+  local shown = is_skill and skill.name or skill
+  return {
+    kind = "run",
+    skill = skill,
+    input = copy,
+    expect = "raw",
+    idempotent = true,
+    shown = shown,
+    declared = { url = "skill " .. shown, body = text },
+  }
+end
+
+function M.begin(calls, call)
   call:become("asked")
   calls.opening[#calls.opening + 1] = call
 end
+M.take_up = M.begin
 
----@type skillrt.CallKind
-return {
-  begin = begin,
-  take_up = begin,
-  value = function(call, entry)
-    return result.copy(call, entry.reply)
-  end,
-  give_up = function(calls, _, open)
-    local scope = open and calls.scopes[open.sub]
-    if scope then
-      scope:cancel()
-    end
-    return not open -- else its scope ends first; one that is not taken up yet is taken up before
-  end,
-}
+function M.value(call, entry)
+  return result.copy(call, entry.reply)
+end
+
+function M.give_up(calls, _, open)
+  local scope = open and calls.scopes[open.sub]
+  if scope then
+    scope:cancel()
+  end
+  return not open -- else its scope ends first; one that is not taken up yet is taken up before
+end
+
+return M

@@ -138,15 +138,11 @@ end
 
 -- ---- what it says unasked, and its end ----
 
-local function note(policy, text, ...)
-  assert(policy:emit({ t = "note", text = policy.steps.printable(text:format(...)) }))
-end
-
 -- At once, so that nothing that comes behind it is recorded, or acts, before it.
 local function keep(policy, entry)
   entry.t = "event"
   assert(policy:emit(entry))
-  policy.calls.unmatched[entry.name], policy.calls.used = true, true
+  policy.calls.unmatched[entry.name] = true
 end
 
 -- Whether a session's user takes what was said; its text is shown to who watches.
@@ -170,8 +166,8 @@ end
 ---@param bytes string
 function M.said(policy, source, bytes)
   local value = json.decode(bytes)
-  if policy.stopped or is_heard(policy, source:sub(9), value) then -- its last record is written, and the program ends
-    return
+  if policy.run.phase == "stopped" or is_heard(policy, source:sub(9), value) then
+    return -- its last record is written, and the program ends
   elseif (policy.books.events_count or 0) < arrived.MOST then
     if value == nil or value == json.null then
       value = record.printable(bytes)
@@ -179,8 +175,8 @@ function M.said(policy, source, bytes)
     keep(policy, { name = source, value = value })
   elseif not policy.overheard then
     policy.overheard = true
-    note(policy, "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out", source,
-      arrived.MOST)
+    local text = "%s: says more than is taken: %d messages wait for ctx.wait; what comes now is left out"
+    policy.journal:note(text:format(source, arrived.MOST))
   end
 end
 
@@ -188,7 +184,7 @@ end
 ---@param policy skillrt.Policy
 ---@param source string
 function M.missed(policy, source)
-  note(policy, "%s: said more at once than is kept; some of it is lost", source)
+  policy.journal:note(source .. ": said more at once than is kept; some of it is lost")
 end
 
 ---A program has ended: an event, with how.
@@ -199,7 +195,7 @@ function M.ended(policy, source, bytes)
   local number, how, code, name = source:match("^(%d+):(%a)(%-?%d+):(.+)$")
   local epoch, talking = math.tointeger(tonumber(number)), policy.books.talking
   M.forget(policy.calls, name, epoch)
-  if policy.stopped or not talking or talking[name] ~= epoch then
+  if policy.run.phase == "stopped" or not talking or talking[name] ~= epoch then
     return
   end
   local value = { ended = true, epoch = epoch }

@@ -56,8 +56,7 @@ end
 
 ---Gives what has come to those who wait for it, the oldest to the oldest.
 ---@param calls skillrt.Calls
----@param policy skillrt.Policy
-function M.match(calls, policy)
+function M.match(calls)
   local books = calls.run.books
   while next(calls.unmatched) do
     local names = {}

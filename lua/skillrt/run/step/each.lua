@@ -1,4 +1,4 @@
--- run/steps/each.lua: an action that is performed once for each item of a list, as ctx.map does (`each`).
+-- run/step/each.lua: an action that is performed once for each item of a list, as ctx.map does (`each`).
 --
 -- Its updates are merged in the order of the items; outputs of agents stand in a list. Knows states and
 -- outcomes, no agents. Used by steps.lua.

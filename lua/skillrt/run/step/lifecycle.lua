@@ -1,10 +1,10 @@
--- run/steps/lifecycle.lua: a step by the execution protocol: prepared, executed, validated, repaired where a check
+-- run/step/lifecycle.lua: a step by the execution protocol: prepared, executed, validated, repaired where a check
 -- refused it, and cleaned up whatever came of it (docs/protocol.md).
 --
 -- A function over ctx around the one that does the work: all it waits for are calls of the step, so a crash
 -- loses nothing of it. Only steps whose action says so are performed by it. Part of steps.lua.
 
-local context = require("skillrt.run.ctx")
+local draws = require("skillrt.run.branch.draws")
 local fatal = require("skillrt.base.fatal")
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
@@ -26,7 +26,7 @@ local M = {}
 
 -- The lifecycle's word for the step, once, whoever runs again (F38, F68: the run's status stays what it is).
 local function stage(self, word)
-  context.say(self.steps, self.step, { t = "stage", stage = word })
+  draws.say(self.steps.journal, self.step, { t = "stage", stage = word })
 end
 
 -- What a function of the skill raised, as a failure.

@@ -1,4 +1,4 @@
--- run/steps/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
+-- run/step/undo.lua: compensation: what completed actions and phases did is undone in reverse when the run is aborted,
 -- each once, by steps of their own (docs/protocol.md, "Undoing").
 --
 -- That a run is being aborted, and what is left to be undone, stands in the books; an undo is a step like all
@@ -75,7 +75,7 @@ function M.definition(steps, id)
   local own = { id = id, name = id, kind = "action", is_undo = true, undo = false, protocol = true, terminal = false,
     prepare = not cleans and ask_first(steps, one) or nil,
     max_runs = math.huge, on_error = "skip", max_errors = false, each = false,
-    alternative = false, is_bare = false }
+    alternative = false }
   if by then
     own.cleanup = by.cleanup or false
     return setmetatable(own, { __index = by })

@@ -1,4 +1,4 @@
--- run/rest.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
+-- run/turn/rest.lua: what a run waits for when nothing of it is under way, and whether that is worth a process.
 --
 -- A wait of a minute is waited for; for a person, an event or a later time the run pauses, and says for what
 -- and until when: a sleep, or an attempt that a provider's limit puts off for hours. Knows policy, calls and
@@ -9,10 +9,22 @@ local instant = require("skillrt.base.instant")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
 
-local M = {}
+---@class skillrt.Rest
+---@field policy skillrt.Policy
+---@field stays_until integer|nil  of steady.lua: how long a host lets the run stay; then it puts it into its books
+---@field at integer|nil     of the last record, when it began to rest
+---@field since integer|nil  of steady.lua: when that was
+local Rest = {}
+Rest.__index = Rest
+
+---@param policy skillrt.Policy
+---@return skillrt.Rest
+function Rest.new(policy)
+  return setmetatable({ policy = policy }, Rest)
+end
 
 ---A run stays for what is due within so long.
-M.PATIENCE_MS = 60 * 1000
+local PATIENCE_MS <const> = 60 * 1000
 
 -- Why an attempt waits: how the one before it ended.
 local function failure_of(what)
@@ -33,7 +45,7 @@ local function next_due(policy)
     elseif what:is_awaited() then
       is_attempt = what.state ~= "asked"
     end
-    soon = soon or is_attempt and steady.now() + M.PATIENCE_MS
+    soon = soon or is_attempt and steady.now() + PATIENCE_MS
     if is_attempt and item.at <= soon then
       return true
     elseif is_attempt ~= nil then
@@ -51,7 +63,7 @@ end
 ---@param policy skillrt.Policy
 ---@param leaves_out nil|fun(what: table): boolean
 ---@return integer|nil at  of steady.lua
-function M.due_at(policy, leaves_out)
+function Rest.due_at(policy, leaves_out)
   local due, at = policy.calls.due, nil
   for i = 1, due.count do
     local item = due[i]
@@ -104,54 +116,56 @@ local function told(open, waiters, at, why)
 end
 
 -- Whether a host puts a run that stays back into its books: it has waited for a while, and has as long to wait.
-local function parks(policy, at)
+local function parks(self, at)
+  local policy = self.policy
   local most = policy.session.park_ms
   if not most or policy.run.keeps_nothing or at and at - policy.run.core.wall_ms() <= most then
     return false
   end
   local now, last = steady.now(), policy.books.at
-  if policy.rested ~= last then
-    policy.rested, policy.rested_from = last, now
+  if self.at ~= last then
+    self.at, self.since = last, now
   end
-  policy.resting = policy.rested_from + most
-  return now >= policy.resting
+  self.stays_until = self.since + most
+  return now >= self.stays_until
 end
 
----Why a run should pause of which nothing is under way; nil: it stays.
----@param policy skillrt.Policy
+---Whether a run pauses of which nothing is under way; nil: it stays.
+---@return "pause"|"again"|nil decision
 ---@return string? reason
 ---@return string? message
----@return integer? due  UTC ms: when it goes on
-function M.pause(policy)
+---@return integer? due  UTC ms: when it resumes by itself
+function Rest:decide()
+  local policy = self.policy
   local calls, session, world = policy.calls, policy.session, policy.run.world
   if world and world:idle(policy) then
     return "again" -- something has come, or time has gone by
   end
   local waiters, open = calls.waiters, asked.list(policy.books)
   local at, why = next_due(policy)
-  if at == true or policy.has_arrived or listens_to_a_session(calls) then
+  if at == true or policy.arrivals.has_come or listens_to_a_session(calls) then
     return nil
   elseif not (at or open[1] or next(waiters)) then
+    local reason, message
     if policy.subs then
-      return policy.subs:stuck()
+      reason, message = policy.subs:stuck()
     end
-    return nil
+    return reason and "pause", reason, message
   end
-  local stays = session.wait and not policy.deaf
-  if stays and not parks(policy, at) then
+  local stays = session.wait and not policy.arrivals.deaf
+  if stays and not parks(self, at) then
     soft_deadline.rest(calls)
     policy.run.limits:rest(open[1] ~= nil and not at and not next(waiters))
     return nil
-  elseif not stays and at and at - policy.run.core.wall_ms() <= M.PATIENCE_MS
+  elseif not stays and at and at - policy.run.core.wall_ms() <= PATIENCE_MS
     and not (session.attended and open[1]) then
     return nil
   end
-  policy.due_at = at
   local reason = calls.doubts[1] and "needs_decision"
     or open[1] and "waiting_for_person"
     or next(waiters) and "waiting_for_event"
     or "waiting_for_time"
-  return reason, told(open, waiters, at, why), at
+  return "pause", reason, told(open, waiters, at, why), at
 end
 
-return M
+return Rest

@@ -1,8 +1,14 @@
--- run/books/step.lua: the steps under way, as the books have them: how one begins and ends, and the lists of what is
--- recorded of it. Those of each kind are a list in the order they began, whose newest is "the current action" or phase.
+-- run/step/step.lua: a step under way: what is recorded of it, what lives of it in this process, and the list of those
+-- of each kind in the order they began, whose newest is "the current action" or phase.
 --
 -- A step begins in the books before its function runs; its start is written with its first record. Called by the types
--- of records and by journal.lua.
+-- of records, which alone change what is recorded, by journal.lua and by run/step/steps.lua.
+
+local failed = require("skillrt.run.books.failed")
+local phased = require("skillrt.run.books.phased")
+local places = require("skillrt.run.places")
+local repeats = require("skillrt.mode.repeats")
+local spent = require("skillrt.run.books.spent")
 
 local M = {}
 
@@ -12,7 +18,6 @@ local M = {}
 ---@field kind "action"|"phase"
 ---@field sub string|nil        the sub-run that it belongs to
 ---@field attempt integer       from 1
----@field told boolean|nil       there is more to it than what its function gives: it drew, waited, undoes, was taken up
 ---@field root table            the state as it was when the step started
 ---@field started_at integer    UTC ms
 ---@field after integer|nil     how many steps were over when it started
@@ -49,9 +54,9 @@ Step.__index = Step
 ---@param step skillrt.Step
 ---@param field string
 ---@return table
-function M.own(step, field)
+function Step.own(step, field)
   if step[field] == EMPTY then
-    step[field], step.told = {}, true
+    step[field] = {}
   end
   return step[field]
 end
@@ -60,7 +65,6 @@ end
 ---@param books skillrt.Books  of its scope
 ---@param step table
 function M.restore(books, step)
-  step.told = true
   M.add(books, setmetatable(step, Step))
 end
 
@@ -95,9 +99,8 @@ end
 -- What its start says besides, of few steps.
 local function take_said(books, step, said)
   step.edge, step.undoes = said.edge, said.undo
-  step.told = said.undo and true or step.told
   if said.same then
-    require("skillrt.run.books.spent").same(books, step.id, said)
+    spent.same(books, step.id, said)
   end
   if said.plan then
     books.plan = said.plan
@@ -110,12 +113,12 @@ end
 -- A step goes on that had failed, with all that it had got but what is asked for anew.
 local function resume(books, step, from)
   local held = books.held[step.id]
-  for _, field in ipairs(require("skillrt.mode.repeats").HELD) do
+  for _, field in ipairs(repeats.HELD) do
     step[field] = held[field]
   end
-  step.attempt, step.since, step.told = held.attempt + 1, held.attempt, true
+  step.attempt, step.since = held.attempt + 1, held.attempt
   books.held[step.id] = nil
-  require("skillrt.run.books.calls").drop(step, from)
+  step:drop(from)
 end
 
 ---A step begins.
@@ -143,7 +146,7 @@ function M.begin(books, step, said, whole)
   end
   books.chosen[id] = state.progress
   if books.handlers[1] then
-    require("skillrt.run.books.failed").took_over(books, id)
+    failed.took_over(books, id)
   end
   take_said(books, step, said)
   step.root, step.after = state:begin(step.n, FIELD[step.kind], id), books.finished
@@ -152,7 +155,7 @@ function M.begin(books, step, said, whole)
     resume(books, step, said.from)
   end
   if said.tool_set then
-    require("skillrt.run.books.phased").start(books, step, said)
+    phased.start(books, step, said)
   end
 end
 
@@ -163,10 +166,10 @@ end
 function M.close(books, step, record)
   local newest = M.remove(books, step)
   if books.sub or books.bounds and books.bounds[step.id] then -- there is a limit that its time may count in
-    require("skillrt.run.books.spent").closed(books, step, record.at)
+    spent.closed(books, step, record.at)
   end
   if step.undoes and record.step == step.number then
-    require("skillrt.run.books.failed").undone(books, step, record)
+    failed.undone(books, step, record)
   end
   books.finished = books.finished + 1
   if books.doubtful then
@@ -176,13 +179,151 @@ function M.close(books, step, record)
 end
 
 ---A line was said at a place of a step, once for good.
----@param step skillrt.Step|nil
 ---@param record table
-function M.said(step, record)
-  if step then
-    local place, notes = record.c or "0", M.own(step, "notes")
-    notes[place] = (notes[place] or 0) + 1
+function Step:said(record)
+  local place, notes = record.c or "0", self:own("notes")
+  notes[place] = (notes[place] or 0) + 1
+end
+
+-- ---- what is recorded of its calls, and what of it is forgotten ----
+
+---Times, random numbers and ids that came with a record: a list of those drawn before the first call, or by place.
+---@param step skillrt.Step
+---@param rec table
+function Step.keep_values(step, rec)
+  if rec[1] ~= nil then
+    rec = { ["0"] = rec }
   end
+  local values = step:own("values")
+  for place, drawn in pairs(rec) do
+    local list = values[place] or {}
+    values[place] = table.move(drawn, 1, #drawn, #list + 1, list)
+  end
+end
+
+---A tool's use is over: what it awaited since the result `after` is not asked for again.
+---@param step skillrt.Step
+---@param place string
+---@param after string|nil
+---@return boolean|nil acted
+function Step.forget_below(step, place, after)
+  local order, acted = step.order, nil
+  local last = #order
+  local at = last - 1 -- the last is its own
+  while at > 0 and order[at] ~= after do
+    local one = order[at]
+    if places.is_below(one, place) then
+      local known = step.known[one] -- none: where a round was over
+      acted = acted or known and known.acted
+      step.known[one], order[at] = nil, false
+    end
+    at = at - 1
+  end
+  local to = at
+  for from = at + 1, last do
+    local one = order[from]
+    order[from] = nil
+    if one then
+      to = to + 1
+      order[to] = one
+    end
+  end
+  return acted
+end
+
+-- Takes out what `is_gone` says of all that is kept by place.
+local function without(step, is_gone)
+  local order, kept = step.order, {}
+  for i = 1, #order do
+    local place = order[i]
+    if not is_gone(place) then
+      kept[#kept + 1] = place
+    end
+  end
+  for _, field in ipairs({ "known", "calls", "values", "notes", "rounds", "tools", "blamed" }) do
+    for place in pairs(step[field]) do
+      if is_gone(place) then
+        step[field][place] = nil
+      end
+    end
+  end
+  step.order = kept
+end
+
+-- What is waited for again, whatever is kept: what was given up, as nothing is decided yet, and what is made
+-- of the rest.
+local function is_open_again(step, place)
+  local known = step.known[place] or step.calls[place]
+  return known and (known.canceled or known.pure)
+end
+
+---A further attempt keeps all results but those of the calls that are blamed.
+---@param step skillrt.Step
+---@param from string[]  their places
+---@param loose boolean|nil  a changed script is to be asked anew for all that it awaits, in any order
+function Step.drop(step, from, loose)
+  step.loose = step.loose or loose
+  for _, place in ipairs(from) do
+    for at, known in pairs(step.known) do
+      if known.answered and (at == place or places.is_below(at, place)) then
+        local generations = step:own("generations")
+        generations[at] = (generations[at] or 0) + 1
+      end
+    end
+    without(step, function(at)
+      local open = step.calls[at] -- a wait that comes later is asked for when its turn comes
+      return at == place or places.is_below(at, place) or is_open_again(step, at)
+        or open and not repeats.ACTS[open.kind] and open.kind ~= "run" and places.is_behind(at, place)
+    end)
+  end
+  if step.loose then
+    without(step, function(at)
+      return is_open_again(step, at)
+    end)
+  end
+end
+
+---Forgets all of an attempt: it had no call.
+---@param step skillrt.Step
+function Step.forget(step)
+  step.talks = nil
+  without(step, function()
+    return true
+  end)
+end
+
+---A round of a loop is over: what it awaited is not asked for again.
+---@param step skillrt.Step
+---@param record table
+---@param seq integer|nil
+function Step.round(step, record, seq)
+  local place, rounds, order, known = record.c, step:own("rounds"), step:own("order"), step:own("known")
+  local kept, count = {}, 0
+  for i = #order, 1, -1 do -- what came since the round before, of this loop and beside it
+    local at = order[i]
+    order[i] = nil
+    if at == place and not known[at] then
+      break
+    elseif places.is_below(at, place) then
+      step.acted_in = step.acted_in or known[at] and known[at].acted and place or nil
+      known[at] = nil
+    else
+      count = count + 1
+      kept[count] = at
+    end
+  end
+  for i = count, 1, -1 do
+    order[#order + 1] = kept[i]
+  end
+  order[#order + 1] = place -- others see what follows from here on
+  for _, field in ipairs({ "values", "notes", "rounds" }) do
+    for at in pairs(step[field]) do
+      if places.is_below(at, place) then
+        step[field][at] = nil
+      end
+    end
+  end
+  rounds[place] = { n = record.n, seq = seq, result = not seq and record or nil }
 end
 
 return M

@@ -4,12 +4,11 @@
 -- The same for all modes: limits, ends, errors and a person's retry are decided here. Which step is next
 -- knows the mode, what ends a run ends.lua. Called by policy.lua.
 
-local attempts = require("skillrt.run.steps.attempts")
 local ends_of = require("skillrt.run.ends")
 local single = require("skillrt.base.single")
 
 -- Loaded when a run is being aborted.
-local undo = setmetatable({}, { __index = function(_, key) return require("skillrt.run.steps.undo")[key] end })
+local undo = setmetatable({}, { __index = function(_, key) return require("skillrt.run.step.undo")[key] end })
 
 ---@class skillrt.Scheduler
 ---@field queue skillrt.Action[]  those that were named; from `head` on they have not begun
@@ -36,15 +35,6 @@ function Scheduler.new(run, journal, steps, mode)
     queue = NONE,
     head = 1,
   })
-end
-
--- A phase that cannot run: an error of its own, without an attempt (F21).
-local function refuse(self, phase, why)
-  local step = self.steps:start(phase)
-  local entry = { t = "fail", step = step.number, attempt = 1, class = "permanent" }
-  entry.message = ("%s: %s"):format(phase.id, why)
-  assert(self.journal:emit(attempts.follow(self.run, phase, entry, step)))
-  self.mode:finished(phase)
 end
 
 -- Begins named steps while there is room, and keeps the others; what ends the run instead, if anything does.
@@ -86,7 +76,8 @@ local function carry_out(self, decision, what, why, message)
   if decision == "skip" then
     assert(self.journal:emit({ t = "skip", phase = what.id, why = why }))
   elseif decision == "refuse" then
-    refuse(self, what, why)
+    local failure = { class = "permanent", message = ("%s: %s"):format(what.id, why) }
+    self.steps:fail(self.steps:start(what), what, failure) -- it cannot run: an error of its own (F21)
   elseif decision == "round" then
     assert(self.journal:emit(what))
   elseif decision == "loop" then

@@ -1,4 +1,4 @@
--- run/inbox/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
+-- run/turn/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
 -- came, between the times that were due before and after them.
 --
 -- Recorded first, then acted on; a file goes only when its record is durable. Knows policy, inbox, questions
@@ -16,15 +16,28 @@ local function session()
   return require("skillrt.run.call.kind.session")
 end
 
-local M = {}
+---@class skillrt.Arrivals
+---@field policy skillrt.Policy
+---@field handed table[]|nil   what a host, or whoever resumed the run, gave
+---@field has_come boolean     something is there, or may be
+---@field deaf boolean         the inbox cannot be watched
+---@field unread integer       how often in a row it could not be read
+---@field again_at integer|nil  of steady.lua: when it is looked at again therefore
+local Arrivals = {}
+Arrivals.__index = Arrivals
+
+---@param policy skillrt.Policy
+---@return skillrt.Arrivals
+function Arrivals.new(policy)
+  return setmetatable({ policy = policy, has_come = false, deaf = false, unread = 0 }, Arrivals)
+end
 
 -- Until the inbox is looked at again where it could not be read, and how often that is tried.
 local AGAIN_MS <const>, MOST_UNREAD <const> = 100, 100
 
 -- It is told why, and put aside.
 local function refuse(policy, what, why)
-  local text = what.file and ("inbox/%s: %s"):format(what.file, why) or why
-  assert(policy:emit({ t = "note", text = policy.steps.printable(what.problem or text) }))
+  policy.journal:note(what.problem or what.file and ("inbox/%s: %s"):format(what.file, why) or why)
   if what.file then
     policy.inbox:refuse(what.file)
   end
@@ -67,18 +80,16 @@ local function take(policy, what)
 end
 
 ---Takes what has come.
----@param policy skillrt.Policy
----@param ring fun(policy: skillrt.Policy, upto: integer)  lets ring what was due until then
-function M.take(policy, ring)
-  local now, list = policy.run.core.wall_ms(), {}
-  local handed = policy.handed or {}
-  policy.handed, policy.has_arrived = nil, false
+function Arrivals:take()
+  local policy = self.policy
+  local now, list, handed = policy.run.core.wall_ms(), {}, self.handed or {}
+  self.handed, self.has_come, self.again_at = nil, false, nil
   if policy.inbox then
     local whole
     list, whole = policy.inbox:look(now)
-    policy.unread = not whole and (policy.unread or 0) + 1 or nil
-    if not whole and policy.unread <= MOST_UNREAD then -- no descriptors now: it lies there
-      policy.has_arrived, policy.resting = true, steady.now() + AGAIN_MS
+    self.unread = not whole and self.unread + 1 or 0
+    if not whole and self.unread <= MOST_UNREAD then -- no descriptors now: it lies there
+      self.has_come, self.again_at = true, steady.now() + AGAIN_MS
     end
   end
   local answered = {}
@@ -88,7 +99,7 @@ function M.take(policy, ring)
     answered[what.question or 0] = true
   end
   for _, what in ipairs(list) do
-    ring(policy, steady.at(policy.run, what.came or now))
+    policy:ring(steady.at(policy.run, what.came or now))
     if what.file and answered[what.question] then
       refuse(policy, what, "whoever resumed the run gave another answer")
     else
@@ -98,7 +109,7 @@ function M.take(policy, ring)
 end
 
 -- What a host gave: an answer or an event as JSON, of the same form as a file of the inbox.
-local function hand_over(policy, bytes)
+local function hand_over(self, bytes)
   local entry, why = json.decode(bytes)
   local what
   if type(entry) ~= "table" then
@@ -109,24 +120,23 @@ local function hand_over(policy, bytes)
     what = { question = entry.question, value = entry.answer, nonce = entry.nonce,
       approval = entry.approval, arrival = entry.id }
   end
-  policy.handed = policy.handed or {}
-  table.insert(policy.handed, what)
-  policy.has_arrived, policy.calls.used = true, true
+  self.handed = self.handed or {}
+  table.insert(self.handed, what)
+  self.has_come = true
 end
 
 ---Something came: it is looked at with the next choice.
----@param policy skillrt.Policy
 ---@param source string
 ---@param bytes string
-function M.noticed(policy, source, bytes)
+function Arrivals:noticed(source, bytes)
+  local policy = self.policy
   if source == "inbox" then
-    policy.has_arrived, policy.calls.used = true, true
+    self.has_come = true
   elseif source == "deaf" then
-    policy.deaf = true
-    local text = policy.steps.printable(bytes .. "; what is put there is taken by a resume")
-    assert(policy:emit({ t = "note", text = text }))
+    self.deaf = true
+    policy.journal:note(bytes .. "; what is put there is taken by a resume")
   elseif source == "answer" or source == "event" then
-    hand_over(policy, bytes)
+    hand_over(self, bytes)
   elseif source:find("^started:") then
     programs.started(policy, math.tointeger(tonumber(source:sub(9))), bytes)
   elseif source:find("^session:") then
@@ -138,4 +148,4 @@ function M.noticed(policy, source, bytes)
   end
 end
 
-return M
+return Arrivals

@@ -1,0 +1,560 @@
+-- run/step/steps.lua: steps from their start to their end: who performs them, what they gave, and what follows where
+-- that is a failure.
+--
+-- A step's function runs in a worker coroutine; it has an execution (run/branch/execution.lua) from its first wait on.
+-- A further attempt makes the call anew that is blamed; whether it may, says repeats.lua. Knows actions, agents and
+-- outcomes; which step is next knows the mode. Called by policy.lua and the scheduler, one for each scope of a run.
+
+local context = require("skillrt.run.ctx")
+local core = require("skillrt.core")
+local drawn = require("skillrt.base.drawn")
+local draws = require("skillrt.run.branch.draws")
+local execution_of = require("skillrt.run.branch.execution")
+local fatal = require("skillrt.base.fatal")
+local json = require("skillrt.base.json")
+local on_error = require("skillrt.skill.on_error")
+local outcome = require("skillrt.run.outcome")
+local output_files = require("skillrt.run.output_files")
+local record = require("skillrt.base.record")
+local repeats = require("skillrt.mode.repeats")
+local retry = require("skillrt.skill.retry")
+local returned = require("skillrt.agent.returned")
+local single = require("skillrt.base.single")
+local steady = require("skillrt.run.steady")
+local task_of = require("skillrt.run.task")
+
+local printable, wall_ms = record.printable, core.wall_ms
+local WAIT, OVER = execution_of.WAIT, execution_of.OVER
+local resume = coroutine.resume -- the one that can be interrupted (limits.c): core is loaded
+
+---@class skillrt.Steps
+---@field run table
+---@field journal skillrt.Journal
+---@field calls skillrt.Calls
+---@field sub skillrt.Sub|nil  of which scope (subs.lua); nil: of the run itself
+---@field top skillrt.Steps    the run's own
+---@field verdict table|false  of the run's own: { status, reason, message }: a step ends the run, whatever is next
+---@field dropped string[]|nil  of the run's own: what was forgotten as changes were accepted
+---@field performing integer[]  engine's numbers of functions to be performed once their start is durable
+local Steps = {}
+
+---@param run table
+---@param journal skillrt.Journal
+---@param calls skillrt.Calls
+---@param numbers table
+---@param mode table
+---@param sub skillrt.Sub|nil   the sub-run whose steps they are
+---@param top skillrt.Steps|nil  of it: the run's own
+---@return skillrt.Steps
+function Steps.new(run, journal, calls, numbers, mode, sub, top)
+  local self = single.of(Steps, {
+    run = run,
+    books = run.books,
+    journal = journal,
+    calls = calls,
+    numbers = numbers,
+    mode = mode,
+    iterations = mode.iterations,
+    root = run.books.state.root, -- the same table all the time
+    limits = run.limits,
+    performing = top and top.performing or {},
+    idle = {},
+    sub = sub or false, -- what is asked with each step is there, also where the answer is no
+    is_phased = run.skill.tool_sets or run.skill.kept or false,
+    verdict = false,
+  })
+  self.top = top or self
+  self.numbered = self.top.books -- steps of all scopes are numbered through
+  self.face = context.face(run, self)
+  run.next_key = function(step)
+    local execution = self:execution_of(step)
+    local branch = execution:current() or execution.main
+    return calls:key_of(step, branch.prefix .. (branch.position + 1))
+  end
+  return self
+end
+
+-- ---- starting ----
+
+---A step's action or phase.
+---@param step skillrt.Step
+---@return skillrt.Action
+function Steps:definition_of(step)
+  local definition = step.definition
+  if not definition then -- of a step taken up from the journal
+    definition = self.mode:find(step.id) or step.undoes and require("skillrt.run.step.undo").definition(self, step.id)
+    step.definition = definition
+  end
+  return definition
+end
+
+---An action or phase was chosen. Its start is recorded with what comes next of it.
+---@param definition skillrt.Action
+---@param said table|nil  what its `start` says besides: same, print, edge, why, undo, plan
+---@return skillrt.Step
+function Steps:start(definition, said)
+  local kind, id, number = definition.kind, definition.id, self.numbered.last_step + 1
+  if self.books.held then
+    local resumed, asked_anew = repeats.resumed(self.books, definition)
+    if resumed then
+      said, number = said or {}, resumed
+      said.from = json.array(asked_anew)
+    end
+  end
+  local step = { number = number, id = id, kind = kind, started_at = wall_ms(), definition = definition,
+    n = self.root.iteration_count + (self.iterations[kind] or 0), home = self,
+    thread = false, root = false, after = 0 } -- there is room for them
+  if self.is_phased then
+    said = said or {}
+    require("skillrt.run.phased").start(self.run, definition, said)
+  end
+  self.journal:begin(step, said)
+  if definition.limits then
+    self.run.limits:began(step)
+  end
+  return step
+end
+
+---Lets a step be performed: a function of the script once what was recorded before is durable, an agent
+---at once, as it does nothing but call.
+---@param step skillrt.Step
+function Steps:go(step)
+  local definition = step.definition or self:definition_of(step)
+  if self.top.run.phase == "opening" and next(step.known) then
+    return self:perform_again(step)
+  elseif definition.run or definition.each or definition.protocol or self:is_script(definition.agent) then
+    local performing = self.performing
+    performing[#performing + 1] = self.numbers:next(step)
+  else
+    self:perform(step)
+  end
+end
+
+---Whether a function of the script performs what this agent is asked.
+---@param name string|nil
+---@return boolean|nil
+function Steps:is_script(name)
+  return name and self.run.skill.agents[name].is_script
+end
+
+-- An agent's step, or one that only ends the run.
+function Steps:by_agent(step, definition, name)
+  local agent = self.run.skill.agents[name]
+  if not agent then
+    return function() end
+  end
+  return function(_, ctx, item, index)
+    local request = { item = item, index = index, repair = rawget(ctx, "repair") }
+    local given, message, class = agent:perform(ctx, task_of.new(self.run, step, definition, request))
+    if given and given.concerns then
+      return require("skillrt.run.people").concerned(ctx, step, definition, given)
+    end
+    return given, message, class
+  end
+end
+
+-- The function that performs a step which is no function alone: an agent's, or for each item of a list.
+local function performer(self, step, definition)
+  local perform = definition.run or self:by_agent(step, definition, definition.agent)
+  local gives_outcome = definition.agent ~= nil
+  if definition.each then
+    perform, gives_outcome = require("skillrt.run.step.each").over(step, definition, perform), true
+  end
+  if definition.protocol then
+    return require("skillrt.run.step.lifecycle").over(self, step, definition, perform, gives_outcome)
+  end
+  return perform
+end
+
+---Performs a step from its beginning: what is recorded of it is given back to it.
+---@param step skillrt.Step
+function Steps:perform(step)
+  if self.sub and self.sub.state == "canceling" then
+    return -- nobody waits for it any more
+  end
+  local definition = step.definition or self:definition_of(step)
+  local perform, thread, ctx = definition.run, execution_of.worker(self.idle), nil
+  if not perform or definition.each or definition.protocol then
+    perform, ctx = performer(self, step, definition), context.new(self.face, step)
+  elseif definition.takes_ctx then
+    ctx = context.new(self.face, step)
+  end
+  if step.thread then -- nothing is left of the attempt before, or of the replay
+    step.execution, step.context, step.context_log = nil, nil, nil
+    draws.begin(step)
+  end
+  self.limits:allow(definition)
+  self.journal:show()
+  local drawing = drawn.step
+  step.thread, drawn.step = thread, step
+  local ok, first, a, b, c = resume(thread, perform, step.root, ctx)
+  drawn.step = drawing
+  return self:after(step, ok, first, a, b, c)
+end
+
+---The branches of a step, from its first wait on.
+---@param step skillrt.Step
+---@return skillrt.Execution
+function Steps:execution_of(step)
+  local execution = step.execution
+  if not execution then
+    execution = execution_of.new(step, self.calls, self.idle)
+    step.execution = execution
+    execution.main = execution:branch(step.thread, "", nil, function(_, ok, a, b, c)
+      self:over(step, ok, a, b, c)
+    end)
+    execution.now = execution.main
+  end
+  return execution
+end
+
+-- The function's first stretch is over: it ended, or it waits.
+function Steps:after(step, ok, first, a, b, c)
+  local execution = step.execution
+  if ok and first == WAIT then
+    execution:replay()
+    return self:look(step)
+  elseif ok and first == OVER then
+    self.idle[#self.idle + 1] = step.thread
+  elseif ok then
+    ok, a = false, step.id .. ": run yielded; to wait, call ctx.await(request)"
+  else
+    fatal.pass_on(first) -- at once: no call of it may be waited for first
+    a = first
+  end
+  if not execution then
+    if next(step.known) == nil and next(step.calls) == nil then
+      return self:finish(step, ok, a, b, c)
+    end
+    execution = self:execution_of(step) -- it awaits nothing now
+  end
+  execution.by_thread[step.thread] = nil -- it performs nothing of this step any more
+  self:over(step, ok, a, b, c)
+  if not execution.ended then
+    execution:replay() -- of what it began and did not wait for, calls may be out
+  end
+  return self:look(step)
+end
+
+-- Changes are accepted: what was recorded from a place on is forgotten, and the step is performed anew.
+local function drop(self, step, diverged)
+  local top = self.top
+  top.dropped = top.dropped or {}
+  local text = "step %d (%s), call %s: it was %s, and is %s now; forgotten: %s"
+  table.insert(top.dropped, text:format(step.number, step.id, diverged.place, diverged.before, diverged.now,
+    table.concat(repeats.forgotten(step, diverged.place), ", ")))
+  assert(self.journal:emit({ t = "drop", step = step.number, from = { diverged.place } }))
+  return self:perform(step)
+end
+
+---Whether a step asked for something else than before: then it is refused, or, where changes are accepted, it forgets
+---what it was given, and resumes from there.
+---@param step skillrt.Step
+function Steps:look(step)
+  local execution = step.execution
+  local diverged = execution and execution.diverged
+  if not diverged then
+    return
+  end
+  execution.diverged = nil
+  execution:close()
+  if diverged.before == diverged.now then -- its arguments, input, headers or method are not what they were
+    diverged.now = "another " .. diverged.now
+  end
+  if self.top.run.phase == "opening" and self.run.accept_changes then
+    return drop(self, step, diverged)
+  end
+  local text = ("%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"):format(self.run.work_dir,
+    step.number, step.id, diverged.place, diverged.before, diverged.now)
+  if self.top.run.phase == "opening" then
+    error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)
+  end
+  self:fail(step, self:definition_of(step), { class = "permanent", message = text })
+end
+
+-- A step is over: of a scope's own, the scope is asked what is next.
+function Steps:ended(definition)
+  self.mode:finished(definition)
+  if definition.limits then
+    self.run.limits:closed(definition.id)
+  end
+  if self.sub then
+    self.sub:touch()
+  end
+end
+
+---Goes on with a step after one of its calls was over.
+---@param step skillrt.Step
+function Steps:go_on(step)
+  self.limits:allow(self:definition_of(step))
+  step.execution:advance()
+  return self:look(step)
+end
+
+-- ---- ending ----
+
+---The step's function has ended; so does the step when no call of it is out.
+function Steps:over(step, ok, a, b, c)
+  local execution = step.execution
+  execution:drain(execution.main, function()
+    execution.drained = nil
+    execution:close()
+    if execution:is_used_up() then
+      self:finish(step, ok, a, b, c)
+    end
+  end)
+end
+
+-- What a function raised, as a failure.
+local function raised(step, problem)
+  local _, message, class, call, is_meant = returned.raised(step.id, problem)
+  local failure = { message = message, class = class, blame = type(call) == "string" and call or nil,
+    raised = not is_meant or nil }
+  if not is_meant then
+    failure.traceback = debug.traceback(step.thread, failure.message)
+  end
+  coroutine.close(step.thread) -- its to-be-closed variables are closed now
+  return failure
+end
+
+-- What a step's function gave: updates, and words besides; or a failure. A function of the script's gives updates or
+-- nothing, as most do; an agent gives an outcome.
+---@return table|nil updates
+---@return table|nil words
+---@return table|nil failure
+local function meaning(step, definition, ok, a, b, c)
+  local words
+  if not ok then
+    return nil, nil, raised(step, a)
+  end
+  if definition.agent or definition.each or definition.protocol then
+    words = a
+  elseif b ~= nil or c ~= nil or (a ~= nil and type(a) ~= "table") or step.kind == "phase" then
+    words, b, c = returned.outcome(step.kind, step.id .. ": run", a, b, c)
+  else
+    return a
+  end
+  if b ~= nil and words == nil then
+    return nil, nil, type(b) == "table" and b or { message = b, class = c or "permanent" }
+  end
+  return words and words.updates, words
+end
+
+---What the step's function gave becomes its end, or a failure.
+function Steps:finish(step, ok, a, b, c)
+  local definition = step.definition
+  local updates, words, failure = meaning(step, definition, ok, a, b, c)
+  if failure then
+    return self:fail(step, definition, failure)
+  end
+  local entry, unfit = outcome.record(self.run, step, definition, updates, words)
+  if not entry and unfit.here then
+    self:ends_run("paused", "output_failed", unfit.message) -- the step stays open: a resume writes again what it gave
+    return
+  elseif not entry then
+    return self:fail(step, definition, unfit)
+  end
+  draws.with_fresh(self.journal, step, entry)
+  entry.keep = definition.resumable and true or nil
+  local written, message = self.journal:emit(entry, words and not definition.undo and words.ours)
+  if not written then
+    return self:fail(step, definition, {
+      class = outcome.unusable(step),
+      message = ("%s: the result cannot be kept: %s"):format(step.id, message),
+    })
+  end
+  if definition.undo and not entry.partial then
+    assert(self.journal:emit({ t = "undoable", sub = self.books.sub, step = step.number, id = step.id,
+      set = entry.set }))
+  end
+  self:ended(definition)
+end
+
+---A step ends the run, whatever is next; the first one counts.
+---@param status string
+---@param reason string
+---@param message string|nil
+function Steps:ends_run(status, reason, message)
+  local top = self.top
+  top.verdict = top.verdict or { status, reason, message }
+end
+
+-- ---- failing ----
+
+-- The place of the call that a failure blames: the one it names; the one whose failure it passes on; of an agent, and
+-- where another attempt may help, the last one. An error that was raised and blames none is a slip of the code.
+local function put_down(execution, definition, failure)
+  local main = failure.seen or execution and execution.main
+  local of_call = main and main.failed
+  local passed_on = of_call and (of_call.message == failure.message
+    or failure.raised and of_call.message ~= "" and failure.message:find(of_call.message, 1, true) ~= nil)
+  local is_slip = failure.raised and not failure.blame and not (passed_on and not of_call.is_slip)
+    or passed_on and of_call.is_slip
+  local blame = failure.blame or passed_on and of_call.blame
+  if not blame and main and not is_slip and (definition.agent or retry.CLASSES[failure.class]
+    or of_call and of_call.blame == main.last) then
+    blame = main.last
+  end
+  if passed_on and failure.raised and not is_slip then
+    failure.class = of_call.class
+  end
+  return blame, is_slip or nil
+end
+
+-- When the next attempt begins; nil: there is none. The second value says why not.
+local function next_attempt(run, step, definition, failure, blame)
+  local known = blame and step.known[blame]
+  if known and known.own then
+    return nil -- the call has been retried by its own policy
+  end
+  local settings = setmetatable({
+    max_retries = definition.max_retries or run.skill.limits.max_retries,
+  }, { __index = run.skill.retry })
+  if failure.is_slip or run.limits:reached_by(definition.id, failure) then
+    return nil
+  end
+  local attempt = step.attempt - (step.since or 0)
+  local delay = retry.delay(settings, attempt, failure.class, failure.retry_after_ms, run.core.random)
+  local why = delay and repeats.obstacle(step, blame)
+  if why then
+    return nil, why
+  end
+  return delay
+end
+
+-- What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
+-- (`over`); and whether it counts for the run's max_errors (`free`: it does not). Where the code itself failed, and
+-- nothing says what follows, the step stays open until a person has fixed it (`over` is "script").
+local function follow(run, definition, entry, step, is_slip)
+  local class = entry.class
+  local word = on_error.word(definition, class)
+  if not is_slip and run.limits:reached_by(definition.id, entry) then
+    entry.over, entry.circuit = "circuit", true
+    return entry
+  end
+  if run.skill.machine and require("skillrt.run.moves").failed(run, definition, entry) then
+    return entry -- its class says where that leads
+  end
+  local goes_on = word and word ~= "fail" or definition.is_undo
+    or step.kind == "phase" and run.skill.on_error == "continue"
+  if is_slip and not goes_on then
+    entry.over, entry.move = "script", nil
+    return entry
+  end
+  if word then
+    entry.free = on_error.is_free(definition, class) or nil
+    if run.limits:may_fail_again(definition, class) and not is_slip
+      and not repeats.barred_by(definition, step) then
+      entry.again = true
+    else
+      entry.over = word
+      entry.degraded = definition.optional and word == definition.alternative or nil
+    end
+  end
+  return entry
+end
+
+---An attempt of a step failed.
+---@param step skillrt.Step
+---@param definition skillrt.Action
+---@param failure table  { class, message, traceback, blame, retry_after_ms }
+function Steps:fail(step, definition, failure)
+  local execution = step.execution
+  local blame
+  blame, failure.is_slip = put_down(execution, definition, failure)
+  if failure.class == "skipped" then
+    assert(self.journal:emit({ t = "skip", step = step.number, why = printable(failure.message) }))
+    return self:ended(definition)
+  end
+  if execution and blame == execution.main.last then
+    failure.retry_after_ms = failure.retry_after_ms or execution.main.retry_after_ms
+  end
+  local delay, why = next_attempt(self.run, step, definition, failure, blame)
+  local message = why and ("%s (%s)"):format(failure.message, why) or failure.message
+  local unwritten = output_files.put_aside(self.run, definition)
+  if unwritten then
+    self:ends_run("paused", "output_failed", unwritten)
+  end
+  local entry = draws.with_fresh(self.journal, step, {
+    t = "fail",
+    step = step.number,
+    attempt = step.attempt,
+    class = failure.class,
+    message = printable(message),
+    traceback = failure.traceback and printable(failure.traceback),
+    retry = delay and math.ceil(delay) or nil,
+    blame = blame,
+  })
+  if not delay then
+    follow(self.run, definition, entry, step, failure.is_slip)
+  end
+  assert(self.journal:emit(entry))
+  if delay then
+    self.calls:ring(steady.at(self.run, step.retry_at), step)
+  elseif entry.over == "script" then
+    self:ends_run("paused", "script_error", entry.message)
+  else
+    self:ended(definition)
+  end
+end
+
+-- Changes are accepted: what was made of recorded results alone is made anew, by the changed script. What it asks for
+-- then is compared with what was recorded when it asks.
+local function loosen(self, step)
+  for _, known in pairs(step.known) do
+    if known.pure then
+      assert(self.journal:emit({ t = "drop", step = step.number, from = json.array({}), loose = true }))
+      return
+    end
+  end
+end
+
+---Performs a step with what is recorded of it; what may leave leaves with the first batch.
+---@param step skillrt.Step
+function Steps:perform_again(step)
+  local from = repeats.without_result(step)
+  if from[1] then -- what is made of their answers is another call than before
+    assert(self.journal:emit({ t = "drop", step = step.number, from = from, loose = true }))
+  end
+  if (self.run.accept_changes or self.run.fixed) and not step.loose then
+    loosen(self, step)
+  end
+  self:perform(step)
+end
+
+---Takes up the steps that were under way when the run stopped.
+function Steps:take_up()
+  local numbers = {}
+  for number, step in pairs(self.books.steps) do
+    if step.sub == self.books.sub then
+      numbers[#numbers + 1], step.home = number, self
+    end
+  end
+  table.sort(numbers)
+  for _, number in ipairs(numbers) do
+    local step = self.books.steps[number]
+    if not self:definition_of(step) then
+      assert(self.journal:emit({ t = "skip", step = number, why = "its definition is no longer part of the skill" }))
+    elseif self.books.abort and not step.undoes then
+      local entry = { t = "undoable", sub = self.books.sub, step = number, id = step.id, cleanup = true }
+      assert(self.journal:emit({ t = "skip", step = number, why = "the run is being aborted" }))
+      assert(not self:definition_of(step).cleanup or self.journal:emit(entry)) -- a step of its own does it
+    elseif step.retry_at then -- never longer than it was to be, though the clock was put back
+      self.calls:ring(steady.at(self.run, step.retry_at, step.failures[#step.failures].retry), step)
+    elseif next(step.known) or next(step.calls) or next(step.rounds) then
+      self:perform_again(step)
+    else
+      self:go(step)
+    end
+  end
+end
+
+---The wait before an attempt is over.
+---@param step skillrt.Step
+function Steps:rang(step)
+  if self.books.steps[step.number] == step then
+    self:go(step)
+  end
+end
+
+return Steps

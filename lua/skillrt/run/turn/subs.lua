@@ -1,0 +1,397 @@
+-- run/turn/subs.lua: skills that are run by a step of another (ctx.run): scopes of one run, each with a mode, steps
+-- and ends of its own over the same journal, engine and calls (docs/steps.md, "Sub-runs").
+--
+-- Opens a scope when its call begins, asks the scopes in which something ended what is next, and ends their calls.
+-- Knows calls, steps and modes; what a path holds knows skill.open, which the doors set. Called by policy.lua.
+
+local choices = require("skillrt.skill.choices")
+local core = require("skillrt.core")
+local drawn = require("skillrt.base.drawn")
+local files = require("skillrt.base.files")
+local http = require("skillrt.run.runner.http")
+local json = require("skillrt.base.json")
+local limits_of = require("skillrt.run.limits")
+local prepare = require("skillrt.run.runner.prepare")
+local questions = require("skillrt.run.questions")
+local resume = require("skillrt.run.resume")
+local scheduler = require("skillrt.run.turn.scheduler")
+local skill_of = require("skillrt.skill")
+local state = require("skillrt.skill.state")
+local steps_of = require("skillrt.run.step.steps")
+
+-- How deep scopes may nest.
+local DEPTH <const> = 8
+
+-- The state of a sub-run:
+--
+--   from             when                                                          to
+--   going, paused    it is asked what is next, and cannot go on by itself          paused
+--   paused           it is asked again, as something ended in it                   going
+--   going, paused    nobody waits for it: nothing begins in it                     canceling
+--   any but over     its call is over                                              over
+---@class skillrt.Sub
+---@field state "going"|"paused"|"canceling"|"over"
+---@field id string
+---@field subs skillrt.Subs
+---@field call skillrt.Call   that waits for it
+---@field depth integer
+---@field run skillrt.Run
+---@field steps skillrt.Steps
+---@field scheduler skillrt.Scheduler
+---@field reason string|nil   paused: why
+---@field message string|nil
+---@field is_touched boolean  something ended in it, and it was not asked since
+---@field left integer        canceling: steps with calls that are not over
+local Sub = {}
+Sub.__index = Sub
+
+---@class skillrt.Subs
+---@field policy skillrt.Policy
+---@field by_id table<string, skillrt.Sub>  those under way: calls.scopes
+---@field touched skillrt.Sub[]
+local Subs = {}
+Subs.__index = Subs
+
+---@param policy skillrt.Policy
+---@return skillrt.Subs
+function Subs.new(policy)
+  return setmetatable({ policy = policy, by_id = policy.calls.scopes, touched = {} }, Subs)
+end
+
+-- ---- opening ----
+
+local function depth_of(step)
+  return step.home.sub and step.home.sub.depth or 0
+end
+
+-- The skill that a call names: given, or loaded from its path as it was when the scope began.
+local function skill_for(policy, call, known)
+  local given = call.request.skill
+  if type(given) ~= "string" then
+    return given
+  elseif not skill_of.open then
+    return nil, given .. ": this program cannot load skills from paths; give ctx.run a skill"
+  end
+  local before = drawn.loading
+  local _ <close> = setmetatable({}, { __close = function() drawn.loading = before end })
+  local skill, message = skill_of.open(files.join(call.step.home.run.skill.dir, given), {
+    agent = policy.session.agent,
+    drawn = known and known.drawn,
+  })
+  if skill and not skill_of.is(skill) then
+    return nil, given .. ": ran its skill itself; a script for ctx.run must return the skill"
+  end
+  return skill, message
+end
+
+-- The skill made ready for the run, as a run's own is; or nil and why not.
+local function prepared_for(policy, call, known)
+  if depth_of(call.step) >= DEPTH then
+    return nil, ("%s: sub-runs are nested %d deep already"):format(call.to, DEPTH)
+  end
+  local skill, message = skill_for(policy, call, known)
+  if not skill then
+    return nil, message
+  end
+  local own = policy.run.skill
+  local prepared, pins, prompts = prepare.skill(skill, { durability = own.durability, context = own.context })
+  if not prepared then
+    return nil, pins
+  elseif policy.run.world then
+    policy.run.world:dress(prepared)
+  end
+  local _, missing = http.module(prepared)
+  if missing then
+    return nil, missing
+  end
+  if prepared.inputs and not known then
+    local input
+    input, message = require("skillrt.skill.inputs").take(prepared, call.request.input)
+    if not input then
+      return nil, message
+    end
+    call.request.input = input
+  end
+  return prepared, pins, prompts
+end
+
+-- A journal whose records belong to a scope where they belong to no step that does.
+local function journal_for(journal, id)
+  return setmetatable({
+    begin = function(_, step, said)
+      journal:begin(step, said, id)
+    end,
+    emit = function(_, entry, ours)
+      entry.sub = not entry.step and id or nil
+      return journal:emit(entry, ours)
+    end,
+  }, { __index = journal })
+end
+
+-- What the scope of a call is called.
+local function id_of(call)
+  local step = call.step
+  local generation = step.generations[call.place]
+  return ("%d.%s%s"):format(step.number, call.place, generation and ("-%d"):format(generation + 1) or "")
+end
+
+-- A scope begins: its first records.
+local function begin(policy, call, id, skill, pins)
+  local input = call.request.input
+  policy.calls:emit(call, { t = "call", kind = "run", to = call.to, digest = call.digest, idem = true, sub = id })
+  assert(policy:emit({
+    t = "run",
+    sub = id,
+    step = call.step.number,
+    run = policy.books.run_id,
+    skill = skill.name,
+    version = skill.version,
+    mode = skill.mode,
+    move = skill.machine and skill.machine.begins,
+    input = input,
+    state = skill.state,
+    pins = pins,
+    choices = choices.of(skill),
+    drawn = skill.loaded and skill.loaded.drawn,
+    context = skill.context,
+  }))
+  if skill.contexts or input.references then
+    require("skillrt.run.contexts").load(policy, skill, id, { references = input.references,
+      context = call.step.home.run.books.state.root.context })
+  end
+end
+
+-- A skill whose files changed is not resumed, as the run's own is not.
+local function check_pins(policy, id, books, pins, skill)
+  local fresh = resume.take_helpers(books.pins, pins, skill)
+  if fresh then
+    assert(policy:emit({ t = "pin", sub = id, pins = fresh }))
+  end
+  local changed = resume.changed_files(books.pins, pins)
+  if #changed == 0 then
+    return
+  elseif not policy.session.accept_changes then
+    local text = "%s: of the sub-run %s (%s) changed since it began: %s; go on with them by --accept-changes"
+    error({
+      message = text:format(policy.run.work_dir, id, books.skill, table.concat(changed, ", ")),
+      code = "changed",
+    }, 0)
+  end
+  assert(policy:emit({ t = "accept", sub = id, pins = pins, changed = changed, choices = choices.of(skill) }))
+end
+
+-- A scope whose books are there.
+local function made(self, call, id, skill, prompts)
+  local policy = self.policy
+  local books, root, folder = policy.books.subs[id], policy.run, "sub/" .. id:gsub("/", "%%2F")
+  local run = {
+    skill = skill,
+    books = books,
+    prompts = prompts,
+    args = root.args,
+    core = core,
+    keeps_nothing = root.keeps_nothing,
+    elsewhere = root.elsewhere,
+    shift = root.shift,
+    accept_changes = root.accept_changes,
+    work_dir = files.join(root.work_dir, folder),
+    recorded_in = root.recorded_in and files.join(root.recorded_in, folder),
+    input_dir = books.input.dir and files.join(policy.books.cwd or files.current(), books.input.dir) or root.input_dir,
+  }
+  if not run.keeps_nothing then
+    local ok, why, cause = files.make_folders(run.work_dir)
+    if not ok then -- as any record that finds no room: the run pauses
+      error({ message = why, code = cause == "system" and "store" or cause }, 0)
+    end
+  end
+  local sub = setmetatable({ state = "going", id = id, subs = self, call = call, depth = depth_of(call.step) + 1,
+    run = run, is_touched = false, left = 0 }, Sub)
+  local journal, mode = journal_for(policy.journal, id), policy.make_mode(run)
+  run.limits = limits_of.new(run, call)
+  sub.steps = steps_of.new(run, journal, policy.calls, policy.numbers, mode, sub, policy.steps)
+  sub.scheduler = scheduler.new(run, journal, sub.steps, mode)
+  self.by_id[id] = sub
+  return sub
+end
+
+-- A call whose scope has begun, or begins now.
+local function open(self, call)
+  local policy, recorded = self.policy, call:open()
+  local id = recorded and recorded.sub or id_of(call)
+  local books = recorded and policy.books.subs[id]
+  local skill, pins, prompts = prepared_for(policy, call, books)
+  if not skill and recorded then
+    error({ message = ("%s: of its sub-run %s: %s"):format(policy.run.work_dir, id, pins), code = "changed" }, 0)
+  elseif not skill then
+    policy.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
+    call.step.home:go_on(call.step)
+    return
+  elseif recorded then
+    check_pins(policy, id, books, pins, skill)
+  else
+    begin(policy, call, id, skill, pins)
+  end
+  local sub = made(self, call, id, skill, prompts)
+  if recorded then
+    sub.steps:take_up()
+  end
+  if call.branch.dead then
+    sub:cancel()
+  end
+  sub:touch()
+end
+
+---Opens the scopes of calls that have begun; those that were under way are taken up as they were.
+function Subs:open()
+  local calls = self.policy.calls
+  while calls.opening[1] do
+    local opening = calls.opening
+    calls.opening = {}
+    for _, call in ipairs(opening) do
+      if call:is_awaited() then
+        open(self, call)
+      end
+    end
+  end
+end
+
+---Something ended in it: it is asked what is next.
+function Sub:touch()
+  if not self.is_touched then
+    self.is_touched = true
+    table.insert(self.subs.touched, self)
+  end
+end
+
+-- ---- ending ----
+
+---Nobody waits for it any more: nothing begins in it, what may be given up is.
+function Sub:cancel()
+  if self.state == "canceling" then
+    return
+  end
+  self.state = "canceling"
+  for _, step in pairs(self.subs.policy.books.steps) do
+    local execution = step.sub == self.id and step.execution
+    if execution and not execution.ended then
+      execution:stop_branches(function() return true end)
+      if next(execution.calls) == nil then
+        execution:close()
+      else
+        self.left = self.left + 1
+        execution.drained = function()
+          execution.drained = nil
+          execution:close()
+          self.left = self.left - 1
+          self:touch()
+        end
+      end
+    end
+  end
+  self:touch()
+end
+
+-- What a function is given of a sub-run: what is its own of the state.
+local function result_of(sub, status, reason, message)
+  local books = sub.run.books
+  local root, own = books.state.root, {}
+  for key, value in pairs(root) do
+    if not state.is_reserved(key) then
+      own[key] = state.copy(value)
+    end
+  end
+  return {
+    status = status,
+    reason = reason,
+    message = message,
+    state = own,
+    changes = state.diff(sub.run.skill.state or {}, own),
+    suggestions = json.is_array(own.suggestions) and state.copy(own.suggestions) or json.array({}),
+    outputs = state.copy(root.outputs),
+    steps = books.finished,
+    work_dir = sub.run.work_dir,
+  }
+end
+
+-- The scope is over: so is its call.
+local function finish(self, sub, entry)
+  local call = sub.call
+  sub.state, self.by_id[sub.id] = "over", nil
+  self.policy.calls:settle(call, entry)
+  if not call.execution.ended then
+    call.step.home:go_on(call.step)
+  end
+end
+
+-- The last record of a scope, and what its call comes to.
+local function stop(self, sub, status, reason, message)
+  local policy, skill = self.policy, sub.run.skill
+  local unkept = policy.books.session and skill.contexts and require("skillrt.run.contexts").keep(policy, sub.run)
+  if unkept then
+    policy.journal:note("the session is not kept: " .. unkept)
+  end
+  assert(policy:emit({ t = "stop", sub = sub.id, status = status, reason = reason, message = message }))
+  local entry = { reply = result_of(sub, status, reason, message) }
+  if status ~= "completed" then
+    entry.failed = { class = "permanent",
+      message = ("%s: %s (%s)%s"):format(skill.name, status, reason, message and ": " .. message or "") }
+  end
+  finish(self, sub, entry)
+end
+
+-- ---- choosing ----
+
+local function ask(self, sub)
+  if sub.state == "canceling" then
+    if sub.left == 0 then
+      finish(self, sub, { failed = { class = "canceled", message = "not waited for any more" } })
+    end
+    return
+  end
+  local kind, what, why, message = sub.scheduler:choose()
+  sub.state = kind == "stop" and what == "paused" and "paused" or "going"
+  if kind == "ask" then
+    questions.ask_for_mode(self.policy, what, sub)
+  elseif sub.state == "paused" then
+    sub.reason, sub.message = why, message
+  elseif kind == "stop" then
+    stop(self, sub, what, why, message)
+  end
+end
+
+---Asks each scope in which something ended what is next. True: something came of it elsewhere.
+---@return boolean
+function Subs:choose()
+  local any = self.policy.calls.opening[1] ~= nil or self.touched[1] ~= nil
+  self:open()
+  while self.touched[1] do
+    local touched = self.touched
+    self.touched = {}
+    for _, sub in ipairs(touched) do
+      sub.is_touched = false
+      if sub.state ~= "over" then
+        ask(self, sub)
+      end
+    end
+    self:open()
+  end
+  return any
+end
+
+---Why the run cannot go on when nothing else is under way: a scope that cannot; nil: none.
+---@return string|nil reason
+---@return string? message
+function Subs:stuck()
+  local first
+  for id, sub in pairs(self.by_id) do
+    if sub.state == "paused" and not (first and first.id <= id) then
+      first = sub
+    end
+  end
+  if first then
+    self.policy.run.limits:ended_by(first.run.limits) -- its own, by which it can be raised
+    return first.reason, ("%s (sub-run %s): %s"):format(first.run.skill.name, first.id, first.message or "paused")
+  end
+end
+
+return Subs
