@@ -1,6 +1,6 @@
 -- run/branch/draws.lua: what a step draws and reads: recorded with what it awaits next, given back when it runs again.
 --
--- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, run/call/ and run/steps.lua.
+-- Knows the journal and the books of a step. Called by run/ctx.lua, its parts, run/call/ and run/step/steps.lua.
 
 local core = require("skillrt.core")
 local drawn = require("skillrt.base.drawn")

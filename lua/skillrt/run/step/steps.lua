@@ -169,8 +169,8 @@ end
 ---Performs a step from its beginning: what is recorded of it is given back to it.
 ---@param step skillrt.Step
 function Steps:perform(step)
-  if self.sub and self.sub.state == "canceling" then
-    return -- nobody waits for it any more
+  if self.sub and not self.sub:is_awaited() then
+    return
   end
   local definition = step.definition or self:definition_of(step)
   local perform, thread, ctx = definition.run, execution_of.worker(self.idle), nil

@@ -1,4 +1,4 @@
--- run/scheduler.lua: lets steps begin: those a mode has named, up to max_parallel at once, each as soon as
+-- run/turn/scheduler.lua: lets steps begin: those a mode has named, up to max_parallel at once, each as soon as
 -- there is room; and asks, before the mode names more, whether the run is over.
 --
 -- The same for all modes: limits, ends, errors and a person's retry are decided here. Which step is next

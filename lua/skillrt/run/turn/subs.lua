@@ -255,6 +255,11 @@ function Subs:open()
   end
 end
 
+---Whether its steps may go on.
+function Sub:is_awaited()
+  return self.state == "going" or self.state == "paused"
+end
+
 ---Something ended in it: it is asked what is next.
 function Sub:touch()
   if not self.is_touched then
@@ -267,7 +272,7 @@ end
 
 ---Nobody waits for it any more: nothing begins in it, what may be given up is.
 function Sub:cancel()
-  if self.state == "canceling" then
+  if not self:is_awaited() then
     return
   end
   self.state = "canceling"
@@ -349,6 +354,9 @@ local function ask(self, sub)
     return
   end
   local kind, what, why, message = sub.scheduler:choose()
+  if not sub:is_awaited() then
+    return
+  end
   sub.state = kind == "stop" and what == "paused" and "paused" or "going"
   if kind == "ask" then
     questions.ask_for_mode(self.policy, what, sub)

@@ -1,6 +1,6 @@
 -- run/call/kind/run.lua: another skill's run, as a scope of this one. Found by its name.
 --
--- run/subs.lua opens the scope before anything else is chosen, and ends the call. Called by run/ctx.lua, too.
+-- run/turn/subs.lua opens the scope before anything else is chosen, and ends the call. Called by run/ctx.lua, too.
 
 local json = require("skillrt.base.json")
 local names = require("skillrt.base.names")
