@@ -161,4 +161,21 @@ describe("a skill's specs and prompts", function()
       assert.is_nil(folder.read "asked")
     end
   end)
+
+  it("... as are its config, and a document that became a link behind the look at its folder", function()
+    local folder <close> = kit.folder()
+    folder.file("config.json", '{"name":"s","mode":"sequential","phases":[{"id":"a","prompt":"say it","output":"a.md"}]}')
+    assert(os.execute(("cd '%s' && mkdir s && ln -s ../config.json s/skill-config.json"):format(folder.path)))
+    for _, command in ipairs { "check", "run", "graph" } do
+      local run = kit.run(folder, { command, "s/skill-config.json" })
+      assert.truthy(run.code ~= 0 and (run.out .. run.err):find("leads through a link", 1, true), run.out .. run.err)
+    end
+    folder.file("key", "PRIVATE")
+    folder.file("s/SKILL.md", "# S")
+    local found = require("skillrt.document.load.findings").new()
+    local tree = require("skillrt.document.load.tree").open(folder.path .. "/s", found)
+    assert(os.execute(("cd '%s/s' && ln -sf ../key SKILL.md"):format(folder.path)))
+    assert.is_nil(tree:read "SKILL.md")
+    assert.is_nil(require("skillrt.document.load.skill_md").summary(folder.path .. "/s"))
+  end)
 end)

@@ -64,7 +64,8 @@ end
 ---@param path string
 ---@return string folder  "." where the path has none
 function M.dirname(path)
-  return path:match("^(.*)/[^/]*$") or "."
+  local folder = path:match("^(.*)/[^/]*$")
+  return folder == "" and "/" or folder or "."
 end
 
 ---Whether a relative path stays inside the folder it is relative to.

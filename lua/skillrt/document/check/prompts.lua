@@ -175,7 +175,7 @@ function M.check(subject, model, found)
       if type(prompt) == "string" and prompt:find "[ \n]" then
         scan_text(model.place(nil, one.id, one.kind).file, prompt, found)
       elseif type(prompt) == "string" then
-        local text = files.read(files.join(subject.dir or ".", prompt), MAX_PROMPT)
+        local text = files.kept(subject.dir or ".", prompt, MAX_PROMPT)
         if text then
           scan_text(prompt, text, found)
         end

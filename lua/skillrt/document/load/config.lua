@@ -192,7 +192,7 @@ local function records_of(own, folder)
   if own.records ~= nil then
     return own.records ~= json.null and own.records or nil
   end
-  local text = folder and files.read(folder .. "/.skillrt-generated.json")
+  local text = folder and files.kept(folder, ".skillrt-generated.json")
   return text and (text:match('"lang": *"(%a+)"') == "zh" and "zh" or "en") or nil
 end
 
@@ -290,7 +290,7 @@ end
 ---@return string? code
 ---@return skillrt.generate.Finding[]? findings
 function M.from_path(path, options)
-  local text, message, code = files.read(path, MAX_CONFIG)
+  local text, message, code = files.kept(files.dirname(path), path:match "[^/]+$", MAX_CONFIG)
   if not text then
     return nil, message, code
   end

@@ -40,7 +40,7 @@ local function at_path(path, text)
 end
 
 local function read_text(path, document)
-  local text, message, code = files.read(path, MAX_CONFIG)
+  local text, message, code = files.kept(files.dirname(path), path:match "[^/]+$", MAX_CONFIG)
   if not text then
     document.findings:error("unreadable", { file = path }, message)
     document.code = code

@@ -174,7 +174,7 @@ local MAX_SUMMARY = 1 << 20
 ---@return skillrt.load.Findings? findings
 function M.summary(dir)
   local path = dir .. "/SKILL.md"
-  local text, message, code = files.read(path, MAX_SUMMARY)
+  local text, message, code = files.kept(dir, "SKILL.md", MAX_SUMMARY)
   if not text then
     return nil, message, code
   end

@@ -19,6 +19,7 @@ local SKIPPED = { [".git"] = true, ["node_modules"] = true }
 ---@field dir string
 ---@field kinds table<string, string>  "file" or "directory" by path
 ---@field paths string[]  of all files, sorted
+---@field real table<string, string>  of a file below a linked folder: its path through no link
 ---@field found skillrt.load.Findings
 local Tree = {}
 Tree.__index = Tree
@@ -104,7 +105,7 @@ local function follow_links(self)
     for _, path in ipairs(target and real or {}) do
       if path:sub(1, #target + 1) == target .. "/" and #self.paths < M.MAX_FILES then
         local here = link .. path:sub(#target + 1)
-        self.paths[#self.paths + 1], self.kinds[here] = here, "file"
+        self.paths[#self.paths + 1], self.kinds[here], self.real[here] = here, "file", path
       end
     end
     left[#left + 1] = not target and link or nil
@@ -119,8 +120,8 @@ end
 ---@param found skillrt.load.Findings
 ---@return skillrt.load.Tree
 function M.open(dir, found)
-  local self = setmetatable({ dir = dir, kinds = {}, paths = {}, links = {}, found = found, texts = {}, blocks = {} },
-    Tree)
+  local self = setmetatable({ dir = dir, kinds = {}, paths = {}, links = {}, real = {}, found = found, texts = {},
+    blocks = {} }, Tree)
   walk(self, "", 0)
   follow_links(self)
   if #self.paths >= M.MAX_FILES then
@@ -173,7 +174,7 @@ function Tree:read(path, maximum)
     return self.texts[path] or nil -- what cannot be read is told once
   end
   self.texts[path] = false
-  local text, message = files.read(files.join(self.dir, path), maximum or M.MAX_DOCUMENT)
+  local text, message = files.kept(self.dir, self.real[path] or path, maximum or M.MAX_DOCUMENT)
   if not text then
     self.found:error("unreadable", { file = path }, message, "it was not read")
     return nil

@@ -36,7 +36,7 @@ function M.read(skill, keep)
     keep(path, text)
   end
   if skill.config then
-    local text, message, code = files.read(skill.config)
+    local text, message, code = files.kept(files.dirname(skill.config), skill.config:match("[^/]+$"))
     if not text then
       return nil, message, code
     end
