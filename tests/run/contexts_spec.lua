@@ -69,11 +69,13 @@ describe("the contexts of a skill", function()
     assert.matches("skillrt", result.state.seen.README)
   end)
 
-  it("that are needed and not there, or of another version, fail the run in preparing (R163, R183)", function()
+  it("that are needed and not there, or of another version, fail the run in preparing (R162, R163, R183)", function()
     local folder = R.folder()
     R.write(folder .. "/old.json", '{"version":"1.4"}')
+    R.write(folder .. "/plain.md", "of no version")
     for words, context in pairs {
       ["gone.md"] = { global = "gone.md" },
+      ["is version unknown, and 1 is needed"] = { global = { { file = "plain.md", version = "1" } } },
       ["is version 1.4, and 2 is needed"] = { global = { { file = "old.json", version = "2" } } },
       ["is version 1.4, and 1.10 is needed"] = { global = { { file = "old.json", version = "1.10" } } },
     } do

@@ -8,7 +8,7 @@ local skillrt = require "skillrt"
 return skillrt.skill { name = "component", records = "LANG", mode = "sequential", limits = { max_retries = 0 },
   phases = {
     { id = "load", output = "loaded.md", run = function() return "x" end },
-    { id = "generate", run = function() do CODE end return "done" end },
+    { id = "generate", run = function(_, ctx) do CODE end return "done" end },
   } }]]
 
 local function run(folder, lang, code, extra)
@@ -16,6 +16,15 @@ local function run(folder, lang, code, extra)
   local words = { "component.lua", "--work-dir", "w", "--quiet", "--set", "requirement=a pond", "--set", "task=make it" }
   for _, word in ipairs(extra or {}) do words[#words + 1] = word end
   return kit.run(folder, words)
+end
+
+-- Whether a record's time, at which a step began, is within the last minute; `seconds`: of the run.
+local function is_now(time, seconds)
+  local text = os.date "!%Y-%m-%d " .. time
+  local year, month, day, hour, minute, second = text:match "^(%d+)-(%d+)-(%d+) (%d+):(%d+):(%d+)$"
+  local now = os.time(os.date "!*t" --[[@as osdateparam]])
+  local at = os.time { year = year, month = month, day = day, hour = hour, min = minute, sec = second }
+  return (now - at) % 86400 <= 60 + seconds
 end
 
 describe("execution-record.md", function()
@@ -33,15 +42,31 @@ describe("execution-record.md", function()
     local folder <close> = kit.folder()
     run(folder, "en", 'return nil, "no # luck"')
     local text = folder.read "w/execution-record.md"
-    assert.truthy(text:find "%*%*Steps%*%*:\n1%. %[%d%d:%d%d:%d%d%] [^\n]+ ✓\n2%. %[%d%d:%d%d:%d%d%] generate ✗ %(no \\# luck%)\n", text)
+    local first, second = text:match("%*%*Steps%*%*:\n1%. %[(%d%d:%d%d:%d%d)%] load ✓\n"
+      .. "2%. %[(%d%d:%d%d:%d%d)%] generate ✗ %(no \\# luck%)\n")
+    assert.is_true(is_now(first, 0) and is_now(second, 0), text)
+  end)
+
+  it("has the loading of contexts as its first step, and below a step its stages by the protocol, with times (R201)", function()
+    local folder <close> = kit.folder()
+    folder.file("style.md", "short")
+    folder.file("s.lua", [[return require "skillrt".skill { name = "staged", records = "en", context = { global = "style.md" },
+      actions = { { id = "a", run = function(_, ctx) ctx.await { kind = "sleep", seconds = 1.1 } return { v = 1 } end,
+        validate = function() return true end } } }]])
+    assert.equal(0, kit.run(folder, { "s.lua", "--work-dir", "w", "--quiet" }).code)
+    local text = folder.read "w/execution-record.md"
+    local times = { text:match(("1. [T] load context ✓\n2. [T] a ✓\n   - [T] preparing\n   - [T] executing\n"
+      .. "   - [T] validating\n"):gsub("[%[%]%.%-]", "%%%0"):gsub("T", "(%%d%%d:%%d%%d:%%d%%d)")) }
+    assert.equal(5, #times, text)
+    assert.not_equal(times[4], times[5]) -- it waited for more than a second between
   end)
 
   it("ends with outputs, duration and state, in the skill's language (R191)", function()
     local folder <close> = kit.folder()
-    run(folder, "zh", "")
+    run(folder, "zh", "assert(ctx.await { kind = 'sleep', seconds = 1.1 })")
     local text = folder.read "w/execution-record.md"
     assert.truthy(text:find("## 执行日志", 1, true) and text:find("**输入**:\n- requirement: a pond\n", 1, true), text)
-    assert.truthy(text:find "%*%*输出%*%*:\n%- loaded.md\n%- generate.json\n\n%*%*耗时%*%*: [^\n]+\n%*%*状态%*%*: completed\n$", text)
+    assert.truthy(text:find "%*%*输出%*%*:\n%- loaded.md\n%- generate.json\n\n%*%*耗时%*%*: %d 秒\n%*%*状态%*%*: completed\n$", text)
   end)
 
   it("links to no document that is not there (R192)", function()
@@ -101,12 +126,30 @@ describe("error-report.md", function()
     local folder <close> = kit.folder()
     assert.equal(1, run(folder, "en", 'return nil, "cannot load *verseApiDigest*\\nat all"').code)
     local text = folder.read "w/error-report.md"
-    assert.truthy(text:find
-      "%*%*Skill%*%*: component\n%*%*Time%*%*: %d%d%d%d%-%d%d%-%d%d %d%d:%d%d:%d%d UTC\n%*%*State%*%*: failed\n", text)
+    local day, time = text:match
+      "%*%*Skill%*%*: component\n%*%*Time%*%*: (%d%d%d%d%-%d%d%-%d%d) (%d%d:%d%d:%d%d) UTC\n%*%*State%*%*: failed\n"
+    assert.is_true(math.abs(os.time() - os.time { year = day:sub(1, 4), month = day:sub(6, 7), day = day:sub(9) }) < 3 * 86400)
+    assert.is_true(is_now(time, 0), text)
     assert.truthy(text:find("- Type: execution failed (permanent)\n- Detail: cannot load \\*verseApiDigest\\* at all\n"
       .. "- Passes by itself: no\n- Place: executing, generate\n", 1, true), text)
     assert.truthy(text:find("- Task: make it\n- Completed steps: load\n- Current step: generate\n", 1, true), text)
   end)
+
+  it("is written when the run's time is up, which pauses it, and is gone when the resumed run ends well (R179, R202)",
+    function()
+      local folder <close> = kit.folder()
+      local words = { "--limit", "run_timeout=0.5" }
+      assert.equal(12, run(folder, "en", "assert(ctx.await { kind = 'sleep', seconds = 1 })", words).code)
+      local text = folder.read "w/error-report.md"
+      assert.truthy(text:find("**State**: paused\n", 1, true) and text:find("- Type: limit used up (run_timeout)\n", 1, true)
+        and text:find("- Completed steps: load\n- Current step: generate\n", 1, true)
+        and text:find "\n1%. See what was used: skillrt status [^\n]*w%.\n2%. Raise the limit", text)
+      text = folder.read "w/execution-record.md"
+      assert.truthy(text:find "2%. %[[%d:]+%] generate …\n.*%*%*State%*%*: paused\n", text)
+      assert.equal(0, kit.run(folder, { "resume", "w", "--quiet", "--add", "run_timeout=60" }).code)
+      assert.is_nil(folder.read "w/error-report.md")
+      assert.truthy(folder.read("w/execution-record.md"):find("**State**: completed", 1, true))
+    end)
 
   it("says what to do, numbered, as fits the failure's class, in both languages (R188)", function()
     local folder <close> = kit.folder()

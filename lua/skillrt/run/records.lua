@@ -1,8 +1,8 @@
 -- run/records.lua: what a run leaves behind for people who were not there (R185-R191): execution-record.md, and where
 -- it failed error-report.md, in the language that the skill's `records` names.
 --
--- Views of the journal, written when the run is over and never before. They link to nothing, as the companion
--- documents of the protocol are no part of a run (R192). Called by policy.lua, and by the command report.
+-- Views of the journal, written when the run is over or its time is up, and never before. They link to nothing, as the
+-- companion documents of the protocol are no part of a run (R192). Called by policy.lua, and by the command report.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
@@ -21,6 +21,7 @@ local MOST_STEPS <const>, LONGEST <const> = 200, 300
 
 local MARKS <const> = { completed = "✓", partial = "~", failed = "✗", skipped = "-", open = "…" }
 
+local LOADED <const> = { en = "load context", zh = "加载上下文" }
 local NONE <const> = { en = "none", zh = "无" }
 
 local UNITS <const> = {
@@ -64,9 +65,22 @@ local function inputs_of(story)
   return list
 end
 
--- The run's own steps; those of skills that it ran stand in their step.
-local function steps_of(story)
-  local list, all = {}, {}
+local function time_of(at)
+  return os.date("!%H:%M:%S", at // 1000)
+end
+
+-- The stages of the protocol that a step came to, each with its time (R201).
+local function stages_of(step, lang)
+  local list = {}
+  for i, one in ipairs(step.stages or {}) do
+    list[i] = { time = time_of(one.at), name = suggested.stage_name(one.name, lang) }
+  end
+  return list
+end
+
+-- The run's own steps, behind the loading of its contexts; those of skills that it ran stand in their step.
+local function steps_of(story, lang)
+  local list, all, loaded = {}, {}, story.loaded
   for _, step in ipairs(story.steps) do
     all[#all + 1] = not step.sub and step or nil
   end
@@ -74,8 +88,12 @@ local function steps_of(story)
   for i = first, #all do
     local step = all[i]
     local why = step.status == "failed" and step.message or step.status ~= "completed" and step.why or nil
-    list[#list + 1] = { index = i, time = os.date("!%H:%M:%S", step.at // 1000), name = line(step.summary or step.id),
-      mark = MARKS[step.status], why = why and line(why) }
+    list[#list + 1] = { index = i + (loaded and 1 or 0), time = time_of(step.at), name = line(step.summary or step.id),
+      mark = MARKS[step.status], why = why and line(why), stages = stages_of(step, lang) }
+  end
+  if loaded then
+    table.insert(list, 1, { index = 1, time = time_of(loaded.at), name = LOADED[lang],
+      mark = MARKS[loaded.failed and "failed" or "completed"], why = loaded.failed and line(loaded.failed) })
   end
   return list, first - 1
 end
@@ -101,7 +119,7 @@ end
 ---@param lang "en"|"zh"
 ---@return string
 function M.record(story, lang)
-  local steps, more = steps_of(story)
+  local steps, more = steps_of(story, lang)
   return rendered("record", lang, {
     date = os.date("!%Y-%m-%d %H:%M", story.run.at // 1000),
     skill = story.run.skill,
@@ -114,11 +132,12 @@ function M.record(story, lang)
   })
 end
 
--- The step that the run failed at, and those that were completed before.
+-- The step that the run failed or paused at, and those that were completed before.
 local function failed_step(story)
   local completed, failed, seen = {}, nil, {}
+  local at = story.status == "paused" and "open" or "failed"
   for _, step in ipairs(story.steps) do
-    if step.status == "failed" then
+    if step.status == at then
       failed = step
     elseif step.status == "completed" and not step.sub and not seen[step.id] then
       seen[step.id], completed[#completed + 1] = true, line(step.id)
@@ -127,7 +146,7 @@ local function failed_step(story)
   return failed, completed
 end
 
----The report of a run that failed (R185-R188).
+---The report of a run that failed, or whose time is up (R185-R188, R202).
 ---@param story skillrt.Story
 ---@param lang "en"|"zh"
 ---@param dir string  as people name it
@@ -158,17 +177,22 @@ end
 
 local OVER <const> = { completed = true, failed = true, aborted = true }
 
----Writes the records of a run that is over.
+-- A run leaves its records when it is over, and when its time is up (R202).
+local function leaves(status, reason)
+  return OVER[status] or status == "paused" and reason == "run_timeout"
+end
+
+---Writes the records of a run that is over, or whose time is up.
 ---@param dir string
 ---@param lang "en"|"zh"
----@return boolean|nil ok
+---@return boolean|nil ok   false: the disk does not have its end yet
 ---@return string? message
 function M.write(dir, lang)
   local story, books = story_of.read(dir)
   if not story then
     return nil, books --[[@as string]]
-  elseif not OVER[story.status] then
-    return true
+  elseif not leaves(story.status, story.reason) then
+    return false
   end
   local texts = { [M.RECORD] = M.record(story, lang) }
   texts[M.REPORT] = story.status ~= "completed" and M.report(story, lang, dir) or false
@@ -191,9 +215,9 @@ end
 ---A run that is over leaves its records behind, whoever drives it; why it cannot is told with its result.
 ---@param policy skillrt.Policy
 function M.leave(policy)
-  if OVER[policy.books.status] and not policy.run.keeps_nothing and not policy.has_left then
-    policy.has_left = true
-    policy.trouble = select(2, M.write(policy.work_dir, policy.skill.records))
+  if leaves(policy.books.status, policy.books.reason) and not policy.run.keeps_nothing and not policy.has_left then
+    local ok, message = M.write(policy.work_dir, policy.skill.records)
+    policy.has_left, policy.trouble = ok ~= false, message
   end
 end
 

@@ -38,6 +38,7 @@ local M = {}
 ---@field attempts table[]    failed ones: { at, class, message, traceback, retry }
 ---@field calls skillrt.story.Call[]
 ---@field notes table[]       { at, text | title }
+---@field stages table[]?     by the protocol: { at, name }, in the order it came to them
 ---@field set table?          what it changed in the state
 ---@field why string?         why it was skipped, or the concerns it was done with
 ---@field reason string?      the strategy's, for choosing it
@@ -47,6 +48,7 @@ local M = {}
 ---@field run table|nil       the first record
 ---@field steps skillrt.story.Step[]  in the order they began
 ---@field by_number table<integer, skillrt.story.Step>
+---@field loaded table?       when the contexts were loaded: { at, failed }
 ---@field sessions table[]    { from, to, status, reason, message }: the times that the run was open
 ---@field questions table[]   calls that ask, and questions of strategies
 ---@field moves table[]       transitions (R150): of a machine, else of the run's status: { at, from, to, action, step }

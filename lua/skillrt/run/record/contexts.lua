@@ -19,6 +19,10 @@ return {
     end
   end,
 
+  story = function(story, record)
+    story.loaded = not record.sub and { at = record.at, failed = record.failed } or story.loaded
+  end,
+
   line = function(lines, record)
     for _, row in ipairs(record.list) do
       local text = row.degraded and "degraded, by its alternative: " .. row.degraded

@@ -16,6 +16,11 @@ return {
     end
   end,
 
+  story = function(_, record, step)
+    step.stages = step.stages or {}
+    table.insert(step.stages, { at = record.at, name = record.stage })
+  end,
+
   line = function(lines, record, step)
     if lines.detail and step then
       lines:say(false, "detail", "%s: %s", step.id, tostring(record.stage))

@@ -45,7 +45,7 @@ local CLASSES <const> = {
 }
 
 local MEANT <const> = { permanent = "execution", script = "execution", definition = "context", unrecoverable = "fatal",
-  error_limit = "execution", action_failed = "execution", phase_failed = "execution" }
+  error_limit = "execution", run_timeout = "limit", action_failed = "execution", phase_failed = "execution" }
 
 local STAGES <const> = {
   preparing = { en = "preparing", zh = "准备阶段" },
@@ -71,12 +71,20 @@ function M.name(class, lang)
   return ("%s (%s)"):format(row_of(class)[lang == "zh" and 2 or 1], class)
 end
 
+---What a stage of the lifecycle is called.
+---@param name "preparing"|"executing"|"validating"
+---@param lang "en"|"zh"
+---@return string
+function M.stage_name(name, lang)
+  return STAGES[name][lang]
+end
+
 ---The stage of the lifecycle in which failures of a class come up.
 ---@param class string
 ---@param lang "en"|"zh"
 ---@return string
 function M.stage(class, lang)
-  return STAGES[row_of(class)[3]][lang]
+  return M.stage_name(row_of(class)[3], lang)
 end
 
 ---What to do, in order.
