@@ -88,7 +88,7 @@ describe("the example", function()
       assert.equal("edge_limit", state._skillrt.reason)
     end)
 
-  it("review_machine reviews deeply what is of high risk, and reports in any case (R154, R155, F64)", function()
+  it("review_machine reviews deeply what is of high risk, and reports in any case (R154, R155, R203, F64)", function()
     local folder <close> = pages.folder()
     local function way(name)
       local state, list = json.decode(pages.read(("%s/%s/state.json"):format(folder.path, name))), {}

@@ -342,7 +342,7 @@ describe("the table of a machine", function()
     assert.same({ "paused", "strategy_error" }, { result.status, result.reason })
   end)
 
-  it("says where a class of errors leads, and how often (F62)", function()
+  it("says where a class of errors leads, and how often (R203, F62)", function()
     local function led(given)
       given.machine.errors = {
         { class = "TimeoutError", to = "collecting_context", max_runs = 2, recovery = "RETRY_WITH_ALTERNATIVE_SOURCE" },

@@ -94,6 +94,19 @@ describe("a run with tool sets", function()
   before_each(start)
   after_each(stop)
 
+  it("sends for one name of the sets what it stands for in each: analysis cannot write (R197)", function()
+    local result = run(skill_of { tool_sets = {
+      { name = "analysis", description = "Read", tools = { "Files" }, bind = { Files = "analyzeClass" } },
+      { name = "generation", description = "Write", tools = { "Files" } },
+    }, bind = { Files = { "analyzeClass", "writeFile" } }, actions = {
+      { id = "a", agent = "model", prompt = "p p", tool_set = "analysis", priority = 9 },
+      { id = "b", agent = "model", prompt = "p p", tool_set = "generation" },
+    } }, { says(), says() })
+    assert.equal("completed", result.status, result.message)
+    assert.same({ "analyzeClass read ask_user", "analyzeClass writeFile read ask_user" }, { sent(1), sent(2) })
+    assert.matches("no others: Files %(analyzeClass%)", json.encode(select(2, server.request(1)).messages[1]))
+  end)
+
   it("goes from set to set as its steps say, each loaded on entry, also the first and one that is entered again (R106, R108, R113, F52)",
     function()
       local result, dir = run(skill_of { actions = {

@@ -6,6 +6,7 @@
 local inside = require("skillrt.base.inside")
 local names = require("skillrt.base.names")
 local switches = require("skillrt.skill.switches")
+local tool_sets = require("skillrt.skill.tool_sets")
 local untrusted = require("skillrt.base.untrusted")
 
 local M = {}
@@ -28,9 +29,10 @@ end
 
 -- The names of a set, each with the tools that it is bound to, by which they are called.
 local function listed(phased)
-  local out, bind = {}, phased.skill.bind or {}
+  local out = {}
   for i, name in ipairs(phased.set.tools) do
-    out[i] = bind[name] and ("%s (%s)"):format(name, table.concat(bind[name], ", ")) or name
+    local list = table.concat(tool_sets.bound(phased.skill, phased.set, name), ", ")
+    out[i] = list ~= name and ("%s (%s)"):format(name, list) or name
   end
   return table.concat(out, ", ")
 end

@@ -16,6 +16,7 @@ local M = {}
 ---@field description string
 ---@field tools string[]?      as they are written; nil: all (F53)
 ---@field optional string[]?   of these: what may be missing
+---@field bind table<string, string[]>?  what a name stands for in this set, in place of the skill's `bind` (R197)
 ---@field prompt string?       what is said besides while it is active: a text, or a file of the skill
 
 ---@class skillrt.Switching  how a run goes from set to set
@@ -36,6 +37,7 @@ local SET <const> = {
   description = { type = "string" },
   tools = { type = "text", list = true },
   optional = { type = "text", list = true },
+  bind = { type = "table" },
   prompt = { type = "text" },
 }
 
@@ -102,12 +104,14 @@ local function unknown_set(skill, name)
   return ("there is no tool set %s%s"):format(names.show(name), names.suggest(tostring(name), all))
 end
 
----The tools that a name of a set stands for: those it is bound to, else the one that is called so.
+---The tools that a name of a set stands for: those it is bound to by the set or the skill, else the one that is
+---called so.
 ---@param skill skillrt.Skill
+---@param set skillrt.ToolSet
 ---@param name string
 ---@return string[]
-function M.bound(skill, name)
-  return skill.bind and skill.bind[name] or { name }
+function M.bound(skill, set, name)
+  return set.bind and set.bind[name] or skill.bind and skill.bind[name] or { name }
 end
 
 ---What a set holds, by the names that tools have.
@@ -120,7 +124,7 @@ function M.names(skill, set)
   end
   local out, seen = {}, {}
   for _, written in ipairs(set.tools) do
-    for _, name in ipairs(M.bound(skill, written)) do
+    for _, name in ipairs(M.bound(skill, set, written)) do
       out[#out + 1] = not seen[name] and name or nil
       seen[name] = true
     end
@@ -157,7 +161,7 @@ function M.missing(skill, has)
       tables.fill(may, tables.set(list))
     end
     for _, written in ipairs(set.tools or {}) do
-      for _, name in ipairs(may[written] and {} or M.bound(skill, written)) do
+      for _, name in ipairs(may[written] and {} or M.bound(skill, set, written)) do
         if not has(name) then
           local who = M.NEEDED_BY[written]
           local text = "tool set %s: there is no tool %s%s%s; declare it in tools, or bind = { %s = ... }%s"
@@ -167,6 +171,26 @@ function M.missing(skill, has)
       end
     end
   end
+end
+
+-- What names stand for, each by a list; nil and why not.
+local function binds(given, written, where, whose)
+  local bind = {}
+  for name, one in pairs(given or {}) do
+    local list = type(one) == "string" and { one } or one
+    for i, tool in ipairs(type(list) == "table" and list or { false }) do
+      if type(name) ~= "string" or type(tool) ~= "string" then
+        return nil, ('%s: %s[%d] must be the name of a tool, or a list of names'):format(where, tostring(name), i)
+      end
+    end
+    if not list[1] then
+      return nil, ('%s: %s stands for no tool; name one, or leave it out of the sets'):format(where, names.show(name))
+    elseif not written[name] then
+      return nil, ('%s: %s names %s%s'):format(where, whose, names.show(name), names.suggest(name, written))
+    end
+    bind[name] = list
+  end
+  return bind
 end
 
 local function check_sets(skill)
@@ -182,6 +206,12 @@ local function check_sets(skill)
     seen[set.name], sets[i] = true, set
     set.id, set.description = set.name, set.description or set.name
     set.tools = set.tools and set.tools[1] and set.tools or nil
+    if set.bind then
+      set.bind, message = binds(set.bind, tables.set(set.tools or {}), where .. ": bind", "the set never")
+      if not set.bind then
+        return message
+      end
+    end
   end
   if not sets[1] then
     return 'field "tool_sets": is empty; list sets, or leave it out'
@@ -190,25 +220,13 @@ local function check_sets(skill)
 end
 
 local function check_bind(skill)
-  local bind, written = {}, {}
+  local written = {}
   for _, set in ipairs(skill.tool_sets) do
     tables.fill(written, tables.set(set.tools or {}))
   end
-  for name, given in pairs(skill.bind or {}) do
-    local list = type(given) == "string" and { given } or given
-    for i, one in ipairs(type(list) == "table" and list or { false }) do
-      if type(name) ~= "string" or type(one) ~= "string" then
-        return ('field "bind": %s[%d] must be the name of a tool, or a list of names'):format(tostring(name), i)
-      end
-    end
-    if not list[1] then
-      return ('field "bind": %s stands for no tool; name one, or leave it out of the sets'):format(names.show(name))
-    elseif not written[name] then
-      return ('field "bind": no tool set names %s%s'):format(names.show(name), names.suggest(name, written))
-    end
-    bind[name] = list
-  end
-  skill.bind = bind
+  local message
+  skill.bind, message = binds(skill.bind, written, 'field "bind"', "no tool set")
+  return message
 end
 
 -- Every name that the switching holds is the name of a set.

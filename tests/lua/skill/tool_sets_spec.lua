@@ -154,6 +154,21 @@ describe("what an agent.yml says besides its sets", function()
     end
   end)
 
+  it("gives one name another scope in each set: analysis reads, generation writes (R197)", function()
+    local text = "bind: {Files: [read_file, write_file]}\n"
+      .. "skills:\n  - {name: analysis, tools: [Files], bind: {Files: read_file}}\n  - {name: generation, tools: [Files]}\n"
+      .. "  - {name: repair, tools: [Files], bind: {Files: [read_file, edit]}}\n"
+    local skill, names = assert(loaded(text)), {}
+    for i, set in ipairs(skill.tool_sets) do
+      names[i] = table.concat(sets_of.names(skill, set), " ")
+    end
+    assert.same({ "read_file", "read_file write_file", "read_file edit" }, names)
+    local _, message = loaded((text:gsub("bind: {Files: read_file}", "bind: {Files: read_fil}")))
+    assert.matches('bind: Files stands for "read_fil", which is not built in %(did you mean "read_file"', message)
+    _, message = loaded((text:gsub("bind: {Files: read_file}", "bind: {Fils: read_file}")))
+    assert.matches('bind: the set never names "Fils" %(did you mean "Files"', message)
+  end)
+
   it("binds names to tools that are built in, and says how sets are switched", function()
     local text = "bind: {Files: [read_file, write_file], Find: grep}\nswitching: {by: report, next: {look: [write]}}\n"
       .. "skills:\n  - {name: look, tools: [Files, Find]}\n  - {name: write, tools: [Files], prompt: Write it now.}\n"

@@ -15,7 +15,7 @@ end
 -- By keys of a config: those of `switching`.
 local SAME <const> = { "when", "start", "next", "rules", "window", "lead", "fallback" }
 
-local OF_SET <const> = { "name", "description", "tools", "optional", "prompt" }
+local OF_SET <const> = { "name", "description", "tools", "optional", "bind", "prompt" }
 
 local function set_of(given)
   if type(given) ~= "table" then

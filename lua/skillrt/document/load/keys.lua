@@ -56,7 +56,7 @@ M.WORKFLOW = { { "max-retries", "integer", from = 0 }, { "max-stale-iterations",
 
 ---A tool set of `skills`.
 M.TOOL_SET = { { "name", "string", required = true }, { "description", "string" }, { "tools", "array" },
-  { "optional", "array" }, { "prompt", "string" } }
+  { "optional", "array" }, { "bind", "object" }, { "prompt", "string" } }
 
 ---How tool sets are switched.
 M.SWITCHING = { { "by", "string" }, { "when", "string" }, { "start", "string" }, { "next", "object" },

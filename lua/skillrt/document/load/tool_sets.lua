@@ -83,7 +83,7 @@ local function tool_set(one, key, at, found)
     return nil
   end
   tell_unknown(one, OF_SET, key .. ".", at, found)
-  local others = { description = one.description, prompt = one.prompt, optional = one.optional }
+  local others = { description = one.description, prompt = one.prompt, optional = one.optional, bind = one.bind }
   tell_types(others, keys.TOOL_SET, key .. ".", at, found)
   local set = { name = id, description = type(one.description) == "string" and one.description or id }
   set.prompt = type(one.prompt) == "string" and one.prompt ~= "" and one.prompt or nil
@@ -91,6 +91,7 @@ local function tool_set(one, key, at, found)
     return at(key .. ".optional" .. more)
   end, "tool set " .. id, found) or nil
   set.tools = tools_of(one, id, key, at, found)
+  set.bind = type(one.bind) == "table" and one.bind or nil
   return set
 end
 
@@ -184,18 +185,16 @@ local function is_host_tool(name)
   return type(name) == "string" and (name:find("^%u%a*$") or name:find("^mcp__[%w_-]+$")) ~= nil
 end
 
--- What the names of the sets stand for: tools that are built in, which are declared by being named, or the agent's own.
-local function bind(document, definition, at, found)
-  if document.bind == nil then
-    return
-  end
-  definition.bind, definition.tools = {}, {}
-  for _, name in ipairs(type(document.bind) == "table" and names.sorted(document.bind) or { "" }) do
-    local given = type(document.bind) == "table" and document.bind[name]
+-- What the names of a set, or of all, stand for: tools that are built in, which are declared by being named, or the
+-- agent's own.
+local function bound(binding, tools, at, found)
+  local out = {}
+  for _, name in ipairs(type(binding) == "table" and names.sorted(binding) or { "" }) do
+    local given = type(binding) == "table" and binding[name]
     local list = type(given) == "string" and { given } or type(given) == "table" and given or { false }
     for _, one in ipairs(list) do
       if tool.BUILT_IN[one] then
-        definition.tools[one] = true
+        tools[one] = true
       elseif not is_host_tool(one) then
         local asked = names.show(one)
         local what = ("bind: %s stands for %s, which is not built in%s"):format(name, asked,
@@ -203,9 +202,20 @@ local function bind(document, definition, at, found)
         found:error("tool-set", at("bind." .. name), what)
       end
     end
-    definition.bind[name] = list
+    out[name] = list
   end
-  definition.tools = next(definition.tools) and definition.tools or nil
+  return out
+end
+
+local function bind(document, sets, definition, at, found)
+  local tools = {}
+  if document.bind ~= nil then
+    definition.bind = bound(document.bind, tools, at, found)
+  end
+  for _, set in ipairs(sets) do
+    set.bind = set.bind and bound(set.bind, tools, at, found)
+  end
+  definition.tools = next(tools) and tools or nil
 end
 
 -- The names of sets below a key of `switching`.
@@ -231,7 +241,7 @@ end
 ---@param found skillrt.load.Findings
 ---@return { by: string?, order: string[]?, verify: string?, repair: string? } given
 function M.switching(document, sets, definition, at, found)
-  bind(document, definition, at, found)
+  bind(document, sets, definition, at, found)
   if type(document.optional_tools) == "table" then
     definition.optional_tools = text_list(document.optional_tools, function(more)
       return at("optional_tools" .. more)
