@@ -17,7 +17,7 @@ local M = {}
 ---@param task skillrt.Task
 ---@return skillrt.Outcome
 function M.value(value, task)
-  local is_updates = task.kind ~= "phase" and type(value) == "table" and not json.is_array(value)
+  local is_updates = task.kind ~= "phase" and json.is_object(value)
   return { status = "completed", output = value, updates = is_updates and value or nil }
 end
 

@@ -74,7 +74,7 @@ local FITS = {
   number = function(v) return type(v) == "number" end,
   integer = function(v) return math.type(v) == "integer" or type(v) == "number" and math.tointeger(v) ~= nil end,
   boolean = function(v) return type(v) == "boolean" end,
-  object = function(v) return type(v) == "table" and not json.is_array(v) end,
+  object = json.is_object,
   any = function() return true end,
 }
 
@@ -82,7 +82,7 @@ local function fits(declared, value)
   local item = declared:match("^(.*)%[%]$")
   if not item then
     return FITS[declared](value)
-  elseif type(value) ~= "table" or not json.is_array(value) then
+  elseif not json.is_array(value) then
     return false
   end
   for i = 1, #value do
@@ -213,7 +213,7 @@ local function judge_contract(kind, reply, expect)
   local good, value = judge_json(kind, reply)
   if not good then
     return nil, value
-  elseif type(value) ~= "table" or json.is_array(value) then
+  elseif not json.is_object(value) then
     return wrong("the reply must be a JSON object")
   end
   local problem

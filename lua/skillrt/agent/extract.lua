@@ -62,7 +62,7 @@ end
 
 local function object_of(text)
   local value = json.decode(text)
-  if type(value) == "table" and not json.is_array(value) then
+  if json.is_object(value) then
     return value
   end
   return nil
@@ -205,7 +205,7 @@ function M.object(text)
     return {}
   end
   local value, why = json.decode(text)
-  if type(value) ~= "table" or json.is_array(value) then
+  if not json.is_object(value) then
     return {}, "its arguments are no JSON object" .. (value == nil and why and ": " .. why or "")
   end
   return value

@@ -129,7 +129,7 @@ end
 ---@param value any
 ---@return string?
 function M.words(value)
-  if type(value) == "table" and json.is_array(value) then
+  if json.is_array(value) then
     local texts = {}
     for i = 1, math.min(#value, 100) do
       local item = value[i]
@@ -178,7 +178,7 @@ local function is_said(value)
   if value == nil or value == json.null or value == false or value == "" or value == 0 then
     return false
   end
-  return not (type(value) == "table" and json.is_array(value) and #value == 0)
+  return not (json.is_array(value) and #value == 0)
 end
 
 local function is_envelope(object)
@@ -196,7 +196,7 @@ end
 ---@param value any
 ---@return skillrt.Failure?
 function M.in_value(value)
-  if type(value) ~= "table" or json.is_array(value) or not is_envelope(value) then
+  if not json.is_object(value) or not is_envelope(value) then
     return nil
   end
   return M.told(value, "the reply is an error: " .. (M.reason(value) or "it does not say why"))

@@ -54,9 +54,7 @@ local function invalid(message)
   return nil, { class = "invalid_output", message = message, form = true }
 end
 
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
+local is_object = json.is_object
 
 local function status_word(object)
   return type(object.status) == "string" and object.status:lower() or nil
@@ -159,7 +157,7 @@ local function typed(object)
       local wanted = KINDS[name]
       local fits = not wanted or type(value) == wanted or (wanted == "object" and is_object(value))
       if not fits then
-        local array = type(value) == "table" and json.is_array(value)
+        local array = json.is_array(value)
         return nil, ('"%s" must be %s, not %s'):format(name, wanted == "object" and "an object" or "a text",
           array and "an array" or names.show(value))
       end

@@ -30,4 +30,11 @@ function M.is_array(value)
   return rawlen(value) > 0
 end
 
+---Whether a value is written as a JSON object.
+---@param value any
+---@return boolean
+function M.is_object(value)
+  return type(value) == "table" and not M.is_array(value)
+end
+
 return M

@@ -175,7 +175,7 @@ function judge(root, schema, value, at, found, depth)
     judge_number(schema, value, at, found)
   elseif type(value) == "string" then
     judge_text(schema, value, at, found)
-  elseif type(value) == "table" and json.is_array(value) then
+  elseif json.is_array(value) then
     judge_list(root, schema, value, at, found, depth)
   elseif type(value) == "table" then
     judge_object(root, schema, value, at, found, depth)

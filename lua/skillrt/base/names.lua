@@ -98,13 +98,23 @@ function M.sorted(names)
   return keys
 end
 
+---Items as one text, with a count of those beyond the first `most`.
+---@param items (string|integer)[]
+---@param most integer
+---@param between? string  ", " where nothing is said
+---@return string
+function M.listed(items, most, between)
+  between = between or ", "
+  local text = table.concat(items, between, 1, math.min(#items, most))
+  return #items > most and ("%s%sand %d more"):format(text, between, #items - most) or text
+end
+
 ---Lines as one text, with a count of those beyond the first `most`.
 ---@param lines string[]
 ---@param most integer
 ---@return string
 function M.lines(lines, most)
-  local text = table.concat(lines, "\n", 1, math.min(#lines, most))
-  return #lines > most and ("%s\nand %d more"):format(text, #lines - most) or text
+  return M.listed(lines, most, "\n")
 end
 
 ---The known name a person most likely meant.
@@ -150,8 +160,7 @@ function M.suggest(name, names)
   if #all == 0 then
     return " (there are none)"
   end
-  local more = #all > 30 and (", and %d more"):format(#all - 30) or ""
-  return (" (there are: %s%s)"):format(table.concat(all, ", ", 1, math.min(#all, 30)), more)
+  return (" (there are: %s)"):format(M.listed(all, 30))
 end
 
 -- Views in the run's directory: no script, no phase's output may replace them; what else is the run's

@@ -33,9 +33,7 @@ M.KEYWORDS = set([[type properties required additionalProperties items enum cons
 
 local KNOWN = setmetatable({}, { __index = function(_, key) return M.KEYWORDS[key] or M.NOTES[key] end })
 
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
+local is_object = json.is_object
 
 -- A list that a person wrote: an empty table is one.
 local function is_list(value)

@@ -131,7 +131,7 @@ local function settings_of(options)
   end
   if options.input_json then
     settings.input, message = json.decode(options.input_json)
-    if type(settings.input) ~= "table" or json.is_array(settings.input) then
+    if not json.is_object(settings.input) then
       return nil, "input_json: " .. (message or "must be an object")
     end
   end

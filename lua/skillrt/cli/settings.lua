@@ -21,7 +21,7 @@ local function put(root, path, value)
     end
     if at[part] == nil then
       at[part] = {}
-    elseif type(at[part]) ~= "table" or json.is_array(at[part]) then
+    elseif not json.is_object(at[part]) then
       local taken, wanted = table.concat(seen, "."), table.concat(path, ".")
       return nil, ("%s is a value already, so %s cannot be set"):format(taken, wanted)
     end
@@ -43,7 +43,7 @@ local function of_file(path)
   if text then
     value, problem = json.decode(text)
   end
-  if type(value) ~= "table" or json.is_array(value) then
+  if not json.is_object(value) then
     return nil, ("--input %s: must be an object of JSON%s"):format(path, problem and ": " .. problem or "")
   end
   return value

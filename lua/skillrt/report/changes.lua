@@ -17,9 +17,7 @@ local LONGEST <const> = 120 -- bytes of a value that are shown
 ---@field from any     nil: nothing stood there
 ---@field to any       nil: it was taken away
 
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
+local is_object = json.is_object
 
 -- RFC 7386: null takes away, objects are merged, all else replaces.
 local function add(list, path, old, new)

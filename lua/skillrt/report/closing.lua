@@ -3,6 +3,7 @@
 -- The same words behind a run and in `skillrt status`. Knows results, no terminal.
 -- Called by cli/ending.lua and report/status.lua.
 
+local names = require("skillrt.base.names")
 local text_of = require("skillrt.base.shown")
 
 local M = {}
@@ -64,9 +65,7 @@ end
 -- What a run that completed did without.
 local function without(result)
   local list = result.status == "completed" and result.failed or {}
-  local shown = table.concat(list, ", ", 1, math.min(#list, MOST_FAILED))
-  local more = #list > MOST_FAILED and (" and %d more"):format(#list - MOST_FAILED) or ""
-  return list[1] and ("; failed: %s%s"):format(text_of.escape(shown), more) or ""
+  return list[1] and "; failed: " .. text_of.escape(names.listed(list, MOST_FAILED)) or ""
 end
 
 ---"completed (task_completed): 3 steps in 0.4 s, in runs/a; failed: fetch"

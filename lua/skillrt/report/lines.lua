@@ -107,16 +107,7 @@ end
 
 Lines.duration, Lines.sorted = text_of.duration, names.sorted
 
----@param list any[]
----@param most integer
----@return string
-function Lines.joined(list, most)
-  local shown = {}
-  for i = 1, math.min(#list, most) do
-    shown[i] = tostring(list[i])
-  end
-  return table.concat(shown, ", ") .. (#list > most and (", and %d more"):format(#list - most) or "")
-end
+Lines.joined = names.listed
 
 ---What is under way and what is completed, where a run goes on: as the books say, where the records before are not
 ---shown.

@@ -4,6 +4,7 @@
 -- The rules are those of run/call/transport.lua and run/step/steps.lua, from the books alone. Called by lines.lua.
 
 local instant = require("skillrt.base.instant")
+local names = require("skillrt.base.names")
 local text_of = require("skillrt.base.shown")
 
 local M = {}
@@ -20,11 +21,6 @@ function M.numbers(steps)
   end
   table.sort(numbers)
   return numbers
-end
-
-local function limited(list, most)
-  local more = #list > most and (", and %d more"):format(#list - most) or ""
-  return table.concat(list, ", ", 1, math.min(#list, most)) .. more
 end
 
 -- What becomes of a call that was not over.
@@ -56,7 +52,7 @@ local function words_of(step)
     words[i] = fate(step.calls[place])
   end
   if words[1] then
-    return limited(words, CALLS)
+    return names.listed(words, CALLS)
   elseif step.retry_at then
     return ("attempt %d at %s"):format(step.attempt, instant.iso(step.retry_at))
   end
@@ -71,7 +67,7 @@ function M.line(books)
     local step = books.steps[number]
     list[i] = i <= STEPS and ("%s (%s)"):format(text_of.escape(step.id), text_of.escape(words_of(step))) or ""
   end
-  return list[1] and "Going on: " .. limited(list, STEPS) or nil
+  return list[1] and "Going on: " .. names.listed(list, STEPS) or nil
 end
 
 return M

@@ -11,6 +11,7 @@ local instant = require("skillrt.base.instant")
 local failed = require("skillrt.run.books.failed")
 local inbox = require("skillrt.run.inbox")
 local files = require("skillrt.base.files")
+local names = require("skillrt.base.names")
 local question = require("skillrt.report.question")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.base.shown")
@@ -30,8 +31,7 @@ local function waits_for(step)
     targets[#targets + 1] = ("%s (call %s%s)"):format(what, place, more)
   end
   table.sort(targets)
-  local more = #targets > 5 and (", and %d more"):format(#targets - 5) or ""
-  return #targets > 0 and table.concat(targets, ", ", 1, math.min(#targets, 5)) .. more or nil
+  return #targets > 0 and names.listed(targets, 5) or nil
 end
 
 local function open_steps(books)

@@ -126,7 +126,7 @@ local function held(path)
     return code == "missing" and {} or nil, message
   end
   local value, why = json.decode(text)
-  if type(value) ~= "table" or json.is_array(value) then
+  if not json.is_object(value) then
     return nil, ("%s: is damaged (%s); repair it, or put it aside"):format(path, why or "no object of JSON")
   end
   return value

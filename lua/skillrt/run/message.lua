@@ -33,7 +33,7 @@ end
 local function parts_of(list)
   local parts = {}
   for _, value in ipairs(type(list) == "table" and list or {}) do
-    if type(value) == "table" and not json.is_array(value) then
+    if json.is_object(value) then
       parts[#parts + 1] = json.encode(value)
     end
   end
@@ -84,7 +84,7 @@ end
 ---@return string? refusal
 function M.read(user, text, opens)
   local value = json.decode(text)
-  if type(value) ~= "table" or json.is_array(value) then
+  if not json.is_object(value) then
     return "list", nil, nil, parts_of(value)
   end
   local form, key = form_of(value)

@@ -142,7 +142,7 @@ end
 -- `context = { key = value }` (R6, R49); they are merged, never taken for the whole of it.
 local function split_context(updates, context)
   local among = updates.context
-  if type(among) ~= "table" or json.is_array(among) then
+  if not json.is_object(among) then
     return updates, context
   end
   local rest, merged = {}, {}

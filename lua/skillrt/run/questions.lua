@@ -187,10 +187,10 @@ end
 -- "2 and 5", "1, 2, 3 and 40 more"
 local function numbers_of(open)
   local list = {}
-  for i = 1, math.min(#open, 10) do
-    list[i] = tostring(open[i].q)
+  for i, one in ipairs(open) do
+    list[i] = one.q
   end
-  return table.concat(list, ", ") .. (#open > 10 and (" and %d more"):format(#open - 10) or "")
+  return names.listed(list, 10)
 end
 
 ---The open question that an answer names, or the only one; nil and why there is none.

@@ -11,9 +11,7 @@ local M = {}
 
 ---@param value any
 ---@return boolean
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
+local is_object = json.is_object
 
 M.is_object = is_object
 
@@ -84,7 +82,7 @@ end
 -- Whether an object has a null in it, other than in lists.
 local function has_null(object)
   for _, value in next, object do
-    if value == null or (type(value) == "table" and not json.is_array(value) and has_null(value)) then
+    if value == null or (json.is_object(value) and has_null(value)) then
       return true
     end
   end

@@ -31,14 +31,11 @@ local ORDERS = { priority = true, declaration = true }
 ---@field has fun(self: skillrt.Available, id: string): boolean
 
 local function named(available)
-  local ids, count = {}, #available
-  for i = 1, math.min(count, 20) do
-    ids[i] = available[i].id
+  local ids = {}
+  for i, one in ipairs(available) do
+    ids[i] = one.id
   end
-  if count == 0 then
-    return "nothing is available"
-  end
-  return "available: " .. table.concat(ids, ", ") .. (count > 20 and (" and %d more"):format(count - 20) or "")
+  return ids[1] and "available: " .. names.listed(ids, 20) or "nothing is available"
 end
 
 -- Why an id cannot be taken, or nil.

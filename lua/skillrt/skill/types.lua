@@ -26,7 +26,7 @@ local CHECKS = {
     return type(value) == "boolean"
   end,
   object = function(value)
-    return type(value) == "table" and not json.is_array(value)
+    return json.is_object(value)
   end,
 }
 

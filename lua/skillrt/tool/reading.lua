@@ -4,6 +4,7 @@
 -- What was read is kept with the use of the tool.
 
 local looking = require("skillrt.tool.looking")
+local names = require("skillrt.base.names")
 local regex = require("skillrt.base.regex")
 local roots_of = require("skillrt.tool.roots")
 local text_of = require("skillrt.base.text")
@@ -169,9 +170,8 @@ TOOLS.grep = {
     if problem then
       return nil, problem
     elseif unread[1] then
-      local more = #unread > 10 and (" and %d more"):format(#unread - 10) or ""
-      found[#found + 1] = ("(not searched: %s%s: more than %d bytes, or not to be read)"):format(
-        table.concat(unread, ", ", 1, math.min(#unread, 10)), more, looking.MAX_READ)
+      found[#found + 1] = ("(not searched: %s: more than %d bytes, or not to be read)"):format(
+        names.listed(unread, 10), looking.MAX_READ)
     end
     return told(found, is_whole, "(nothing found)")
   end,

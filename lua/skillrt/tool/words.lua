@@ -75,7 +75,7 @@ local function expanded(word, arguments)
   local pieces = pieces_of(word)
   local hole = #pieces == 3 and pieces[1] == "" and pieces[3] == "" and pieces[2]
   local value = hole and arguments[hole[1]]
-  if type(value) == "table" and json.is_array(value) then
+  if json.is_array(value) then
     local out = {}
     for i, item in ipairs(value) do
       out[i] = text_of(item)

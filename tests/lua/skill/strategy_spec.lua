@@ -72,7 +72,7 @@ describe("what a strategy chose", function()
     local many = {}
     for i = 1, 1000 do many[i] = { id = "a" .. i } end
     local _, reason = strategy.check("x", (available_of(many)))
-    assert.has_match("a20 and 980 more", reason, 1, true)
+    assert.has_match("a20, and 980 more", reason, 1, true)
     assert.is_true(#reason < 300)
   end)
 end)

@@ -321,7 +321,7 @@ local function reply_of(message)
     if block.type == "text" and type(block.text) == "string" then
       texts[#texts + 1] = block.text
     elseif block.type == "tool_use" then
-      if type(block.input) ~= "table" or json.is_array(block.input) then -- of a message that was no stream
+      if not json.is_object(block.input) then -- of a message that was no stream
         block.input, block._problem = {}, "its arguments are no JSON object"
       end
       calls[#calls + 1] = { id = block.id, name = block.name, input = block.input, problem = block._problem }

@@ -99,8 +99,7 @@ local function told(numbers)
   if not numbers[2] then
     return ("question %s is answered"):format(numbers[1])
   end
-  local more = #numbers > 10 and (" and %d more"):format(#numbers - 10) or ""
-  return ("questions %s%s are answered"):format(table.concat(numbers, ", ", 1, math.min(#numbers, 10)), more)
+  return ("questions %s are answered"):format(require("skillrt.base.names").listed(numbers, 10))
 end
 
 -- All were met by the run. The exit code; nil: each was taken.

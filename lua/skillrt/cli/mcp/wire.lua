@@ -33,9 +33,7 @@ function M.refuse(id, code, message, data)
   return M.write({ id = id == nil and json.null or id, error = { code = code, message = message, data = data } })
 end
 
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
+local is_object = json.is_object
 
 local function is_id(value)
   return type(value) == "string" and #value <= 1000 or math.type(value) == "integer"

@@ -42,7 +42,7 @@ end
 local function remember(books, entry)
   local state, most = books.state, books.history_most
   local list = state.root.history
-  if type(list) ~= "table" or not json.is_array(list) then -- a person took it away
+  if not json.is_array(list) then -- a person took it away
     list = json.array({})
     state:set("history", list)
   end

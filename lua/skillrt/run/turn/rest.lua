@@ -6,6 +6,7 @@
 
 local asked = require("skillrt.run.books.asked")
 local instant = require("skillrt.base.instant")
+local names = require("skillrt.base.names")
 local soft_deadline = require("skillrt.run.call.soft_deadline")
 local steady = require("skillrt.run.steady")
 
@@ -89,13 +90,7 @@ local function listens_to_a_session(calls)
 end
 
 local function names_of(waiters)
-  local names = {}
-  for name in pairs(waiters) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  local more = #names > 5 and (" and %d more"):format(#names - 5) or ""
-  return table.concat(names, ", ", 1, math.min(#names, 5)) .. more
+  return names.listed(names.sorted(waiters), 5)
 end
 
 -- What is waited for, in words.

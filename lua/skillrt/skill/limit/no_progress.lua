@@ -3,6 +3,8 @@
 -- Knows the state's fingerprints and what an action's conditions read; how often an action began in a state, the
 -- books keep over every resume. Found by its name, by skill/limits.lua.
 
+local names = require("skillrt.base.names")
+
 ---@type skillrt.Limit
 local M = { name = "no_progress", type = "count", default = 3, unit = "choices", status = "paused",
   reason = "no_progress", code = 13, text = "how often an action may run on the same state; 0: always" }
@@ -30,10 +32,7 @@ local function times(state, known, before, stands_still)
 end
 
 local function named(keys)
-  if #keys == 0 then
-    return "nothing"
-  end
-  return table.concat(keys, ", ", 1, math.min(#keys, 10)) .. (#keys > 10 and (" and %d more"):format(#keys - 10) or "")
+  return keys[1] and names.listed(keys, 10) or "nothing"
 end
 
 -- What stands still, in words: the keys that an action reads, and those that it gave in this session.

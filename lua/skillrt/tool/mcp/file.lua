@@ -208,7 +208,7 @@ function M.read(path, known)
     local function tell(level, words)
       notes[#notes + 1] = { level = level, text = ("mcp %s: %s"):format(names.show(given), words) }
     end
-    local is_object = type(one) == "table" and not json.is_array(one)
+    local is_object = json.is_object(one)
     if not is_object and not given:find("^[_$/]") then
       return nil, ("mcp %s: must be an object"):format(names.show(given))
     end

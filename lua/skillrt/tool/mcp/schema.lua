@@ -9,9 +9,7 @@ local schema_check = require("skillrt.base.schema_check")
 
 local M = {}
 
-local function is_object(value)
-  return type(value) == "table" and not json.is_array(value)
-end
+local is_object = json.is_object
 
 local relaxed
 
