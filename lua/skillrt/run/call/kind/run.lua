@@ -20,7 +20,7 @@ function M.request(skill, input)
   local is_skill = skill_of.is(skill)
   if not is_skill and (type(skill) ~= "string" or skill == "") then
     return nil, "needs a skill or the path of one, not " .. names.show(skill)
-  elseif input ~= nil and (type(input) ~= "table" or json.is_array(input)) then
+  elseif input ~= nil and not json.is_object(input) then
     return nil, "the input must hold names and values, not " .. names.show(input)
   end
   local copy, text, message
