@@ -98,6 +98,18 @@ describe("--log FILE", function()
       "closed completed lock door" }, moves)
   end)
 
+  it("has a question that a run waits with in the field question, and no error", function()
+    local folder <close> = kit.folder()
+    folder.file("ask.lua", [[return require "skillrt".skill { name = "q", actions = { { id = "a", run = function(_, ctx)
+      return { x = ctx.ask "go on?" } end } } }]])
+    assert.equal(3, kit.run(folder, { "ask.lua", "--work-dir", "w", "--quiet", "--log", "a.log" }).code)
+    local stopped
+    for _, line in ipairs(kit.objects(folder.read "a.log")) do
+      stopped = line.message == "Run stopped" and line or stopped
+    end
+    assert.same({ "go on?", nil }, { stopped.question, stopped.error })
+  end)
+
   it("of a run without a machine tells the transitions of its status; failures with class and message; a resume goes on behind", function()
     local folder <close> = kit.folder()
     folder.file("two.lua", [[

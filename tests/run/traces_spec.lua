@@ -139,6 +139,7 @@ describe("traces", function()
     assert.equal(3, kit.run(folder, { "ask.lua", "--work-dir", "w", "--quiet", env = env }).code)
     local first = spans_of(collector)
     assert.equal("command true", first[1].name)
+    local paused = require("skillrt.core").wall_ms()
     assert.equal(0, kit.run(folder, { "answer", "w", "x", "--quiet", env = env }).code)
     local all, roots, ids = spans_of(collector), 0, {}
     for _, span in ipairs(all) do
@@ -148,7 +149,11 @@ describe("traces", function()
       ids[span.spanId] = true
     end
     assert.equal(1, roots)
-    assert.equal(first[1].parentSpanId, all[#all - 1].spanId)
+    local question, step = all[#all - 2], all[#all - 1]
+    assert.equal(first[1].parentSpanId, step.spanId)
+    assert.equal("1", step.has["skillrt.iteration"])
+    assert.equal("ask", question.has["skillrt.call.kind"])
+    assert.truthy(tonumber(question.startTimeUnixNano) // 1000000 <= paused, "it begins when it was asked")
   end)
 
   it("that cannot be sent are told once, and change nothing: not the run, not its exit code, not its time", function()

@@ -102,4 +102,24 @@ describe("a workflow script", function()
     assert.matches("is not declared", result.state.result[4])
     assert.matches("is not declared", result.state.result[5])
   end)
+
+  it("has agents of the hosts' own types: Explore and Plan only read, another one has to be there (W8, W35)", function()
+    local folder = R.folder()
+    local skill = assert(load(folder, [[
+      for (const agentType of ['Explore', 'Plan', 'general-purpose']) await agent('look', { agentType, tools: ['Bash'] })
+      try { await agent('look', { agentType: 'Explorer' }) } catch (e) { return e.message }
+    ]]))
+    for kind, reads in pairs { claude = "default %S+ Read,Grep,Glob,Read%b() %S+ Bash,Edit,MultiEdit,NotebookEdit,Write ",
+      codex = " read%-only ", gemini = "%-mode default" } do
+      local reply = assert(R.read(("tests/support/streams/%s_good.jsonl"):format(kind)))
+      local program = stand_in.new(R, kind, { reply, reply, reply })
+      skill.agents.default = skillrt.agent[kind] { program = program.path }
+      local result = assert(skill:run { work_dir = folder .. "/" .. kind })
+      assert.matches('agentType "Explorer" is unknown', tostring(result.state.result), kind)
+      for i = 1, 3 do
+        local argv = program.of(i, "args"):gsub("\n", " ")
+        assert.equal(i < 3, argv:find(reads) ~= nil, argv)
+      end
+    end
+  end)
 end)

@@ -103,10 +103,14 @@ function M.of_step(asked, given, own, folder)
   return as_in_file(agent, asked[1], folder) or agent, message
 end
 
+local READER <const> = { tools = { "Read", "Grep", "Glob" }, reads_only = true }
+-- The hosts' own types of agents.
+local BUILT_IN <const> = { Explore = READER, Plan = READER, ["general-purpose"] = {} }
+
 ---The agent of a prompt that a run asks (ctx.agent).
 ---@param skill skillrt.Skill
 ---@param given any         a definition, a name or a word; nil: the skill's own
----@param agent_type string|nil  a declared one of that name, else a file that says what the agent is
+---@param agent_type string|nil  a declared one of that name, a file that says what the agent is, or a host's own type
 ---@return table|nil agent  checked
 ---@return string? message
 function M.of_prompt(skill, given, agent_type)
@@ -126,7 +130,12 @@ function M.of_prompt(skill, given, agent_type)
   if not agent and type(given) == "string" and M.word(given) then
     agent, message = agents.check(M.of(given), "agent")
   end
-  agent = as_in_file(agent, agent_type, skill.dir) or agent or as_in_file(own, given, skill.dir)
+  local file = agent_type and (agent_file.find(agent_type, skill.dir) or BUILT_IN[agent_type])
+  if agent_type and not file and not known[agent_type] then
+    return nil, ("agentType %s is unknown: it is neither declared, nor a file in .claude/agents, nor %s"):format(
+      names.show(agent_type), table.concat(names.sorted(BUILT_IN), ", "))
+  end
+  agent = agent and file and agent_file.applied(agent, file) or agent or as_in_file(own, given, skill.dir)
   if agent then
     return agent
   end

@@ -132,7 +132,7 @@ function M.applied(agent, file)
   out.system = file.system or out.system
   out.model = rawget(agent, "model") or model_for(kind, file.model)
   if kind.program then
-    out.tools = file.tools or out.tools
+    out.tools, out.reads_only = file.tools or out.tools, file.reads_only
   end
   return setmetatable(out, getmetatable(agent))
 end

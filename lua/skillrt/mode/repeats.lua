@@ -55,6 +55,17 @@ function M.obstacle(step, blame)
   return place and ("not repeated: call %s may have acted"):format(place) or nil
 end
 
+---Whether a further attempt of a step may send again the call that its failure blames; a call with a policy of its own
+---was sent again as often as that says.
+---@param step skillrt.Step
+---@param blame string|nil
+---@return boolean
+---@return string|nil why
+function M.may_attempt(step, blame)
+  local known, why = blame and step.known[blame], M.obstacle(step, blame)
+  return not (known and known.own or why), why
+end
+
 ---A person decided that a call whose outcome is unknown is not sent again: that holds for the action in this run, until
 ---another decision.
 ---@param books skillrt.Books

@@ -82,7 +82,7 @@ function Story:take_over(books)
     at = books.started_at, state = {}, input = books.input }
   self.is_machine, self.status = books.mode == "machine", "paused"
   for number, open in pairs(books.steps) do
-    local step = { number = number, id = open.id, kind = open.kind, n = 0, sub = open.sub, at = open.started_at,
+    local step = { number = number, id = open.id, kind = open.kind, n = open.n, sub = open.sub, at = open.started_at,
       status = "open", attempts = {}, calls = {}, by_place = {}, notes = {} }
     self.steps[#self.steps + 1], self.by_number[number] = step, step
     for place, call in pairs(open.calls) do

@@ -20,8 +20,8 @@ end
 
 -- JSON has no infinity.
 local function number(value, default)
-  return value ~= default and (math.type(value) == "float" and math.abs(value) == math.huge and tostring(value) or value)
-    or nil
+  local is_infinite = value == math.huge or value == -math.huge
+  return value ~= default and (is_infinite and tostring(value) or value) or nil
 end
 
 local function routes_of(machine)
@@ -43,7 +43,7 @@ end
 ---@class skillrt.Choices  JSON; a condition is its text, or { function = where it was defined }
 ---@field strategy string
 ---@field order string|nil     "declaration": the strategy goes by that
----@field actions { id: string, when: any[]|nil, priority: number|"inf"|"-inf"|nil, max_runs: integer|"inf"|nil, handles: boolean|nil }[]
+---@field actions table[]  id, when; priority and max_runs, where JSON has no word for it "inf" or "-inf"; handles
 ---@field phases { id: string, when: any[]|nil }[]|nil
 ---@field routes table<string, table[]>|nil  of a machine, by state: { action, when, edges = { to, max_runs, key } }
 ---@field routed boolean|nil   a function of the script names the route

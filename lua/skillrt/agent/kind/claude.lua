@@ -27,13 +27,13 @@ M.KEYS = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN
 
 -- The tools that it may use without asking: those of the task or of the agent, and writing where its output goes.
 local function tools_of(agent, task)
-  local tools = task.tools or agent.tools
+  local tools = not agent.reads_only and task.tools or agent.tools
   if not tools then
     return nil
   end
   local all = tables.append({}, tools)
   all[#all + 1] = ("Read(/%s/**)"):format(task.dir)
-  all[#all + 1] = ("Edit(/%s/**)"):format(task.work_dir)
+  all[#all + 1] = not agent.reads_only and ("Edit(/%s/**)"):format(task.work_dir) or nil
   return table.concat(all, ",")
 end
 
@@ -50,8 +50,9 @@ function M:argv(task, want)
   local tools = tools_of(self, task)
   add("--model", task.model or self.model)
   add("--effort", task.effort or self.effort)
-  add("--permission-mode", self.permission or (tools and "default" or "acceptEdits"))
+  add("--permission-mode", self.reads_only and "default" or self.permission or (tools and "default" or "acceptEdits"))
   add("--allowedTools", tools)
+  add("--disallowedTools", self.reads_only and "Bash,Edit,MultiEdit,NotebookEdit,Write")
   add("--append-system-prompt", self.system)
   add("--max-budget-usd", self.max_budget and ("%g"):format(self.max_budget))
   add("--json-schema", want.schema and coding.schema_text(want.schema))

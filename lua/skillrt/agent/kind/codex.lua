@@ -22,8 +22,8 @@ local WRITING = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = tr
 
 -- How far it may go: as the tools say; where none are named it may write.
 local function sandbox_of(agent, task)
-  local tools = task.tools or agent.tools
-  if agent.permission or not tools then
+  local tools = not agent.reads_only and task.tools or agent.tools
+  if not agent.reads_only and (agent.permission or not tools) then
     return agent.permission or "workspace-write"
   end
   for _, tool in ipairs(tools) do

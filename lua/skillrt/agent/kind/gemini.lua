@@ -30,7 +30,7 @@ function M:argv(task, want)
     end
   end
   add("--model", task.model or self.model)
-  add("--approval-mode", self.permission or "auto_edit")
+  add("--approval-mode", self.reads_only and "default" or self.permission or "auto_edit")
   add("--include-directories", task.dir)
   add("--include-directories", task.work_dir)
   add("--resume", want.session)

@@ -75,8 +75,8 @@ function M.run(args)
   local ids = declared(choices)
   if args.action and not ids[args.action] then
     local text = "%s: has no action or phase %s%s"
-    return ending.refused(text:format(books.skill, args.action, require("skillrt.base.names").suggest(args.action, ids)),
-      "invalid")
+    local near = require("skillrt.base.names").suggest(args.action, ids)
+    return ending.refused(text:format(books.skill, args.action, near), "invalid")
   end
   if not at and not is_over(books) then
     for _, choice in ipairs(explain.now(choices, books)) do

@@ -13,7 +13,7 @@ local M = {}
 
 ---@class skillrt.AgentOptions
 ---@field agent string|table|nil   a declared agent, or one as `--agent` takes it; default: the skill's
----@field agent_type string?       one of the skill's by its name, if it has it; else the agent is told of it
+---@field agent_type string?       one of the skill's by its name, a file's, or a host's own: Explore, Plan
 ---@field schema table?            JSON Schema of the answer: then it is that value, else a text
 ---@field model string?
 ---@field effort string?           "low", "medium", "high", "xhigh", "max"

@@ -78,7 +78,9 @@ return {
   log = function(record)
     if not record.sub then
       local level = record.status == "completed" and "info" or record.status == "paused" and "warn" or "error"
-      return level, "Run stopped", { status = record.status, reason = record.reason, error = record.message }
+      local asks = record.reason == "waiting_for_person" or record.reason == "needs_decision"
+      local field = asks and "question" or "error"
+      return level, "Run stopped", { status = record.status, reason = record.reason, [field] = record.message }
     end
   end,
 

@@ -403,10 +403,6 @@ end
 
 -- When the next attempt begins; nil: there is none. The second value says why not.
 local function next_attempt(run, step, definition, failure, blame)
-  local known = blame and step.known[blame]
-  if known and known.own then
-    return nil -- the call has been retried by its own policy
-  end
   local settings = setmetatable({
     max_retries = definition.max_retries or run.skill.limits.max_retries,
   }, { __index = run.skill.retry })
@@ -415,11 +411,8 @@ local function next_attempt(run, step, definition, failure, blame)
   end
   local attempt = step.attempt - (step.since or 0)
   local delay = retry.delay(settings, attempt, failure.class, failure.retry_after_ms, run.core.random)
-  local why = delay and repeats.obstacle(step, blame)
-  if why then
-    return nil, why
-  end
-  return delay
+  local may, why = repeats.may_attempt(step, blame)
+  return may and delay or nil, delay and why
 end
 
 -- What follows a failure that is final, for its record: nothing yet (`again`), or what `on_error` says
