@@ -41,11 +41,12 @@ describe("a step by the protocol", function()
         return value
       end
     end
-    local result, dir = run { prepare = sees "prepare", run = sees("run", { v = 1 }),
-      validate = sees("validate", true), cleanup = sees "cleanup" }
+    local result, dir = run({ prepare = sees "prepare", run = sees("run", { v = 1 }),
+      validate = sees("validate", true), cleanup = sees "cleanup" }, { actions = { { id = "b", when = "v === 1",
+        run = function(state) return { got = state.v } end } } })
     assert.same({ "prepare", "run", "validate", "cleanup" }, seen)
-    assert.equal("preparing executing validating completed", stages(dir))
-    assert.same({ "completed", 1 }, { result.status, result.state.v })
+    assert.equal("preparing executing validating completed completed", stages(dir))
+    assert.same({ "completed", 1, 1 }, { result.status, result.state.v, result.state.got }) -- handed on to the next
   end)
 
   it("says its stage in status, while the run's status stays as it is (F38, F68)", function()

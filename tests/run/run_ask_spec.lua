@@ -38,6 +38,25 @@ end
 describe("ctx.ask", function()
   after_each(R.clean)
 
+  it("gives a list of options where several may be chosen, from the words of a person or a value; one where not (R204)", function()
+    local kit, json = require "tests.support.cli_kit", require "skillrt.base.json"
+    local folder <close> = kit.folder()
+    folder.file("s.lua", [[return require("skillrt").skill { name = "s", actions = { { id = "a", run = function(_, ctx)
+      return { parts = ctx.ask { question = "Which parts?", options = { "api", "docs", "tests" }, multiple = true },
+        one = ctx.ask { question = "Which one?", options = { "api", "docs" } } } end } } }]])
+    local asked = kit.run(folder, { "s.lua", "--work-dir", "w" })
+    assert.truthy(asked.out:find("Which parts?\n  1. api\n  2. docs\n  3. tests\n  several may be chosen", 1, true), asked.out)
+    local refused = kit.run(folder, { "answer", "w", "api,code" })
+    assert.truthy(refused.err:find('there is no option "code"', 1, true), refused.err)
+    refused = kit.run(folder, { "answer", "w", "api,1" })
+    assert.truthy(refused.err:find('"api" is chosen twice', 1, true), refused.err)
+    assert.equal(3, kit.run(folder, { "answer", "w", "3, api", "--quiet" }).code)
+    assert.truthy(kit.run(folder, { "answer", "w", "api,docs" }).err:find("there is no option", 1, true))
+    assert.equal(0, kit.run(folder, { "answer", "w", "docs", "--quiet" }).code)
+    local state = json.decode(folder.read "w/state.json")
+    assert.same({ { "tests", "api" }, "docs" }, { state.parts, state.one })
+  end)
+
   it("gives the id of an option or a text, and refuses what is neither, naming what is possible", function()
     local result, go_on = begun(function(_, ctx)
       local color = ctx.ask { header = "Colour", question = "Which?", options = { "red", { id = 7, label = "Blue" } } }
@@ -129,6 +148,7 @@ describe("ctx.ask", function()
       ["did you mean \"options\""] = { question = "?", option = { "a" } },
       ["an empty list"] = { question = "?", options = {} },
       ["options 1 and 2 are the same"] = { question = "?", options = { "a", "a" } },
+      ["multiple needs options"] = { question = "?", multiple = true },
       ["by one of options, text and edit"] = { question = "?", options = { "a" }, text = true },
       ["its default is no answer: there is no option \"b\""] = { question = "?", options = { "a" }, default = "b" },
       ["timeout"] = { question = "?", timeout = -1 },

@@ -16,7 +16,7 @@ local function head_of(question)
 end
 
 ---The lines of a question.
----@param question table  { header, question, options = { { id, label, description } }, edit, default, more }
+---@param question table  { header, question, options = { { id, label, description } }, multiple, edit, default, more }
 ---@param number integer?  said where there are several
 ---@return string[]
 function M.lines(question, number)
@@ -40,6 +40,9 @@ function M.lines(question, number)
   end
   for i, line in ipairs(question.edit and text_of.lines(question.edit) or {}) do
     list[#list + 1] = (i == 1 and "  to begin with: " or "    ") .. line
+  end
+  if question.multiple then
+    list[#list + 1] = "  several may be chosen: 1,2"
   end
   local more = math.max(0, #options - SHOWN) + (math.tointeger(question.more) or 0)
   if more > 0 then

@@ -14,6 +14,7 @@ M.FIELDS = {
   header = { type = "text" },
   question = { type = "text", required = true },
   options = { type = "table" },
+  multiple = { type = "boolean" }, -- the answer is a list of options (R204)
   text = { type = "boolean" },
   edit = { type = "string" },
   default = {},
@@ -59,6 +60,8 @@ function M.check(given)
   local ways = (given.options and 1 or 0) + (given.text and 1 or 0) + (given.edit and 1 or 0)
   if ways > 1 then
     return nil, "it is answered by one of options, text and edit, not by several"
+  elseif given.multiple and not given.options then
+    return nil, "multiple needs options to choose from"
   end
   local options, message
   if given.options then
@@ -68,6 +71,7 @@ function M.check(given)
     end
   end
   local question = { header = given.header, question = given.question, options = options, edit = given.edit,
+    multiple = given.multiple or nil,
     default = given.default, detail = given.detail, approval = given.approval }
   local why = given.default ~= nil and M.refusal(question, given.default)
   if why then
@@ -87,11 +91,8 @@ local function offered(options)
   return table.concat(ids, ", ") .. (#options > SHOWN and ", ..." or "")
 end
 
----Why a value is no answer to a question; nil: it is one.
----@param question table  { options, more }
----@param value any
----@return string|nil
-function M.refusal(question, value)
+-- Why a value is none that the question takes; nil: it is one.
+local function refusal_of(question, value)
   local options = question.options or {}
   if #options == 0 then
     return type(value) ~= "string" and ("%s is no text"):format(names.show(value)) or nil
@@ -107,12 +108,32 @@ function M.refusal(question, value)
   return ("there is no option %s; there are: %s"):format(names.show(value), offered(options))
 end
 
----What a person's words mean: an option's id by itself or by its number; a text where there are no options.
----@param question table
----@param text string
----@return any value
----@return string? message
-function M.value(question, text)
+---Why a value is no answer to a question; nil: it is one.
+---@param question table  { options, multiple, more }
+---@param value any
+---@return string|nil
+function M.refusal(question, value)
+  if not question.multiple then
+    return refusal_of(question, value)
+  elseif type(value) ~= "table" then
+    return ("%s is no list of options"):format(names.show(value))
+  end
+  local count, seen = 0, {}
+  for _ in pairs(value) do
+    count = count + 1
+    local one = value[count]
+    local why = one == nil and "it is no list of options"
+      or seen[one] and ("%s is chosen twice"):format(names.show(one))
+      or refusal_of(question, one)
+    if why then
+      return why
+    end
+    seen[one] = true
+  end
+end
+
+-- What one word of a person means.
+local function value_of(question, text)
   local options = question.options or {}
   for _, option in ipairs(options) do
     if tostring(option.id) == text then
@@ -123,11 +144,36 @@ function M.value(question, text)
   if chosen then
     return chosen.id
   end
-  local why = M.refusal(question, text)
+  local why = refusal_of(question, text)
   if why then
     return nil, why
   end
   return text
+end
+
+---What a person's words mean: an option's id by itself or by its number, several with commas between where the question
+---takes several; a text where there are no options.
+---@param question table
+---@param text string
+---@return any value
+---@return string? message
+function M.value(question, text)
+  if not question.multiple then
+    return value_of(question, text)
+  end
+  local list = json.array({})
+  for word in text:gmatch("[^,]+") do
+    local value, message = value_of(question, word:match("^%s*(.-)%s*$"))
+    if value == nil then
+      return nil, message
+    end
+    list[#list + 1] = value
+  end
+  local why = M.refusal(question, list)
+  if why then
+    return nil, why
+  end
+  return list
 end
 
 return M

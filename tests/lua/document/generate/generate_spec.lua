@@ -196,7 +196,10 @@ describe("an autonomous skill", function()
     in_order(probe, "# Action: Probe [all]", "Ask for every link | once", "## Purpose", "## Preconditions",
       "- [ ] `completed_actions.includes('action-scan')`", "## Specifications", "(../../specs/link-rules.md)",
       "## Context Access (file strategy)", "'shared'", "## Execution", "async function execute(state, workDir)", "'input'",
-      "'action_probe_result'", "## State Updates", "// Effect: checked++", "## Error Handling", "error_count rises by 1",
+      "'action_probe_result'", "## State Updates", "// Effect: checked++", "## Error Handling",
+      "| The data does not validate | Return an error; the state is not updated |",
+      "| Exception while executing | It is recorded and error_count rises by 1 |",
+      "| The context cannot be read | Use a default value or skip |",
       "## Next Actions (Hints)", "ACTION_CATALOG", "action-abort")
     assert.falsy(probe:find("completed_actions:", 1, true))
     has(files["phases/actions/action-report.md"], "- [ ] No special preconditions", "No effects beyond the result.")
