@@ -21,7 +21,7 @@ local function settings_of(action, config)
   for key, value in pairs(type(own) == "table" and own or {}) do
     settings[key], any = value, true
   end
-  return any and ordered.encode(settings, "action") or false
+  return any and ordered.encode(settings, "entry") or false
 end
 
 ---@param config skillrt.generate.Config

@@ -114,7 +114,7 @@ end
 ---@param shared table
 ---@return table
 function M.data(config, shared)
-  local definitions = ordered.encode(M.entries(shared, true), "action")
+  local definitions = ordered.encode(M.entries(shared, true), "entry")
   return view.with(shared, {
     definitions = definitions,
     fence = markdown.fence(definitions),

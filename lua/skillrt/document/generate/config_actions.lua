@@ -3,7 +3,6 @@
 -- Called by generate.config only.
 local fields = require "skillrt.document.generate.fields"
 local graph = require "skillrt.document.generate.graph"
-local json = require "skillrt.base.json"
 local ends = require "skillrt.skill.ends"
 local machine_of = require "skillrt.document.generate.config_machine"
 
@@ -21,27 +20,16 @@ end
 
 local function check_action(action, i, ids, found)
   local where = ("autonomous_config.actions[%d]."):format(i)
-  if not fields.id(action, "id", where, found) then
-    return
-  elseif ids[action.id] then
+  if ids[action.id] then
     local message = "%s is action %d too: rename one"
     found:error("duplicate-id", where .. "id", message, fields.show(action.id), ids[action.id])
     return
   end
   ids[action.id] = i
-  action.name = action.name == nil and action.id or action.name
-  fields.text(action, "name", where, found, { required = true })
-  fields.text(action, "description", where, found, {})
-  fields.text(action, "purpose", where, found, {})
-  fields.texts(action, "preconditions", where, found)
-  fields.texts(action, "effects", where, found)
+  action.name = action.name or action.id
+  action.priority = action.priority or 0
   check_filled(action, "preconditions", where, found)
   check_filled(action, "effects", where, found)
-  action.priority = action.priority == nil and 0 or action.priority
-  if type(action.priority) ~= "number" or action.priority ~= action.priority then
-    found:error("type", where .. "priority", "must be a number, not %s", fields.show(action.priority))
-    action.priority = 0
-  end
 end
 
 local function check_needs(actions, ids, found)
@@ -61,45 +49,24 @@ local function check_needs(actions, ids, found)
   end
 end
 
-local function check_field(field, i, seen, found)
-  local where = ("autonomous_config.state_schema.fields[%d]."):format(i)
-  fields.text(field, "name", where, found, { required = true })
-  local name = field.name
-  if type(name) ~= "string" then
-    return
-  elseif not name:find "^[A-Za-z_\128-\255][%w_\128-\255]*$" then
-    found:error("field", where .. "name", "must be a name such as files_done, not %s", fields.show(name))
-  elseif seen[name] then
-    found:error("duplicate-field", where .. "name", "%s is field %d too: remove one", fields.show(name), seen[name])
-  end
-  seen[name] = i
-  field.type = field.type == nil and "object" or field.type
-  field.description = field.description == nil and "" or field.description
-  fields.text(field, "type", where, found, { required = true })
-  fields.text(field, "description", where, found, {})
-end
-
 local function check_schema(autonomous, found)
-  local schema = fields.object(autonomous, "state_schema", "autonomous_config.", found)
-  local list, seen = fields.list(schema, "fields", "autonomous_config.state_schema.", found), {}
-  for i, field in ipairs(list) do
-    if type(field) == "table" and not json.is_array(field) then
-      check_field(field, i, seen, found)
-    else
-      local key = ("autonomous_config.state_schema.fields[%d]"):format(i)
-      found:error("type", key, "must be an object with name and type, not %s", fields.show(field))
-      list[i] = { name = "", type = "object", description = "" }
+  local seen = {}
+  for i, field in ipairs(autonomous.state_schema.fields) do
+    local where, name = ("autonomous_config.state_schema.fields[%d].name"):format(i), field.name
+    if not name:find "^[A-Za-z_\128-\255][%w_\128-\255]*$" then
+      found:error("field", where, "must be a name such as files_done, not %s", fields.show(name))
+    elseif seen[name] then
+      found:error("duplicate-field", where, "%s is field %d too: remove one", fields.show(name), seen[name])
     end
+    seen[name] = i
+    field.type, field.description = field.type or "object", field.description or ""
   end
   return seen
 end
 
 local function check_termination(autonomous, seen, found)
-  if autonomous.termination_conditions == nil then
-    autonomous.termination_conditions = fields.copy(DEFAULT_TERMINATION)
-  end
-  local list = fields.texts(autonomous, "termination_conditions", "autonomous_config.", found)
-  for i, condition in ipairs(list) do
+  autonomous.termination_conditions = autonomous.termination_conditions or fields.copy(DEFAULT_TERMINATION)
+  for i, condition in ipairs(autonomous.termination_conditions) do
     local bare = condition:find "^[%a_][%w_]*$"
     if bare and not ends.is_builtin[condition] and not seen[condition] then
       local key = ("autonomous_config.termination_conditions[%d]"):format(i)
@@ -109,32 +76,27 @@ local function check_termination(autonomous, seen, found)
   end
 end
 
----Applies the defaults of `autonomous_config` and checks it.
+---Applies the defaults of `autonomous_config` and checks it; the types of all in it are right.
 ---@param config table
 ---@param found skillrt.generate.Findings
 function M.normalise(config, found)
-  if config.autonomous_config == nil then
+  local autonomous, ids = config.autonomous_config, {}
+  if autonomous == nil then
     found:error("missing", "autonomous_config", "is missing: a skill that runs %s needs it", config.execution_mode)
+    config.autonomous_config = { actions = {} }
+    return
   end
-  local autonomous = fields.object(config, "autonomous_config", "", found)
   machine_of.normalise(config, found)
-  local actions, ids = fields.list(autonomous, "actions", "autonomous_config.", found), {}
-  if #actions == 0 and config.autonomous_config then
+  if #autonomous.actions == 0 then
     found:error("empty", "autonomous_config.actions", "is empty: give at least one action")
   end
-  for i, action in ipairs(actions) do
-    if type(action) == "table" and not json.is_array(action) then
-      check_action(action, i, ids, found)
-    else
-      found:error("type", ("autonomous_config.actions[%d]"):format(i), "must be an object, not %s", fields.show(action))
-      actions[i] = { id = "", preconditions = {}, effects = {} }
-    end
+  for i, action in ipairs(autonomous.actions) do
+    check_action(action, i, ids, found)
   end
   fields.check_mapped(ids, "autonomous_config.actions", found)
-  local seen = check_schema(autonomous, found)
-  check_termination(autonomous, seen, found)
+  check_termination(autonomous, check_schema(autonomous, found), found)
   if not found:errors() then
-    check_needs(actions, ids, found)
+    check_needs(autonomous.actions, ids, found)
   end
 end
 

@@ -2,7 +2,6 @@
 -- conditions and effects that its actions have by it.
 --
 -- Called by config_actions and machine_md.
-local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
@@ -35,40 +34,6 @@ local function standard_machine()
     out.states[i] = { name = row[1], description = row[2][1], entry = row[3][1] }
   end
   return out
-end
-
-local REQUIRED = {
-  states = { "name" },
-  transitions = { "from", "action", "to" },
-  conditions = { "name", "test" },
-  errors = { "class", "to" },
-}
-local OPTIONAL = {
-  states = { "description", "entry" },
-  transitions = { "when" },
-  conditions = {},
-  errors = { "severity", "recovery" },
-}
-
-local function check_rows(machine, key, found)
-  local list = fields.list(machine, key, WHERE, found)
-  for i, row in ipairs(list) do
-    local where = ("%s%s[%d]."):format(WHERE, key, i)
-    if type(row) ~= "table" or json.is_array(row) then
-      found:error("type", where:sub(1, -2), "must be an object, not %s", fields.show(row))
-      list[i] = {}
-    else
-      for _, name in ipairs(REQUIRED[key]) do
-        fields.text(row, name, where, found, { required = true })
-      end
-      for _, name in ipairs(OPTIONAL[key]) do
-        fields.text(row, name, where, found, {})
-      end
-      if row.limit ~= nil and (math.type(row.limit) ~= "integer" or row.limit < 1) then
-        found:error("type", where .. "limit", "must be a whole number from 1 on, not %s", fields.show(row.limit))
-      end
-    end
-  end
 end
 
 -- The table with the names of conditions replaced by what they test.
@@ -144,30 +109,32 @@ local function tell(machine, found)
   end
 end
 
----Applies the defaults of a machine, checks it, and gives its actions what follows from it.
+---Puts the table that `"machine": "standard"` stands for in the place of that word.
+---@param config table
+function M.expand(config)
+  local autonomous, own = config.autonomous_config, config.x_skillrt
+  if type(autonomous) == "table" and autonomous.machine == "standard" then
+    autonomous.machine = standard_machine()
+    config.x_skillrt = own == nil and {} or own
+    local first = type(config.x_skillrt) == "table" and (config.x_skillrt.initial_state or {})
+    for key, value in pairs(type(first) == "table" and standard.initial_state or {}) do
+      first[key] = first[key] == nil and value or first[key]
+      config.x_skillrt.initial_state = first
+    end
+  end
+end
+
+---Checks a machine, and gives its actions what follows from it.
 ---@param config table
 ---@param found skillrt.generate.Findings
 function M.normalise(config, found)
   local autonomous = config.autonomous_config
-  if autonomous.machine == nil then
+  local machine = autonomous.machine
+  if machine == nil then
     return
-  elseif autonomous.machine == "standard" then
-    autonomous.machine = standard_machine()
-    local own = fields.object(config.x_skillrt, "initial_state", "x_skillrt.", found)
-    for key, value in pairs(standard.initial_state) do
-      own[key] = own[key] == nil and value or own[key]
-    end
-  end
-  if config.execution_mode ~= "autonomous" then
+  elseif config.execution_mode ~= "autonomous" then
     local message = "needs execution_mode autonomous, not %s"
     found:error("machine", "autonomous_config.machine", message, config.execution_mode)
-  end
-  local machine = fields.object(autonomous, "machine", "autonomous_config.", found)
-  fields.text(machine, "initial", WHERE, found, { required = true })
-  for key in pairs(REQUIRED) do
-    check_rows(machine, key, found)
-  end
-  if found:errors() then
     return
   end
   for _, state in ipairs(machine.states) do
@@ -179,8 +146,8 @@ function M.normalise(config, found)
     return
   end
   tell(whole, found)
-  fields.list(autonomous, "actions", "autonomous_config.", found)
-  derive(autonomous, whole, fields.object(config.x_skillrt, "actions", "x_skillrt.", found))
+  config.x_skillrt.actions = config.x_skillrt.actions or {}
+  derive(autonomous, whole, config.x_skillrt.actions)
 end
 
 M.resolved = resolved

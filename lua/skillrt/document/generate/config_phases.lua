@@ -14,8 +14,8 @@ local OURS = { orchestrator = true, ["state-schema"] = true, ["00-spec-study"] =
 
 -- The group that x_skillrt names for a phase: its phases run at once.
 local function group_of(phase, config)
-  local own = type(config.x_skillrt.phases) == "table" and config.x_skillrt.phases[phase.id]
-  return type(own) == "table" and own.group or nil
+  local own = (config.x_skillrt.phases or {})[phase.id]
+  return own and own.group
 end
 
 -- Neighbours that run at once are one group, whatever they are called.
@@ -47,34 +47,14 @@ local function default_agent(config)
   }
 end
 
-local function check_agent(phase, where, config, found)
-  local agent = phase.agent
-  if type(agent) == "string" then
-    agent = { type = agent }
-  elseif agent == nil then
-    agent = default_agent(config)
-  elseif type(agent) ~= "table" or json.is_array(agent) then
-    found:error("type", where .. "agent", "must be an object with a type, not %s", fields.show(agent))
-    agent = {}
-  end
-  phase.agent = agent
-  agent.type = agent.type or "universal-executor"
-  fields.text(agent, "type", where .. "agent.", found, {})
-  if agent.run_in_background == nil then
-    agent.run_in_background = false
-  end
-  if agent.fallback_chain ~= nil then
-    fields.texts(agent, "fallback_chain", where .. "agent.", found)
-  end
+local function apply_agent(phase, config)
+  local agent = type(phase.agent) == "string" and { type = phase.agent } or phase.agent or default_agent(config)
+  phase.agent, agent.type = agent, agent.type or "universal-executor"
+  agent.run_in_background = agent.run_in_background or false
 end
 
 local function check_output(phase, where, made, found)
-  if phase.output == nil then
-    phase.output = phase.id .. ".json" -- F2
-  end
-  if not fields.path(phase, "output", where, found) then
-    return
-  end
+  phase.output = phase.output or phase.id .. ".json" -- F2
   if phase.output == "skill-config.json" or names.is_taken(phase.output) then
     local message = "%s belongs to the runtime: choose another name"
     found:error("output", where .. "output", message, fields.show(phase.output))
@@ -90,7 +70,7 @@ local function check_input(phase, where, before, state, found)
     phase.input = json.array(before and { before.output } or {})
     return
   end
-  for i, name in ipairs(fields.texts(phase, "input", where, found)) do
+  for i, name in ipairs(phase.input) do
     if (state.made_at[name] or state.group) >= state.group then
       local message = "no earlier phase makes %s: name an output of a phase above"
       found:error("input", ("%sinput[%d]"):format(where, i), message, fields.show(name))
@@ -100,9 +80,7 @@ end
 
 local function check_phase(phase, i, list, state, config, found)
   local where = ("sequential_config.phases[%d]."):format(i)
-  if not fields.id(phase, "id", where, found) then
-    return
-  elseif state.ids[phase.id] then
+  if state.ids[phase.id] then
     local message = "%s is phase %d too: rename one"
     found:error("duplicate-id", where .. "id", message, fields.show(phase.id), state.ids[phase.id])
     return
@@ -110,13 +88,9 @@ local function check_phase(phase, i, list, state, config, found)
     found:error("id", where .. "id", "%s is a file skillrt writes: choose another id", fields.show(phase.id))
   end
   state.ids[phase.id] = i
-  phase.name = phase.name == nil and phase.id or phase.name
-  fields.text(phase, "name", where, found, { required = true })
-  fields.text(phase, "description", where, found, {})
-  fields.text(phase, "condition", where, found, {})
-  fields.texts(phase, "objectives", where, found)
-  phase.parallel = phase.parallel == true or group_of(phase, config) ~= nil
-  check_agent(phase, where, config, found)
+  phase.name = phase.name or phase.id
+  phase.parallel = phase.parallel or group_of(phase, config) ~= nil
+  apply_agent(phase, config)
   check_output(phase, where, state.made, found)
   -- Neighbours that run at once cannot read each other.
   local before = list[i - 1]
@@ -127,32 +101,25 @@ local function check_phase(phase, i, list, state, config, found)
     state.before_group, state.group = before, i
   end
   check_input(phase, where, before, state, found)
-  if type(phase.output) == "string" then
-    state.made[phase.output], state.made_at[phase.output] = phase.id, i
-  end
+  state.made[phase.output], state.made_at[phase.output] = phase.id, i
 end
 
 ---Applies the defaults of `sequential_config.phases` and checks them.
 ---@param config table
 ---@param found skillrt.generate.Findings
 function M.normalise(config, found)
-  local hybrid = config.execution_mode == "hybrid"
-  if config.sequential_config == nil and not hybrid then
+  local hybrid, sequential = config.execution_mode == "hybrid", config.sequential_config
+  if not hybrid and not sequential then
     found:error("missing", "sequential_config", "is missing: a sequential skill needs it")
   end
-  local sequential = fields.object(config, "sequential_config", "", found)
-  local list = fields.list(sequential, "phases", "sequential_config.", found)
+  config.sequential_config = sequential or { phases = json.array {} }
+  local list = config.sequential_config.phases
   if #list == 0 and not hybrid then
     found:error("empty", "sequential_config.phases", "is empty: give at least one phase")
   end
   local state = { ids = {}, made = {}, made_at = {}, group = 1 }
   for i, phase in ipairs(list) do
-    if type(phase) == "table" and not json.is_array(phase) then
-      check_phase(phase, i, list, state, config, found)
-    else
-      found:error("type", ("sequential_config.phases[%d]"):format(i), "must be an object, not %s", fields.show(phase))
-      list[i] = { id = "", output = "" }
-    end
+    check_phase(phase, i, list, state, config, found)
   end
   fields.check_mapped(state.ids, "sequential_config.phases", found)
 end
@@ -176,12 +143,10 @@ end
 ---@param config table
 ---@param found skillrt.generate.Findings
 function M.check_order(config, found)
-  local hybrid = fields.object(config.x_skillrt, "hybrid", "x_skillrt.", found)
-  local phases = config.sequential_config.phases
-  hybrid.order = hybrid.order or default_order(phases)
-  local order = fields.texts(hybrid, "order", "x_skillrt.hybrid.", found)
-  local wanted = {}
-  for i, id in ipairs(order) do
+  local hybrid, phases, wanted = config.x_skillrt.hybrid or {}, config.sequential_config.phases, {}
+  config.x_skillrt.hybrid = hybrid
+  hybrid.order = hybrid.order or json.array(default_order(phases))
+  for i, id in ipairs(hybrid.order) do
     if id ~= M.LOOP then
       wanted[#wanted + 1] = id
     end

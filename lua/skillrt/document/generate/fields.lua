@@ -1,6 +1,6 @@
--- document/generate/fields.lua: reads the fields of a config: copies, defaults, kinds, safe ids and paths.
+-- document/generate/fields.lua: values of a config: copies, how they are named in messages, safe ids and paths.
 --
--- Knows kinds of values, not what a config means. Called by config and its parts.
+-- Knows kinds of values, not what a config means. Called by form, config and its parts.
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 
@@ -8,6 +8,7 @@ local M = {}
 
 local MAX_DEPTH = 64
 local MAX_SHOWN = 60
+local MAX_DESCRIPTION <const> = 1024 -- bytes
 
 ---A value as it is named in a message.
 ---@param value any
@@ -75,90 +76,45 @@ function M.sorted_keys(object)
   return keys
 end
 
----The object at a key, made when it is missing; what is something else is an error.
----@return table
-function M.object(parent, key, where, found)
-  local value = parent[key]
-  if value == nil then
-    parent[key] = {}
-  elseif type(value) ~= "table" or json.is_array(value) then
-    found:error("type", where .. key, "must be an object, not %s", M.show(value))
-    parent[key] = {}
-  end
-  return parent[key]
-end
-
----The list at a key, made when it is missing; what is something else is an error. An empty object
----is an empty list: Lua's {} has no kind, and writers without lists have no other way to say it.
----@return any[]
-function M.list(parent, key, where, found)
-  local value = parent[key]
-  if value == nil or (type(value) == "table" and next(value) == nil) then
-    value = {}
-  elseif type(value) ~= "table" or not json.is_array(value) then
-    found:error("type", where .. key, "must be a list, not %s", M.show(value))
-    value = {}
-  end
-  parent[key] = json.array(value)
-  return parent[key]
-end
-
----A list of texts; a single text is a list of one.
----@return string[]
-function M.texts(parent, key, where, found)
-  if type(parent[key]) == "string" then
-    parent[key] = { parent[key] }
-  end
-  local list = M.list(parent, key, where, found)
-  for i, item in ipairs(list) do
-    if type(item) ~= "string" then
-      found:error("type", ("%s%s[%d]"):format(where, key, i), "must be a text, not %s", M.show(item))
-      list[i] = ""
-    end
-  end
-  return list
-end
-
----Checks a text that may be missing unless `required`.
----@param options { required: boolean? }
-function M.text(parent, key, where, found, options)
-  local value = parent[key]
-  if value == nil then
-    if options.required then
-      found:error("missing", where .. key, "is missing: give a text")
-    end
-  elseif type(value) ~= "string" then
-    found:error("type", where .. key, "must be a text, not %s", M.show(value))
-  elseif options.required and not value:find "%S" then
-    found:error("missing", where .. key, "is empty: give a text")
-  end
-end
-
----Checks a number that may be missing: finite, not below zero.
-function M.number(parent, key, where, found)
-  local value = parent[key]
-  if value ~= nil and (type(value) ~= "number" or value ~= value or value < 0 or value == math.huge) then
-    found:error("type", where .. key, "must be a number from 0 on, not %s", M.show(value))
-  end
-end
-
----Checks an id: letters, digits, ".", "_", "-"; nothing that leaves a folder (F13).
----@return boolean
-function M.id(parent, key, where, found)
-  local id = parent[key]
+---Why a value is no id: letters, digits, ".", "_", "-"; nothing that leaves a folder (F13). nil: it is one.
+---@param id any
+---@return string? problem
+---@return string? code
+function M.id(id)
   if type(id) ~= "string" then
-    local what = id == nil and "is missing: give an id" or "must be a text, not " .. M.show(id)
-    found:error(id == nil and "missing" or "type", where .. key, "%s", what)
-    return false
+    return "must be a text, not " .. M.show(id), "type"
   elseif #id > names.MAX_ID then
-    found:error("id", where .. key, "must have at most %d characters, not %d", names.MAX_ID, #id)
-    return false
+    return ("must have at most %d characters, not %d"):format(names.MAX_ID, #id), "id"
   elseif not id:find "^[A-Za-z0-9][A-Za-z0-9._-]*$" or id:find("..", 1, true) then
     local message = "must be letters, digits, '.', '_' and '-', begin with a letter or digit and hold no '..', not %s"
-    found:error("id", where .. key, message, M.show(id))
-    return false
+    return message:format(M.show(id)), "id"
   end
-  return true
+end
+
+---Why a value is no skill's name; nil: it is one.
+---@param name any
+---@return string? problem
+---@return string? code
+function M.name(name)
+  if type(name) ~= "string" or not name:find "^[a-z][a-z0-9-]*$" or (name .. "-"):find("--", 1, true) then
+    local message = "must be small letters, digits and single hyphens and begin with a letter, not %s"
+    return message:format(M.show(name)), "name"
+  elseif #name < 3 or #name > 30 then
+    return ("must have 3 to 30 characters, not %d"):format(#name), "name"
+  end
+end
+
+---Why a value is no skill's description; nil: it is one.
+---@param text any
+---@return string? problem
+---@return string? code
+function M.about(text)
+  if type(text) ~= "string" then
+    return "must be a text, not " .. M.show(text), "type"
+  elseif #text > MAX_DESCRIPTION then
+    local message = "is %d bytes long; a skill's description has at most %d: shorten it"
+    return message:format(#text, MAX_DESCRIPTION), "description"
+  end
 end
 
 ---Ids that differ only in "-", "." and "_" would become one name in documents and the context.
@@ -175,26 +131,23 @@ function M.check_mapped(ids, key, found)
   end
 end
 
----Checks a path that must stay below the folder it is relative to (F13).
----@return boolean
-function M.path(parent, key, where, found)
-  local path = parent[key]
-  local problem
+---Why a value is no path that stays below the folder it is relative to (F13); nil: it is one.
+---@param path any
+---@return string? problem
+---@return string? code
+function M.path(path)
   if type(path) ~= "string" or path == "" then
-    problem = "must be a path, not " .. M.show(path)
+    return "must be a path, not " .. M.show(path), "path"
   elseif path:find "[%c\\`\"'$<>|*?:]" then
-    problem = ("holds a character that files cannot have everywhere (\\ ` \" ' $ < > | * ? :): %s"):format(M.show(path))
+    local message = "holds a character that files cannot have everywhere (\\ ` \" ' $ < > | * ? :): %s"
+    return message:format(M.show(path)), "path"
   elseif path:sub(1, 1) == "/" or path:sub(-1) == "/" or path:find("//", 1, true) then
-    problem = ("must name a file relative to its folder, not %s"):format(M.show(path))
+    return ("must name a file relative to its folder, not %s"):format(M.show(path)), "path"
   elseif ("/" .. path .. "/"):find "/%.%.?/" then
-    problem = ("must not hold '.' or '..' as a part: %s"):format(M.show(path))
+    return ("must not hold '.' or '..' as a part: %s"):format(M.show(path)), "path"
   elseif #path > 255 then
-    problem = "is longer than 255 bytes"
+    return "is longer than 255 bytes", "path"
   end
-  if problem then
-    found:error("path", where .. key, "%s", problem)
-  end
-  return problem == nil
 end
 
 return M

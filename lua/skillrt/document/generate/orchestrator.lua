@@ -94,7 +94,7 @@ function M.data(config, shared)
     names[i] = condition:find "^[%w_]+$" and condition or markdown.code(condition)
   end
   own.termination_line = #names > 0 and table.concat(names, shared.words.join) or "task_completed"
-  own.catalog_json = ordered.encode(action_catalog.entries(shared), "action")
+  own.catalog_json = ordered.encode(action_catalog.entries(shared), "entry")
   own.termination_json = ordered.encode(json.array(conditions_of(config)))
   own.fence = markdown.fence(own.catalog_json .. own.termination_json)
   for key, value in pairs(choice_of(config)) do

@@ -98,7 +98,6 @@ local function read_json(document, agents)
       return
     end
     document.kind = "config"
-    require("skillrt.document.load.config_keys").check(raw, document.findings, document.place)
     local folder = files.dirname(path)
     use_config(document, raw, agents, { folder = files.stat(folder .. "/phases") and folder or nil })
   end

@@ -208,9 +208,6 @@ local function read_files(self)
     raw, self.broken = nil, true
   end
   self.config, self.config_at = raw and true or false, at
-  if raw then
-    require("skillrt.document.load.config_keys").check(raw, found, at)
-  end
   raw = raw or {}
   local path = tree:first("workflow.json", "phases/workflow.json")
   local document, workflow_at = read_json(self, path)

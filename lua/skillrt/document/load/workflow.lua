@@ -1,23 +1,12 @@
 -- document/load/workflow.lua: workflow.json (R11-R15) as the part of a skill-config that says which phases run.
 --
 -- Old places and shapes are taken and told. Called by document/load/init.lua and sources.lua.
+local form = require "skillrt.document.generate.form"
 local json = require "skillrt.base.json"
 local names = require "skillrt.base.names"
 local skill_md = require "skillrt.document.load.skill_md"
 
 local M = {}
-
-local KNOWN = {}
-for key in ([[$schema skill_name version execution_mode context_strategy phases_to_run phases termination loop
-  display_name description]]):gmatch "%S+" do
-  KNOWN[key] = true
-end
-
-local PHASE = {}
-for key in ([[agent condition description id idempotent input inputs max_retries name objectives order output
-  parallel]]):gmatch "%S+" do
-  PHASE[key] = true
-end
 
 local function object(value)
   return type(value) == "table" and not json.is_array(value) and value or nil
@@ -25,6 +14,13 @@ end
 
 local function given(value)
   return value ~= json.null and value or nil
+end
+
+local function tell_unknown(value, kind, where, at, found)
+  for _, key in ipairs(form.unknown(value, kind)) do
+    local what = ("%s%s: no such key%s"):format(where, key, names.meant(key, form.OBJECTS[kind].rank))
+    found:warn("unknown-key", at(where .. key), what, "nothing reads it")
+  end
 end
 
 -- The phases in the order of phases_to_run, each found by its id (R28).
@@ -138,19 +134,9 @@ function M.config(document, at, found)
     found:error("workflow", at "phases", "has no phases", "nothing of it can run", fix)
     return nil
   end
-  for _, key in ipairs(names.sorted(document)) do
-    if not KNOWN[key] and not key:find "^x[_-]" then
-      local what = ("key %s is no key of a workflow.json%s"):format(names.show(key), names.meant(key, KNOWN))
-      found:warn("unknown-key", at(key), what, "nothing uses it")
-    end
-  end
+  tell_unknown(document, "workflow", "", at, found)
   for i, phase in ipairs(document.phases) do
-    for _, key in ipairs(object(phase) and names.sorted(phase) or {}) do
-      if not PHASE[key] and not key:find "^x[_-]" then
-        local what = ("phases[%d]: key %s is no key of a phase%s"):format(i, names.show(key), names.meant(key, PHASE))
-        found:warn("unknown-key", at(("phases[%d].%s"):format(i, key)), what, "nothing uses it")
-      end
-    end
+    tell_unknown(object(phase) or {}, "workflow_phase", ("phases[%d]."):format(i), at, found)
   end
   check_name(document, at, found)
   local raw = { sequential_config = { phases = json.array {} }, x_skillrt = {} }

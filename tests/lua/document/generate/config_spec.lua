@@ -166,7 +166,7 @@ describe("a bad skill-config", function()
     { "an id with two dots", autonomous { { id = "a..b" } }, "hold no '..'" },
     { "an id with a line break", autonomous { { id = "a\nb" } }, "actions[1].id: must be letters" },
     { "an id that is missing", autonomous { { name = "A" } }, "actions[1].id: is missing" },
-    { "fields that are no objects", autonomous(nil, { state_schema = { fields = { 1 } } }), "fields[1]: must be an object with name" },
+    { "fields that are no objects", autonomous(nil, { state_schema = { fields = { 1 } } }), "fields[1]: must be an object, not 1" },
     { "a field that is no name", autonomous(nil, { state_schema = { fields = { { name = "a b" } } } }), "must be a name such as" },
     { "the same field twice", autonomous(nil, { state_schema = { fields = { { name = "a" }, { name = "a" } } } }), "field 1 too" },
     { "an id that is too long", autonomous { { id = ("a"):rep(65) } }, "must have at most 64 characters, not 65" },
@@ -200,6 +200,12 @@ describe("a bad skill-config", function()
     { "an order that forgets a phase", hybrid { "01-a", "@autonomous", "03-c" }, "must name every phase once" },
     { "an order without the loop", hybrid { "01-a", "02-b", "03-c" }, "put @autonomous into it" },
     { "an order with two loops", hybrid { "@autonomous", "01-a", "02-b", "03-c", "@autonomous" }, "a second time" },
+    { "tool sets that are no list", sequential(nil, { x_skillrt = { skills = 5 } }), "x_skillrt.skills: must be a list, not 5" },
+    { "a tool set that is no text", autonomous(nil, { x_skillrt = { actions = { go = { tool_set = {} } } } }),
+      "x_skillrt.actions.go.tool_set: must be a text, not an object" },
+    { "refinements of a machine's action that are none", autonomous(nil, { x_skillrt = { actions = { go = 5 } } }),
+      "x_skillrt.actions.go: must be an object, not 5" },
+    { "a name that says nothing", sequential { { id = "a", name = " " } }, "phases[1].name: is empty" },
     { "an unknown on_loop_failed", hybrid(nil, "cry"), 'must be "stop" or "run_finalize"' },
   }
   for _, case in ipairs(cases) do

@@ -42,10 +42,11 @@ local KINDS = {
     ["$defs.x_skillrt.properties.hybrid.properties"] = "hybrid",
     ["$defs.x_skillrt.properties.actions.additionalProperties.properties"] = "own_action",
     ["$defs.x_skillrt.properties.phases.additionalProperties.properties"] = "own_phase",
+    ["properties.autonomous_config.properties"] = "autonomous",
   },
   workflow = {
     ["properties"] = "workflow",
-    ["$defs.phase.properties"] = "phase",
+    ["$defs.phase.properties"] = "workflow_phase",
     ["properties.termination.properties"] = "termination",
     ["properties.loop.properties"] = "loop",
   },

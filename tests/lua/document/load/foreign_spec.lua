@@ -81,24 +81,26 @@ describe("steps in steps/", function()
 end)
 
 describe("the keys of a config", function()
-  local keys = require "skillrt.document.load.config_keys"
+  local objects = require("skillrt.document.generate.form").OBJECTS
 
   it("are those that its schema lists (R1)", function()
     local schema = assert(json.decode(assert(files.read "docs/schema/skill-config.schema.json")))
     local own = (schema["$defs"] or schema.definitions).x_skillrt.properties
     for place, node in pairs {
-      ["x_skillrt"] = own, ["x_skillrt.limits"] = own.limits.properties, ["x_skillrt.timeouts_s"] = own.timeouts_s.properties,
-      ["x_skillrt.termination"] = own.termination.properties, ["x_skillrt.hybrid"] = own.hybrid.properties,
-      ["x_skillrt.actions.*"] = own.actions.additionalProperties.properties,
-      ["x_skillrt.phases.*"] = own.phases.additionalProperties.properties,
-      ["autonomous_config"] = schema.properties.autonomous_config.properties,
-      ["phases[]"] = (schema["$defs"] or schema.definitions).phase.properties,
-      ["actions[]"] = (schema["$defs"] or schema.definitions).action.properties,
+      config = schema.properties, llm = schema.properties.llm_integration.properties,
+      output = schema.properties.output.properties, quality = schema.properties.quality.properties,
+      extension = own, limits = own.limits.properties, timeouts = own.timeouts_s.properties,
+      termination = own.termination.properties, hybrid = own.hybrid.properties,
+      own_action = own.actions.additionalProperties.properties,
+      own_phase = own.phases.additionalProperties.properties,
+      autonomous = schema.properties.autonomous_config.properties,
+      phase = (schema["$defs"] or schema.definitions).phase.properties,
+      action = (schema["$defs"] or schema.definitions).action.properties,
     } do
       for key in pairs(node) do
-        assert.is_true(keys.KNOWN[place][key], place .. "." .. key)
+        assert.truthy(objects[place].rank[key], place .. "." .. key)
       end
-      for key in pairs(keys.KNOWN[place]) do
+      for key in pairs(objects[place].rank) do
         assert.truthy(node[key], place .. "." .. key)
       end
     end
@@ -109,8 +111,8 @@ describe("the keys of a config", function()
   "execution_mode": "sequential",
   "sequential_config": { "phases": [{ "id": "a", "name": "A", "outptu": "a.md", "x_mine": 1 }] },
   "x_skillrt": { "limits": { "max_iteration": 3 } } }]], "skill-config.json")
-    assert.truthy(told:find("sequential_config.phases[1].outptu: no such key (did you mean output?)", 1, true), told)
-    assert.truthy(told:find("x_skillrt.limits.max_iteration: no such key (did you mean max_iterations?)", 1, true), told)
+    assert.truthy(told:find('sequential_config.phases[1].outptu: no such key (did you mean "output"?)', 1, true), told)
+    assert.truthy(told:find('x_skillrt.limits.max_iteration: no such key (did you mean "max_iterations"?)', 1, true), told)
     assert.is_nil(told:find("x_mine", 1, true))
   end)
 end)
