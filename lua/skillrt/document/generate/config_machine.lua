@@ -2,38 +2,21 @@
 -- conditions and effects that its actions have by it.
 --
 -- Called by config_actions and machine_md.
+local files = require "skillrt.base.files"
 local json = require "skillrt.base.json"
 local machine_check = require "skillrt.skill.machine_check"
 local machine_of = require "skillrt.skill.machine"
 local of_config = require "skillrt.document.generate.machine"
-local standard = require "skillrt.document.generate.machine_standard"
 
 local M = {}
 
 local WHERE <const> = "autonomous_config.machine."
 
--- The standard table as a config would say it.
-local function standard_machine()
-  local out = { initial = standard.initial }
-  for name, keys in pairs {
-    transitions = { "from", "action", "to", "when", "limit" },
-    errors = { "class", "severity", "recovery", "to", "limit" },
-    conditions = { "name", "test" },
-  } do
-    out[name] = json.array {}
-    for i, row in ipairs(standard[name]) do
-      local one = {}
-      for k, key in ipairs(keys) do
-        one[key] = row[k]
-      end
-      out[name][i] = one
-    end
-  end
-  out.states = json.array {}
-  for i, row in ipairs(standard.states) do
-    out.states[i] = { name = row[1], description = row[2][1], entry = row[3][1] }
-  end
-  return out
+---What `"machine": "standard"` stands for: the state machine of seed 003 with its contradictions resolved (F59-F62), as
+---a config says it, and its texts in Chinese.
+---@return { machine: table, actions: table<string, string>, initial_state: table, zh: table<string, string> }
+function M.standard()
+  return assert(json.decode(files.asset "templates/code/standard-machine.json"))
 end
 
 -- The table with the names of conditions replaced by what they test.
@@ -65,8 +48,7 @@ local function derive(autonomous, machine, own_actions)
   for _, row in ipairs(of_config.registry(machine)) do
     local action = by_id[row.action]
     if not action then
-      local text = standard.actions[row.action]
-      action = { id = row.action, name = title(row.action), description = text and text[1] }
+      action = { id = row.action, name = title(row.action), description = M.standard().actions[row.action] }
       autonomous.actions[#autonomous.actions + 1] = action
     end
     local effects = json.array {}
@@ -112,15 +94,16 @@ end
 ---Puts the table that `"machine": "standard"` stands for in the place of that word.
 ---@param config table
 function M.expand(config)
-  local autonomous, own = config.autonomous_config, config.x_skillrt
-  if type(autonomous) == "table" and autonomous.machine == "standard" then
-    autonomous.machine = standard_machine()
-    config.x_skillrt = own == nil and {} or own
-    local first = type(config.x_skillrt) == "table" and (config.x_skillrt.initial_state or {})
-    for key, value in pairs(type(first) == "table" and standard.initial_state or {}) do
-      first[key] = first[key] == nil and value or first[key]
-      config.x_skillrt.initial_state = first
-    end
+  local autonomous = config.autonomous_config
+  if type(autonomous) ~= "table" or autonomous.machine ~= "standard" then
+    return
+  end
+  local standard, own = M.standard(), config.x_skillrt or {}
+  autonomous.machine, config.x_skillrt = standard.machine, own
+  local first = type(own) == "table" and (own.initial_state or {})
+  for key, value in pairs(type(first) == "table" and standard.initial_state or {}) do
+    first[key] = first[key] == nil and value or first[key]
+    own.initial_state = first
   end
 end
 

@@ -1,8 +1,8 @@
 -- document/generate/form.lua: the one table of what a skill-config.json and a workflow.json may hold: the keys of each
 -- object in the order in which they are written, with the types of their values; and the one check of a config by it.
 --
--- Knows types and nothing of what a config means. docs/schema says the same for editors; specs compare the two. Called by
--- config, ordered and document/load/workflow.lua.
+-- Knows types and nothing of what a config means. docs/schema says the same for editors; specs compare the two.
+-- Called by config, ordered and document/load/workflow.lua.
 local json = require "skillrt.base.json"
 local fields = require "skillrt.document.generate.fields"
 local limits = require "skillrt.skill.limits"
@@ -10,14 +10,14 @@ local limits = require "skillrt.skill.limits"
 local M = {}
 
 -- `key:type`. A type is a kind of value, or of object from this table; `type[]` is a list of these, `type{}` a map to
--- these; `~type` may be a text instead. With "!" the key is required, with "+" it is made where it is missing. A label is a
--- text that says something.
+-- these; `~type` may be a text instead. With "!" the key is required, with "+" it is made where it is missing. A label
+-- is a text that says something.
 local FORMS = {
-  config = [[$schema skill_name:name! display_name:text description:about! triggers:text[]+ execution_mode context_strategy
-    phase_count action_count llm_integration:llm sequential_config:sequential autonomous_config:autonomous
-    actions:action[] phases:phase[] state_schema:state_schema termination_conditions:text[] allowed_tools:text[]
-    mcp_tools:text[]+ output:output+ quality:quality+ specs:~document[]+ templates:~document[]+ created_at version:text
-    x_skillrt:extension+]],
+  config = [[$schema skill_name:name! display_name:text description:about! triggers:text[]+ execution_mode
+    context_strategy phase_count action_count llm_integration:llm sequential_config:sequential
+    autonomous_config:autonomous actions:action[] phases:phase[] state_schema:state_schema
+    termination_conditions:text[] allowed_tools:text[] mcp_tools:text[]+ output:output+ quality:quality+
+    specs:~document[]+ templates:~document[]+ created_at version:text x_skillrt:extension+]],
   llm = "enabled:truth default_tool fallback_chain mode",
   sequential = "phases:phase[]+",
   autonomous = "state_schema:state_schema+ actions:action[]+ termination_conditions:text[] machine:machine",
@@ -49,8 +49,8 @@ local FORMS = {
   hybrid = "order:text[] on_loop_failed",
   own_action = [[terminal repeatable:truth max_runs idempotent:truth max_retries max_errors on_error limits:own_limits
     timeout_s tool_set:text writes_context interaction]],
-  own_phase = [[idempotent:truth max_retries max_errors on_error limits:own_limits timeout_s tool_set:text writes_context
-    group]],
+  own_phase = [[idempotent:truth max_retries max_errors on_error limits:own_limits timeout_s tool_set:text
+    writes_context group]],
   detection = "strategy when tool_phase_map start next rules window lead fallback context_summary:summary",
   summary = "max_bytes",
   tool_set = "name description tools optional prompt",

@@ -8,7 +8,6 @@ local machine_of = require "skillrt.skill.machine"
 local of_config = require "skillrt.document.generate.machine"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
-local standard = require "skillrt.document.generate.machine_standard"
 local view = require "skillrt.document.generate.view"
 
 local M = {}
@@ -23,15 +22,9 @@ local CLASS_CELLS = {
 
 -- The standard texts in the language of the document; an author's own stay as they are.
 local function translated(shared)
-  local by_text = {}
-  for _, row in ipairs(standard.states) do
-    by_text[row[2][1]], by_text[row[3][1]] = row[2][2], row[3][2]
-  end
-  for _, text in pairs(standard.actions) do
-    by_text[text[1]] = text[2]
-  end
+  local texts = shared.lang == "zh" and config_machine.standard().zh or {}
   return function(text)
-    return shared.lang == "zh" and by_text[text] or text
+    return texts[text] or text
   end
 end
 
