@@ -1,5 +1,6 @@
 -- document/generate/action.lua: phases/actions/<id>.md, one for each action (R39, R46-R52, R78, F14).
 -- Pure. Called by generate.
+local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
 local markdown = require "skillrt.document.generate.markdown"
 local ordered = require "skillrt.document.generate.ordered"
@@ -17,8 +18,7 @@ local function settings_of(action, config)
       settings[key], any = value, true
     end
   end
-  local own = type(config.x_skillrt.actions) == "table" and config.x_skillrt.actions[action.id]
-  for key, value in pairs(type(own) == "table" and own or {}) do
+  for key, value in pairs(fields.own(config, "actions", action.id)) do
     settings[key], any = value, true
   end
   return any and ordered.encode(settings, "entry") or false

@@ -1,6 +1,7 @@
 -- document/generate/action_catalog.lua: specs/action-catalog.md: definitions, graph, priorities (R38, R53-R55).
 -- Pure. Called by generate and orchestrator.
 local config_machine = require "skillrt.document.generate.config_machine"
+local fields = require "skillrt.document.generate.fields"
 local graph = require "skillrt.document.generate.graph"
 local graph_of = require "skillrt.document.graph"
 local json = require "skillrt.base.json"
@@ -14,13 +15,10 @@ local M = {}
 
 -- Who performs an action, where that is not the host's own agent (F47).
 local function agent_of(action)
-  local tool = type(action.tool) == "table" and action.tool or {}
-  if action.type == "llm" and type(tool.primary) == "string" then
-    local chain = type(tool.fallback_chain) == "table" and #tool.fallback_chain > 0 and tool.fallback_chain or nil
-    return { type = "llm", tool = tool.primary, fallback_chain = chain }
-  end
-  local agent = type(action.agent) == "table" and action.agent.type or action.agent
-  return type(agent) == "string" and agent ~= "universal-executor" and { type = agent } or nil
+  local agent = fields.agent(action)
+  local chain = type(agent.fallback_chain) == "table" and #agent.fallback_chain > 0
+  agent.fallback_chain = chain and agent.fallback_chain or nil
+  return agent.type ~= "universal-executor" and agent or nil
 end
 
 ---The actions as data, with all that decides when and how often each is chosen (R41).

@@ -106,7 +106,7 @@ local function check_count(config, key, list, found)
   end
 end
 
--- Without a mode the parts that are there say it; a part the mode has no use for is named.
+-- Without a mode the parts that are there say it; a part that the mode has no use for is named, and one that it lacks.
 local function check_mode(config, found)
   local phases, loop = config.sequential_config ~= nil, config.autonomous_config ~= nil
   local default = phases and loop and "hybrid" or loop and "autonomous" or "sequential"
@@ -117,6 +117,12 @@ local function check_mode(config, found)
   elseif config.execution_mode == "sequential" and loop then
     found:warn("unused", "autonomous_config", "is ignored: a sequential skill has no actions")
     config.autonomous_config = nil
+  end
+  local loops = config.execution_mode == "autonomous" or config.execution_mode == "hybrid"
+  if loops and not loop then
+    found:error("missing", "autonomous_config", "is missing: a skill that runs %s needs it", config.execution_mode)
+  elseif config.execution_mode == "sequential" and not phases then
+    found:error("missing", "sequential_config", "is missing: a sequential skill needs it")
   end
 end
 

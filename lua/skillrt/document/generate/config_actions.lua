@@ -81,11 +81,6 @@ end
 ---@param found skillrt.generate.Findings
 function M.normalise(config, found)
   local autonomous, ids = config.autonomous_config, {}
-  if autonomous == nil then
-    found:error("missing", "autonomous_config", "is missing: a skill that runs %s needs it", config.execution_mode)
-    config.autonomous_config = { actions = {} }
-    return
-  end
   machine_of.normalise(config, found)
   if #autonomous.actions == 0 then
     found:error("empty", "autonomous_config.actions", "is empty: give at least one action")

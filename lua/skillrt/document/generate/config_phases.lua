@@ -14,8 +14,7 @@ local OURS = { orchestrator = true, ["state-schema"] = true, ["00-spec-study"] =
 
 -- The group that x_skillrt names for a phase: its phases run at once.
 local function group_of(phase, config)
-  local own = (config.x_skillrt.phases or {})[phase.id]
-  return own and own.group
+  return fields.own(config, "phases", phase.id).group
 end
 
 -- Neighbours that run at once are one group, whatever they are called.
@@ -64,13 +63,16 @@ local function check_output(phase, where, made, found)
   end
 end
 
--- Without a list, a phase reads what the phase before it made (R10); F6 checks a list.
+-- Without a list, a phase reads what the phase before it made (R10); F6 checks a list. An input may be named by the
+-- phase that makes it.
 local function check_input(phase, where, before, state, found)
   if phase.input == nil then
     phase.input = json.array(before and { before.output } or {})
     return
   end
   for i, name in ipairs(phase.input) do
+    name = state.outputs[name] or name
+    phase.input[i] = name
     if (state.made_at[name] or state.group) >= state.group then
       local message = "no earlier phase makes %s: name an output of a phase above"
       found:error("input", ("%sinput[%d]"):format(where, i), message, fields.show(name))
@@ -101,23 +103,19 @@ local function check_phase(phase, i, list, state, config, found)
     state.before_group, state.group = before, i
   end
   check_input(phase, where, before, state, found)
-  state.made[phase.output], state.made_at[phase.output] = phase.id, i
+  state.made[phase.output], state.made_at[phase.output], state.outputs[phase.id] = phase.id, i, phase.output
 end
 
 ---Applies the defaults of `sequential_config.phases` and checks them.
 ---@param config table
 ---@param found skillrt.generate.Findings
 function M.normalise(config, found)
-  local hybrid, sequential = config.execution_mode == "hybrid", config.sequential_config
-  if not hybrid and not sequential then
-    found:error("missing", "sequential_config", "is missing: a sequential skill needs it")
-  end
-  config.sequential_config = sequential or { phases = json.array {} }
+  config.sequential_config = config.sequential_config or { phases = json.array {} }
   local list = config.sequential_config.phases
-  if #list == 0 and not hybrid then
+  if #list == 0 and config.execution_mode ~= "hybrid" then
     found:error("empty", "sequential_config.phases", "is empty: give at least one phase")
   end
-  local state = { ids = {}, made = {}, made_at = {}, group = 1 }
+  local state = { ids = {}, made = {}, made_at = {}, outputs = {}, group = 1 }
   for i, phase in ipairs(list) do
     check_phase(phase, i, list, state, config, found)
   end

@@ -91,6 +91,36 @@ function M.id(id)
   end
 end
 
+---What x_skillrt says of one action or phase of a normalised config.
+---@param config skillrt.generate.Config
+---@param kind "actions"|"phases"
+---@param id string
+---@return table
+function M.own(config, kind, id)
+  return (config.x_skillrt[kind] or {})[id] or {}
+end
+
+---How often a failed attempt is made again, where a normalised config says it.
+---@param config skillrt.generate.Config
+---@return integer?
+function M.retries(config)
+  local limits = config.x_skillrt.limits or {}
+  local attempts = math.tointeger(limits.attempts_per_action)
+  return (config.x_skillrt.termination or {}).max_retries or limits.max_retries or attempts and attempts - 1
+end
+
+---Who performs an action of a normalised config, in the words in which phases say it.
+---@param action table
+---@return { type: string, tool: string?, fallback_chain: any }
+function M.agent(action)
+  local tool, agent = action.tool, action.agent
+  if action.type == "llm" and type(tool) == "table" and type(tool.primary) == "string" then
+    return { type = "llm", tool = tool.primary, fallback_chain = tool.fallback_chain }
+  end
+  agent = type(agent) == "table" and agent.type or agent
+  return { type = type(agent) == "string" and agent or "universal-executor" }
+end
+
 ---Why a value is no skill's name; nil: it is one.
 ---@param name any
 ---@return string? problem

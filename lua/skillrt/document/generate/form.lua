@@ -53,7 +53,7 @@ local FORMS = {
     writes_context group]],
   detection = "strategy when tool_phase_map start next rules window lead fallback context_summary:summary",
   summary = "max_bytes",
-  tool_set = "name description tools optional prompt",
+  tool_set = "name description tools optional bind prompt",
   workflow = [[$schema skill_name display_name description version execution_mode context_strategy phases_to_run
     phases:workflow_phase[] termination:termination loop:loop]],
   workflow_phase = [[id name order description input inputs output parallel condition agent:agent objectives max_retries

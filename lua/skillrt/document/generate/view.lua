@@ -5,6 +5,7 @@
 local config_actions = require "skillrt.document.generate.config_actions"
 local config_phases = require "skillrt.document.generate.config_phases"
 local ends = require "skillrt.skill.ends"
+local fields = require "skillrt.document.generate.fields"
 local helpers = require "skillrt.document.generate.helpers"
 local limits_table = require "skillrt.skill.limits"
 local markdown = require "skillrt.document.generate.markdown"
@@ -113,8 +114,7 @@ end
 
 -- How often an action may be chosen and tried, and whether the run ends with it: as the runtime has it.
 local function rules_of(action, config, retries)
-  local own = type(config.x_skillrt.actions) == "table" and config.x_skillrt.actions[action.id]
-  own = type(own) == "table" and own or {}
+  local own = fields.own(config, "actions", action.id)
   local terminal = own.terminal
   if terminal == nil then
     terminal = ends.TERMINAL[action.id]
@@ -206,16 +206,11 @@ local function link(flow, words)
 end
 
 local function limits_of(config)
-  local limits = type(config.x_skillrt.limits) == "table" and config.x_skillrt.limits or {}
-  local termination = type(config.x_skillrt.termination) == "table" and config.x_skillrt.termination or {}
-  local retries = termination.max_retries or limits.max_retries
-  if not retries and math.type(limits.attempts_per_action) == "integer" then
-    retries = limits.attempts_per_action - 1
-  end
+  local limits = config.x_skillrt.limits or {}
   local function limit(name)
     return limits[name] or limits_table.default(name)
   end
-  return limit("max_iterations"), limit("max_errors"), retries or limits_table.default("max_retries"), termination
+  return limit("max_iterations"), limit("max_errors"), fields.retries(config) or limits_table.default("max_retries")
 end
 
 ---The data that all templates share.
@@ -225,12 +220,12 @@ end
 function M.of(config, lang)
   local words = words_of[lang or "en"]
   local phases = phase_views(config, words)
-  local iterations, errors, retries, termination = limits_of(config)
+  local iterations, errors, retries = limits_of(config)
+  local termination, host = config.x_skillrt.termination or {}, config.x_skillrt.host or {}
   local actions, by_priority = action_views(config, retries)
   local flow, leading, trailing = flow_of(config, phases)
   link(flow, words)
   local machine = config.autonomous_config ~= nil and config.autonomous_config.machine ~= nil
-  local host = type(config.x_skillrt.host) == "table" and config.x_skillrt.host or {}
   return {
     skill_name = config.skill_name,
     display_name = config.display_name,

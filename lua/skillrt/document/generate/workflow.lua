@@ -1,11 +1,11 @@
 -- document/generate/workflow.lua: workflow.json: the phases as data (R8, R11-R15); for hybrid also where the loop
 -- stands (F7). Pure. Called by generate.
+local fields = require "skillrt.document.generate.fields"
 local json = require "skillrt.base.json"
 
 local M = {}
 
 local function phase_entry(phase, order, own)
-  own = type(own) == "table" and own or {}
   return {
     id = phase.id,
     name = phase.name,
@@ -27,9 +27,8 @@ end
 ---@return table
 function M.document(config, shared)
   local ids, phases = json.array {}, json.array {}
-  local own_of = type(config.x_skillrt.phases) == "table" and config.x_skillrt.phases or {}
   for i, phase in ipairs(config.sequential_config.phases) do
-    ids[i], phases[i] = phase.id, phase_entry(phase, i, own_of[phase.id])
+    ids[i], phases[i] = phase.id, phase_entry(phase, i, fields.own(config, "phases", phase.id))
   end
   local own = shared.termination
   local document = {

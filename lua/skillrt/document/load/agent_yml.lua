@@ -242,6 +242,9 @@ function M.definition(text, path, name, found)
     x = { settings = document },
   }
   local switching = sets_of.switching(document, sets, definition, at, found)
+  if found:count "error" > 0 then
+    return nil
+  end
   add_steps(definition, sets, switching, retries, places_of(document, at), found)
   return found:count "error" == 0 and definition or nil
 end

@@ -5,7 +5,9 @@
 local agents_of = require "skillrt.document.load.config_agents"
 local config_of = require "skillrt.document.generate.config"
 local config_phases = require "skillrt.document.generate.config_phases"
+local fields = require "skillrt.document.generate.fields"
 local files = require "skillrt.base.files"
+local form = require "skillrt.document.generate.form"
 local initial_state = require "skillrt.document.generate.initial_state"
 local json = require "skillrt.base.json"
 local limits_table = require "skillrt.skill.limits"
@@ -20,10 +22,6 @@ local M = {}
 ---@field source string? the script or config that a resumed run loads again
 ---@field agents table<string, table>? by type or tool; "*" for all others
 ---@field agents_required boolean? false: an agent nobody provides is no error (checks)
-
-local function object(value)
-  return type(value) == "table" and value or {}
-end
 
 local function seconds(milliseconds)
   return type(milliseconds) == "number" and milliseconds > 0 and milliseconds / 1000 or nil
@@ -50,7 +48,7 @@ local function refine(step, own)
 end
 
 local function action_of(action, config, options, agents)
-  local own = object(object(config.x_skillrt.actions)[action.id])
+  local own = fields.own(config, "actions", action.id)
   local step = {
     id = action.id,
     name = action.name,
@@ -84,7 +82,7 @@ local function phase_of(phase, trailing, config, options, agents)
     trailing = trailing or nil,
     agent = agents:of_phase(phase),
     prompt = options.folder and ("phases/%s.md"):format(phase.id) or nil,
-  }, object(object(config.x_skillrt.phases)[phase.id]))
+  }, fields.own(config, "phases", phase.id))
 end
 
 local function phases_of(config, options, agents)
@@ -101,37 +99,6 @@ local function phases_of(config, options, agents)
   return list
 end
 
--- Inputs may be named by the phase that makes them; the rules know its output only.
-local function with_inputs(raw)
-  local own = type(raw) == "table" and object(raw.sequential_config).phases or nil
-  local outputs, out = {}, {}
-  for i, phase in ipairs(type(own) == "table" and own or {}) do
-    if type(phase) ~= "table" or type(phase.id) ~= "string" then
-      return raw
-    end
-    local copy = setmetatable({}, getmetatable(phase))
-    for key, value in pairs(phase) do
-      copy[key] = value
-    end
-    local list = type(phase.input) == "table" and json.array {} or nil
-    for k, name in ipairs(list and phase.input or {}) do
-      list[k] = outputs[name] or name
-    end
-    copy.input = list or phase.input
-    out[i] = copy
-    outputs[phase.id] = type(phase.output) == "string" and phase.output or phase.id .. ".json"
-  end
-  if #out == 0 then
-    return raw
-  end
-  local given = {}
-  for key, value in pairs(raw) do
-    given[key] = value
-  end
-  given.sequential_config = { phases = json.array(out) }
-  return given
-end
-
 local function paths_of(documents)
   local paths = {}
   for i, document in ipairs(documents) do
@@ -141,23 +108,17 @@ local function paths_of(documents)
 end
 
 local function limits_of(config)
-  local own = object(config.x_skillrt.limits)
-  local termination = object(config.x_skillrt.termination)
-  local retries = termination.max_retries or own.max_retries
-  if retries == nil and math.type(own.attempts_per_action) == "integer" then
-    retries = own.attempts_per_action - 1
-  end
-  local limits = {}
+  local own, limits = config.x_skillrt.limits or {}, {}
   for _, name in ipairs(limits_table.names()) do
     limits[name] = own[name]
   end
-  limits.max_retries = retries
+  limits.max_retries = fields.retries(config)
   return limits
 end
 
 -- What a config says of times, and nothing where it does not: loading contexts, steps, the run.
 local function times_of(config)
-  local times = object(config.x_skillrt.timeouts_s)
+  local times = config.x_skillrt.timeouts_s or {}
   return { context_load = times.context_load, step = times.step, run = times.run }
 end
 
@@ -196,6 +157,36 @@ local function records_of(own, folder)
   return text and (text:match('"lang": *"(%a+)"') == "zh" and "zh" or "en") or nil
 end
 
+-- What configs call the ways of switching (R106).
+local BY <const> = { llm_self_report = "report", self_report = "report", tool_calls = "calls",
+  tool_call_pattern = "calls", prompt = "rules", explicit = "rules" }
+
+-- By keys of a config: those of `switching`.
+local SAME <const> = { "when", "start", "next", "rules", "window", "lead", "fallback" }
+
+-- The tool sets (x_skillrt.skills) and how they are switched (x_skillrt.phase_detection); skill.check judges them.
+local function add_tool_sets(definition, own)
+  if #(own.skills or {}) == 0 then
+    return
+  end
+  definition.tool_sets = {}
+  for i, given in ipairs(own.skills) do
+    local set = {}
+    for _, row in ipairs(form.OBJECTS.tool_set) do
+      set[row.key] = given[row.key]
+    end
+    definition.tool_sets[i] = set
+  end
+  local given = own.phase_detection
+  if given then
+    definition.switching = { by = BY[given.strategy] or given.strategy, map = given.tool_phase_map,
+      summary = (given.context_summary or {}).max_bytes }
+    for _, key in ipairs(SAME) do
+      definition.switching[key] = given[key]
+    end
+  end
+end
+
 ---The definition a config stands for.
 ---@param raw table a decoded skill-config.json
 ---@param options skillrt.load.ConfigOptions?
@@ -205,7 +196,7 @@ end
 ---@return skillrt.generate.Finding[] findings
 function M.definition(raw, options)
   options = options or {}
-  local config, message, code, findings = config_of.normalise(with_inputs(raw))
+  local config, message, code, findings = config_of.normalise(raw)
   if not config then
     return nil, message, code, findings
   end
@@ -222,7 +213,7 @@ function M.definition(raw, options)
     source = options.source,
     interaction = own.interaction_mode,
     records = records_of(own, options.folder),
-    on_error = object(own.termination).on_error,
+    on_error = (own.termination or {}).on_error,
     on_loop_failed = own.hybrid and own.hybrid.on_loop_failed,
     limits = limits_of(config),
     timeouts = times_of(config),
@@ -231,7 +222,7 @@ function M.definition(raw, options)
     config = options.config,
     x = { specs = config.specs, templates = config.templates, output = config.output, quality = config.quality },
   }
-  require("skillrt.document.load.config_sets").add(definition, own)
+  add_tool_sets(definition, own)
   definition.phases = phases_of(config, options, agents)
   if definition.mode ~= "sequential" then
     add_loop(definition, config, options, agents)

@@ -3,6 +3,7 @@
 --
 -- Starts nothing. Called by load.config only.
 local choice = require "skillrt.agent.choice"
+local fields = require "skillrt.document.generate.fields"
 local names = require "skillrt.base.names"
 
 local M = {}
@@ -98,12 +99,7 @@ function Agents:of_phase(phase)
 end
 
 function Agents:of_action(action)
-  local tool = type(action.tool) == "table" and action.tool or {}
-  if action.type == "llm" and type(tool.primary) == "string" then
-    return chain_id(self, tool.primary, type(tool.fallback_chain) == "table" and tool.fallback_chain or {})
-  end
-  local agent = type(action.agent) == "table" and action.agent.type or action.agent
-  return self:need(type(agent) == "string" and agent or "universal-executor")
+  return self:of_phase { agent = fields.agent(action) }
 end
 
 ---All agents the steps asked for.

@@ -31,14 +31,6 @@ local function given_agents(options)
   return next(agents) and agents or nil
 end
 
-local function at_path(path, text)
-  local lines
-  return function(key)
-    lines = lines or require("skillrt.document.load.json_lines").of(text)
-    return { file = path, line = require("skillrt.document.load.json_lines").nearest(lines, key) }
-  end
-end
-
 local function read_text(path, document)
   local text, message, code = files.kept(files.dirname(path), path:match "[^/]+$", MAX_CONFIG)
   if not text then
@@ -80,7 +72,7 @@ local function read_json(document, agents)
     return
   end
   local raw, problem = json.decode(text)
-  document.place = at_path(path, text)
+  document.place = require("skillrt.document.load.json_lines").places(path, text)
   if raw == nil then
     local line = tonumber(tostring(problem):match "line (%d+)")
     document.findings:error("json", { file = path, line = line }, "is no JSON: " .. tostring(problem))

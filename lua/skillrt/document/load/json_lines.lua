@@ -93,4 +93,18 @@ function M.nearest(lines, key)
   return nil
 end
 
+---Where the keys of a JSON text stand; the text is walked once somebody asks. A key that a config moves to its part is
+---found where it stands.
+---@param file string
+---@param text string
+---@return fun(key: string): { file: string, line: integer? }
+function M.places(file, text)
+  local lines
+  return function(key)
+    lines = lines or M.of(text)
+    local short = key:gsub("^autonomous_config%.", ""):gsub("^sequential_config%.", "")
+    return { file = file, line = M.nearest(lines, key) or M.nearest(lines, short) }
+  end
+end
+
 return M

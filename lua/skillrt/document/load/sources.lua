@@ -38,12 +38,7 @@ local function read_json(self, path)
     self.broken = true
     return nil
   end
-  local lines
-  return value, function(key)
-    lines = lines or json_lines.of(text)
-    local short = key:gsub("^autonomous_config%.", ""):gsub("^sequential_config%.", "")
-    return { file = path, line = json_lines.nearest(lines, key) or json_lines.nearest(lines, short) }
-  end
+  return value, json_lines.places(path, text)
 end
 
 local function actions_in(raw)

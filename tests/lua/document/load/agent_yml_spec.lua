@@ -69,6 +69,15 @@ describe("an agent.yml", function()
     assert.equal(2, #places(found, "load.tool-set-unused"))
   end)
 
+  it("with something else in place of its sets or of their order is refused", function()
+    for _, text in ipairs { "skills: 5\n", FLOW .. "switching:\n  order: true\n" } do
+      local skill, _, message, code = of(text)
+      assert.is_nil(skill)
+      assert.equal("invalid", code)
+      assert.matches("must be a list", message)
+    end
+  end)
+
   it("tells a secret in the file, and unknown keys", function()
     local _, found = of("extra: 1\n" .. FLOW:gsub("%${env:KEY}", "sk-123"))
     assert.equal(1, #places(found, "load.secret"))
