@@ -70,11 +70,11 @@ describe("an agent.yml", function()
   end)
 
   it("with something else in place of its sets or of their order is refused", function()
-    for _, text in ipairs { "skills: 5\n", FLOW .. "switching:\n  order: true\n" } do
+    for text, sign in pairs { ["skills: 5\n"] = "has no skills", [FLOW .. "switching:\n  order: true\n"] = "must be a list" } do
       local skill, _, message, code = of(text)
       assert.is_nil(skill)
       assert.equal("invalid", code)
-      assert.matches("must be a list", message)
+      assert.matches(sign, message)
     end
   end)
 
