@@ -89,7 +89,8 @@ local VALUES = {
   hybrid = { on_loop_failed = "run_finalize" }, tool = { primary = "gemini" },
 }
 VALUES.records = "zh"
-for key, value in pairs { name = "tiny", tools = list "Read", optional = list "Bash", prompt = "look twice" } do
+for key, value in pairs { name = "tiny", tools = list "Read", optional = list "Bash", bind = { Bash = "Grep" },
+  prompt = "look twice" } do
   VALUES[key .. " of x_skillrt.skills[]"] = value
 end
 for key, value in pairs { strategy = "llm_self_report", tool_phase_map = { Read = "small" }, start = "big",
