@@ -101,8 +101,25 @@ lua_floors() {
     END { exit failed }'
 }
 
+# modules that require each other, lazily or not: each name of one in a string counts
+lua_cycles() {
+  local loop
+  # shellcheck disable=SC2016  # the program is for awk
+  loop=$(find lua -name '*.lua' -print0 2>/dev/null | xargs -0 -r awk '
+    FNR == 1 { from = FILENAME; sub(/^lua\//, "", from); sub(/(\/init)?\.lua$/, "", from); gsub(/\//, ".", from) }
+    /^[[:space:]]*--/ { next }
+    {
+      while (match($0, /["\047]skillrt\.[a-z0-9_.]*["\047]/)) {
+        to = substr($0, RSTART + 1, RLENGTH - 2)
+        if (to != from) print from, to
+        $0 = substr($0, RSTART + RLENGTH)
+      }
+    }' | tsort 2>&1 >/dev/null) || ! printf 'modules require each other:\n%s\n' "$loop"
+}
+
 status=0
 c_floors || status=1
 c_sleepers || status=1
 lua_floors || status=1
+lua_cycles || status=1
 exit $status

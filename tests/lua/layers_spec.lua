@@ -42,6 +42,16 @@ describe("the floors", function()
     assert.equal("", (check { ["csrc/engine/loop.c"] = "int a(void) {\n  return poll(NULL, 0, 10);\n}\n" }))
   end)
 
+  it("refuse modules that require each other, lazily too, but not where a comment names one", function()
+    local a, b = "lua/skillrt/base/a.lua", "lua/skillrt/base/b.lua"
+    local output, passed = check { ["csrc/base/x.h"] = "", [a] = 'local b = require("skillrt.base.b")\n',
+      [b] = 'local function later()\n  return require("skillrt.base.a")\nend\n' }
+    assert.is_false(passed)
+    assert.matches("^modules require each other:\n.*skillrt%.base%.a", output)
+    assert.equal("", (check { ["csrc/base/x.h"] = "", [a] = 'local b = require("skillrt.base.b")\n',
+      [b] = '-- called as "skillrt.base.a"\n' }))
+  end)
+
   it("refuse a C include that goes up or aside, with file and line", function()
     refused("csrc/base/a.c", '\n#include "store/store.h"\n', "csrc/base/a.c:2: csrc/base must not include store/store.h")
     refused("csrc/store/a.c", '#include "engine/engine.h"', "csrc/store/a.c:1: csrc/store must not include engine/engine.h")

@@ -4,7 +4,6 @@
 -- Knows no limit by its meaning: how it is counted, when it is reached and what is said then, says its file in
 -- skill/limit/. Stops nothing. Asked by the turn before a choice, by calls before one is sent, and by steps.
 
-local clocks_of = require("skillrt.run.limits.clocks")
 local core = require("skillrt.core")
 local heap = require("skillrt.base.heap")
 local names = require("skillrt.base.names")
@@ -23,7 +22,7 @@ local steady = require("skillrt.run.steady")
 ---@field reserved number     for calls that have not left, or not said yet what they used
 ---@field ends integer|nil    of a run's or sub-run's time: when it is over, of steady.lua
 ---@field open skillrt.Heap|nil  of an action's time: its open steps
----@field alarm integer|nil   clocks.lua: when it is looked at
+---@field alarm integer|nil   of a limit of time: when it is looked at
 ---@field seen table|nil      no_progress.lua: in which states its actions were chosen
 
 ---@class skillrt.Limits
@@ -41,7 +40,8 @@ local steady = require("skillrt.run.steady")
 ---@field of_run skillrt.Bound[]      what holds a call: these, those of runs around, or
 ---@field by_id table<string, skillrt.Bound[]>  those of an action, and all above
 ---@field timed table<string, skillrt.Bound[]>  by action or phase: over when its steps took so long
----@field clocks skillrt.Clocks       of the root
+---@field alarms skillrt.Heap   of the root: limits of time, each once, by times that are never later than their ends;
+---       however many steps are open, the earliest is all that a choice asks for
 ---@field hit table|false     of the root: { bound, call }: a call that may not leave any more
 ---@field ended skillrt.Bound|nil     that was reached
 ---@field releasing skillrt.Reservation[]  of the root: of calls that are over
@@ -119,12 +119,51 @@ local function take_actions(self, skill)
   end
 end
 
+-- When a limit of time is over, by steady.lua; nil: nothing is under way that it holds.
+local function over_at(root, one)
+  local books, all = one.books, root.books
+  if one.ends then
+    return (books == all or all.subs and all.subs[books.sub] == books) and one.ends or nil
+  end
+  local open = one.open
+  while open[1] and all.steps[open[1].what.number] ~= open[1].what do
+    open:take() -- it is over
+  end
+  return open[1] and open[1].at + one.limit.left_ms(one)
+end
+
+-- A limit of a run begins, or what it holds has changed.
+local function watch(root, one)
+  local at = over_at(root, one)
+  if at and not (one.alarm and one.alarm <= at) then -- one that is set too early is set anew at its time
+    one.alarm = at
+    root.alarms:put(at, one)
+  end
+end
+
+-- The first limit that is over.
+local function first_over(root, now)
+  local due = root.alarms
+  local at = due:earliest()
+  while at and at <= now do
+    local one = due:take()
+    if one.alarm == at then
+      one.alarm = nil
+      watch(root, one)
+      if one.alarm and one.alarm <= now then
+        return one
+      end
+    end
+    at = due:earliest()
+  end
+end
+
 -- Limits of time go on for what is under way already.
 local function begin_times(self)
   local root = self.root
   for _, one in ipairs(self.times) do
     one.ends = steady.now() + one.limit.left_ms(one)
-    root.clocks:set(one)
+    watch(root, one)
   end
   for _, step in pairs(next(self.timed) and self.books.newest or NONE) do
     while step do
@@ -153,7 +192,7 @@ function Limits.new(run, call)
     times = {}, by_id = {}, timed = {}, releasing = {}, hit = false, bounds_lua = false, varies = false,
     holding = false, allowed = false, ends_first = false, prefix = "" }, Limits)
   self.root = around and around.root or self
-  self.clocks = around and around.clocks or clocks_of.new(run.books)
+  self.alarms = self.root == self and heap.new() or nil
   if call then
     self.prefix, self.within, self.around = ("sub/%s/"):format(run.books.sub), call.step.id, around
   end
@@ -207,9 +246,10 @@ end
 ---@return string? message
 ---@return boolean? at_once
 function Limits:out_of_time()
-  local at = self.clocks.due:earliest()
+  local root = self.root
+  local at = root.alarms:earliest()
   local now = at and steady.now()
-  local one = at and at <= now and self.clocks:late(now)
+  local one = at and at <= now and first_over(root, now)
   if one then
     local status, reason, message = reach(self, one, one.limit.message(one))
     return status, reason, message, true
@@ -219,7 +259,7 @@ end
 ---When time may be over.
 ---@return integer|nil at  of steady.lua
 function Limits:due()
-  return self.clocks.due:earliest()
+  return self.root.alarms:earliest()
 end
 
 ---Whether one more step may begin.
@@ -304,7 +344,8 @@ end
 ---@param step skillrt.Step
 function Limits:began(step)
   for _, one in ipairs(self.timed[step.id] or NONE) do
-    self.clocks:began(one, step)
+    one.open:put(steady.at(self.root, math.max(step.started_at, one.books.opened_at or 0)) - (step.ms or 0), step)
+    watch(self.root, one)
   end
 end
 
@@ -319,7 +360,7 @@ end
 function Limits:closed(id)
   local root = self.root
   for _, one in ipairs(self.timed[id] or NONE) do
-    root.clocks:set(one)
+    watch(root, one)
     if root.ends_first == one then -- what goes on now is not held by it
       local first = root.times[1] or false
       ends_with(root, root.allowed, first, first and first.ends)
@@ -368,7 +409,7 @@ local function first_end(self, id)
       end
     end
     for _, one in ipairs(limits.timed[id] or NONE) do
-      local over = self.clocks:over_at(one)
+      local over = over_at(self.root, one)
       if over and not (at and at <= over) then
         by, at = one, over
       end
