@@ -1,6 +1,6 @@
 -- expr/compile.lua: turns a tree into closures f(state, frame) once, so that nothing walks it at run time. `frame`
 -- holds the parameters of arrow functions by slot; it is nil when there are none. What is read most
--- (`name`, `x.length`) gets closures of its own. Knows no syntax; loads no code. Called by explain.lua and
+-- (`name`, `x.length`, an operator and a literal) gets closures of its own. Knows no syntax. Called by explain.lua and
 -- expr/init.lua.
 local json = require "skillrt.base.json"
 local value = require "skillrt.expr.value"
@@ -211,7 +211,70 @@ function builders.unary(node, text)
   return function(state, frame) return -to_number(operand(state, frame)) end
 end
 
+-- Operators between a part and a literal, as most conditions are: of numbers without a call of the operator.
+local OF_NUMBERS <const> = {
+  ["<"] = function(left, literal, general)
+    return function(state, frame)
+      local v = left(state, frame)
+      if type(v) == "number" then return v < literal end
+      return general(v, literal)
+    end
+  end,
+  [">"] = function(left, literal, general)
+    return function(state, frame)
+      local v = left(state, frame)
+      if type(v) == "number" then return v > literal end
+      return general(v, literal)
+    end
+  end,
+  [">="] = function(left, literal, general)
+    return function(state, frame)
+      local v = left(state, frame)
+      if type(v) == "number" then return v >= literal end
+      return general(v, literal)
+    end
+  end,
+  ["%"] = function(left, literal, general)
+    return function(state, frame)
+      local v = left(state, frame)
+      if type(v) == "number" and v >= 0 and literal > 0 then return (v - 0.0) % literal end
+      return general(v, literal)
+    end
+  end,
+}
+local EQUALITIES <const> = { ["==="] = true, ["!=="] = false, ["=="] = true, ["!="] = false }
+
+-- Values of one type are equal as Lua has it.
+local function equal_to(left, literal, general, wanted)
+  local kind = type(literal)
+  return function(state, frame)
+    local v = left(state, frame)
+    if type(v) == kind then return (v == literal) == wanted end
+    return general(v, literal)
+  end
+end
+
+-- `== null`, which undefined is, too.
+local function loosely_null(left, wanted)
+  return function(state, frame)
+    local v = left(state, frame)
+    return (v == nil or is_null(v)) == wanted
+  end
+end
+
+local function binary_with_literal(node, text)
+  local operator, literal, left = node.operator, node.right.value, build(node.left, text)
+  local general, wanted, kind = value.binary[operator], EQUALITIES[operator], type(literal)
+  if literal == nil then return (operator == "==" or operator == "!=") and loosely_null(left, wanted) or nil end
+  if kind == "number" and not (literal < 2 ^ 53) then return nil end
+  if wanted ~= nil then return equal_to(left, literal, general, wanted) end
+  local make = kind == "number" and OF_NUMBERS[operator]
+  return make and make(left, literal, general)
+end
+
 function builders.binary(node, text)
+  local special = node.right.type == "literal" and binary_with_literal(node, text)
+  if special then return special end
   local left, right, operate = build(node.left, text), build(node.right, text), value.binary[node.operator]
   return function(state, frame) return operate(left(state, frame), right(state, frame)) end
 end
