@@ -2,7 +2,7 @@
 -- dependencies, optional ones where there are some, each file once; and what of a session is kept for the next run.
 --
 -- What was loaded is recorded with versions and digests; a run that goes on reads nothing again. Knows files and the
--- policy. Called by policy.lua, ending.lua and `skillrt context`.
+-- policy. Called by policy.lua, subs.lua and `skillrt context`.
 
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")

@@ -1,7 +1,7 @@
 -- skill/choices.lua: what a skill lets a run choose from, as data: its actions, phases and routes with their conditions
 -- as text. A run records it, so that `skillrt explain` loads no skill.
 --
--- Pure. Called by runner.lua, resume.lua and subs/scope.lua, which record it; report/explain.lua reads it.
+-- Pure. Called by runner.lua, resume.lua and subs.lua, which record it; report/explain.lua reads it.
 
 local edges_of = require("skillrt.skill.limit.edges")
 local json = require("skillrt.base.json")

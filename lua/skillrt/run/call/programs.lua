@@ -2,7 +2,7 @@
 -- resume ends what a dead process left of them before anything leaves again.
 --
 -- A short one is not noted: it would cost a flush, and ends with its process anyway. Knows the books; what finds a
--- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, policy.lua, ending.lua, resume.lua.
+-- program again is the core's (csrc/transport/leftover.h). Called by arrivals.lua, policy.lua, resume.lua.
 
 local core = require("skillrt.core")
 local steady = require("skillrt.run.steady")

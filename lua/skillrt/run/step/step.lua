@@ -2,7 +2,7 @@
 -- of each kind in the order they began, whose newest is "the current action" or phase.
 --
 -- A step begins in the books before its function runs; its start is written with its first record. Called by the types
--- of records, which alone change what is recorded, by journal.lua and by run/step/steps.lua.
+-- of records, which alone change what is recorded, and by journal.lua.
 
 local failed = require("skillrt.run.books.failed")
 local phased = require("skillrt.run.books.phased")
