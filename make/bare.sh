@@ -69,7 +69,7 @@ cp -R build/release/static/skillrt examples "$root/mnt/"
 in_root "the static program, copied alone" "" "cd /mnt && ./skillrt run examples/plain --agent examples/stand_in.sh \
   --work-dir plain -- x && ./skillrt run examples/hello/skill.lua --work-dir hello && ./skillrt check examples/plain"
 in_root "make demo" "" "apt-get install -y make && make demo"
-in_root "make test" "" "make test"
+in_root "make test" "" "make test SIM_SEED=1"
 arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
 for node in $NODES; do
   if npm install --no-audit --no-fund --silent --prefix "$root/opt/node$node" "node-linux-$arch@$node"; then

@@ -28,25 +28,35 @@ try() {
   (cd "$copy" && timeout 300 "$program") >>"$copy/log" 2>&1
 }
 
-# Whether the simulator finds what was planted: builds it in the copy, and says the seconds it took.
+# Whether the simulator finds what was planted, in 60 s (SIM_SECONDS) of a processor: builds it in the copy, and says how long it took.
+# A seed that fails in the tree itself, where nothing is planted, is none; those behind it are looked at.
 simulate() {
   make -s -C "$copy" "$build/tests/simulate" >"$copy/log" 2>&1 || {
     echo "FAILED $1: could not be built"
     failed=$((failed + 1))
     return
   }
-  local begun=$SECONDS
-  if (cd "$copy" && SIM_SECONDS=60 SIM_FIRST=1 timeout 120 "$build/tests/simulate") >"$copy/log" 2>&1; then
-    echo "FAILED $1: not found by the simulator in $((SECONDS - begun)) s"
-    failed=$((failed + 1))
-  else
-    echo "found  $1 in $((SECONDS - begun)) s: $(grep -m 1 '^not ok' "$copy/log" | cut -c 1-150)"
-    passed=$((passed + 1))
-  fi
+  local from=1 used=0 found most=${SIM_SECONDS:-60}
+  while [ "$used" -lt "$most" ]; do
+    (cd "$copy" && SIM_SEED=$from SIM_SECONDS=$((most - used)) SIM_FIRST=1 timeout 1200 "$build/tests/simulate") \
+      >"$copy/log" 2>&1 || true
+    used=$((used + $(sed -n 's/.* s, \([0-9]*\)\.[0-9] s of a processor.*/\1/p' "$copy/log")))
+    found=$(sed -n 's/^not ok: sim SEED=\([0-9]*\):.*/\1/p' "$copy/log")
+    [ -n "$found" ] || break
+    if "$build/tests/simulate" "$found" >/dev/null 2>&1; then
+      echo "found  $1 in $used s: $(grep -m 1 '^not ok' "$copy/log" | cut -c 1-150)"
+      passed=$((passed + 1))
+      return
+    fi
+    from=$((found + 1))
+  done
+  echo "FAILED $1: not found by the simulator in $used s"
+  failed=$((failed + 1))
 }
 
 if [ "$only" = sim ]; then
-  for edit in tests/planted/sim/*.edit; do
+  make -s "$build/tests/simulate"
+  for edit in tests/planted/sim/*"${EDIT:-}"*.edit; do
     if (cd "$copy" && lua5.4 tests/planted/edit.lua "$OLDPWD/$edit"); then
       simulate "$(basename "$edit" .edit)"
     else

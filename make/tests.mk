@@ -47,7 +47,7 @@ test-lua: all $(AGENT) $(HOSTS) | $(NEED) ## the Lua tests only (SET=quick, full
 THREADED := $(addprefix $(BUILD)/tests/test_,races host_stop runtime_stop crash_stop loop engine_stop)
 .PHONY: test-threads test-specs
 test-specs: all $(AGENT) $(HOSTS) $(SIM) | $(NEED) ## what .ci/run begins with: every spec of SET=full, and 5 minutes of the simulator beside them
-	@$(UNDER) SET=full SIM_SECONDS=300 LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(SPECS)
+	@$(UNDER) SET=full SIM_SEED=1 SIM_SECONDS=300 TEST_SECONDS=1200 LUA='$(LUA)' $(LUA) tests/all.lua $(SIM) $(SPECS)
 test-threads: $(THREADED) | $(NEED) ## the C tests that use threads: make test-threads MODE=tsan
 	@$(UNDER) SET=full RACES='$(RACES)' ONLY='$(ONLY)' LUA='$(LUA)' $(LUA) tests/all.lua $(THREADED)
 
@@ -72,7 +72,7 @@ test-mcp: all $(AGENT) install-mcp | $(NEED) ## install the official clients, se
 	@$(UNDER) SKILLRT_REAL_MCP='$(CURDIR)/$(REAL_MCP)' LUA='$(LUA)' $(LUA) tests/all.lua tests/run/real_mcp_spec.lua
 
 .PHONY: sim
-sim: $(SIM) | $(NEED) ## whole runs drawn from seeds, in a simulated world: SIM_SECONDS=15, or SEED= (STEPS=, COUNT=, SHOW=1)
+sim: $(SIM) | $(NEED) ## whole runs drawn from new seeds, in a simulated world: SIM_SECONDS=15 of a processor, or SEED= (STEPS=, COUNT=, SHOW=1)
 	@$(if $(SHOW),SHOW=1) STEPS='$(STEPS)' $(SIM) $(SEED) $(COUNT)
 
 .PHONY: planted

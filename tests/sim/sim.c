@@ -7,9 +7,9 @@
  * matter, the end of the calm run. A seed is all that a failure needs to be seen again: make sim
  * SEED=.
  *
- *   sim                 SIM_SECONDS (15) of seeds from 1 on, behind those of tests/sim/seeds.txt;
- * with NIGHTLY=1 new ones sim SEED [COUNT]    these; STEPS: what is left out, SHOW=1 prints what
- * happens
+ * sim: the seeds of tests/sim/seeds.txt, then SIM_SECONDS (15) of a processor of new ones, the
+ * first of which is printed; from SIM_SEED on where that is set. sim SEED [COUNT]: these; STEPS:
+ * what is left out, SHOW=1 prints what happens.
  *
  * Seeds are looked at in a process of its own, so that one that crashes is told as all others; a
  * seed that fails is tried again with less of what was drawn, and printed with the names that it
@@ -507,9 +507,18 @@ static void tell(uint64_t seed, bool shrinks) {
 
 /* ---- all of them ---- */
 
+/* Of the processor, by the processes that looked at seeds, and by this one. */
+static double used(void) {
+  struct tms now;
+  times(&now);
+  clock_t all = now.tms_utime + now.tms_stime + now.tms_cutime + now.tms_cstime;
+  return (double)all / (double)sysconf(_SC_CLK_TCK);
+}
+
 /* The seeds of old[first..], then those from `seed` on, until one fails, `last` was looked at or
- * the time is over; in a process of its own. False: one failed, and it is progress->seed. */
-static bool look(size_t first, uint64_t seed, uint64_t last, double until) {
+ * so many seconds of a processor are used; in a process of its own. False: one failed, and it is
+ * progress->seed. */
+static bool look(size_t first, uint64_t seed, uint64_t last, double most) {
   fflush(NULL);
   pid_t pid = fork();
   assert(pid >= 0);
@@ -519,7 +528,7 @@ static bool look(size_t first, uint64_t seed, uint64_t last, double until) {
       alarm(HANGS);
       if (!point(old[i].seed)) _exit(1);
     }
-    for (; seed <= last && seconds() < until; seed++) {
+    for (; seed <= last && used() < most; seed++) {
       if (is_open(seed)) continue;
       leave_out(getenv("STEPS"));
       alarm(HANGS);
@@ -560,11 +569,11 @@ int main(int argc, char **argv) {
     most = 1e9;
   } else {
     read_old();
-    /* the same ones for all who look at a change; what is new is drawn for NIGHTLY=1 */
-    if (getenv("SKILLRT_NIGHTLY")) seed = (uint64_t)time(NULL) * 1000;
+    const char *from = getenv("SIM_SEED");
+    seed = from && *from ? strtoull(from, NULL, 10) : (uint64_t)time(NULL) * 1000;
     printf("# from SEED=%lu\n", (unsigned long)seed);
   }
-  for (size_t first = 0; !look(first, seed, last, begun + most) && wrong < WRONG_MOST;) {
+  for (size_t first = 0; !look(first, seed, last, most - used()) && wrong < WRONG_MOST;) {
     wrong++;
     tell(progress->seed, !getenv("SHOW") && !getenv("SIM_FIRST"));
     if (getenv("SIM_FIRST")) break; /* a planted fault is found */
@@ -572,13 +581,11 @@ int main(int argc, char **argv) {
       first++;
     if (first++ >= old_count) seed = progress->seed + 1;
   }
-  double took = seconds() - begun, processor;
-  struct tms times_now;
-  times(&times_now);
-  processor = (double)(times_now.tms_cutime + times_now.tms_cstime) / (double)sysconf(_SC_CLK_TCK);
-  printf("# %ld points, %ld episodes in %.1f s, %.2f ms of a processor a point; digest %016lx\n",
-         progress->points, progress->episodes, took, processor * 1000 / (double)progress->points,
-         (unsigned long)progress->digest);
+  double processor = used();
+  printf("# %ld points, %ld episodes in %.1f s, %.1f s of a processor, %.2f ms a point; digest "
+         "%016lx\n",
+         progress->points, progress->episodes, seconds() - begun, processor,
+         processor * 1000 / (double)progress->points, (unsigned long)progress->digest);
   printf("%ld passed, %ld failed\n", progress->points - wrong, wrong);
   return wrong > 0;
 }
