@@ -2,7 +2,7 @@
 -- leads out of an error as examples/machine has it, and functions that do the least a happy run needs.
 --
 -- Used by specs of machine mode.
-local standard = require "skillrt.document.generate.machine_standard"
+local standard = require("skillrt.document.generate.config_machine").standard().machine
 
 local M = {}
 
@@ -33,14 +33,14 @@ local RUNS = {
 local function edges()
   local list, same, tests = {}, {}, {}
   for _, one in ipairs(standard.conditions) do
-    tests[one[1]] = one[2]
+    tests[one.name] = one.test
   end
   for _, row in ipairs(standard.transitions) do
-    local key = ("%s %s %s %s"):format(row[2], row[3], row[4], row[5])
+    local key = ("%s %s %s %s"):format(row.action, row.to, row.when, row.limit)
     if same[key] then
-      table.insert(same[key].from, row[1])
-    elseif row[1] ~= "error" then
-      same[key] = { action = row[2], from = { row[1] }, to = row[3], when = tests[row[4]], max_runs = row[5] }
+      table.insert(same[key].from, row.from)
+    elseif row.from ~= "error" then
+      same[key] = { action = row.action, from = { row.from }, to = row.to, when = tests[row.when], max_runs = row.limit }
       list[#list + 1] = same[key]
     end
   end
@@ -53,7 +53,7 @@ end
 local function states()
   local list = {}
   for i, one in ipairs(standard.states) do
-    list[i] = one[1]
+    list[i] = one.name
   end
   return list
 end

@@ -266,7 +266,8 @@ local function binary_with_literal(node, text)
   local operator, literal, left = node.operator, node.right.value, build(node.left, text)
   local general, wanted, kind = value.binary[operator], EQUALITIES[operator], type(literal)
   if literal == nil then return (operator == "==" or operator == "!=") and loosely_null(left, wanted) or nil end
-  if kind == "number" and not (literal < 2 ^ 53) then return nil end
+  local is_exact = kind ~= "number" or literal < 2 ^ 53 -- NaN is not
+  if not is_exact then return nil end
   if wanted ~= nil then return equal_to(left, literal, general, wanted) end
   local make = kind == "number" and OF_NUMBERS[operator]
   return make and make(left, literal, general)
