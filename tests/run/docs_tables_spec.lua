@@ -109,7 +109,8 @@ describe("docs/scripting.md", function()
     local sent = {}
     for kind, step in pairs { action = { id = "a", tools = { "t" } }, phase = { id = "b", tools = { "t" } } } do
       local call = {
-        kind = kind, [kind] = step, run_id = "r", skill = "s", step = 1, attempt = 1, work_dir = "/w", inputs = { "/w/i" },
+        kind = kind, [kind] = step, run_id = "r", skill = "s", step = 1, attempt = 1,
+        store = require("skillrt.run.store").at "/w", inputs = { "/w/i" },
         output = "/w/o", item = { 1 }, index = 1,
         specs = { { name = "s", path = "/s", size = 1, text = "x" } }, context_strategy = "file", state_text = "{}",
       }

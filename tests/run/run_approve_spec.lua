@@ -3,7 +3,7 @@
 local clock = require "tests.support.fake_clock"
 local R = require "tests.support.runs"
 local approval = require "skillrt.run.approval"
-local inbox = require "skillrt.run.inbox"
+local store = require "skillrt.run.store"
 local skillrt = require "skillrt"
 
 local function definition_of(perform)
@@ -80,11 +80,11 @@ describe("an approval", function()
 
   it("is refused in the inbox, too, where it does not name it", function()
     local _, go_on, dir = begun(asks { amount = 1 })
-    assert(inbox.put(dir, { answer = "approve", id = "nameless" }))
-    assert(inbox.put(dir, { answer = "approve", approval = approval.digest { amount = 2 }, id = "other" }))
+    assert(store.at(dir):put({ answer = "approve", id = "nameless" }))
+    assert(store.at(dir):put({ answer = "approve", approval = approval.digest { amount = 2 }, id = "other" }))
     assert.equal("waiting_for_person", assert(go_on()).reason)
     assert.equal(2, #R.records(dir, "note"))
-    assert(inbox.put(dir, { answer = "approve", approval = approval.digest { amount = 1 }, id = "right" }))
+    assert(store.at(dir):put({ answer = "approve", approval = approval.digest { amount = 1 }, id = "right" }))
     assert.same({ true, "", "" }, assert(go_on()).state.said)
   end)
 

@@ -3,7 +3,7 @@
 local clock = require "tests.support.fake_clock"
 local R = require "tests.support.runs"
 local core = require "skillrt.core"
-local inbox = require "skillrt.run.inbox"
+local store = require "skillrt.run.store"
 local skillrt = require "skillrt"
 
 local function definition_of(perform, more)
@@ -254,7 +254,7 @@ describe("the inbox", function()
       return { v = { ctx.ask { question = "a?", options = { "x" } }, ctx.ask "b?" } }
     end)
     local nonce = result.questions[1].nonce
-    assert(inbox.put(dir, { answer = "y", question = 1 }))
+    assert(store.at(dir):put({ answer = "y", question = 1 }))
     R.write(dir .. "/inbox/half.json.new", '{"answer":"x"')
     R.write(dir .. "/inbox/bad.json", '{"answer":"x"')
     R.write(dir .. "/inbox/none.json", "{}")
@@ -265,12 +265,12 @@ describe("the inbox", function()
     for _, words in ipairs { "there is no option \"y\"; there are: 1 (x)", "bad.json: is no JSON", 'neither "answer" nor "event"' } do
       assert.truthy(all:find(words, 1, true), all)
     end
-    assert(inbox.put(dir, { answer = "x", question = 1, nonce = nonce, id = "me" }))
-    assert(inbox.put(dir, { answer = "x", question = 1, id = "me" })) -- twice put
+    assert(store.at(dir):put({ answer = "x", question = 1, nonce = nonce, id = "me" }))
+    assert(store.at(dir):put({ answer = "x", question = 1, id = "me" })) -- twice put
     result = assert(go_on())
     assert.equal("b?", result.question.question)
     assert.equal(3, #R.records(dir, "note"))
-    assert.equal(0, inbox.count(dir))
+    assert.equal(0, store.at(dir):waiting())
     R.write(dir .. "/inbox/by-hand.json", '{"answer": "by hand"}')
     assert.same({ "x", "by hand" }, assert(go_on()).state.v)
   end)
@@ -280,7 +280,7 @@ describe("the inbox", function()
       { id = "p", run = R.sets { v = "p" } }, { id = "q", run = R.sets { v = "q" } },
     } })
     assert.equal("waiting_for_person", result.reason)
-    assert(inbox.put(dir, { answer = "q", question = 1 }))
+    assert(store.at(dir):put({ answer = "q", question = 1 }))
     result = assert(go_on())
     assert.equal("q", result.state.v)
     assert.equal(2, result.questions[1].q) -- the next choice
@@ -297,7 +297,7 @@ describe("ctx.wait", function()
     assert.same({ "waiting_for_event", "waits for the event go" }, { result.reason, result.message })
     clock.pass(1)
     for i, event in ipairs { { "stop", 9 }, { "go", 1 }, { "go", 1 }, { "go", 2 } } do
-      local name = assert(inbox.put(dir, { event = event[1], value = event[2], id = i == 3 and "2" or tostring(i) }))
+      local name = assert(store.at(dir):put({ event = event[1], value = event[2], id = i == 3 and "2" or tostring(i) }))
       clock.pass(1)
       clock.stamp(dir .. "/inbox/" .. name)
     end

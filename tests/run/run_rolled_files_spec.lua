@@ -14,7 +14,7 @@ local function skill(uses)
   for i, use in ipairs(uses) do
     actions[i] = { id = "use" .. i, priority = 100 - i, checkpoint = true, run = function(_, ctx)
       local one = assert(tool.check(use[1], { roots = { write = { project } } }, "s"))
-      local task = F.task(ctx, { work_dir = R.folder(), dir = project, project_dir = project })
+      local task = F.task(ctx, { store = require("skillrt.run.store").at(R.folder()), dir = project, project_dir = project })
       return { said = assert(one:perform(ctx, use[2], task)) }
     end }
   end

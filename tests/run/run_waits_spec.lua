@@ -3,7 +3,7 @@
 local clock = require "tests.support.fake_clock"
 local core = require "skillrt.core"
 local R = require "tests.support.runs"
-local inbox = require "skillrt.run.inbox"
+local store = require "skillrt.run.store"
 local json = require "skillrt.base.json"
 local skillrt = require "skillrt"
 
@@ -26,7 +26,7 @@ local function come(dir, what, is_gone)
   if is_gone then
     return
   end
-  local name = assert(inbox.put(dir, COMES[what]))
+  local name = assert(store.at(dir):put(COMES[what]))
   clock.stamp(dir .. "/inbox/" .. name)
 end
 

@@ -4,6 +4,7 @@ require "tests.support.json_shim"
 local inside = require "skillrt.base.inside"
 local json = require "skillrt.base.json"
 local reply_of = require "skillrt.run.call.reply"
+local store = require "skillrt.run.store"
 
 local M = {}
 
@@ -73,7 +74,7 @@ function M.task(ctx, changes)
     _ctx = ctx, run_id = "r1", skill = "review-code", step = 7, attempt = 2, kind = "action",
     action = { id = "review", name = "Review", description = "Reviews the files" },
     state = { file = "a.c", n = 3, third = 0.1 + 0.2, deep = { list = { "x", "y" } } },
-    state_text = '{"file":"a.c","n":3}', work_dir = "/runs/r1", dir = "/skills/rc", input = { dir = "src" },
+    state_text = '{"file":"a.c","n":3}', store = store.at "/runs/r1", dir = "/skills/rc", input = { dir = "src" },
     context_strategy = "file", prompt = "Review the file.\n",
   }
   if changes and changes.kind == "phase" then

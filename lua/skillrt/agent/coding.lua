@@ -102,7 +102,7 @@ end
 
 -- What its environment holds besides what is around us.
 local function environment(agent, task)
-  local env = { SKILL_DIR = task.dir, CLAUDE_SKILL_DIR = task.dir, SKILLRT_WORK_DIR = task.work_dir }
+  local env = { SKILL_DIR = task.dir, CLAUDE_SKILL_DIR = task.dir, SKILLRT_WORK_DIR = task.store:path() }
   tables.fill(env, tables.set(agent.env))
   return env
 end

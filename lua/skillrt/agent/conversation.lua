@@ -25,7 +25,7 @@ local MOST_QUESTIONS <const> = 5
 ---@field key string             the idempotency key of the next call
 ---@field state table            read-only
 ---@field state_text string      JSON, projected and bounded
----@field work_dir string        absolute
+---@field store skillrt.Store    of the run: where files of its steps are
 ---@field dir string             the skill's folder
 ---@field input table            the values of --set
 ---@field context_strategy "file"|"memory"

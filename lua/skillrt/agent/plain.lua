@@ -40,7 +40,7 @@ local function values_of(task)
     CLAUDE_PROJECT_DIR = task.project_dir, CLAUDE_SESSION_ID = task.run_id,
     ["skill-root"] = dir, ["skill_root"] = dir, ["skill-dir"] = dir, ["skill_dir"] = dir, ["skillDir"] = dir,
     ["baseDir"] = dir, ["base_dir"] = dir, ["project-root"] = task.project_dir, ["project_root"] = task.project_dir,
-    ["workDir"] = task.work_dir, ["work_dir"] = task.work_dir,
+    ["workDir"] = task.store:path(), ["work_dir"] = task.store:path(),
   }
 end
 
@@ -130,7 +130,7 @@ function M.text(task, untrusted, values)
   local body = task.guide.body or ""
   local lines = { "[SKILL] " .. task.skill }
   M.add_places(lines, task)
-  lines[#lines + 1] = "[WORK_DIR] " .. task.work_dir .. " (for files that have no other place)"
+  lines[#lines + 1] = "[WORK_DIR] " .. task.store:path() .. " (for files that have no other place)"
   lines[#lines + 1] = ""
   lines[#lines + 1] = "[INSTRUCTIONS]"
   lines[#lines + 1] = #body <= MAX_BODY and M.filled(body, task):match("^.*%S")

@@ -149,7 +149,7 @@ local function action_text(task)
     M.untrusted(task.state_text or "{}", "STATE"),
     "",
     "[WORK_DIR]",
-    task.work_dir,
+    task.store:path(),
     "",
     "[CONTEXT_STRATEGY]",
     task.context_strategy,
@@ -167,7 +167,7 @@ local function phase_text(task)
   local inputs = task.inputs and table.concat(task.inputs, ", ") or ""
   local lines = {
     "[PHASE] " .. task.phase.id,
-    "[WORK_DIR] " .. task.work_dir,
+    "[WORK_DIR] " .. task.store:path(),
     "[INPUT] " .. (inputs ~= "" and inputs or "None"),
     "[OUTPUT] " .. (task.output or "None"),
     task.round and ("[ROUND] %s"):format(task.round) or "",
@@ -295,7 +295,7 @@ local function fields(task, text, agent)
     tools = step.tools and json.array(step.tools) or task.phased and task.phased.names
       and json.array(task.phased.names) or nil,
     tool_set = task.phased and task.phased.set and task.phased.set.name or nil,
-    work_dir = task.work_dir,
+    work_dir = task.store:path(),
     inputs = task.inputs and task.inputs[1] and json.array(task.inputs) or nil,
     output = task.output,
     specs = task.specs and json.array(paths_of(task.specs)) or nil,

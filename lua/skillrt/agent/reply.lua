@@ -169,8 +169,8 @@ end
 
 -- An output file as a path below the work directory.
 local function output_file(path, task)
-  local base = task.work_dir and task.work_dir:gsub("/+$", "") .. "/"
-  if base and path:sub(1, #base) == base then
+  local base = task.store:path():gsub("/+$", "") .. "/"
+  if path:sub(1, #base) == base then
     path = path:sub(#base + 1)
   end
   return names.confined(path)

@@ -47,6 +47,7 @@ function M.new(agent, task, text)
     inputs = task.inputs or {},
     id = step.id,
     name = step.name,
+    work_dir = task.store:path(),
     key = task.key,
     task = whole("real"),
     prompt = function()

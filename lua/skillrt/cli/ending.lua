@@ -172,7 +172,7 @@ end
 ---@param dir string
 ---@param report table  of core.read
 function M.say_open_end(dir, report)
-  if report.unclean and not core.holder(dir) then
+  if report.unclean and not require("skillrt.run.store").at(dir):holder() then
     local text = "%s: its last process did not close it: nobody can know whether a last record was cut off"
     output.say("warning", text_of.escape(text:format(dir)))
   end

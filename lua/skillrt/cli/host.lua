@@ -8,7 +8,6 @@ local again = require("skillrt.document.reopen")
 local agent_of = require("skillrt.cli.agent")
 local amounts_of = require("skillrt.cli.settings").amounts
 local core = require("skillrt.core")
-local inbox = require("skillrt.run.inbox")
 local json = require("skillrt.base.json")
 local loaded = require("skillrt.cli.loaded")
 local look = require("skillrt.run.look")
@@ -18,6 +17,7 @@ local questions = require("skillrt.run.questions")
 local runner = require("skillrt.run.runner")
 local script_of = require("skillrt.document.script")
 local skill_of = require("skillrt.skill")
+local store = require("skillrt.run.store")
 local trust = require("skillrt.document.trust")
 local views = require("skillrt.run.views")
 
@@ -208,7 +208,7 @@ function M.open(options)
   if not run then
     return nil, report --[[@as string]], policy --[[@as string]]
   end
-  return { run = run, policy = policy, work_dir = policy.work_dir }
+  return { run = run, policy = policy, work_dir = policy.run.store.place }
 end
 
 ---When a run that has paused to wait goes on by itself.
@@ -253,7 +253,7 @@ end
 -- books it lies in its inbox.
 local function hand_over(hosted, kind, entry)
   if type(hosted) == "string" then
-    return inbox.put(hosted, entry, true)
+    return store.at(hosted):put(entry, true)
   end
   local run, policy = hosted.run, hosted.policy
   if run:status() == "" then
@@ -264,7 +264,7 @@ local function hand_over(hosted, kind, entry)
   elseif policy.run.keeps_nothing then
     return nil, ("%s: the run has stopped, and kept nothing to go on from"):format(policy.books.run_id)
   end
-  local name, why = inbox.put(policy.work_dir, entry)
+  local name, why = policy.run.store:put(entry)
   return name and true, why or "lies"
 end
 

@@ -3,8 +3,7 @@
 --
 -- Refuses while a process advances it. Called by cli/command/run.lua.
 
-local core = require("skillrt.core")
-local files = require("skillrt.base.files")
+local store_of = require("skillrt.run.store")
 
 local M = {}
 
@@ -15,27 +14,21 @@ local M = {}
 function M.aside(dir)
   if not dir then
     return nil, "--reset: keeps the run of a work directory; name it by --work-dir DIR", "usage"
-  elseif not core.files.stat(files.join(dir, "journal")) then
+  end
+  local store = store_of.at(dir)
+  if not store:exists() then
     return true
   end
   local first, message, code = require("skillrt.run.runner").first(dir)
   if not first then
     return nil, message, code
   end
-  local pid, host = core.holder(dir)
-  if pid then
-    return nil, ("%s: process %s on %s advances this run; stop it first"):format(dir, pid, host), "busy"
+  local holder = store:holder()
+  if holder then
+    return nil, ("%s: process %d on %s advances this run; stop it first"):format(dir, holder.pid or 0, holder.host),
+      "busy"
   end
-  local kept = ("%s.%s"):format((dir:gsub("(.)/+$", "%1")), first.run)
-  if core.files.stat(kept) then
-    return nil, kept .. ": is there already; move it away", "exists"
-  end
-  local ok
-  ok, message, code = core.files.rename(dir, kept)
-  if not ok then
-    return nil, message, code
-  end
-  return kept
+  return store:put_aside(first.run)
 end
 
 return M

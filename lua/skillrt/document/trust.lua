@@ -320,7 +320,7 @@ end
 
 -- Whether a folder is one that a run left which this user began here: it changes all the time.
 local function is_own_run(path)
-  local first = files.stat(path .. "/run.lock") and require("skillrt.run.runner.reading").first(path)
+  local first = require("skillrt.run.store").at(path):exists() and require("skillrt.run.look").first(path)
   return first and require("skillrt.base.seal").is_ours(first)
 end
 

@@ -4,9 +4,9 @@
 -- HTML. Called by page.lua.
 
 local closing = require("skillrt.report.closing")
-local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local record_of = require("skillrt.base.record")
+local store_of = require("skillrt.run.store")
 local used_of = require("skillrt.report.used")
 local views = require("skillrt.run.views")
 
@@ -42,17 +42,11 @@ end
 
 -- The prompts that were kept, by step and place.
 local function prompts_of(dir, story)
-  local found = {}
-  for _, entry in ipairs(files.list(files.join(dir, views.PROMPTS)) or {}) do
-    found[entry.name] = true
-  end
+  local store = store_of.at(dir)
   for _, step in ipairs(story.steps) do
     for _, call in ipairs(step.calls) do
-      local name = ("%d-%s.md"):format(step.number or 0, call.c or "")
-      if found[name] or call.c and call.c:find("/", 1, true) then
-        local text = files.kept(dir, ("%s/%s"):format(views.PROMPTS, name), 4 << 20)
-        call.prompt = text and record_of.printable(text)
-      end
+      local text = store:kept(views.prompt(step.number or 0, call.c or ""), 4 << 20)
+      call.prompt = text and record_of.printable(text)
     end
   end
 end

@@ -2,29 +2,12 @@
 --
 -- Takes no lock. Knows the books of runs, no terminal. Called by cli/command/list.lua, latest.lua and status.lua.
 
-local core = require("skillrt.core")
-local files = require("skillrt.base.files")
 local look = require("skillrt.run.look")
 local status = require("skillrt.report.status")
+local store = require("skillrt.run.store")
 local text_of = require("skillrt.base.shown")
 
 local M = {}
-
--- The folders below a folder that look like a run's.
-local function candidates(folder)
-  local entries, message, code = core.files.list(folder)
-  if not entries then
-    return nil, message, code
-  end
-  local paths = {}
-  for _, entry in ipairs(entries) do
-    local path = files.join(folder, entry.name)
-    if entry.kind == "directory" and core.files.stat(files.join(path, "journal")) then
-      paths[#paths + 1] = path
-    end
-  end
-  return paths
-end
 
 ---The runs of a folder.
 ---@param folder string
@@ -32,12 +15,13 @@ end
 ---@return string? message
 ---@return string? code
 function M.of(folder)
-  local paths, message, code = candidates(folder)
-  if not paths then
+  local stores, message, code = store.list(folder)
+  if not stores then
     return nil, message, code
   end
   local list = {}
-  for i, dir in ipairs(paths) do
+  for i, one in ipairs(stores) do
+    local dir = one.place
     local books, report = look.books(dir)
     if books then
       list[i] = { dir = dir, at = books.at, status = status.of(dir, books, report --[[@as table]]) }

@@ -9,10 +9,9 @@ local closing = require("skillrt.report.closing")
 local core = require("skillrt.core")
 local instant = require("skillrt.base.instant")
 local failed = require("skillrt.run.books.failed")
-local inbox = require("skillrt.run.inbox")
-local files = require("skillrt.base.files")
 local names = require("skillrt.base.names")
 local question = require("skillrt.report.question")
+local store_of = require("skillrt.run.store")
 local subs = require("skillrt.run.books.subs")
 local text_of = require("skillrt.base.shown")
 local used = require("skillrt.report.used")
@@ -76,12 +75,6 @@ local function open_questions(books, open)
   return list
 end
 
--- Who advances the run; or that it was interrupted: the journal says it goes on, nobody does.
-local function holder_of(dir)
-  local pid, host, since = core.holder(dir)
-  return pid and { pid = math.tointeger(tonumber(pid)), host = host, since = since } or nil
-end
-
 ---@param dir string
 ---@param books skillrt.Ledger
 ---@param report table  of look.books
@@ -90,10 +83,10 @@ function M.of(dir, books, report)
   local root = books.state and books.state.root or {}
   local errors = root.errors or {}
   local last = errors[#errors]
-  local holder = holder_of(dir)
+  local store = store_of.at(dir)
+  local holder = store:holder()
   local running = books.status == "executing" or books.status == "pending"
   local open = asked.list(books)
-  local prompts = files.join(dir, views.PROMPTS)
   local status = {
     skill = books.skill,
     run_id = books.run_id,
@@ -125,10 +118,10 @@ function M.of(dir, books, report)
     question = open[1] and open[1].question,
     questions = open[1] and core.json.array(open_questions(books, open)) or nil,
     arrived = arrived.list(books)[1] and core.json.array(arrived.list(books)) or nil,
-    inbox = inbox.count(dir),
+    inbox = store:waiting(),
     records = report.last,
     edited = report.view_edited or nil,
-    prompts = files.list(prompts) and prompts or nil,
+    prompts = store:stat(views.PROMPTS) and store:path(views.PROMPTS) or nil,
   }
   status.next = M.next(books, status, dir)
   return status

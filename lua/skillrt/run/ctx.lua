@@ -43,7 +43,7 @@ function parts.dir(run)
 end
 
 function parts.work_dir(run)
-  return run.work_dir
+  return run.store:path()
 end
 
 function parts.run_id(run)
@@ -345,7 +345,7 @@ function M.new(face, step)
 end
 
 ---What a ctx finds its parts by; made once for a run.
----@param run table    { skill, books, work_dir, input_dir, core, args }
+---@param run table    { skill, books, store, input_dir, core, args }
 ---@param steps skillrt.Steps
 ---@return table
 function M.face(run, steps)

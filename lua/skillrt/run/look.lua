@@ -1,55 +1,139 @@
--- run/look.lua: the books of a run for whoever only looks: without its lock, from the newest record
--- of all the books on, so that it costs the same however long the run is.
+-- run/look.lua: what can be read of a run without its lock: its first record, its records, its books.
 --
--- Knows journal payloads by way of snapshot.lua. Called by the commands that show a run.
+-- Books alone are read from the newest record of all of them on: that costs the same however long the run is. Knows
+-- journal payloads by way of snapshot.lua. Called by the commands that show a run, by runner.lua and run/travel.
 
-local core = require("skillrt.core")
 local books_of = require("skillrt.run.books")
 local record_of = require("skillrt.run.record")
+local record = require("skillrt.base.record")
 local snapshot = require("skillrt.run.snapshot")
+local store = require("skillrt.run.store")
 
 local M = {}
 
----@param url string  of the run's store: its directory
----@return skillrt.Books|nil books
----@return string|table message_or_report  of core.read
+-- What the store reads, unless it has no record at all.
+local function read(place, each, wishes)
+  local is_empty = true
+  local report, message, code = store.at(place):read(function(payload, seq)
+    is_empty = false
+    return each(payload, seq)
+  end, wishes)
+  if report and is_empty and not wishes.from then
+    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(place), "missing"
+  end
+  return report, message, code
+end
+
+---Every record, in order, until `each` returns false.
+---@param place string
+---@param each fun(entry: table, seq: integer, blob: fun(digest: string): string?): boolean?
+---@param from integer?  the number of the first
+---@return table|nil report  of the store
+---@return string? message
 ---@return string? code
-function M.books(url)
+function M.records(place, each, from)
+  local wishes = { from = from }
+  return read(place, function(payload, seq)
+    local entry, why, code = record.decode(payload, wishes.blob)
+    if not entry then
+      error({ message = ("%s: record %d: %s"):format(place, seq, why), code = code or "corrupt" }, 0)
+    end
+    return each(entry, seq, wishes.blob)
+  end, wishes)
+end
+
+---The first record of a run: skill, script, input.
+---@param place string
+---@return table|nil entry
+---@return string? message
+---@return string? code
+function M.first(place)
+  local entry, why
+  local wishes = {}
+  local report, message, code = read(place, function(payload)
+    entry, why = record.decode(payload, wishes.blob)
+    return false
+  end, wishes)
+  why = why or entry and record_of.problem_of(entry)
+  if report and why then
+    return nil, ("%s: record 1: %s"):format(place, why), "corrupt"
+  end
+  return report and entry, message, code
+end
+
+---Some records of a run: those whose text has one of these words in it.
+---@param place string
+---@param each fun(entry: table, seq: integer)
+---@param words string[]
+---@return table|nil report
+---@return string? message
+---@return string? code
+function M.some(place, each, words)
+  local wishes = {}
+  return store.at(place):read(function(payload, seq)
+    for _, word in ipairs(words) do
+      if payload:find(word, 1, true) then
+        each(record.decode(payload, wishes.blob) or {}, seq)
+        break
+      end
+    end
+    return true
+  end, wishes)
+end
+
+---The books of a run from all of its records. `each` sees every record after it was applied.
+---@param place string
+---@param each fun(entry: table, books: skillrt.Books)|nil
+---@param before fun(entry: table, books: skillrt.Books, seq: integer)|nil  sees it before that
+---@return skillrt.Books|nil books
+---@return string|table message_or_report
+---@return string? code
+function M.read(place, each, before)
+  local books = books_of.new()
+  local report, message, code = M.records(place, function(entry, seq)
+    record_of.each(entry, function(one)
+      if before then
+        before(one, books, seq)
+      end
+      books_of.apply(books, one, seq)
+      if each then
+        each(one, books)
+      end
+    end)
+  end)
+  return report and books, report or message, code
+end
+
+---The books of a run, as they are now.
+---@param place string
+---@return skillrt.Books|nil books
+---@return string|table message_or_report
+---@return string? code
+function M.books(place)
   local books, wishes = books_of.new(), { ending = snapshot.ENDING }
   local past = snapshot.new(books)
-  local report, message, code = core.read(url, function(payload, seq)
+  local report, message, code = read(place, function(payload, seq)
     past:add(payload, seq, wishes.blob)
     past:apply()
     return true
   end, wishes)
-  if not report then
-    return nil, message, code
-  elseif report.records == 0 then
-    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(url), "missing"
-  end
-  return books, report
+  return report and books, report or message, code
 end
 
 ---The records behind those that were told, told now.
----@param url string
+---@param place string
 ---@param told { next: integer }  the number of the first that was not; it goes on
----@param tell fun(record: table, seq: integer)
----@return table|nil report  of core.read
+---@param tell fun(entry: table, seq: integer)
+---@return table|nil report
 ---@return string? message
 ---@return string? code
-function M.behind(url, told, tell)
-  local wishes = { from = told.next }
-  return core.read(url, function(payload, seq)
+function M.behind(place, told, tell)
+  return M.records(place, function(entry, seq)
     if seq >= told.next then
-      local record, why, code = require("skillrt.base.record").decode(payload, wishes.blob)
-      if not record then
-        error({ message = ("%s: record %d: %s"):format(url, seq, why), code = code }, 0)
-      end
       told.next = seq + 1
-      record_of.each(record, tell, seq)
+      record_of.each(entry, tell, seq)
     end
-    return true
-  end, wishes)
+  end, told.next)
 end
 
 return M

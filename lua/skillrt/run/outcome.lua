@@ -293,7 +293,7 @@ local function taken_apart(skill, definition, kept)
 end
 
 ---Turns what a step gave into its `done` record.
----@param run table  { skill, books, work_dir }
+---@param run table  { skill, books, store }
 ---@param step skillrt.Step
 ---@param definition table
 ---@param updates table|nil

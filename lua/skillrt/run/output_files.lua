@@ -25,27 +25,27 @@ end
 M.text_of = text_of
 
 ---Writes an output below the work directory.
----@param work_dir string
+---@param store skillrt.Store
 ---@param name string  relative
 ---@param value any
 ---@param durable boolean  it survives a power cut, as its record will
 ---@return boolean|nil ok
 ---@return string? message
 ---@return string? code  nil: the value cannot be written at all
-function M.write(work_dir, name, value, durable)
+function M.write(store, name, value, durable)
   local text, message = text_of(name, value)
   if not text then
     return nil, ("%s: %s"):format(name, message)
   end
-  return files.keep(work_dir, name, text, durable)
+  return store:keep(name, text, durable)
 end
 
 local MAX_TAKEN = 8 * 1024 * 1024
 
 -- What an agent wrote to its output file itself, for conditions and later phases; what is not
 -- text, or is very long, stays in its file only.
-local function read_output(work_dir, name)
-  local text = files.kept(work_dir, name, MAX_TAKEN)
+local function read_output(store, name)
+  local text = store:kept(name, MAX_TAKEN)
   if not text or not utf8.len(text) then
     return json.null
   end
@@ -57,11 +57,11 @@ end
 ---@return boolean|nil found
 ---@return string? problem
 ---@return string? code  of the problem
-local function find_output(work_dir, name, durable)
+local function find_output(store, name, durable)
   if names.is_taken(name) then
     return false, ("its output %s is a file of the run itself"):format(name)
   end
-  local info, message, code = files.stat(work_dir, name)
+  local info, message, code = store:stat(name)
   if not info then
     return false, code ~= "missing" and message or nil, code ~= "invalid" and code or nil
   elseif info.kind ~= "file" then
@@ -69,7 +69,7 @@ local function find_output(work_dir, name, durable)
   elseif not durable then
     return true
   end
-  return files.settle(work_dir, name)
+  return store:settle(name)
 end
 
 ---The output: returned and written here, or written by the agent already (R23, F5).
@@ -84,56 +84,54 @@ function M.keep(run, step, definition, outcome)
   end
   local durable = files.lasts(run.skill)
   if outcome.output ~= nil then
-    local ok, message, code = M.write(run.work_dir, name, outcome.output, durable)
+    local ok, message, code = M.write(run.store, name, outcome.output, durable)
     if not ok then
       return nil, nil, message, code
     end
     return outcome.output, name
   end
   for _, file in ipairs({ name, outcome.output_file }) do
-    local found, problem, code = find_output(run.work_dir, file, durable)
+    local found, problem, code = find_output(run.store, file, durable)
     if problem then
       return nil, nil, problem, code
     elseif found then
-      return read_output(run.work_dir, file), file
+      return read_output(run.store, file), file
     end
   end
   if step.kind == "action" or definition.output_free then
     return nil -- its updates are its result; of a phase that declares no output none is demanded
   end
-  return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.work_dir)
+  return nil, nil, ("its output %s was neither returned nor written to %s"):format(name, run.store.place)
 end
 
 ---An attempt failed: what it left as its output is put aside as `<output>.failed`, so that the next one is
 ---not taken for its author. Called before the failure is recorded: a crash in between finds nothing, and
 ---the attempt fails again.
----@param run table  { skill, books, work_dir }
+---@param run table  { skill, books, store }
 ---@param definition skillrt.Action
 ---@return string? message  why it could not be
 function M.put_aside(run, definition)
   local name = definition.output
-  local info = name and run.books.context_strategy ~= "memory" and files.stat(run.work_dir, name)
+  local info = name and run.books.context_strategy ~= "memory" and run.store:stat(name)
   if not info or info.kind ~= "file" then
     return nil -- nothing that would be taken
   end
   local aside = name .. ".failed"
-  local ok, message = files.rename(files.join(run.work_dir, name), files.join(run.work_dir, aside))
-  if ok and files.lasts(run.skill) then
-    ok, message = files.settle(run.work_dir, aside)
-  end
+  local ok, message = run.store:move(name, aside, files.lasts(run.skill))
   return not ok and message or nil
 end
 
 ---Writes outputs again that were deleted since their phase completed.
----@param run table  { books, work_dir }
+---@param store skillrt.Store
+---@param books skillrt.Books
 ---@return string[] files  that were written
 ---@return string? message  why one could not be
-function M.restore(run)
-  local again, root = {}, run.books.state.root
-  for file, id in pairs(run.books.outputs) do
+function M.restore(store, books)
+  local again, root = {}, books.state.root
+  for file, id in pairs(books.outputs) do
     local value = root.outputs[id]
-    if value ~= nil and value ~= json.null and not files.stat(run.work_dir, file) then
-      local ok, message = M.write(run.work_dir, file, value)
+    if value ~= nil and value ~= json.null and not store:stat(file) then
+      local ok, message = M.write(store, file, value)
       if not ok then
         return again, message
       end

@@ -7,7 +7,6 @@ local arrivals = require("skillrt.run.turn.arrivals")
 local calls_of = require("skillrt.run.call.calls")
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
-local inbox = require("skillrt.run.inbox")
 local journal_of = require("skillrt.run.journal")
 local limits_of = require("skillrt.run.limits")
 local message_of = require("skillrt.run.message")
@@ -79,9 +78,8 @@ function M.new(run, session, options)
   run.phase, run.core, run.functions = "opening", core, options.functions
   run.keeps_nothing = run.skill.context == "memory"
   self.starts = not run.keeps_nothing -- the core tells of programs, see programs.lua
-  self.inbox = not run.keeps_nothing and inbox.new(run.work_dir) or nil
   self.arrivals, self.rest = arrivals.new(self), rest_of.new(self)
-  self.work_dir, self.skill, run.unwatched = run.work_dir, run.skill, not (options.watcher or {}).progress or nil
+  self.skill, run.unwatched = run.skill, not (options.watcher or {}).progress or nil
   self.first, self.make_mode, self.watcher = options.first, options.make_mode, options.watcher
   self.journal = journal_of.new({
     books = run.books,
@@ -286,7 +284,7 @@ end
 
 ---Whether somebody waits for what may come from outside.
 function Policy:listens()
-  return (self.inbox ~= nil or self.session.wait or next(self.calls.talks) ~= nil) and not self.arrivals.deaf
+  return (not self.run.keeps_nothing or self.session.wait or next(self.calls.talks) ~= nil) and not self.arrivals.deaf
     and (self.books.questions ~= nil or next(self.calls.waiters) ~= nil)
 end
 
@@ -485,8 +483,8 @@ function Policy:durable(seq)
   self.news = false
   self.durable_steps = self.books.finished
   self.journal:durable(seq)
-  if self.inbox and self.inbox.taken[1] then
-    self.inbox:durable()
+  if self.arrivals.recorded[1] then
+    self.arrivals:durable()
   end
   if self.skill.records then
     require("skillrt.run.records").leave(self)

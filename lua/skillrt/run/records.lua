@@ -5,7 +5,6 @@
 -- companion documents of the protocol are no part of a run (R192). Called by policy.lua, and by the command report.
 
 local core = require("skillrt.core")
-local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local retry = require("skillrt.skill.retry")
 local story_of = require("skillrt.run.story")
@@ -183,27 +182,27 @@ local function leaves(status, reason)
 end
 
 ---Writes the records of a run that is over, or whose time is up.
----@param dir string
+---@param store skillrt.Store
 ---@param lang "en"|"zh"
 ---@return boolean|nil ok   false: the disk does not have its end yet
 ---@return string? message
-function M.write(dir, lang)
-  local story, books = story_of.read(dir)
+function M.write(store, lang)
+  local story, books = story_of.read(store.place)
   if not story then
     return nil, books --[[@as string]]
   elseif not leaves(story.status, story.reason) then
     return false
   end
   local texts = { [M.RECORD] = M.record(story, lang) }
-  texts[M.REPORT] = story.status ~= "completed" and M.report(story, lang, dir) or false
+  texts[M.REPORT] = story.status ~= "completed" and M.report(story, lang, store.place) or false
   for name, text in pairs(texts) do
     local ok, message = true, nil
     if books.outputs[name] then
       ok = true -- the skill's own file of that name stays
     elseif text then
-      ok, message = files.keep(dir, name, text)
+      ok, message = store:keep(name, text)
     else
-      files.remove(files.join(dir, name)) -- it tells of a failure that is over
+      store:remove(name) -- it tells of a failure that is over
     end
     if not ok then
       return nil, message
@@ -216,7 +215,7 @@ end
 ---@param policy skillrt.Policy
 function M.leave(policy)
   if leaves(policy.books.status, policy.books.reason) and not policy.run.keeps_nothing and not policy.has_left then
-    local ok, message = M.write(policy.work_dir, policy.skill.records)
+    local ok, message = M.write(policy.run.store, policy.skill.records)
     policy.has_left, policy.trouble = ok ~= false, message
   end
 end

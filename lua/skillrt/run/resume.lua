@@ -6,7 +6,6 @@
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local choices = require("skillrt.skill.choices")
-local core_files = require("skillrt.core").files
 local json = require("skillrt.base.json")
 local limits_of = require("skillrt.skill.limits")
 local names = require("skillrt.base.names")
@@ -74,12 +73,12 @@ local function check_add(policy)
   for _, full in ipairs(names.sorted(policy.session.add or {})) do
     local row, amount = known[full], policy.session.add[full]
     if not row then
-      refuse("invalid", "%s: this run has no limit %s%s", policy.run.work_dir, names.show(full),
+      refuse("invalid", "%s: this run has no limit %s%s", policy.run.store.place, names.show(full),
         names.suggest(full, known))
     elseif type(amount) ~= "number" or not (amount > 0 and amount < math.huge)
       or (row.type ~= "seconds" and row.type ~= "amount" and not math.tointeger(amount)) then
       local what = (row.type == "seconds" or row.type == "amount") and "a number" or "a whole number"
-      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", policy.run.work_dir, full, what,
+      refuse("invalid", "%s: what is added to %s must be %s above 0, not %s", policy.run.store.place, full, what,
         names.show(amount))
     end
   end
@@ -93,7 +92,7 @@ end
 
 -- What can be done with a run that has failed.
 local function ways_on(policy)
-  local dir, books, ways = policy.run.work_dir, policy.books, {}
+  local dir, books, ways = policy.run.store.place, policy.books, {}
   if books.last_failed and is_declared(policy.run.skill, books.last_failed) then
     ways[1] = ("`skillrt retry %s` tries its last failed step again"):format(dir)
   end
@@ -143,7 +142,7 @@ local function check_scratch(policy, id)
     used[#used + 1] = what and ("%s %s"):format(books.spent_by[id][name], what) or nil
   end
   error({ code = "changed", message = ("%s: %s from scratch: %d recorded %s forgotten and sent again; used so far: %s; "
-    .. "%s\ngo on with --from-scratch --yes"):format(policy.run.work_dir, id, count,
+    .. "%s\ngo on with --from-scratch --yes"):format(policy.run.store.place, id, count,
     count == 1 and "call is" or "calls are",
     used[1] and table.concat(used, ", ") or "nothing that is counted",
     acted[1] and "may have acted, and will a second time:\n" .. names.lines(acted, 10) or "none may have acted") }, 0)
@@ -165,7 +164,7 @@ local function to_retry(policy)
       end
     end
   end
-  refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", policy.run.work_dir,
+  refuse("invalid", "%s: %s has not failed in this run; there is nothing to retry", policy.run.store.place,
     names.show(wanted))
 end
 
@@ -200,9 +199,9 @@ local function check_status(policy)
       check_scratch(policy, failed.id)
     end
     if not failed then
-      refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.work_dir)
+      refuse("invalid", "%s: no step of this run has failed; there is nothing to retry", policy.run.store.place)
     elseif not is_declared(policy.run.skill, failed) then
-      refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", policy.run.work_dir,
+      refuse("invalid", "%s: %s %s, which failed last, is no longer part of the skill; %s", policy.run.store.place,
         failed.kind, failed.id, ways_on(policy))
     end
   elseif books.status == "aborted" or books.status == "completed" and not policy.session.add
@@ -210,12 +209,12 @@ local function check_status(policy)
     refuse(
       "invalid",
       "%s: the run is %s (%s); there is nothing to go on with",
-      policy.run.work_dir,
+      policy.run.store.place,
       books.status,
       books.reason
     )
   elseif books.status == "failed" and books.limit and books.limit ~= "max_errors" and not raises_its_limit(policy) then
-    refuse("invalid", "%s: the run has failed (%s); %s", policy.run.work_dir, books.reason, ways_on(policy))
+    refuse("invalid", "%s: the run has failed (%s); %s", policy.run.store.place, books.reason, ways_on(policy))
   end
 end
 
@@ -255,7 +254,7 @@ local function check_pins(policy)
     refuse(
       "changed",
       "%s: changed since the run began: %s; go on with them by --accept-changes",
-      policy.run.work_dir,
+      policy.run.store.place,
       table.concat(changed, ", ")
     )
   end
@@ -357,15 +356,15 @@ local function answers_of(policy)
     list[#list + 1] = not question_of.refusal(one.question, wanted) and { question = one.q, value = wanted } or nil
   end
   if wanted ~= nil and #list == 0 then
-    refuse("invalid", "%s: no open question can be answered by %s", policy.run.work_dir, names.show(wanted))
+    refuse("invalid", "%s: no open question can be answered by %s", policy.run.store.place, names.show(wanted))
   end
   local seen = {}
   for _, answer in ipairs(list) do
     local question, why, code = questions.find(policy.books, answer)
     if not question then
-      refuse(code or "invalid", "%s: %s", policy.run.work_dir, why)
+      refuse(code or "invalid", "%s: %s", policy.run.store.place, why)
     elseif seen[question.q] then
-      refuse("invalid", "%s: question %d is answered twice", policy.run.work_dir, question.q)
+      refuse("invalid", "%s: question %d is answered twice", policy.run.store.place, question.q)
     end
     seen[question.q] = true
     answer.question = question.q -- the only open one may not be the only one later
@@ -400,7 +399,7 @@ function M.check_dropped(policy, dropped)
   local text = "%s: with these changes recorded calls are forgotten, and made anew:\n%s\n"
     .. "go on with --accept-changes --yes"
   error({
-    message = text:format(policy.run.work_dir, names.lines(dropped, 10)),
+    message = text:format(policy.run.store.place, names.lines(dropped, 10)),
     code = "changed",
     dropped = dropped,
   }, 0)
@@ -412,7 +411,7 @@ function M.restore_outputs(policy)
   if policy.books.context_strategy == "memory" then
     return
   end
-  local written, message = output_files.restore(policy.run)
+  local written, message = output_files.restore(policy.run.store, policy.books)
   if message then
     error({ message = message, code = "system" }, 0)
   end
@@ -428,14 +427,11 @@ local function cuts_of(policy, torn)
   for _, name in ipairs(policy.books.cuts or {}) do
     known[name] = true
   end
-  for _, entry in ipairs(core_files.list(policy.run.work_dir) or {}) do
-    if entry.name:find("^journal%.cut%-") then
-      all[#all + 1] = entry.name
-      new = new or not known[entry.name]
-      doubtful = doubtful or (not known[entry.name] and entry.name ~= torn) or nil
-    end
+  for i, name in ipairs(policy.run.store:cuts()) do
+    all[i] = name
+    new = new or not known[name]
+    doubtful = doubtful or (not known[name] and name ~= torn) or nil
   end
-  table.sort(all)
   return new and all or nil, doubtful
 end
 
@@ -445,7 +441,7 @@ end
 function M.begin(policy, torn)
   local books = policy.books
   if books.skill ~= policy.run.skill.name then
-    refuse("changed", "%s: is a run of %s, not of %s", policy.run.work_dir, books.skill, policy.run.skill.name)
+    refuse("changed", "%s: is a run of %s, not of %s", policy.run.store.place, books.skill, policy.run.skill.name)
   end
   check_add(policy)
   check_status(policy)
@@ -457,7 +453,7 @@ function M.begin(policy, torn)
   check_pins(policy)
   local told, message = programs.end_left(books)
   if message then
-    refuse("system", "%s: %s", policy.run.work_dir, message)
+    refuse("system", "%s: %s", policy.run.store.place, message)
   end
   local rolled = books.rolled
   local cuts, doubtful = cuts_of(policy, torn)

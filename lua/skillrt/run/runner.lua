@@ -13,11 +13,12 @@ local json = require("skillrt.base.json")
 local asked = require("skillrt.run.books.asked")
 local books_of = require("skillrt.run.books")
 local limits = require("skillrt.skill.limits")
+local look = require("skillrt.run.look")
 local policy = require("skillrt.run.policy")
 local prepare = require("skillrt.run.runner.prepare")
-local reading = require("skillrt.run.runner.reading")
 local seal = require("skillrt.base.seal")
 local skill_of = require("skillrt.skill")
+local store = require("skillrt.run.store")
 local watchers = require("skillrt.run.watchers")
 
 local M = {}
@@ -25,7 +26,7 @@ local M = {}
 ---@class skillrt.Run  what never changes while a run is open
 ---@field skill table
 ---@field books skillrt.Books
----@field work_dir string
+---@field store skillrt.Store
 ---@field input_dir string
 ---@field args string[]
 ---@field core table
@@ -123,7 +124,7 @@ local function result_of(run, self)
     questions = open[1] and open,
     run_id = books.run_id,
     steps = self.lost and self.durable_steps or books.finished,
-    work_dir = self.work_dir,
+    work_dir = self.run.store.place,
     in_memory = self.skill.context == "memory",
     trouble = message or self.trouble,
     interrupted = status == "paused" and self.interruption ~= nil and not message and not limits.ended_by(reason),
@@ -155,13 +156,11 @@ local function open(parts, options, mode)
     watcher = watchers.of(options.watcher),
     books_bytes = options.books_bytes,
   })
-  local run, report, cause = core.open(self, {
-    directory = skill.context ~= "memory" and parts.run.work_dir or nil,
+  local run, report, cause = parts.run.store:open(self, {
     mode = mode,
     durability = skill.durability,
     run_id = parts.run_id,
     accept_edits = session.accept_edits,
-    inbox = self.inbox and self.inbox.folder or nil,
     segment_bytes = options.segment_bytes,
     http_module = module, interrupt = options.interrupt, apart = options.apart,
   })
@@ -173,6 +172,10 @@ local function open(parts, options, mode)
     skill.loaded.told[self] = true
   end
   return run, report, run and self or cause
+end
+
+local function store_for(parts, place)
+  return store.at(absolute(place), parts.run.skill.context == "memory")
 end
 
 -- Waits for a run; a script or a step that does so goes on drawing for itself when it is over.
@@ -266,7 +269,7 @@ function M.begin(skill, options)
   end
   parts.run_id = options.run_id
     or ("%s-%s"):format(os.date("!%Y%m%d-%H%M%S", core.wall_ms() // 1000), core.uuid():sub(1, 6))
-  parts.run.work_dir = absolute(options.work_dir or ("runs/%s-%s"):format(skill.name, parts.run_id))
+  parts.run.store = store_for(parts, options.work_dir or ("runs/%s-%s"):format(skill.name, parts.run_id))
   parts.first = first_record(parts, options)
   return open(parts, options, "create")
 end
@@ -309,8 +312,8 @@ function M.run(skill, options)
 end
 
 -- A hand-edited state.json, read before the core checks it.
-local function edited_state(work_dir)
-  local path = files.join(work_dir, "state.json")
+local function edited_state(parts)
+  local path = parts.run.store:path("state.json")
   local text, message, code = files.read(path)
   if not text then
     return nil, message, code
@@ -356,12 +359,12 @@ function M.take_up(skill, options)
   if not parts then
     return nil, message, code
   end
-  parts.run.work_dir = absolute(options.work_dir)
+  parts.run.store = store_for(parts, options.work_dir)
   for _, name in ipairs(OF_SESSION) do
     parts.session[name] = options[name]
   end
   if options.accept_edits then
-    parts.session.edited, message, code = edited_state(parts.run.work_dir)
+    parts.session.edited, message, code = edited_state(parts)
     if not parts.session.edited then
       return nil, message, code
     end
@@ -383,6 +386,6 @@ function M.go_on(skill, options)
   return finish(run, report, self)
 end
 
-M.first, M.read = reading.first, reading.read
+M.first, M.read = look.first, look.read
 
 return M

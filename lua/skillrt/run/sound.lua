@@ -26,7 +26,8 @@ end
 ---@param policy skillrt.Policy
 ---@return table record
 function M.record(policy)
-  local dir, name = policy.run.work_dir, policy.books.checkpoint.name
+  local store, name = policy.run.store, policy.books.checkpoint.name
+  local dir = store.place
   local seq, message, code = moment.find(dir, name)
   local there
   if seq then
@@ -39,7 +40,7 @@ function M.record(policy)
   record.to, record.name = seq, name
   local rolled_files = require("skillrt.run.travel.rolled_files")
   rolled_files.tell(record, rolled_files.plan(dir, seq) or {}) -- they are written when the run goes on
-  rolled_files.tell_outputs(record, dir, policy.books, there)
+  rolled_files.tell_outputs(record, store, policy.books, there)
   return record
 end
 

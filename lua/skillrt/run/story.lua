@@ -4,9 +4,9 @@
 -- Takes the records in their order, live or read back; changes nothing. What a record adds says its type
 -- (record/<type>.lua).
 
-local core = require("skillrt.core")
-local reading = require("skillrt.run.runner.reading")
+local look = require("skillrt.run.look")
 local record_of = require("skillrt.run.record")
+local store = require("skillrt.run.store")
 
 local M = {}
 
@@ -160,7 +160,7 @@ end
 ---@return string? code
 function M.read(dir, each)
   local story = M.new()
-  local books, report, code = reading.read(dir, function(record, books)
+  local books, report, code = look.read(dir, function(record, books)
     story:add(record)
     if each then
       each(record, books)
@@ -168,10 +168,8 @@ function M.read(dir, each)
   end)
   if not books then
     return nil, report --[[@as string]], code
-  elseif not story.run then
-    return nil, ("%s: holds no run: one was begun here, and ended before its first record"):format(dir), "missing"
   end
-  story.interrupted = (books.status == "executing" or books.status == "pending") and not core.holder(dir)
+  story.interrupted = (books.status == "executing" or books.status == "pending") and not store.at(dir):holder()
   return story, books
 end
 

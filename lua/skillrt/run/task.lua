@@ -99,7 +99,7 @@ end
 local function input_paths(run, definition)
   local list = {}
   each_input(run, definition, function(name)
-    list[#list + 1] = files.join(run.work_dir, name)
+    list[#list + 1] = run.store:path(name)
   end)
   return list
 end
@@ -184,6 +184,10 @@ function LATER.mcp(task)
   return run.mcp
 end
 
+function LATER.work_dir(task)
+  return task.store:path()
+end
+
 function LATER.inputs(task)
   return in_memory(task) and {} or input_paths(task._run, task._definition)
 end
@@ -228,7 +232,7 @@ end
 -- Where the step's output is to be written, below a folder that is there: an agent told to write to
 -- sections/api.md need not make sections. What keeps the folder from being made, its writing tells.
 local function output_path(run, definition)
-  local path = files.join(run.work_dir, definition.output)
+  local path = run.store:path(definition.output)
   if definition.output:find("/", 1, true) then
     files.make_folders(files.dirname(path))
   end
@@ -243,7 +247,7 @@ local function first_of(one, other)
   return one
 end
 
----@param run table            { skill, books, work_dir, prompts, next_key(run, step) }
+---@param run table            { skill, books, store, prompts, next_key(run, step) }
 ---@param step skillrt.Step
 ---@param definition skillrt.Action
 ---@param request table|nil    what a script awaits: { prompt, timeout, idempotent, retry }
@@ -267,7 +271,7 @@ function M.new(run, step, definition, request)
     retry = asked.retry,
     member_retry = asked.retry or (asked.agent == nil and {} or nil), -- a step's chain is patient with its members
     attempt = step.attempt,
-    work_dir = run.work_dir,
+    store = run.store,
     dir = run.skill.dir,
     input = books.input,
     context_strategy = books.context_strategy,

@@ -9,10 +9,11 @@ local files = require("skillrt.base.files")
 local journal_of = require("skillrt.run.journal")
 local moment = require("skillrt.run.travel.moment")
 local output_files = require("skillrt.run.output_files")
-local reading = require("skillrt.run.runner.reading")
+local look = require("skillrt.run.look")
 local rolled_files = require("skillrt.run.travel.rolled_files")
 local seal = require("skillrt.base.seal")
 local state = require("skillrt.skill.state")
+local store_of = require("skillrt.run.store")
 local views = require("skillrt.run.views")
 
 local M = {}
@@ -22,9 +23,9 @@ local M = {}
 local Writer = {}
 Writer.__index = Writer
 
-local function writer(dir, entries)
-  local self = setmetatable({ books = books_of.new(), out = {}, blobs = {}, known_views = {}, work_dir = dir }, Writer)
-  self.entries, self.skill = entries, { phases = {} }
+local function writer(store, entries)
+  local self = setmetatable({ books = books_of.new(), out = {}, blobs = {}, known_views = {} }, Writer)
+  self.store, self.entries, self.skill = store, entries, { phases = {} }
   self.journal = journal_of.new({ books = self.books, out = self.out, blobs = self.blobs, source = self })
   return self
 end
@@ -38,7 +39,7 @@ function Writer:load()
   for _, entry in ipairs(self.entries(self.books)) do
     assert(self.journal:emit(entry))
   end
-  if next(self.books.state.root.phases_completed) or files.stat(self.work_dir, "execution-state.json") then
+  if next(self.books.state.root.phases_completed) or self.store:stat("execution-state.json") then
     self.skill.phases[1] = true
   end
 end
@@ -60,9 +61,9 @@ for _, notice in ipairs({ "event", "stop", "forget", "progress" }) do
 end
 
 -- Opens the run, has the records written and closes it.
-local function write(dir, mode, first, entries)
-  local self = writer(dir, entries)
-  local run, message, code = core.open(self, { directory = dir, mode = mode, durability = first.durability,
+local function write(store, mode, first, entries)
+  local self = writer(store, entries)
+  local run, message, code = store:open(self, { mode = mode, durability = first.durability,
     run_id = first.run })
   if not run then
     return nil, message, code
@@ -91,7 +92,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.rollback(dir, place)
-  local first, why, cause = reading.first(dir)
+  local first, why, cause = look.first(dir)
   local seq
   if first then
     seq, why, cause = moment.find(dir, place)
@@ -109,14 +110,15 @@ function M.rollback(dir, place)
   end
   local aside
   local name = math.tointeger(tonumber(place)) == nil and place or nil
-  local books, message, code = write(dir, "resume", first, function(books)
+  local store = store_of.at(dir)
+  local books, message, code = write(store, "resume", first, function(books)
     if books.mode ~= first.mode or not there.state then
       refuse("invalid", "%s: record %d lies before the run began", dir, seq)
     end
     local entry = moment.rollback(there)
     entry.to, entry.name = seq, name
     rolled_files.tell(entry, changes)
-    rolled_files.tell_outputs(entry, dir, books, there)
+    rolled_files.tell_outputs(entry, store, books, there)
     aside = entry.aside
     return {
       { t = "resume", by = "skillrt " .. core.version },
@@ -128,9 +130,9 @@ function M.rollback(dir, place)
     return nil, message, code
   end
   local others, written
-  local problem = rolled_files.put_aside(dir, aside, seq)
+  local problem = rolled_files.put_aside(store, aside, seq)
   if not problem then
-    written, problem = output_files.restore({ books = books, work_dir = dir })
+    written, problem = output_files.restore(store, books)
   end
   if not problem then
     others, problem = rolled_files.apply(changes)
@@ -151,7 +153,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.fork(dir, place, out, set)
-  local first, why, cause = reading.first(dir)
+  local first, why, cause = look.first(dir)
   local seq, there
   if first then
     seq, why, cause = moment.find(dir, place)
@@ -175,13 +177,14 @@ function M.fork(dir, place, out, set)
   first.seal = is_ours and seal.of(first) or nil
   local entry = moment.rollback(there)
   entry.to, entry.from, entry.set = seq, from, set and next(set) and set or nil
-  local books, message, code = write(out, "create", first, function()
+  local store = store_of.at(out)
+  local books, message, code = write(store, "create", first, function()
     return { first, entry, stop("forked", ("from %s, record %d"):format(dir, seq)) }
   end)
   if not books then
     return nil, message, code
   end
-  local _, problem = output_files.restore({ books = books, work_dir = out })
+  local _, problem = output_files.restore(store, books)
   if problem then
     return nil, problem, "system"
   end

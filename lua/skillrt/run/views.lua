@@ -9,8 +9,16 @@ local names = require("skillrt.base.names")
 
 local M = {}
 
----The folder below a run's where people find the words that were sent to agents: STEP-PLACE.md, the last attempt's.
+---Where people find the words that were sent to agents, each call's in a file.
 M.PROMPTS = ".prompts"
+
+---The name of that file: the last attempt's.
+---@param step integer
+---@param place string
+---@return string
+function M.prompt(step, place)
+  return ("%s/%d-%s.md"):format(M.PROMPTS, step, place)
+end
 
 local NO_DIGEST = ("0"):rep(64) -- the store writes the digest in its place
 

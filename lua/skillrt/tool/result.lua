@@ -46,13 +46,13 @@ local function cut(loop, text, most, place)
   local stop = border(text, most)
   local head, ok = text:sub(1, stop), nil
   if task.context_strategy ~= "memory" then
-    ok = files.keep(task.work_dir, name, text, task.lasts)
+    ok = task.store:keep(name, text, task.lasts)
   end
   if not ok then
     return ("%s\n(the first %d of %d bytes; the rest is left out)"):format(head, stop, #text)
   end
   return ("%s\n(the first %d of %d bytes; all of it is in %s, go on with offset %d)"):format(head, stop, #text,
-    files.join(task.work_dir, name), stop)
+    task.store:path(name), stop)
 end
 
 ---What a model is told.

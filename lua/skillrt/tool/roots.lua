@@ -114,7 +114,7 @@ M.FIELD = { fields = FIELDS }
 ---@return string|nil path
 ---@return string? message
 function M.folder(text, task)
-  local own = { dir = task.dir, work_dir = task.work_dir, project = task.project_dir }
+  local own = { dir = task.dir, work_dir = task.store:path(), project = task.project_dir }
   local problem
   local path = text:gsub("{([%w_.]+)}", function(name)
     local field = name:match("^input%.([%w_]+)$")
@@ -137,7 +137,7 @@ end
 -- The folders without any declared ones: the skill's, and the run's, which may be written.
 local function own_roots(task)
   local dir = absolute(task.dir)
-  return { base = dir, { path = dir }, { path = absolute(task.work_dir), write = true } }
+  return { base = dir, { path = dir }, { path = absolute(task.store:path()), write = true } }
 end
 
 ---The folders of a tool in a task. Below the declared ones, and the run's own, which may then be read only.
@@ -159,7 +159,7 @@ function M.of(declared, task)
       roots[#roots + 1] = { path = path, write = list == declared.write or nil }
     end
   end
-  roots[#roots + 1] = { path = absolute(task.work_dir) }
+  roots[#roots + 1] = { path = absolute(task.store:path()) }
   return roots
 end
 

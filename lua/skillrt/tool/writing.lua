@@ -16,7 +16,7 @@ local MAX_EDITED <const>, MAX_KEPT <const> = 16 << 20, 1 << 20
 
 -- Whether what is written below a folder lies in the run's own, among the files that are the run's.
 local function is_of_run(place, task)
-  local own = files.stat((task.work_dir:gsub("(.)/+$", "%1")) .. "/.")
+  local own = files.stat((task.store:path():gsub("(.)/+$", "%1")) .. "/.")
   local path = ""
   for part, rest in place.name:gmatch("([^/]+)()") do
     local here = files.stat(place.root.path:gsub("(.)/+$", "%1") .. (path == "" and "/." or "/" .. path))

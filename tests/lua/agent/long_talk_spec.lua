@@ -12,7 +12,7 @@ local ROUNDS <const>, PART <const> = 600, 100
 -- Instructions of each hundred rounds of a talk that never ends by itself.
 local function counted(wire, definition)
   local instructions, marks, n, uses = 0, {}, 0, 0
-  local run = { work_dir = "/runs/r1", skill = { dir = "/skills/rc" }, books = { run_id = "r1" } }
+  local run = { store = require("skillrt.run.store").at("/runs/r1"), skill = { dir = "/skills/rc" }, books = { run_id = "r1" } }
   local reply = wire.asks { { id = "c", name = "note", input = { text = "some words" } } }
   reply.status, reply.code = "ok", 200
   local ctx = fake.new {}

@@ -78,7 +78,8 @@ describe("a script's request", function()
   end)
 
   it("is the call that it was before it had PATH beside its own variables", function()
-    local Call, run = require "skillrt.run.call.call", { work_dir = "/w", skill = {}, books = { run_id = "r1" } }
+    local Call = require "skillrt.run.call.call"
+    local run = { store = require("skillrt.run.store").at "/w", skill = {}, books = { run_id = "r1" } }
     local checked = assert(request.check { kind = "command", argv = { "x", "1" }, env = { A = "1", PATH = "/bin" } })
     assert.equal("45afebbae0d9963e90be709bd846aaf7", Call.digest_of(checked, run))
   end)

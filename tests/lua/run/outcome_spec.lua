@@ -3,6 +3,7 @@ local R = require "tests.support.runs"
 local books_of = require "skillrt.run.books"
 local json = require "skillrt.base.json"
 local outcome = require "skillrt.run.outcome"
+local store = require "skillrt.run.store"
 
 local function settle(result, more)
   more = more or {}
@@ -10,7 +11,7 @@ local function settle(result, more)
   books_of.apply(books, { t = "run", run = "r", skill = "s", input = {}, pins = {}, at = 0, context = more.context or "file",
     state = more.state or {} })
   books_of.apply(books, { t = "start", step = 1, n = 1, at = 0, [more.kind or "action"] = "a" })
-  local run = { books = books, work_dir = more.dir, skill = { schema = more.schema } }
+  local run = { books = books, store = more.dir and store.at(more.dir), skill = { schema = more.schema } }
   return outcome.record(run, books.steps[1], { output = more.output, effects = {} }, result.updates, result)
 end
 

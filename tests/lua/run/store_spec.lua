@@ -1,67 +1,217 @@
--- store_spec.lua: what the core gives a policy of its run's store, asked by a policy of a few lines.
-local core = require "skillrt.core"
+-- store_spec.lua: the contract of a run's store: what run/store.lua promises, asked of each kind of store that there is.
+-- Another kind is one more line of STORES: how a place of its own is named, and a folder of runs.
 local R = require "tests.support.runs"
+local core = require "skillrt.core"
+local store_of = require "skillrt.run.store"
 
--- Makes `records` durable, then stops; `asked` is called on the way, with the policy.
+local STORES <const> = {
+  directory = function()
+    local folder = R.folder()
+    return function(name) return store_of.at(folder .. "/" .. name) end, folder
+  end,
+}
+
+-- Makes records durable and stops; `asked` is called on the way, with the policy.
 local function policy_of(records, asked)
-  local self = { out = {}, blobs = {} }
-  function self.record() end
-  function self.load(_, fresh)
-    for _, text in ipairs(fresh and records or {}) do
-      self.out[#self.out + 1] = text
-    end
+  local self = { out = {}, blobs = {}, seen = {} }
+  function self.record(_, payload) table.insert(self.seen, payload) end
+  function self.load()
+    table.move(records, 1, #records, 1, self.out)
   end
   function self.choose()
-    asked(self)
+    if asked then
+      asked(self)
+    end
     return "stop", "completed", "task_completed"
   end
-  function self.save()
-    return {}
-  end
+  function self.save() return {} end
   function self.durable() end
   function self.stop() end
   return self
 end
 
-local function run(policy, mode, directory)
-  local opened = assert(core.open(policy, { directory = directory, mode = mode, run_id = "r1" }))
-  opened:wait()
-  local status, reason, message = opened:status()
-  opened:close()
-  return status, reason, message
+local function append(store, mode, records, asked)
+  local policy = policy_of(records, asked)
+  local run <close> = assert(store:open(policy, { mode = mode, run_id = "r1" }))
+  run:wait()
+  assert.equal("completed", (run:status()))
+  return policy
 end
 
-describe("read_record", function()
+local function payloads(store, wishes)
+  local list = {}
+  local report, message, code = store:read(function(payload, seq)
+    list[#list + 1] = { seq, payload }
+    return true
+  end, wishes)
+  return report and list, message, code, report
+end
+
+local function names_of(arrivals)
+  local names = {}
+  for i, arrival in ipairs(arrivals) do
+    names[i] = arrival.name
+  end
+  return names
+end
+
+for kind, new in pairs(STORES) do
+  describe("a store (" .. kind .. ")", function()
+    local at, folder
+    before_each(function() at, folder = new() end)
+    after_each(R.clean)
+
+    it("is nothing before a run was begun in it", function()
+      local store = at "a"
+      assert.is_false(store:exists())
+      assert.is_nil(store:holder())
+      assert.same({ 0, {}, {} }, { store:waiting(), store:take(1), store:cuts() })
+      assert.same({ "missing", "missing" }, { select(3, payloads(store)),
+        (select(3, store:open(policy_of {}, { mode = "resume" }))) })
+    end)
+
+    it("reads what was appended, in order, whole or from a record on, and one by its number", function()
+      local store, found = at "a", {}
+      append(store, "create", { '{"a":1}', '{"b":2}' })
+      local policy = append(at "a", "resume", { '{"c":3}' }, function(policy)
+        for seq = 1, 2 do
+          found[seq] = policy.read_record(seq)
+        end
+        found.none = select(3, policy.read_record(99))
+      end)
+      assert.same({ '{"a":1}', '{"b":2}', none = "missing" }, found)
+      assert.same({ '{"a":1}', '{"b":2}' }, policy.seen)
+      local list, _, _, report = payloads(store)
+      assert.same({ '{"a":1}', '{"b":2}', '{"c":3}' }, { list[1][2], list[2][2], list[3][2] })
+      assert.same({ 3, "r1" }, { report.records, report.run_id })
+      assert.same({ list[3] }, payloads(store, { from = list[2][1] + 1 }))
+      assert.error_matches(function() policy.read_record(1) end, "the run is closed")
+    end)
+
+    it("takes a value apart before the record that names it", function()
+      local store, digest, text = at "a", core.sha256 "large", nil
+      local policy = policy_of { '{"a":1}' }
+      policy.blobs[1] = { digest, "large" }
+      do
+        local run <close> = assert(store:open(policy, { mode = "create", run_id = "r1" }))
+        run:wait()
+      end
+      local wishes = {}
+      store:read(function()
+        text = wishes.blob(digest)
+        assert.same({ nil, "corrupt" }, { wishes.blob(("0"):rep(64)), select(3, wishes.blob(("0"):rep(64))) })
+        return true
+      end, wishes)
+      assert.equal("large", text)
+    end)
+
+    it("is advanced by one process, which it names, and begun once", function()
+      local store = at "a"
+      do
+        local run <close> = assert(store:open(policy_of { "{}" }, { mode = "create", run_id = "r1" }))
+        local holder = assert(at("a"):holder())
+        assert.equal("integer", math.type(holder.pid))
+        assert.equal("busy", select(3, at("a"):open(policy_of {}, { mode = "resume" })))
+        run:wait()
+      end
+      assert.is_nil(store:holder())
+      assert.equal("exists", select(3, store:open(policy_of {}, { mode = "create", run_id = "r2" })))
+    end)
+
+    it("lists the runs of a folder, and no more", function()
+      append(at "b", "create", { "{}" })
+      append(at "a", "create", { "{}" })
+      os.execute(("mkdir '%s/other'"):format(folder))
+      local places = {}
+      for _, store in ipairs(assert(store_of.list(folder))) do
+        places[#places + 1] = store.place
+      end
+      table.sort(places)
+      assert.same({ at("a").place, at("b").place }, places)
+      assert.equal("missing", select(3, store_of.list(folder .. "/none")))
+    end)
+
+    it("puts a run aside, so that another one may begin", function()
+      append(at "a", "create", { '{"a":1}' })
+      assert.equal(at("a.r1").place, at("a"):put_aside "r1")
+      append(at "a", "create", { '{"b":2}' })
+      assert.equal("exists", select(3, at("a"):put_aside "r1"))
+      assert.equal('{"a":1}', payloads(at "a.r1")[1][2])
+    end)
+
+    it("gives each arrival once, oldest first, and again to another process until it is acknowledged", function()
+      local store, now = at "a", core.wall_ms() + 1000
+      assert.is_nil((store:put { event = "none", id = "n" }))
+      assert(store:make())
+      local first = assert(store:put { event = "one", id = "x/y" })
+      core.terminal.pause(5)
+      local second = assert(store:put({ event = "two" }, true))
+      assert.equal(2, store:waiting())
+      local list, whole = store:take(now)
+      assert.same({ first, second }, names_of(list))
+      assert.is_true(whole)
+      assert.same({ event = "one", id = "x/y" }, core.json.decode(list[1].text))
+      assert.same({}, store:take(now))
+      assert.same({ first, second }, names_of(at("a"):take(now)))
+      store:acknowledge(first)
+      assert.same({ "taken", "waits", 1 }, { store:fate(first), store:fate(second), store:waiting() })
+      store:refuse(second)
+      assert.same({ "refused", 0 }, { store:fate(second), store:waiting() })
+      assert.same({}, at("a"):take(now))
+    end)
+
+    it("gives an arrival that came later than now as if it came now, and one that is too long as a problem", function()
+      local store = at "a"
+      assert(store:make())
+      assert(store:put { event = "one", value = ("x"):rep(2 << 20) })
+      local list, whole = store:take(7)
+      assert.same({ 1, 7, nil, true }, { #list, list[1].came, list[1].text, whole })
+      assert.is_string(list[1].problem)
+    end)
+
+    it("tells of what is appended, from before the run begins on", function()
+      local store = at "a"
+      assert(store:make())
+      local watch, is_new = store:changes()
+      assert.is_true(is_new)
+      assert.is_false(watch:changed())
+      append(at "a", "create", { "{}" })
+      assert.is_true(watch:wait(5000))
+      watch, is_new = store:changes()
+      assert.is_true(is_new)
+      assert.is_false((select(2, store:changes())))
+      append(at "a", "resume", { "{}" })
+      assert.is_true(watch:wait(5000))
+    end)
+
+    it("keeps files by their names, and those of a run within it apart", function()
+      local store = at "a"
+      assert(store:make() and store:below("2/1"):make())
+      assert(store:keep("deep/a.txt", "one", true))
+      assert(store:below("2/1"):keep("deep/a.txt", "two"))
+      assert.same({ "one", "two" }, { store:kept "deep/a.txt", (store:below("2/1"):kept "deep/a.txt") })
+      assert.equal("limit", select(3, store:kept("deep/a.txt", 2)))
+      assert.same({ "file", 3 }, { store:stat("deep/a.txt").kind, store:stat("deep/a.txt").size })
+      assert(store:move("deep/a.txt", "deep/b.txt", true))
+      assert(store:settle "deep/b.txt")
+      assert.same({ "missing", "one" }, { select(3, store:kept "deep/a.txt"), (store:kept "deep/b.txt") })
+      assert(store:remove "deep/b.txt")
+      assert.equal("missing", select(3, store:stat "deep/b.txt"))
+      assert.equal("invalid", select(3, store:keep("../out.txt", "x")))
+    end)
+  end)
+end
+
+describe("a store in memory", function()
   after_each(R.clean)
 
-  it("gives the payload of a record by its number, of this process or one before", function()
-    local dir = R.folder() .. "/run"
-    for _, mode in ipairs { "create", "resume" } do
-      local found, kept = {}, nil
-      local function ask(policy)
-        kept = policy.read_record
-        for seq = 1, 3 do
-          found[seq] = kept(seq)
-        end
-      end
-      assert.equal("completed", run(policy_of({ '{"a":1}', '{"b":2}', '{"c":3}' }, ask), mode, dir))
-      assert.same({ '{"a":1}', '{"b":2}', '{"c":3}' }, found)
-      assert.error_matches(function() kept(1) end, "the run is closed")
-    end
-  end)
-
-  it("says what is not there, in a run that keeps nothing, too", function()
-    local dir = R.folder() .. "/run"
-    local answer
-    local function ask(policy)
-      answer = { policy.read_record(99) }
+  it("keeps no record and no arrival", function()
+    local store, answer = store_of.at(R.folder() .. "/run", true), nil
+    append(store, "create", { "{}" }, function(policy)
+      answer = { policy.read_record(1) }
       assert.error_matches(function() policy.read_record(-1) end, "a record's number")
-    end
-    assert.equal("completed", run(policy_of({ "{}" }, ask), "create", dir))
-    assert.is_nil(answer[1])
-    assert.match("record 99 is not there, 1 is the last", answer[2])
+    end)
     assert.equal("missing", answer[3])
-    assert.equal("completed", run(policy_of({ "{}" }, ask), "create", nil))
-    assert.equal("missing", answer[3])
+    assert.is_false(store:exists())
   end)
 end)

@@ -3,6 +3,7 @@
 require "tests.support.json_shim"
 local F = require "tests.support.fake_ctx"
 local R = require "tests.support.runs"
+local store = require "skillrt.run.store"
 local json = require "skillrt.base.json"
 local tool = require "skillrt.tool"
 
@@ -37,7 +38,7 @@ describe("no tool leaves its folders", function()
     sh "mkdir -p in/r out/r outside run skill && echo the-secret > outside/f && echo mine > in/r/f && echo mine > out/r/f"
     sh "ln -s ../outside in/r3 && ln -s ../outside out/r3"
     ctx = F.performs(F.new {})
-    task = F.task(ctx, { work_dir = base .. "/run", dir = base .. "/skill", project_dir = base })
+    task = F.task(ctx, { store = store.at(base .. "/run"), dir = base .. "/skill", project_dir = base })
   end)
   after_each(R.clean)
 

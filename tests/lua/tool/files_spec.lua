@@ -2,6 +2,7 @@
 require "tests.support.json_shim"
 local F = require "tests.support.fake_ctx"
 local R = require "tests.support.runs"
+local store = require "skillrt.run.store"
 local looking = require "skillrt.tool.looking"
 local tool = require "skillrt.tool"
 
@@ -40,7 +41,7 @@ describe("tools for files", function()
         folder, folder, folder, folder, folder))
     end
     ctx = F.performs(F.new {})
-    task = F.task(ctx, { work_dir = base .. "/run", dir = base .. "/skill", project_dir = base })
+    task = F.task(ctx, { store = store.at(base .. "/run"), dir = base .. "/skill", project_dir = base })
   end)
   after_each(R.clean)
 

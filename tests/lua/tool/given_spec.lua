@@ -74,7 +74,7 @@ describe("what a tool gives", function()
   it("is cut between characters, wherever its bound lies, and the file has all of it", function()
     local dir, text = R.folder(), ("a\u{E9}\u{20AC}\u{1F600}"):rep(20)
     for most = 1, 40 do
-      local loop = { settings = {}, task = { step = 1, work_dir = dir } }
+      local loop = { settings = {}, task = { step = 1, store = require("skillrt.run.store").at(dir) } }
       local given = result_of.bounded(loop, { max_result = most }, "2." .. most, text)
       local head, path, offset = given.text:match "^(.-)\n%(the first %d+ of 200 bytes; all of it is in (%S+), go on with offset (%d+)%)$"
       assert.truthy(utf8.len(head), most)

@@ -13,7 +13,7 @@ local function write(ctx, content)
   local tool = require "skillrt.tool"
   files.make_folders(project)
   local one = assert(tool.check("write_file", { roots = { write = { project } } }, "s"))
-  local task = F.task(ctx, { work_dir = dir, dir = project, project_dir = project })
+  local task = F.task(ctx, { store = require("skillrt.run.store").at(dir), dir = project, project_dir = project })
   return assert(one:perform(ctx, { path = "a.txt", content = content }, task))
 end
 

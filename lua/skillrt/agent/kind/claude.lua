@@ -33,7 +33,7 @@ local function tools_of(agent, task)
   end
   local all = tables.append({}, tools)
   all[#all + 1] = ("Read(/%s/**)"):format(task.dir)
-  all[#all + 1] = not agent.reads_only and ("Edit(/%s/**)"):format(task.work_dir) or nil
+  all[#all + 1] = not agent.reads_only and ("Edit(/%s/**)"):format(task.store:path()) or nil
   return table.concat(all, ",")
 end
 
@@ -57,7 +57,7 @@ function M:argv(task, want)
   add("--max-budget-usd", self.max_budget and ("%g"):format(self.max_budget))
   add("--json-schema", want.schema and coding.schema_text(want.schema))
   add("--add-dir", task.dir)
-  add("--add-dir", task.work_dir)
+  add("--add-dir", task.store:path())
   add("--resume", want.session)
   return argv
 end

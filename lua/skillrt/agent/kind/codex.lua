@@ -46,7 +46,7 @@ function M:argv(task, want)
   end
   add("--model", task.model or self.model)
   add("--sandbox", sandbox_of(self, task))
-  add("--add-dir", task.work_dir)
+  add("--add-dir", task.store:path())
   local base = not want.declared and os.getenv("OPENAI_BASE_URL")
   if base and base ~= "" and not base:find('["\\%c]') then
     add("-c", ('openai_base_url="%s"'):format(base)) -- it does not read the variable itself

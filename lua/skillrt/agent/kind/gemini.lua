@@ -32,7 +32,7 @@ function M:argv(task, want)
   add("--model", task.model or self.model)
   add("--approval-mode", self.reads_only and "default" or self.permission or "auto_edit")
   add("--include-directories", task.dir)
-  add("--include-directories", task.work_dir)
+  add("--include-directories", task.store:path())
   add("--resume", want.session)
   return argv
 end

@@ -78,10 +78,10 @@ local function for_all(books, value)
 end
 
 -- Puts answers into the inbox of a run: the names of the files, with the numbers of their questions.
-local function put(work_dir, answers)
-  local inbox, names = require("skillrt.run.inbox"), {}
+local function put(store, answers)
+  local names = {}
   for i, answer in ipairs(answers) do
-    local name, problem = inbox.put(work_dir, {
+    local name, problem = store:put({
       answer = answer.value,
       question = answer.question,
       nonce = answer.nonce,
@@ -112,16 +112,14 @@ end
 
 -- A process goes on with the run: the answers are put into its inbox. The exit code when it has met all; nil: the
 -- process has gone before, and what it did not take is taken by going on: the numbers by the files that lie there.
-local function hand_over(dir, answers)
-  local core, inbox, files = require("skillrt.core"), require("skillrt.run.inbox"), require("skillrt.base.files")
-  local work_dir = files.join(files.current(), dir)
-  local names, problem = put(work_dir, answers)
+local function hand_over(dir, store, answers)
+  local names, problem = put(store, answers)
   if not names then
     return require("skillrt.cli.ending").refused(problem, "system")
   end
   local taken, refused, waiting, at = {}, {}, {}, 1
   while names[at] do
-    local held, fate = core.holder(dir), inbox.fate(work_dir, names[at])
+    local held, fate = store:holder(), store:fate(names[at])
     if fate ~= "waits" then
       local list = fate == "taken" and taken or refused
       list[#list + 1], at = answers[at].question, at + 1
@@ -130,7 +128,7 @@ local function hand_over(dir, answers)
         waiting[names[i]] = answers[i].question
       end
       return refusal(dir, refused), waiting
-    elseif not core.terminal.pause(20) then
+    elseif not require("skillrt.core").terminal.pause(20) then
       return require("skillrt.cli.exit_codes").interrupted
     end
   end
@@ -141,11 +139,10 @@ local function hand_over(dir, answers)
 end
 
 -- Goes on with the run, which finds the answers in its inbox: its exit code, or that it did not take them.
-local function go_on_with(dir, waiting, options, args)
-  local files, inbox, refused = require("skillrt.base.files"), require("skillrt.run.inbox"), {}
-  local code, work_dir = require("skillrt.cli.ending").go_on(dir, options, args), files.join(files.current(), dir)
+local function go_on_with(dir, store, waiting, options, args)
+  local refused, code = {}, require("skillrt.cli.ending").go_on(dir, options, args)
   for name, number in pairs(waiting) do
-    refused[#refused + 1] = inbox.fate(work_dir, name) == "refused" and number or nil
+    refused[#refused + 1] = store:fate(name) == "refused" and number or nil
   end
   return refusal(dir, refused) or code
 end
@@ -189,8 +186,8 @@ return {
     if not answer then
       return ending.refused(("%s: %s"):format(args.dir, why), "invalid")
     end
-    local waiting = {}
-    if require("skillrt.core").holder(args.dir) then
+    local waiting, store = {}, require("skillrt.run.store").at(args.dir)
+    if store:holder() then
       local list, none = { answer }, nil
       if answer.all then
         list, none = for_all(books, answer.all)
@@ -199,13 +196,13 @@ return {
         return ending.refused(("%s: %s"):format(args.dir, none), "invalid")
       end
       local done
-      done, waiting = hand_over(args.dir, list)
+      done, waiting = hand_over(args.dir, store, list)
       if done then
         return done
       end
       answer = {} -- it lies in the inbox
     end
-    return go_on_with(args.dir, waiting, {
+    return go_on_with(args.dir, store, waiting, {
       answers = answer.question and { answer } or nil,
       answer_all = answer.all,
       accept_changes = args.accept_changes,

@@ -4,6 +4,7 @@
 
 local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
+local store_of = require("skillrt.run.store")
 
 local CHUNK = 64 * 1024 -- bytes gathered for one write
 
@@ -97,7 +98,7 @@ end
 
 -- Reads all books of the run anew: each record, each value kept apart, and whether the records fit each other.
 local function verify(dir, out)
-  local books, report, code = require("skillrt.run.runner.reading").read(dir)
+  local books, report, code = require("skillrt.run.look").read(dir)
   if not books then
     return nil, report, code
   end
@@ -108,14 +109,14 @@ end
 
 -- Shows what can be read, and then says why it ends there.
 local function read(dir, show)
-  local shown = 0
+  local shown, store = 0, store_of.at(dir)
   local function each(payload, seq)
     shown = shown + 1
     return show(payload, seq)
   end
-  local called, report, message, code = pcall(core.read, dir, each)
+  local called, report, message, code = pcall(store.read, store, each)
   if called and (code == "corrupt" or code == "newer") and shown == 0 then
-    local went, raised = pcall(core.salvage, dir, each) -- refused as a whole: its part before the bad place
+    local went, raised = pcall(store.salvage, store, each) -- refused as a whole: its part before the bad place
     called, report = went, not went and raised or nil
   end
   if report and shown == 0 then
@@ -143,9 +144,10 @@ local function follow(dir, show, out)
     end
     return true
   end
-  local watch <close> = core.files.stat(dir .. "/journal") and core.watch(dir .. "/journal") or nil
+  local store = store_of.at(dir)
   while true do
-    local report, message, code = core.read(dir, each, { from = from })
+    local watch = store:changes()
+    local report, message, code = store:read(each, { from = from })
     if not out.flush() then
       return 0
     elseif not report and code ~= "missing" then

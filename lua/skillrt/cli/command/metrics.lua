@@ -14,11 +14,11 @@ return {
   ---@param args table
   ---@return integer code
   run = function(args)
-    local ending, files = require("skillrt.cli.ending"), require("skillrt.base.files")
+    local ending = require("skillrt.cli.ending")
     local story_of = require("skillrt.run.story")
     local metrics = require("skillrt.report.metrics").new()
     local dirs = { args.dir }
-    if not core.files.stat(files.join(args.dir, "journal")) then
+    if not require("skillrt.run.store").at(args.dir):exists() then
       local list, message, code = require("skillrt.report.runs").of(args.dir)
       if not list or not list[1] then
         return ending.refused(message or ("%s: holds no runs"):format(args.dir), code or "missing")

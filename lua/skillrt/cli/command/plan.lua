@@ -64,7 +64,7 @@ end
 ---@return integer code
 function M.run(args)
   local output = require("skillrt.report.output")
-  local is_run = require("skillrt.base.files").is_folder(require("skillrt.base.files").join(args.path, "journal"))
+  local is_run = require("skillrt.run.store").at(args.path):exists()
   local plan, message, code
   if is_run then
     plan, message, code = of_run(args.path)

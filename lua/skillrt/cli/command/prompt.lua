@@ -51,7 +51,7 @@ local function run_of(skill, input)
   return {
     skill = setmetatable({ dir = files.join(here, skill.dir) }, { __index = skill }),
     books = { run_id = "RUN", input = input, cwd = here, outputs = {}, context_strategy = skill.context },
-    work_dir = files.join(here, "runs/" .. skill.name .. "-RUN"),
+    store = require("skillrt.run.store").at(files.join(here, "runs/" .. skill.name .. "-RUN")),
     prompts = {},
     limits = { seconds_of = function() end },
     next_key = function() return "KEY" end,
@@ -66,7 +66,7 @@ local function text_of(skill, one, input)
   local definition = setmetatable({ output_free = true }, { __index = one.definition }) -- no folder is made
   local task = require("skillrt.run.task").new(run, step, definition)
   task.output = one.definition.output and not one.definition.output_free
-    and run.work_dir .. "/" .. one.definition.output or nil
+    and run.store:path(one.definition.output) or nil
   return require("skillrt.agent.prompt").text(task)
 end
 

@@ -1,10 +1,9 @@
 -- cli/command/recover.lua: `skillrt recover DIR`: what is wrong with a run whose journal is refused,
 -- and the way out: the journal ends where the damage begins, the rest is kept beside it.
 
-local core = require("skillrt.core")
 local ending = require("skillrt.cli.ending")
-local files = require("skillrt.base.files")
 local output = require("skillrt.report.output")
+local store = require("skillrt.run.store")
 local text_of = require("skillrt.base.shown")
 
 -- The records in front of the damage, and the last of them for people.
@@ -12,7 +11,7 @@ local function readable(dir)
   local formatter = require("skillrt.report.lines").new({ detail = true })
   local decode = require("skillrt.base.record").decode
   local count, last = 0, nil
-  core.salvage(dir, function(payload)
+  store.at(dir):salvage(function(payload)
     count = count + 1
     local record = decode(payload, function()
       return '"(kept apart)"'
@@ -31,19 +30,8 @@ local function say(...)
   output.write(string.format(...) .. "\n")
 end
 
--- What the state knows beyond the journal's new end must not be taken for the state.
-local function put_aside(dir, report)
-  local path = files.join(dir, "state.json")
-  if report.view_seq <= report.last then
-    return nil
-  end
-  local aside = ("%s.cut-%d"):format(path, report.view_seq)
-  local ok, message, code = files.rename(path, aside)
-  return ok and aside or nil, message, code
-end
-
 local function cut(dir)
-  local report, message, code = core.recover(dir)
+  local report, message, code = store.at(dir):recover()
   if not report then
     return ending.refused(message, code, nil, dir)
   end
@@ -53,11 +41,9 @@ local function cut(dir)
     say("%d bytes were cut off and are kept in %s/journal.cut-*; %d records are left", report.cut_bytes,
       text_of.escape(dir), report.records)
   end
-  local aside, problem = put_aside(dir, report)
-  if problem then
-    return ending.refused(problem, "system", nil, dir)
-  elseif aside then
-    say("state.json knew more than that; it is %s now, and is written again by the next resume", text_of.escape(aside))
+  if report.aside then
+    say("state.json knew more than that; it is %s now, and is written again by the next resume",
+      text_of.escape(report.aside))
   end
   say("steps that were reported may be lost, and what they did stays done: look before you resume")
   output.say("info", ("next: skillrt log %s"):format(text_of.escape(text_of.shell(dir))))
@@ -75,11 +61,11 @@ return {
     if args.cut then
       return cut(args.dir)
     end
-    local report, message, code = core.read(args.dir, function()
+    local report, message, code = store.at(args.dir):read(function()
       return true
     end, { whole = true })
     if report then
-      local books, problem, cause = require("skillrt.run.runner.reading").read(args.dir)
+      local books, problem, cause = require("skillrt.run.look").read(args.dir)
       if not books then -- no byte is damaged, so nothing can be cut
         return ending.refused(problem --[[@as string]], cause, nil, args.dir)
       end

@@ -8,7 +8,7 @@ local WAITS <const> = {
 }
 
 -- Whether something that a run waits for may have come: a file in its inbox, a time.
-local function has_come(dir, books)
+local function has_come(store, books)
   local now = require("skillrt.core").wall_ms()
   if books.due and books.due <= now then
     return true
@@ -23,7 +23,7 @@ local function has_come(dir, books)
       end
     end
   end
-  return require("skillrt.run.inbox").count(dir) > 0
+  return store:waiting() > 0
 end
 
 -- From cron a run that still waits is left as it is: nothing is written, its script is not read. The exit code;
@@ -34,9 +34,10 @@ local function left_waiting(args, ending)
       return nil
     end
   end
+  local store = require("skillrt.run.store").at(args.dir)
   local books, report = require("skillrt.run.look").books(args.dir)
   if not books or books.status ~= "paused" or not WAITS[books.reason] or ending.can_ask(args)
-    or report.view_edited or require("skillrt.core").holder(args.dir) or has_come(args.dir, books) then
+    or report.view_edited or store:holder() or has_come(store, books) then
     return nil
   end
   local output, text_of = require("skillrt.report.output"), require("skillrt.base.shown")

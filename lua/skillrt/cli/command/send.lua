@@ -45,12 +45,12 @@ return {
     if not event then
       return ending.refused(why, "invalid")
     end
-    local files = require("skillrt.base.files")
-    local name, problem = require("skillrt.run.inbox").put(files.join(files.current(), args.dir), event)
+    local store = require("skillrt.run.store").at(args.dir)
+    local name, problem = store:put(event)
     if not name then
       return ending.refused(problem, "system")
     end
-    if not require("skillrt.core").holder(args.dir) then
+    if not store:holder() then
       local text_of = require("skillrt.base.shown")
       require("skillrt.report.output").say("info",
         ("next: skillrt resume %s   (takes it)"):format(text_of.escape(text_of.shell(args.dir))))

@@ -23,9 +23,8 @@ local M = {
 
 -- The skill that is meant, and the directory of the run where it is one.
 local function skill_of(args)
-  local files = require("skillrt.base.files")
   local path, dir = args.skill, nil
-  if files.stat(files.join(path, "journal")) then
+  if require("skillrt.run.store").at(path):exists() then
     local first, message, code = require("skillrt.run.runner").first(path)
     if not first then
       return nil, message, code

@@ -38,13 +38,14 @@ function M.run(args)
   local read = require("skillrt.run.look").behind
   local dir, told, books = args.dir, { next = 0 }, books_of.new()
   local stopped, newest
-  local first, problem, cause = core.read(dir, function()
+  local store = require("skillrt.run.store").at(dir)
+  local first, problem, cause = store:read(function()
     return false
   end)
   if not first then
     return ending.refused(problem, cause, nil, dir)
   end
-  local watch <close> = core.watch(require("skillrt.base.files").join(dir, "journal"))
+  local watch = store:changes()
   local watcher = require("skillrt.report.watch").shown({})
   local function tell(record, seq)
     books_of.apply(books, record, seq)
@@ -66,7 +67,7 @@ function M.run(args)
       return ending.refused(message, code, nil, dir)
     end
     watcher.flush()
-    if stopped or not core.holder(dir) then
+    if stopped or not store:holder() then
       break
     end
     local changed

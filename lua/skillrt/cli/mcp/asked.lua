@@ -1,10 +1,10 @@
 -- cli/mcp/asked.lua: a question of a run as an elicitation of MCP, and what the client's reply means as an answer; and
 -- an answer put into the run's inbox. Knows no runs' programs.
 
-local inbox = require("skillrt.run.inbox")
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local questions = require("skillrt.run.questions")
+local store = require("skillrt.run.store")
 local value_of = require("skillrt.skill.question").value
 
 local M = {}
@@ -66,7 +66,7 @@ function M.answer(dir, number, value, approval)
   if meant == nil then
     return nil, refusal
   end
-  local name, message = inbox.put(dir, { answer = meant, question = one.q, nonce = one.nonce, approval = approval })
+  local name, message = store.at(dir):put({ answer = meant, question = one.q, nonce = one.nonce, approval = approval })
   return name ~= nil, message
 end
 

@@ -8,6 +8,7 @@ local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
+local store_of = require("skillrt.run.store")
 local tables = require("skillrt.base.tables")
 
 local M = {}
@@ -41,7 +42,7 @@ function Runs:dir(id)
     return nil, ("%s is no run's name; status lists them"):format(names.show(id))
   end
   local dir = files.join(self.folder, id)
-  if not files.stat(files.join(dir, "journal")) then
+  if not store_of.at(dir):exists() then
     return nil, ("there is no run %s here; status lists them"):format(names.show(id))
   end
   return dir
@@ -128,7 +129,7 @@ end
 ---@return table|nil program  nil without a message: somebody does
 ---@return string? message
 function Runs:go_on(dir, words)
-  if core.holder(dir) then
+  if store_of.at(dir):holder() then
     return nil
   end
   local all = table.move(self.agent, 1, #self.agent, 4, { "resume", dir, "--quiet" })
@@ -140,21 +141,20 @@ end
 ---@return boolean|nil ok
 ---@return string? message
 function Runs:stop(dir)
-  local pid, host = core.holder(dir)
-  for _, one in ipairs(pid and {} or self.programs) do
+  local holder = store_of.at(dir):holder()
+  for _, one in ipairs(holder and {} or self.programs) do
     if one.of == dir and not one.code and not one.handle:code() then
       one.handle:stop()
       return true
     end
   end
   local here = (files.read("/proc/sys/kernel/hostname", 1000) or ""):match("%S+")
-  local number = math.tointeger(tonumber(pid))
-  if not pid then
+  if not holder then
     return nil, "it does not go on: nobody holds it"
-  elseif host ~= here or not number then
-    return nil, ("process %s on %s goes on with it, which cannot be reached from here"):format(pid, tostring(host))
-  elseif not core.serve.terminate(number) then
-    return nil, ("process %d goes on with it; stop that by hand"):format(number)
+  elseif holder.host ~= here or not holder.pid then
+    return nil, ("process %s on %s goes on with it, which cannot be reached from here"):format(holder.pid, holder.host)
+  elseif not core.serve.terminate(holder.pid) then
+    return nil, ("process %d goes on with it; stop that by hand"):format(holder.pid)
   end
   return true
 end
@@ -202,7 +202,7 @@ function Runs:stands(id, dir)
   if state and #state <= MOST_STATE then
     told.state = books.state and books.state.root
   elseif state then
-    told.state_file = files.join(dir, "state.json")
+    told.state_file = store_of.at(dir):path("state.json")
   end
   return told
 end
@@ -220,48 +220,35 @@ Follow.__index = Follow
 ---@param program table|nil  what was started for it; nil: another process may hold it
 ---@param new boolean?  it begins: all of it is told; else only what comes
 function M.follow(id, dir, program, new)
-  local told = { next = 0 }
+  local told, store = { next = 0 }, store_of.at(dir)
   if not new then
-    local report = core.read(dir, function() return false end)
+    local report = store:read(function() return false end)
     told.next = report and report.last + 1 or 0
   end
-  return setmetatable({ id = id, dir = dir, program = program, told = told, over = false,
+  return setmetatable({ id = id, dir = dir, store = store, program = program, told = told, over = false,
     lines = require("skillrt.report.lines").new({ continuing = not new }) }, Follow)
-end
-
--- The folder whose changes tell of it: its journal's, or the nearest above that is there.
-function Follow:watch_it()
-  local at = files.join(self.dir, "journal")
-  while not files.stat(at) and #at > 1 do
-    at = files.dirname(at)
-  end
-  if self.watched ~= at then
-    self.watch, self.watched = core.watch(at), at
-    return true
-  end
-  return false
 end
 
 ---What has become of it since it was looked at last.
 ---@param tell fun(line: string)
 ---@return boolean over
 function Follow:advance(tell)
-  local fresh = self:watch_it()
+  local watch, is_new = self.store:changes()
   local ended
   if self.program then
     self.program.code = self.program.code or self.program.handle:code()
     ended = self.program.code ~= nil
   else
-    ended = not core.holder(self.dir)
+    ended = not self.store:holder()
   end
-  if fresh or ended or not self.watch or self.watch:changed() then
+  if is_new or ended or not watch or watch:changed() then
     pcall(look.behind, self.dir, self.told, function(record) -- a damaged journal is told by how it stands
       for _, line in ipairs(self.lines:of(record)) do
         tell(line.text)
       end
     end)
   end
-  repeat until not self:watch_it() -- what came to be in the meantime
+  repeat until not select(2, self.store:changes()) -- what came to be in the meantime
   self.over = ended
   return ended
 end

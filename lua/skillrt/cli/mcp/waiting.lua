@@ -6,9 +6,9 @@
 local asked = require("skillrt.cli.mcp.asked")
 local codes = require("skillrt.cli.exit_codes")
 local core = require("skillrt.core")
-local inbox = require("skillrt.run.inbox")
 local json = require("skillrt.base.json")
 local runs_of = require("skillrt.cli.mcp.runs")
+local store = require("skillrt.run.store")
 local tools = require("skillrt.cli.mcp.tools")
 
 local M = {}
@@ -103,7 +103,7 @@ local function advance_run(self, request, late, ending)
     lines[#lines + 1] = request.token ~= nil and line or nil
   end)
   progress(self, request, lines)
-  if over and not follow.program and request.stops and not request.again and inbox.count(follow.dir) > 0 then
+  if over and not follow.program and request.stops and not request.again and store.at(follow.dir):waiting() > 0 then
     request.again = true -- who held it went before it took what lies there
     follow.program = self.runs:go_on(follow.dir)
     over = not follow.program

@@ -195,8 +195,7 @@ end
 ---@param path string
 ---@return boolean
 function M.is_run(path)
-  local files = require "skillrt.base.files"
-  return files.is_folder(path) and files.stat(path .. "/journal") ~= nil
+  return require("skillrt.run.store").at(path):exists()
 end
 
 return M

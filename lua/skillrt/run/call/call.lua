@@ -140,7 +140,8 @@ end
 -- Takes the run's own paths and id out of a text; of a run that is replayed, where it was recorded, too: what it was
 -- answered may say so.
 local function placeless(text, run)
-  for _, own in ipairs({ run.work_dir, run.recorded_in or "", run.skill.dir or "", run.books.run_id }) do
+  local recorded = run.recorded and run.recorded.place or ""
+  for _, own in ipairs({ run.store.place, recorded, run.skill.dir or "", run.books.run_id }) do
     if #own > 1 and text:find(own, 1, true) then
       text = text:gsub(own:gsub("%p", "%%%0"), "\1")
     end
@@ -176,7 +177,7 @@ end
 
 ---The digest of what a request declares.
 ---@param request table  checked
----@param run table  { work_dir, skill, books }
+---@param run table  { store, skill, books }
 ---@return string digest  32 hex digits
 function Call.digest_of(request, run)
   local declared, parts = request.declared or {}, {}

@@ -91,7 +91,7 @@ end
 local function keep_prompt(run, call)
   local text = call.request.prompt
   if text and run.skill.context ~= "memory" then
-    files.keep(run.work_dir, ("%s/%d-%s.md"):format(views.PROMPTS, call.step.number, call.place), secrets.clean(text))
+    run.store:keep(views.prompt(call.step.number, call.place), secrets.clean(text))
   end
 end
 

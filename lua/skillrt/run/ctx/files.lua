@@ -8,7 +8,7 @@ local json = require("skillrt.base.json")
 local draws = require("skillrt.run.branch.draws")
 local names = require("skillrt.base.names")
 
-local function confined(work_dir, path, what)
+local function check_confined(path, what)
   if type(path) ~= "string" then
     error(("ctx.%s: the path must be a string, not %s"):format(what, type(path)), 3)
   end
@@ -16,7 +16,6 @@ local function confined(work_dir, path, what)
   if not ok then
     error(("ctx.%s: path %q %s"):format(what, path, why), 3)
   end
-  return files.join(work_dir, path)
 end
 
 -- Where reads start: a relative path may not climb out.
@@ -71,14 +70,14 @@ end
 ---survives a power cut.
 function parts.write(run)
   return function(path, text)
-    confined(run.work_dir, path, "write")
+    check_confined(path, "write")
     if names.is_taken(path) then
       error(("ctx.write: %q would replace a file of the run itself; choose another name"):format(path), 2)
     end
     if type(text) ~= "string" then
       error("ctx.write: the text must be a string, not " .. type(text), 2)
     end
-    return files.keep(run.work_dir, path, text, files.lasts(run.skill))
+    return run.store:keep(path, text, files.lasts(run.skill))
   end
 end
 

@@ -55,7 +55,7 @@ end
 -- Where an agent of its own worktree works: named by the place it is asked at.
 local function worktree_path(run, step, ctx)
   local place = require("skillrt.run.branch.draws").place_of(step):gsub("[^%w]+", "-")
-  return ("%s/worktrees/%d-%s"):format(run.work_dir, ctx.step, place)
+  return run.store:path(("worktrees/%d-%s"):format(ctx.step, place))
 end
 
 -- What is wrong with what was asked; told before anything leaves.

@@ -93,7 +93,7 @@ function M.mode(run)
   local skill, books = run.skill, run.books
   local looks = {
     exists = function(name)
-      return files.stat(files.join(run.work_dir, name)) ~= nil
+      return files.stat(run.store:path(name)) ~= nil
     end,
   }
   if skill.mode == "sequential" then
@@ -101,7 +101,7 @@ function M.mode(run)
   end
   local ctx = {
     input = books.input,
-    work_dir = run.work_dir,
+    work_dir = run.store:path(),
     options = skill.strategy.options,
     interaction = skill.interaction,
     ask_on_tie = skill.ask_on_tie,

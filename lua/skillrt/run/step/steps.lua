@@ -264,7 +264,7 @@ function Steps:look(step)
   if self.top.run.phase == "opening" and self.run.accept_changes then
     return drop(self, step, diverged)
   end
-  local text = ("%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"):format(self.run.work_dir,
+  local text = ("%s: step %d (%s) has diverged at call %s: it was %s, and is %s now"):format(self.run.store.place,
     step.number, step.id, diverged.place, diverged.before, diverged.now)
   if self.top.run.phase == "opening" then
     error({ message = text, code = "changed", diverged = diverged, step = step.number }, 0)

@@ -7,11 +7,13 @@ local books_of = require("skillrt.run.books")
 local fields = require("skillrt.run.books.fields")
 local core = require("skillrt.core")
 local instant = require("skillrt.base.instant")
+local look = require("skillrt.run.look")
 local names = require("skillrt.base.names")
 local output_files = require("skillrt.run.output_files")
 local record = require("skillrt.base.record")
 local record_of = require("skillrt.run.record")
 local snapshot = require("skillrt.run.snapshot")
+local store = require("skillrt.run.store")
 
 local M = {}
 
@@ -50,7 +52,7 @@ end
 function M.find(dir, place)
   local wanted, found, last = place and math.tointeger(tonumber(place)), nil, nil
   local known, wishes, behind = {}, {}, nil
-  local report, message, code = core.read(dir, function(payload, seq)
+  local report, message, code = store.at(dir):read(function(payload, seq)
     last = seq
     behind = wanted and seq <= wanted and seq or behind -- a number may be that of a journal's end, which says nothing
     if place and not wanted and payload:find('"checkpoint"', 1, true) then
@@ -86,7 +88,7 @@ end
 function M.books(dir, seq)
   local books, wishes = books_of.new(), {}
   local past = snapshot.new(books)
-  local report, message, code = core.read(dir, function(payload, at)
+  local report, message, code = store.at(dir):read(function(payload, at)
     past:add(payload, at, wishes.blob)
     if at == seq then
       past:apply() -- while values kept apart can be read
@@ -134,19 +136,11 @@ end
 ---@return string? message
 ---@return string? code
 function M.points(dir, each)
-  local books, wishes = books_of.new(), {}
-  local report, message, code = core.read(dir, function(payload, seq)
-    local entry, why = record.decode(payload, wishes.blob)
-    if not entry then
-      error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
-    end
+  local books = books_of.new()
+  local report, message, code = look.records(dir, function(entry, seq)
     record_of.each(entry, take, books, seq, each)
-    return true
-  end, wishes)
-  if not report then
-    return nil, message, code
-  end
-  return true
+  end)
+  return report and true, message, code
 end
 
 ---A point as the protocol writes checkpoints down (R173, F69). An artifact's digest is that of the file's bytes.

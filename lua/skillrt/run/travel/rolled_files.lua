@@ -7,7 +7,7 @@
 local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local output_files = require("skillrt.run.output_files")
-local reading = require("skillrt.run.runner.reading")
+local look = require("skillrt.run.look")
 local record = require("skillrt.base.record")
 
 local M = {}
@@ -35,7 +35,7 @@ local function writes_of(dir)
     write.seq, write.text = seq, text
     table.insert(all[key], write)
   end
-  local ok, message, code = reading.each(dir, function(entry, seq)
+  local ok, message, code = look.some(dir, function(entry, seq)
     local value = entry.t == "result" and entry.value
     if type(value) == "table" and type(value.wrote) == "table" then
       add(value.wrote, seq, value.text)
@@ -138,8 +138,8 @@ end
 -- What an output file holds now: its digest; LARGE: more than is looked at; nil: none is there, or why it cannot be
 -- read.
 local LARGE <const> = "large"
-local function held(dir, name)
-  local text, message, code = files.kept(dir, name, LONGEST)
+local function held(store, name)
+  local text, message, code = store:kept(name, LONGEST)
   if text or code == "limit" then
     return text and core.sha256(text) or LARGE
   end
@@ -155,7 +155,7 @@ end
 -- The files of the newest rollback that were to be put aside.
 local function pending(dir)
   local aside = {}
-  assert(reading.each(dir, function(entry)
+  assert(look.some(dir, function(entry)
     aside = entry.t == "rollback" and entry.aside or {}
   end, { '"t":"rollback"' }))
   return aside
@@ -164,21 +164,21 @@ end
 ---Adds to the record of a rollback which output files are put aside, by what they hold now: those that are not what
 ---they were there, and those that a rollback which was interrupted has left.
 ---@param entry table  the record
----@param dir string
+---@param store skillrt.Store
 ---@param books skillrt.Books  as they are
 ---@param there skillrt.Books
-function M.tell_outputs(entry, dir, books, there)
+function M.tell_outputs(entry, store, books, there)
   local aside = {}
   for name in pairs(books.outputs) do
     if core.json.encode(output_of(books, name)) ~= core.json.encode(output_of(there, name)) then
-      local digest, message = held(dir, name)
+      local digest, message = held(store, name)
       if message then
         error({ message = message, code = "system" }, 0)
       end
       aside[name] = digest
     end
   end
-  for name, digest in pairs(books.rolled and pending(dir) or {}) do
+  for name, digest in pairs(books.rolled and pending(store.place) or {}) do
     local wanted = output_of(there, name)
     if wanted == nil or digest_of(output_files.text_of(name, wanted)) ~= digest then
       aside[name] = aside[name] or digest
@@ -187,16 +187,16 @@ function M.tell_outputs(entry, dir, books, there)
   entry.aside = next(aside) and aside or nil
 end
 
----@param dir string
+---@param store skillrt.Store
 ---@param aside table<string, string>|nil  of the record of a rollback
 ---@param seq integer
 ---@return string? message  why one could not be
-function M.put_aside(dir, aside, seq)
+function M.put_aside(store, aside, seq)
   for name, digest in pairs(aside or {}) do
     local to = ("%s.rolled-back-%d"):format(name, seq)
-    local now, message = held(dir, name)
-    if now == digest and not (digest == LARGE and files.stat(dir, to)) then
-      message = select(2, files.rename(files.join(dir, name), files.join(dir, to)))
+    local now, message = held(store, name)
+    if now == digest and not (digest == LARGE and store:stat(to)) then
+      message = select(2, store:move(name, to))
     end
     if message then
       return message
@@ -229,10 +229,10 @@ end
 ---@param policy skillrt.Policy
 ---@param seq integer
 function M.finish(policy, seq)
-  local dir = policy.run.work_dir
-  local changes, left, code = M.plan(dir, seq)
+  local store = policy.run.store
+  local changes, left, code = M.plan(store.place, seq)
   local written, message = M.apply(changes or {})
-  message = message or M.put_aside(dir, pending(dir), seq)
+  message = message or M.put_aside(store, pending(store.place), seq)
   if not changes or message then
     error({ message = message or left, code = code or "system" }, 0)
   end

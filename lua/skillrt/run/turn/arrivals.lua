@@ -1,7 +1,7 @@
 -- run/turn/arrivals.lua: answers and events from outside, on their way into a live run: in the order in which they
 -- came, between the times that were due before and after them.
 --
--- Recorded first, then acted on; a file goes only when its record is durable. Knows policy, inbox, questions
+-- Recorded first, then acted on; a file goes only when its record is durable. Knows policy, store, questions
 -- and waits. Called by policy.lua.
 
 local arrived = require("skillrt.run.books.arrived")
@@ -18,6 +18,7 @@ end
 
 ---@class skillrt.Arrivals
 ---@field policy skillrt.Policy
+---@field recorded string[]    arrivals whose records are not durable yet
 ---@field handed table[]|nil   what a host, or whoever resumed the run, gave
 ---@field has_come boolean     something is there, or may be
 ---@field deaf boolean         the inbox cannot be watched
@@ -29,17 +30,38 @@ Arrivals.__index = Arrivals
 ---@param policy skillrt.Policy
 ---@return skillrt.Arrivals
 function Arrivals.new(policy)
-  return setmetatable({ policy = policy, has_come = false, deaf = false, unread = 0 }, Arrivals)
+  return setmetatable({ policy = policy, recorded = {}, has_come = false, deaf = false, unread = 0 }, Arrivals)
 end
 
 -- Until the inbox is looked at again where it could not be read, and how often that is tried.
 local AGAIN_MS <const>, MOST_UNREAD <const> = 100, 100
 
+-- What somebody put into the inbox, or a host handed over: an answer or an event; or why it is neither.
+local function read(text, name)
+  local entry, why = json.decode(text)
+  if type(entry) ~= "table" then
+    return { problem = "is no JSON object" .. (why and ": " .. why or "") }
+  end
+  local id = entry.id == nil and name and name:match("^(.*)%.json$") or entry.id
+  local what = { arrival = id, event = entry.event, value = entry.value, question = entry.question,
+    nonce = entry.nonce, approval = entry.approval }
+  if id ~= nil and (type(id) ~= "string" or id == "" or #id > 200) then
+    what.problem = "its id must be a text of at most 200 bytes"
+  elseif type(entry.event) == "string" then
+    what.value = entry.value == nil or entry.value
+  elseif entry.answer ~= nil and entry.answer ~= json.null then
+    what.event, what.value = nil, entry.answer
+  else
+    what.problem = 'has neither "answer" nor "event"'
+  end
+  return what
+end
+
 -- It is told why, and put aside.
 local function refuse(policy, what, why)
-  policy.journal:note(what.problem or what.file and ("inbox/%s: %s"):format(what.file, why) or why)
-  if what.file then
-    policy.inbox:refuse(what.file)
+  policy.journal:note(("%s: %s"):format(what.name and "inbox/" .. what.name or "what was handed to the run", why))
+  if what.name then
+    policy.run.store:refuse(what.name)
   end
 end
 
@@ -60,9 +82,9 @@ local function keep(policy, what)
   return ok, why
 end
 
-local function take(policy, what)
+local function take(policy, what, recorded)
   if what.problem then
-    return refuse(policy, what)
+    return refuse(policy, what, what.problem)
   elseif not (what.arrival and arrived.is_seen(policy.books, what.arrival)) then -- else it was put twice
     local ok, why
     if what.event then
@@ -74,9 +96,7 @@ local function take(policy, what)
       return refuse(policy, what, why)
     end
   end
-  if what.file then
-    policy.inbox:take(what.file)
-  end
+  table.insert(recorded, what.name)
 end
 
 ---Takes what has come.
@@ -84,9 +104,12 @@ function Arrivals:take()
   local policy = self.policy
   local now, list, handed = policy.run.core.wall_ms(), {}, self.handed or {}
   self.handed, self.has_come, self.again_at = nil, false, nil
-  if policy.inbox then
-    local whole
-    list, whole = policy.inbox:look(now)
+  if not policy.run.keeps_nothing then
+    local arrivals, whole = policy.run.store:take(now)
+    for i, arrival in ipairs(arrivals) do
+      list[i] = arrival.text and read(arrival.text, arrival.name) or { problem = arrival.problem }
+      list[i].name, list[i].came = arrival.name, arrival.came
+    end
     self.unread = not whole and self.unread + 1 or 0
     if not whole and self.unread <= MOST_UNREAD then -- no descriptors now: it lies there
       self.has_come, self.again_at = true, steady.now() + AGAIN_MS
@@ -100,29 +123,19 @@ function Arrivals:take()
   end
   for _, what in ipairs(list) do
     policy:ring(steady.at(policy.run, what.came or now))
-    if what.file and answered[what.question] then
+    if what.name and answered[what.question] then
       refuse(policy, what, "whoever resumed the run gave another answer")
     else
-      take(policy, what)
+      take(policy, what, self.recorded)
     end
   end
 end
 
--- What a host gave: an answer or an event as JSON, of the same form as a file of the inbox.
-local function hand_over(self, bytes)
-  local entry, why = json.decode(bytes)
-  local what
-  if type(entry) ~= "table" then
-    what = { problem = "what was handed to the run is no JSON object: " .. tostring(why) }
-  elseif entry.event then
-    what = { event = entry.event, value = entry.value == nil or entry.value, arrival = entry.id }
-  else
-    what = { question = entry.question, value = entry.answer, nonce = entry.nonce,
-      approval = entry.approval, arrival = entry.id }
+---What was recorded is durable: the inbox need not have it any more.
+function Arrivals:durable()
+  for i = #self.recorded, 1, -1 do
+    self.policy.run.store:acknowledge(table.remove(self.recorded, i))
   end
-  self.handed = self.handed or {}
-  table.insert(self.handed, what)
-  self.has_come = true
 end
 
 ---Something came: it is looked at with the next choice.
@@ -136,7 +149,8 @@ function Arrivals:noticed(source, bytes)
     self.deaf = true
     policy.journal:note(bytes .. "; what is put there is taken by a resume")
   elseif source == "answer" or source == "event" then
-    hand_over(self, bytes)
+    self.handed, self.has_come = self.handed or {}, true
+    table.insert(self.handed, read(bytes))
   elseif source:find("^started:") then
     programs.started(policy, math.tointeger(tonumber(source:sub(9))), bytes)
   elseif source:find("^session:") then

@@ -173,7 +173,7 @@ local function check_pins(policy, id, books, pins, skill)
   elseif not policy.session.accept_changes then
     local text = "%s: of the sub-run %s (%s) changed since it began: %s; go on with them by --accept-changes"
     error({
-      message = text:format(policy.run.work_dir, id, books.skill, table.concat(changed, ", ")),
+      message = text:format(policy.run.store.place, id, books.skill, table.concat(changed, ", ")),
       code = "changed",
     }, 0)
   end
@@ -183,7 +183,7 @@ end
 -- A scope whose books are there.
 local function made(self, call, id, skill, prompts)
   local policy = self.policy
-  local books, root, folder = policy.books.subs[id], policy.run, "sub/" .. id:gsub("/", "%%2F")
+  local books, root = policy.books.subs[id], policy.run
   local run = {
     skill = skill,
     books = books,
@@ -194,12 +194,12 @@ local function made(self, call, id, skill, prompts)
     elsewhere = root.elsewhere,
     shift = root.shift,
     accept_changes = root.accept_changes,
-    work_dir = files.join(root.work_dir, folder),
-    recorded_in = root.recorded_in and files.join(root.recorded_in, folder),
+    store = root.store:below(id),
+    recorded = root.recorded and root.recorded:below(id),
     input_dir = books.input.dir and files.join(policy.books.cwd or files.current(), books.input.dir) or root.input_dir,
   }
   if not run.keeps_nothing then
-    local ok, why, cause = files.make_folders(run.work_dir)
+    local ok, why, cause = run.store:make()
     if not ok then -- as any record that finds no room: the run pauses
       error({ message = why, code = cause == "system" and "store" or cause }, 0)
     end
@@ -221,7 +221,7 @@ local function open(self, call)
   local books = recorded and policy.books.subs[id]
   local skill, pins, prompts = prepared_for(policy, call, books)
   if not skill and recorded then
-    error({ message = ("%s: of its sub-run %s: %s"):format(policy.run.work_dir, id, pins), code = "changed" }, 0)
+    error({ message = ("%s: of its sub-run %s: %s"):format(policy.run.store.place, id, pins), code = "changed" }, 0)
   elseif not skill then
     policy.calls:settle(call, { unsent = true, failed = { class = "permanent", message = pins } })
     call.step.home:go_on(call.step)
@@ -314,7 +314,7 @@ local function result_of(sub, status, reason, message)
     suggestions = json.is_array(own.suggestions) and state.copy(own.suggestions) or json.array({}),
     outputs = state.copy(root.outputs),
     steps = books.finished,
-    work_dir = sub.run.work_dir,
+    work_dir = sub.run.store:path(),
   }
 end
 

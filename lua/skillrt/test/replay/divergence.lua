@@ -3,8 +3,8 @@
 --
 -- Knows recordings and calls; decides nothing. Part of test/replay/world.lua.
 
-local files = require("skillrt.base.files")
 local request = require("skillrt.test.replay.request")
+local views = require("skillrt.run.views")
 
 local M = {}
 
@@ -21,8 +21,7 @@ local function difference(world, recorded, known, call)
   elseif recorded.to and to ~= call.to then
     return ("where it goes: %s -> %s"):format(to, call.to)
   end
-  local name = (".prompts/%d-%s.md"):format(known.number, recorded.c)
-  local was = call.request.prompt and files.kept(world.dir, name, LONGEST)
+  local was = call.request.prompt and world.store:kept(views.prompt(known.number, recorded.c), LONGEST)
   local line = was and request.line(world:placeless(was), world:placeless(call.request.prompt))
   return line and "its prompt, " .. line
     or call.kind == "http" and "its method, headers or body" or "its arguments, input, environment or folder"

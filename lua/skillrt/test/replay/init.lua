@@ -4,7 +4,6 @@
 -- Knows recordings, the runner and who opens skills; no command line. Called by `skillrt replay`.
 
 local clock = require("skillrt.base.fake_clock") -- before anything that looks at the time
-local core = require("skillrt.core")
 local files = require("skillrt.base.files")
 local gate = require("skillrt.document.gate")
 local names = require("skillrt.base.names")
@@ -14,6 +13,7 @@ local request = require("skillrt.test.replay.request")
 local runner = require("skillrt.run.runner")
 local skill_of = require("skillrt.skill")
 local state = require("skillrt.skill.state")
+local store = require("skillrt.run.store")
 local world_of = require("skillrt.test.replay.world")
 
 local M = {}
@@ -159,8 +159,8 @@ local function replayed(dir, path, person, wanted)
   local _ <close> = setmetatable({}, {
     __close = function() require("skillrt.document.write.place").remove_tree(folder) end,
   })
-  local world = world_of.new(recording, dir)
-  world.places = { files.join(folder, "run"), files.join(files.current(), dir) }
+  local world = world_of.new(recording, store.at(files.join(files.current(), dir)))
+  world.places = { files.join(folder, "run"), world.store.place }
   for _, script in ipairs({ path, recording.first.script }) do -- as messages name them, from wherever it was begun
     table.insert(world.places, files.join(files.current(), script))
     table.insert(world.places, script)
@@ -177,7 +177,7 @@ local function replayed(dir, path, person, wanted)
   end
   local found = { recording = recording, divergence = world.divergence, differences = world.differences,
     ended = world.ended, notes = world.notes, steps = world.steps, answered = world.answered,
-    live = core.holder(dir) ~= nil, status = result and result.status, reason = result and result.reason,
+    live = world.store:holder() ~= nil, status = result and result.status, reason = result and result.reason,
     placeless = function(text) return world:placeless(text) end }
   local left = not found.divergence and not found.ended and missed(recording, world)
   if left and not recording.cut then

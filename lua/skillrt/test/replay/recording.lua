@@ -5,8 +5,7 @@
 -- lock, changes nothing. Knows record shapes, no runs.
 
 local books_of = require("skillrt.run.books")
-local core = require("skillrt.core")
-local record = require("skillrt.base.record")
+local look = require("skillrt.run.look")
 local record_of = require("skillrt.run.record")
 
 local M = {}
@@ -185,12 +184,7 @@ end
 function M.read(dir)
   local self = { steps = {}, by_number = {}, starts = {}, scopes = { [""] = "/" }, adds = {}, operator = {},
     answers = {}, counts = {}, asked = {}, sessions = 1, count = 0, last = 0, books = books_of.new() }
-  local wishes = {}
-  local report, message, code = core.read(dir, function(payload, seq)
-    local entry, why = record.decode(payload, wishes.blob)
-    if not entry then
-      error({ message = ("%s: record %d: %s"):format(dir, seq, why), code = "corrupt" }, 0)
-    end
+  local report, message, code = look.records(dir, function(entry, seq, blob)
     local kind = record_of.of(entry.t)
     if kind and kind.beyond then
       self.cut = { seq = seq, what = kind.beyond }
@@ -198,16 +192,10 @@ function M.read(dir)
     end
     self.last = seq
     record_of.each(entry, function(one)
-      add(self, one, seq, wishes.blob)
+      add(self, one, seq, blob)
     end)
-    return true
-  end, wishes)
-  if not report then
-    return nil, message, code
-  elseif not self.first then
-    return nil, ("%s: holds no run"):format(dir), "missing"
-  end
-  return self
+  end)
+  return report and self, message, code
 end
 
 return M

@@ -8,7 +8,6 @@
 local clock = require("skillrt.base.fake_clock")
 local divergence = require("skillrt.test.replay.divergence")
 local dressed = require("skillrt.test.replay.dressed")
-local files = require("skillrt.base.files")
 local json = require("skillrt.base.json")
 local observed = require("skillrt.test.replay.observed")
 local output_files = require("skillrt.run.output_files")
@@ -27,10 +26,10 @@ local World = {}
 World.__index = World
 
 ---@param recording skillrt.Recording
----@param dir string   the recording's
+---@param store skillrt.Store  the recording's
 ---@return skillrt.replay.World
-function World.new(recording, dir)
-  local self = setmetatable({ recording = recording, dir = dir, of = {}, counts = {}, begun = {},
+function World.new(recording, store)
+  local self = setmetatable({ recording = recording, store = store, of = {}, counts = {}, begun = {},
     scopes = { [""] = "/" }, checked = {}, taken = {}, loose = {}, differences = {}, notes = {}, answered = 0,
     steps = 0 }, World)
   self.watcher = { observe = function(...) self:observe(...) end, flush = function() end }
@@ -51,7 +50,7 @@ end
 function World:opened(run, policy)
   local journal = policy.journal
   local emit = journal.emit
-  self.open, policy.run.recorded_in = run, files.join(files.current(), self.dir)
+  self.open, policy.run.recorded = run, self.store
   function journal.emit(own, entry, simple)
     if entry.t == "fail" then
       renamed(self, entry)
@@ -208,13 +207,13 @@ local function put_output(self, call)
   if not over or over.t ~= "done" or not over.file then
     return
   end
-  local dir = call.step.home.run.work_dir
+  local store = call.step.home.run.store
   if over.out ~= nil and over.out ~= json.null then
-    output_files.write(dir, over.file, over.out)
+    output_files.write(store, over.file, over.out)
   else
-    local text = files.kept(self.dir, over.file, 1 << 26)
+    local text = self.store:kept(over.file, 1 << 26)
     if text then
-      files.keep(dir, over.file, text)
+      store:keep(over.file, text)
     end
   end
 end
@@ -253,7 +252,6 @@ end
 ---@param policy skillrt.Policy
 ---@return boolean moved
 function World:idle(policy)
-  self.work_dir = policy.work_dir
   if self.divergence or self.ended then
     return false
   end

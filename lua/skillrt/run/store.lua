@@ -1,0 +1,326 @@
+-- run/store.lua: the place of a run, and all that can be asked of it: its journal, its inbox, its holder, its files.
+--
+-- The only module that knows what lies where in a run's directory: every other one has a store and names what it wants.
+-- tests/lua/run/store_spec.lua is the contract that another kind of store has to meet. Knows no records. Errors are
+-- returned: nil, message, code.
+
+local core = require("skillrt.core")
+local files = require("skillrt.base.files")
+
+local M = {}
+
+local JOURNAL <const>, INBOX <const>, REFUSED <const> = "journal", "inbox", "refused"
+local LONGEST <const> = 1024 * 1024 -- bytes of an arrival
+
+---@class skillrt.Store
+---@field place string         for people and for command lines; what `at` takes
+---@field keeps_nothing boolean?  the journal is in memory, and there is no inbox
+---@field met table<string, true>  arrivals that `take` has given and that lie there still
+---@field watched string?      the folder that `changes` watches
+---@field watching userdata?
+local Store = {}
+Store.__index = Store
+
+---The store of a run, whether one is there or not. Opens nothing.
+---@param place string  its directory
+---@param keeps_nothing boolean?
+---@return skillrt.Store
+function M.at(place, keeps_nothing)
+  return setmetatable({ place = place, keeps_nothing = keeps_nothing, met = {} }, Store)
+end
+
+-- The names of what lies in a folder of files that each appear whole.
+local function arrivals_in(folder)
+  local names, entries, _, code = {}, core.files.list(folder)
+  for _, entry in ipairs(entries or {}) do
+    if entry.kind ~= "directory" and entry.name:find("^[^.].*%.json$") then
+      names[#names + 1] = entry.name
+    end
+  end
+  return names, code
+end
+
+---The runs of a folder.
+---@param where string
+---@return skillrt.Store[]|nil stores
+---@return string? message
+---@return string? code
+function M.list(where)
+  local entries, message, code = core.files.list(where)
+  if not entries then
+    return nil, message, code
+  end
+  local stores = {}
+  for _, entry in ipairs(entries) do
+    local store = M.at(files.join(where, entry.name))
+    stores[#stores + 1] = entry.kind == "directory" and store:exists() and store or nil
+  end
+  return stores
+end
+
+---The store of a run that is performed within this one: its files alone, for its records are in this journal.
+---@param name string
+---@return skillrt.Store
+function Store:below(name)
+  return M.at(self:path("sub/" .. name:gsub("/", "%%2F")), self.keeps_nothing)
+end
+
+-- ---- the journal ----
+
+---Whether a run was begun there.
+---@return boolean
+function Store:exists()
+  return files.is_folder(self:path(JOURNAL))
+end
+
+---Takes the run for this process, and advances it.
+---@param policy table
+---@param options table  as core.open takes them
+---@return userdata|nil run
+---@return table|string report_or_message
+---@return string? code
+function Store:open(policy, options)
+  if not self.keeps_nothing then
+    options.directory, options.inbox = self.place, self:path(INBOX)
+  end
+  return core.open(policy, options)
+end
+
+---Every payload of the journal, in order, until `each` returns false. Takes no lock.
+---@param each fun(payload: string, seq: integer): boolean?
+---@param wishes table?  { from, ending, whole }, which is given `blob`: fun(digest), until this returns
+---@return table|nil report
+---@return string? message
+---@return string? code
+function Store:read(each, wishes)
+  return core.read(self.place, each, wishes)
+end
+
+---The payloads in front of the damage for which `read` refuses a journal.
+---@param each fun(payload: string, seq: integer): boolean?
+function Store:salvage(each)
+  core.salvage(self.place, each)
+end
+
+---Ends the journal in front of its damage, and keeps the rest.
+---@return table|nil report  `aside`: where a view is now that showed more than the journal has left
+---@return string? message
+---@return string? code
+function Store:recover()
+  local report, message, code = core.recover(self.place)
+  local view = self:path("state.json")
+  if report and report.view_seq > report.last then
+    report.aside = ("%s.cut-%d"):format(view, report.view_seq)
+    local ok
+    ok, message, code = files.rename(view, report.aside)
+    report = ok and report
+  end
+  return report, message, code
+end
+
+---What was cut off the journal until now.
+---@return string[] names
+function Store:cuts()
+  local names = {}
+  for _, entry in ipairs(core.files.list(self.place) or {}) do
+    names[#names + 1] = entry.name:match("^journal%.cut%-.*")
+  end
+  table.sort(names)
+  return names
+end
+
+---The process that advances the run.
+---@return { pid: integer?, host: string, since: string }|nil holder
+function Store:holder()
+  local pid, host, since = core.holder(self.place)
+  return pid and { pid = math.tointeger(tonumber(pid)), host = host, since = since } or nil
+end
+
+---What tells of changes of the journal, or, while the run has not begun, of where it will be.
+---@return userdata|nil watch  of core.watch; nil: the system watches no more folders
+---@return boolean is_new  it has told nothing yet of what changed before
+function Store:changes()
+  local at = self:path(JOURNAL)
+  while not files.stat(at) and #at > 1 do
+    at = files.dirname(at)
+  end
+  local is_new = self.watched ~= at
+  if is_new then
+    self.watching, self.watched = core.watch(at), at
+  end
+  return self.watching, is_new
+end
+
+---Puts the run aside, under another name; a new one may begin in its place.
+---@param name string
+---@return string|nil place  where it is now
+---@return string? message
+---@return string? code
+function Store:put_aside(name)
+  local aside = ("%s.%s"):format((self.place:gsub("(.)/+$", "%1")), name)
+  if files.stat(aside) then
+    return nil, aside .. ": is there already; move it away", "exists"
+  end
+  local ok, message, code = files.rename(self.place, aside)
+  return ok and aside or nil, message, code
+end
+
+-- ---- the inbox ----
+
+---Puts an answer or an event there, whole.
+---@param entry table
+---@param soon boolean|nil  this process takes it: it need not survive a power cut until then
+---@return string|nil name
+---@return string? message
+function Store:put(entry, soon)
+  local name = (entry.id and entry.id:gsub("[^%w_-]", "_"):sub(1, 100) .. "-" or "") .. files.random_name() .. ".json"
+  local text, why = core.json.encode(entry)
+  if not text then
+    return nil, why
+  end
+  local ok, message = self:keep(INBOX .. "/" .. name, text .. "\n", not soon)
+  return ok and name or nil, message
+end
+
+---@class skillrt.Arrival
+---@field name string
+---@field came integer   UTC ms
+---@field text string?   nil: it cannot be read
+---@field problem string?
+
+---What was put there, oldest first; each once by the same store.
+---@param now integer  UTC ms
+---@return skillrt.Arrival[]
+---@return boolean whole  false: the system refused to read something now
+function Store:take(now)
+  local list, names, failed = {}, arrivals_in(self:path(INBOX))
+  local whole = failed ~= "system"
+  for _, name in ipairs(names) do
+    if not self.met[name] then
+      local path = INBOX .. "/" .. name
+      local info, text, problem, code = files.stat(self:path(path)), self:kept(path, LONGEST)
+      if code == "system" then
+        whole = false
+      elseif code ~= "missing" then
+        local came = math.min(now, info and info.mtime_ns // 1000000 or now)
+        list[#list + 1], self.met[name] = { name = name, came = came, text = text, problem = problem }, true
+      end
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.came < b.came or (a.came == b.came and a.name < b.name)
+  end)
+  return list, whole
+end
+
+---What an arrival said is durable elsewhere: it is removed.
+---@param name string
+function Store:acknowledge(name)
+  files.remove(self:path(INBOX .. "/" .. name))
+  self.met[name] = nil
+end
+
+---An arrival cannot be used: it is put aside, for people.
+---@param name string
+function Store:refuse(name)
+  local folder = self:path(INBOX .. "/" .. REFUSED)
+  files.make_folders(folder)
+  files.rename(self:path(INBOX .. "/" .. name), files.join(folder, name))
+end
+
+---What became of an arrival.
+---@param name string
+---@return "waits"|"refused"|"taken"
+function Store:fate(name)
+  if files.stat(self:path(INBOX .. "/" .. name)) then
+    return "waits"
+  end
+  return files.stat(self:path(INBOX .. "/" .. REFUSED .. "/" .. name)) and "refused" or "taken"
+end
+
+---How many arrivals wait.
+---@return integer
+function Store:waiting()
+  return #arrivals_in(self:path(INBOX))
+end
+
+-- ---- files of steps ----
+
+---Where a file of the run is for programs of this machine; without a name, the folder of all of them.
+---@param name string?
+---@return string
+function Store:path(name)
+  return name and files.join(self.place, name) or self.place
+end
+
+---Makes the folder of all files.
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function Store:make()
+  return files.make_folders(self.place)
+end
+
+---Writes a file, whole or not at all, through no link.
+---@param name string
+---@param text string
+---@param durable boolean?  it survives a power cut when this returns
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function Store:keep(name, text, durable)
+  return files.keep(self.place, name, text, durable)
+end
+
+---The text of a regular file, through no link.
+---@param name string
+---@param maximum integer?
+---@return string|nil text
+---@return string? message
+---@return string? code
+function Store:kept(name, maximum)
+  return files.kept(self.place, name, maximum)
+end
+
+---What a name is there: { kind, size, ... }.
+---@param name string
+---@return table|nil info
+---@return string? message
+---@return string? code
+function Store:stat(name)
+  return files.stat(self.place, name)
+end
+
+---Renames a file.
+---@param name string
+---@param to string
+---@param durable boolean?
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function Store:move(name, to, durable)
+  local ok, message, code = files.rename(self:path(name), self:path(to))
+  if ok and durable then
+    return files.settle(self.place, to)
+  end
+  return ok, message, code
+end
+
+---@param name string
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function Store:remove(name)
+  return files.remove(self:path(name))
+end
+
+---Makes a file that a program wrote survive a power cut.
+---@param name string
+---@return boolean|nil ok
+---@return string? message
+---@return string? code
+function Store:settle(name)
+  return files.settle(self.place, name)
+end
+
+return M
