@@ -40,7 +40,8 @@ local function edges()
     if same[key] then
       table.insert(same[key].from, row.from)
     elseif row.from ~= "error" then
-      same[key] = { action = row.action, from = { row.from }, to = row.to, when = tests[row.when], max_runs = row.limit }
+      same[key] = { action = row.action, from = { row.from }, to = row.to, when = tests[row.when],
+        max_runs = row.limit }
       list[#list + 1] = same[key]
     end
   end
