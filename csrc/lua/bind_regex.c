@@ -39,10 +39,12 @@ static int regex_find(lua_State *L) {
   return 1;
 }
 
-/* regex(expression) -> find | nil, what is wrong with it. `$` is the end of the text alone. */
+/* regex(expression, of_bytes) -> find | nil, what is wrong with it. `$` is the end of the text
+ * alone. of_bytes: a character is a byte, for names of files, which may be no UTF-8. */
 static int core_regex(lua_State *L) {
   size_t size, at;
   const char *text = luaL_checklstring(L, 1, &size);
+  bool of_bytes = lua_toboolean(L, 2);
   struct regex *regex = lua_newuserdatauv(L, sizeof *regex, 0);
   *regex = (struct regex){0};
   if (luaL_newmetatable(L, regex_type)) {
@@ -51,8 +53,8 @@ static int core_regex(lua_State *L) {
   }
   lua_setmetatable(L, -2);
   int failed;
-  uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
-                     PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX;
+  uint32_t options = PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX;
+  if (!of_bytes) options |= PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
   regex->code = pcre2_compile((PCRE2_SPTR)text, size, options, &failed, &at, NULL);
   if (!regex->code) {
     unsigned char words[128];

@@ -217,7 +217,8 @@ describe("a model with tools", function()
     assert.equal(text:sub(1, offset), said:sub(1, offset))
     assert.truthy(path:find(dir, 1, true))
     local read = assert(require("skillrt.tool").check("read", true, "s"))
-    assert.equal("the last one", (read:perform(nil, { path = path, offset = #text - 12 }, { dir = folder, work_dir = dir })))
+    assert.equal("the last one", (read:perform(nil, { path = path, offset = #text - 12 }, { dir = folder,
+      store = require("skillrt.run.store").at(dir) })))
   end)
 
   it("is asked about where the skill wants a person's approval, for exactly the arguments shown", function()

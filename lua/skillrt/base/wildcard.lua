@@ -1,15 +1,18 @@
 -- base/wildcard.lua: whether a path fits a pattern: `*` and `?` within a name, `**` for any characters, `**/` for any
 -- folders or none, and `{a,b}` for one of several; in bounded time, whatever they are.
 --
--- Pure. Called by base/files.lua and tool/reading.lua.
+-- Names are bytes: one that is not UTF-8 fits, too. Pure. Called by base/files.lua and tool/reading.lua.
 
-local regex = require("skillrt.base.regex")
+local core = require("skillrt.core")
 
 local M = {}
 
--- The regular expression that a pattern stands for.
+-- A character of a name that need not be UTF-8.
+local CHARACTER <const> = "(?:[^/\\x80-\\xff]|[\\xc0-\\xff][\\x80-\\xbf]*|[\\x80-\\xbf])"
+
+-- The regular expression, of bytes, that a pattern stands for.
 local function expression_of(pattern)
-  local text = pattern:gsub("[^%w/*?,{}\128-\255]", "\\%0"):gsub("%?", "[^/]"):gsub("{([^{}]*)}", function(list)
+  local text = pattern:gsub("[^%w/*?,{}\128-\255]", "\\%0"):gsub("%?", "\3"):gsub("{([^{}]*)}", function(list)
     return "\1" .. list:gsub(",", "|") .. "\2"
   end):gsub("[{}]", "\\%0")
   text = text:gsub("()(%*+)(/?)", function(at, stars, slash)
@@ -19,14 +22,14 @@ local function expression_of(pattern)
     local begins = at == 1 or text:sub(at - 1, at - 1) == "/"
     return begins and slash == "/" and "(?:.*/)?" or ".*" .. slash
   end)
-  return "(?s)^" .. text:gsub("\1", "(?:"):gsub("\2", ")") .. "$"
+  return "(?s)^" .. text:gsub("\1", "(?:"):gsub("\2", ")"):gsub("\3", CHARACTER) .. "$"
 end
 
 ---What tells whether a path fits.
 ---@param pattern string
 ---@return fun(path: string): boolean
 function M.compile(pattern)
-  local find = regex.compile(expression_of(pattern:sub(1, 1024):gsub("//+", "/"):gsub("^%.?/", "")))
+  local find = core.regex(expression_of(pattern:sub(1, 1024):gsub("//+", "/"):gsub("^%.?/", "")), true)
   return function(path)
     return find ~= nil and find(path) == true
   end

@@ -39,7 +39,9 @@ describe("a pattern for paths", function()
     local function fits(pattern, path) return wildcard.compile(pattern)(path) end
     for _, case in ipairs { { "*.c", "a.c", true }, { "*.c", "d/a.c", false }, { "**/*.c", "a.c", true },
       { "**/*.c", "d/e/a.c", true }, { "src/**", "src/a/b", true }, { "src/**/t?.{c,h}", "src/x/t1.h", true },
-      { "src/**/t?.{c,h}", "src/x/t10.h", false }, { "a*b*c", "a1b2c", true }, { "a*b*c", "a1b2", false } } do
+      { "src/**/t?.{c,h}", "src/x/t10.h", false }, { "a*b*c", "a1b2c", true }, { "a*b*c", "a1b2", false },
+      { "*.c", "latin\xE4.c", true }, { "lat?n?.c", "latin\xE4.c", true }, { "a?b", "a\u{E4}b", true },
+      { "a?b", "a\u{E4}\u{E4}b", false }, { "a?b", "a/b", false }, { "n*e.lua", "new\nline.lua", true } } do
       assert.equal(case[3], fits(case[1], case[2]), case[1] .. " " .. case[2])
     end
   end)
