@@ -175,7 +175,7 @@ function M.place(text, at)
     if stop >= at then break end
     line, start = line + 1, next_start
   end
-  local line_text = text:match("^[^\r\n]*", start)
+  local line_text = (text .. "\n"):match("^(.-)\r?\n", start)
   return line, utf8.len(text, start, math.max(at - 1, start - 1)) + 1, line_text
 end
 

@@ -209,6 +209,13 @@ describe("a condition tells", function()
     assert.same({}, condition("1 + 1").reads)
   end)
 
+  it("of what it cannot read the place, also behind a carriage return, which ends no line", function()
+    local made, message = expr.compile("a.\r\tb" .. (" b"):rep(60))
+    assert.is_nil(made)
+    assert.matches("^1:%d+: ", message)
+    assert.truthy(message:find("\\r", 1, true), message)
+  end)
+
   it("its text and its tree with positions", function()
     local made = condition "a && (b.c  > 1 )"
     assert.equal("a && (b.c  > 1 )", made.text)

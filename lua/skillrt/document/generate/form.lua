@@ -18,7 +18,7 @@ local FORMS = {
     autonomous_config:autonomous actions:action[] phases:phase[] state_schema:state_schema
     termination_conditions:text[] allowed_tools:text[] mcp_tools:text[]+ output:output+ quality:quality+
     specs:~document[]+ templates:~document[]+ created_at version:text x_skillrt:extension+]],
-  llm = "enabled:truth default_tool fallback_chain mode",
+  llm = "enabled:truth default_tool fallback_chain:text[] mode",
   sequential = "phases:phase[]+",
   autonomous = "state_schema:state_schema+ actions:action[]+ termination_conditions:text[] machine:machine",
   machine = "initial:text! states:state[]+ transitions:transition[]+ conditions:condition[]+ errors:error_class[]+",
@@ -35,7 +35,7 @@ local FORMS = {
     repeatable:truth max_runs type tool:~tool agent:~agent mode prompt scope analysis_type input output timeout]],
   entry = [[id name description purpose preconditions effects priority repeatable max_runs max_retries terminal
     idempotent type tool:tool agent:agent mode prompt scope analysis_type input output timeout]],
-  tool = "primary fallback_chain",
+  tool = "primary fallback_chain:text[]",
   output = "format:text location:text filename_pattern:text",
   quality = "dimensions:text[]+ pass_threshold:number",
   document = "path:path! purpose:text context:text",

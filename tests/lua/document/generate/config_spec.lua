@@ -205,6 +205,8 @@ describe("a bad skill-config", function()
       "x_skillrt.actions.go.tool_set: must be a text, not an object" },
     { "refinements of a machine's action that are none", autonomous(nil, { x_skillrt = { actions = { go = 5 } } }),
       "x_skillrt.actions.go: must be an object, not 5" },
+    { "a chain of tools that are no texts", sequential(nil, { llm_integration = { fallback_chain = { {} } } }),
+      "llm_integration.fallback_chain[1]: must be a text, not an object" },
     { "a name that says nothing", sequential { { id = "a", name = " " } }, "phases[1].name: is empty" },
     { "an unknown on_loop_failed", hybrid(nil, "cry"), 'must be "stop" or "run_finalize"' },
   }
