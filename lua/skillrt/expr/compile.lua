@@ -227,6 +227,13 @@ local OF_NUMBERS <const> = {
       return general(v, literal)
     end
   end,
+  ["<="] = function(left, literal, general)
+    return function(state, frame)
+      local v = left(state, frame)
+      if type(v) == "number" then return v <= literal end
+      return general(v, literal)
+    end
+  end,
   [">="] = function(left, literal, general)
     return function(state, frame)
       local v = left(state, frame)
@@ -262,8 +269,8 @@ local function loosely_null(left, wanted)
   end
 end
 
-local function binary_with_literal(node, text)
-  local operator, literal, left = node.operator, node.right.value, build(node.left, text)
+-- The closure of an operator between a part, which is built already, and a literal; nil: it has none of its own.
+local function with_literal(left, operator, literal)
   local general, wanted, kind = value.binary[operator], EQUALITIES[operator], type(literal)
   if literal == nil then return (operator == "==" or operator == "!=") and loosely_null(left, wanted) or nil end
   local is_exact = kind ~= "number" or literal < 2 ^ 53 -- NaN is not
@@ -274,9 +281,10 @@ local function binary_with_literal(node, text)
 end
 
 function builders.binary(node, text)
-  local special = node.right.type == "literal" and binary_with_literal(node, text)
+  local left = build(node.left, text)
+  local special = node.right.type == "literal" and with_literal(left, node.operator, node.right.value)
   if special then return special end
-  local left, right, operate = build(node.left, text), build(node.right, text), value.binary[node.operator]
+  local right, operate = build(node.right, text), value.binary[node.operator]
   return function(state, frame) return operate(left(state, frame), right(state, frame)) end
 end
 
