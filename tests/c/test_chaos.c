@@ -36,9 +36,15 @@ static unsigned draw(unsigned below) {
 
 static void start(int worker) {
   uint64_t seed_of_it = seed + ++spawned;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
   fflush(stdout);
+  sigprocmask(SIG_BLOCK, &signals, NULL); /* until the worker has its handlers */
   workers[worker] = fork();
-  if (workers[worker] == 0) _exit(chaos_work(&chaos, worker, seed_of_it));
+  if (workers[worker] == 0) _exit(chaos_work(&chaos, worker, seed_of_it, &signals));
+  sigprocmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 /* True where it has ended: with nothing wrong, or killed by us. */

@@ -33,7 +33,7 @@ static struct {
   struct faulty *faulty;
   struct sys below;
   uint64_t seed;
-  int64_t full_until_ms;
+  int64_t full_until_ms, harm_at_ms;
   volatile sig_atomic_t stopping;
 } w;
 
@@ -104,12 +104,14 @@ static void harm(void) {
     faulty_disk_full(w.faulty, UINT64_MAX);
     w.full_until_ms = 0;
   }
-  if (w.plan->calm || draw(10) != 0) return;
+  if (w.plan->calm || now < w.harm_at_ms) return; /* by time: a busy machine takes few turns */
+  w.harm_at_ms = now + draw(100);
   switch (draw(4)) {
   case 0:
     fill_disk(now);
     break;
-  case 1: {
+  case 1:
+  case 2: {
     bool back = draw(2) != 0;
     faulty_clock_skip(w.faulty, back ? -(int64_t)draw(3600000) : (int64_t)draw(3600000));
     (back ? &w.plan->counts->back : &w.plan->counts->forward)[0]++;
@@ -272,13 +274,14 @@ static void chaos_module(const struct chaos *plan, char to[PATH_MAX]) {
   if (slash) snprintf(slash, (size_t)(to + PATH_MAX - slash), "/lib/skillrt/http.so");
 }
 
-int chaos_work(const struct chaos *plan, int worker, uint64_t seed) {
+int chaos_work(const struct chaos *plan, int worker, uint64_t seed, const sigset_t *signals) {
   char error[TEXT];
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   w.plan = plan;
   w.seed = seed;
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+  sigprocmask(SIG_UNBLOCK, signals, NULL);
   make_world();
   struct skillrt_host_options options = {
       .size = sizeof options, .never_block = draw(2), .sys = faulty_sys(w.faulty), .park_ms = 1};

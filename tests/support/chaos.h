@@ -5,6 +5,7 @@
 #define SKILLRT_TESTS_CHAOS_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,10 +33,10 @@ struct chaos {
 void chaos_path(const struct chaos *, int number, const char *what, char to[PATH_MAX]);
 bool chaos_is_there(const struct chaos *, int number, const char *what);
 
-/* Goes on with each run n for which n % workers is `worker` until all are over, or SIGTERM or
- * SIGHUP stops them. Gives the exit code: 0, or 1 where something was wrong that n.wrong does not
- * tell. */
-int chaos_work(const struct chaos *, int worker, uint64_t seed);
+/* Performs each run n for which n % workers is `worker` until all are over, or SIGTERM or SIGHUP
+ * stops them: both are in `signals`, which the caller has blocked. Gives the exit code: 0, or 1
+ * where something was wrong that n.wrong does not tell. */
+int chaos_work(const struct chaos *, int worker, uint64_t seed, const sigset_t *signals);
 
 /* The program that runs call: argv from "--agent" on. Notes in the book that it began; that it was
  * called again though its answer was told to be durable; that another of its name still runs. */
