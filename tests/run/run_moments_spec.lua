@@ -99,6 +99,25 @@ describe("a run as it was", function()
     assert.equal(1, #told.artifacts)
   end)
 
+  it("shows an artifact as in progress while the step that is to give it is open (R200)", function()
+    local kit = require "tests.support.cli_kit"
+    local folder <close> = kit.folder()
+    folder.file("draws.lua", [[return require("skillrt").skill { name = "draws", phases = {
+      { id = "draw", output = "draft.md", run = function(_, ctx)
+        ctx.checkpoint "sketched"
+        return "text"
+      end } } }]])
+    local result = kit.run(folder, { "draws.lua", "--work-dir", "w", "--quiet" })
+    assert.equal(0, result.code, result.err)
+    local told = {}
+    for line in kit.run(folder, { "history", "w", "--json" }).out:gmatch "[^\n]+" do
+      local one = json.decode(line)
+      told[one.what] = one
+    end
+    assert.same({ { path = "draft.md", status = "in-progress", by = "draw" } }, told.checkpoint.artifacts)
+    assert.same({ "written" }, { told.done.artifacts[1].status })
+  end)
+
   it("names the place before each call that must not be made twice, and none before one that may", function()
     local one = skill { actions = { { id = "calls", run = function(_, ctx)
       assert(ctx.await { kind = "command", argv = { "true" } })

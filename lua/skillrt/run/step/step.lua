@@ -23,6 +23,7 @@ local M = {}
 ---@field after integer|nil     how many steps were over when it started
 ---@field edge integer|nil      in machine mode: the row of the table that it was chosen by
 ---@field undoes integer|nil    the step that it undoes
+---@field file string|nil       the output file that it is to give
 ---@field retry_at integer|nil  UTC ms: not before
 ---@field failures table[]      failed attempts: their `fail` records
 ---@field calls table<string, table>    by place: the `call` record of a call that is not over
@@ -98,7 +99,7 @@ end
 
 -- What its start says besides, of few steps.
 local function take_said(books, step, said)
-  step.edge, step.undoes = said.edge, said.undo
+  step.edge, step.undoes, step.file = said.edge, said.undo, said.file
   if said.same then
     spent.same(books, step.id, said)
   end

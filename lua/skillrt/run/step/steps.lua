@@ -108,6 +108,10 @@ function Steps:start(definition, said)
     said = said or {}
     require("skillrt.run.phased").start(self.run, definition, said)
   end
+  if definition.output then
+    said = said or {}
+    said.file = definition.output
+  end
   self.journal:begin(step, said)
   if definition.limits then
     self.run.limits:began(step)

@@ -143,7 +143,12 @@ function M.points(dir, each)
   return report and true, message, code
 end
 
----A point as the protocol writes checkpoints down (R173, F69). An artifact's digest is that of the file's bytes.
+local function by_path(a, b)
+  return a.path < b.path
+end
+
+---A point as the protocol writes checkpoints down (R173, F69). An artifact is written, with the
+---digest of the file's bytes, or in progress, while the step that is to give it is open (R200).
 ---@param point skillrt.Point
 ---@param books skillrt.Books  as they were then
 ---@return table
@@ -155,6 +160,12 @@ function M.told(point, books)
     artifacts[#artifacts + 1] = { path = path, status = "written", by = books.outputs[path],
       digest = text and core.sha256(text) or nil }
   end
+  for _, step in pairs(books.steps) do
+    if step.file and not books.outputs[step.file] then
+      artifacts[#artifacts + 1] = { path = step.file, status = "in-progress", by = step.id }
+    end
+  end
+  table.sort(artifacts, by_path)
   return {
     run_id = books.run_id,
     skill = books.skill,
